@@ -1,0 +1,97 @@
+//! The one error of the library: what went wrong, and the path, frame, line or parameter where.
+
+use std::path::{Path, PathBuf};
+
+use crate::geometry::BBox;
+
+/// Shorthand for a result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, each with the place where it did.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file is not an image that can be read (truncated, renamed, of an unknown format).
+    #[error("{}: cannot decode the image: {reason}", path.display())]
+    Decode {
+        /// The image file.
+        path: PathBuf,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// A folder is no image sequence.
+    #[error("{}: {reason}", path.display())]
+    Sequence {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or wrong in it.
+        reason: String,
+    },
+    /// A line of a ground-truth or result file cannot be read.
+    #[error("{}, line {line}: {reason}", path.display())]
+    Annotation {
+        /// The text file.
+        path: PathBuf,
+        /// 1-based line.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A parameter is outside its range.
+    #[error("--{name} {value}: {expected}")]
+    Parameter {
+        /// The parameter, spelled as its command line flag without the dashes.
+        name: &'static str,
+        /// The value that was given.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// The initial box cannot be tracked.
+    #[error("box {bbox} (x,y,w,h): {reason}")]
+    Box {
+        /// The box that was given.
+        bbox: BBox,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The memory handed over as a frame does not fit the size that was said.
+    #[error("frame of {width}x{height} pixels: {reason}")]
+    FrameLayout {
+        /// Width that was said, in pixels.
+        width: usize,
+        /// Height that was said, in pixels.
+        height: usize,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A frame has another size than the first one.
+    #[error(
+        "the frame is {}x{} pixels, the first one was {}x{}: a sequence must keep one size",
+        got.0, got.1, expected.0, expected.1
+    )]
+    FrameSize {
+        /// Width and height of the first frame.
+        expected: (usize, usize),
+        /// Width and height of this frame.
+        got: (usize, usize),
+    },
+    /// `update` was called before `init`.
+    #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
+    NotInitialized,
+}
+
+impl Error {
+    /// An [`Error::Io`] at `path`.
+    pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Self::Io { path: path.as_ref().to_path_buf(), source }
+    }
+}
