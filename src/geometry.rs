@@ -30,7 +30,7 @@ impl BBox {
     /// The smallest axis-aligned box around a polygon `x1, y1, x2, y2, …`; `None` for fewer than three corners, an odd
     /// count or a number that is not finite.
     pub fn around_polygon(corners: &[f64]) -> Option<Self> {
-        if corners.len() < 6 || corners.len() % 2 != 0 || corners.iter().any(|v| !v.is_finite()) {
+        if corners.len() < 6 || !corners.len().is_multiple_of(2) || corners.iter().any(|v| !v.is_finite()) {
             return None;
         }
         let span = |first: usize| {
