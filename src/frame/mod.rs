@@ -1,0 +1,233 @@
+//! Frames: pixels that somebody else owns, looked at without a copy, and pixels of one's own.
+//!
+//! [`Frame`] is a borrowed view with a stride, so that a camera's buffer, a decoded picture and a NumPy array are tracked
+//! as they are; [`FrameBuf`] owns its pixels. Whatever the layout, a tracker sees the gray value 0 to 255
+//! that [`Frame::gray_at`] defines.
+
+pub mod half;
+pub mod patch;
+
+use image::DynamicImage;
+
+use crate::error::{Error, Result};
+
+/// The order of the bytes of one pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PixelFormat {
+    /// One byte: gray.
+    Gray8,
+    /// Three bytes: red, green, blue.
+    Rgb8,
+    /// Three bytes: blue, green, red (OpenCV's order).
+    Bgr8,
+    /// Four bytes: red, green, blue and an ignored one.
+    Rgba8,
+    /// Four bytes: blue, green, red and an ignored one.
+    Bgra8,
+}
+
+impl PixelFormat {
+    /// Bytes per pixel.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Gray8 => 1,
+            Self::Rgb8 | Self::Bgr8 => 3,
+            Self::Rgba8 | Self::Bgra8 => 4,
+        }
+    }
+}
+
+/// The gray value of an RGB pixel, rounded: MATLAB's `rgb2gray`, the luma of ITU-R BT.601.
+#[inline(always)]
+pub fn luma(r: u8, g: u8, b: u8) -> u8 {
+    // Weights in 1/2^20 of 0.298936, 0.587043, 0.114021; they sum to 2^20, so white stays white.
+    ((313_457 * u32::from(r) + 615_559 * u32::from(g) + 119_560 * u32::from(b) + (1 << 19)) >> 20) as u8
+}
+
+/// A view of the pixels of one video frame, borrowed from whoever decoded it.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    data: &'a [u8],
+    width: usize,
+    height: usize,
+    stride: usize,
+    format: PixelFormat,
+}
+
+impl<'a> Frame<'a> {
+    /// Looks at `height` rows of `width` pixels of the given `format`; each row begins `stride` bytes after the one above.
+    ///
+    /// # Errors
+    /// [`Error::FrameLayout`] for a frame of no pixels, a stride shorter than a row, or too few bytes for the last row.
+    pub fn new(data: &'a [u8], width: usize, height: usize, stride: usize, format: PixelFormat) -> Result<Self> {
+        let wrong = |reason: String| Err(Error::FrameLayout { width, height, reason });
+        if width == 0 || height == 0 {
+            return wrong("it has no pixels".into());
+        }
+        let row = width.checked_mul(format.bytes());
+        let needed = row.and_then(|row| stride.checked_mul(height - 1).and_then(|above| above.checked_add(row)));
+        match (row, needed) {
+            (Some(row), Some(_)) if stride < row => {
+                wrong(format!("the stride is {stride} bytes, a row of {format:?} pixels takes {row}"))
+            }
+            (Some(_), Some(needed)) if data.len() >= needed => Ok(Self { data, width, height, stride, format }),
+            (_, Some(needed)) => wrong(format!("{} bytes were given, {needed} are needed", data.len())),
+            _ => wrong("its size overflows the address space".into()),
+        }
+    }
+
+    /// A gray frame whose rows follow each other without a gap.
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub fn gray(data: &'a [u8], width: usize, height: usize) -> Result<Self> {
+        Self::new(data, width, height, width, PixelFormat::Gray8)
+    }
+
+    /// An RGB frame whose rows follow each other without a gap.
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub fn rgb(data: &'a [u8], width: usize, height: usize) -> Result<Self> {
+        Self::new(data, width, height, width.saturating_mul(3), PixelFormat::Rgb8)
+    }
+
+    /// Width in pixels.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Height in pixels.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Order of the bytes of a pixel.
+    pub fn format(&self) -> PixelFormat {
+        self.format
+    }
+
+    /// The bytes of row `y`, without what the stride adds.
+    ///
+    /// # Panics
+    /// When `y` is not below the height.
+    #[inline(always)]
+    pub fn row(&self, y: usize) -> &'a [u8] {
+        &self.data[y * self.stride..][..self.width * self.format.bytes()]
+    }
+
+    /// The gray value at column `x`, row `y`: the byte itself, or the [`luma`] of a colour pixel.
+    ///
+    /// # Panics
+    /// When `x` or `y` lies outside the frame.
+    pub fn gray_at(&self, x: usize, y: usize) -> u8 {
+        let pixel = &self.row(y)[x * self.format.bytes()..];
+        match self.format {
+            PixelFormat::Gray8 => pixel[0],
+            PixelFormat::Rgb8 | PixelFormat::Rgba8 => luma(pixel[0], pixel[1], pixel[2]),
+            PixelFormat::Bgr8 | PixelFormat::Bgra8 => luma(pixel[2], pixel[1], pixel[0]),
+        }
+    }
+}
+
+impl<'a> From<&Frame<'a>> for Frame<'a> {
+    fn from(frame: &Frame<'a>) -> Self {
+        *frame
+    }
+}
+
+/// The pixels of one frame, owned: gray or RGB, 8 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameBuf {
+    data: Vec<u8>,
+    width: usize,
+    height: usize,
+    format: PixelFormat,
+}
+
+impl FrameBuf {
+    /// Takes `height` rows of `width` pixels without gaps.
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub fn new(data: Vec<u8>, width: usize, height: usize, format: PixelFormat) -> Result<Self> {
+        Frame::new(&data, width, height, width.saturating_mul(format.bytes()), format)?;
+        Ok(Self { data, width, height, format })
+    }
+
+    /// The view that a tracker takes.
+    pub fn as_frame(&self) -> Frame<'_> {
+        Frame {
+            data: &self.data,
+            width: self.width,
+            height: self.height,
+            stride: self.width * self.format.bytes(),
+            format: self.format,
+        }
+    }
+}
+
+impl<'a> From<&'a FrameBuf> for Frame<'a> {
+    fn from(frame: &'a FrameBuf) -> Self {
+        frame.as_frame()
+    }
+}
+
+/// Gray pictures become gray frames, all others RGB; 16-bit and float samples are scaled to 8 bits, alpha is dropped.
+impl TryFrom<DynamicImage> for FrameBuf {
+    type Error = Error;
+
+    fn try_from(picture: DynamicImage) -> Result<Self> {
+        let (width, height) = (picture.width() as usize, picture.height() as usize);
+        let gray = !picture.color().has_color();
+        let (data, format) = if gray {
+            (picture.into_luma8().into_raw(), PixelFormat::Gray8)
+        } else {
+            (picture.into_rgb8().into_raw(), PixelFormat::Rgb8)
+        };
+        Self::new(data, width, height, format)
+    }
+}
+
+impl<'a> TryFrom<&'a image::GrayImage> for Frame<'a> {
+    type Error = Error;
+
+    fn try_from(picture: &'a image::GrayImage) -> Result<Self> {
+        Self::gray(picture.as_raw(), picture.width() as usize, picture.height() as usize)
+    }
+}
+
+impl<'a> TryFrom<&'a image::RgbImage> for Frame<'a> {
+    type Error = Error;
+
+    fn try_from(picture: &'a image::RgbImage) -> Result<Self> {
+        Self::rgb(picture.as_raw(), picture.width() as usize, picture.height() as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout_is_checked_once() {
+        assert!(Frame::gray(&[], 0, 4).is_err());
+        assert!(Frame::gray(&[0; 11], 3, 4).is_err());
+        assert!(Frame::gray(&[0; 12], 3, 4).is_ok());
+        assert!(Frame::new(&[0; 100], 4, 2, 3, PixelFormat::Gray8).is_err());
+        assert!(Frame::new(&[0; 100], usize::MAX, 2, 3, PixelFormat::Rgb8).is_err());
+        // The last row need not be padded to the stride.
+        assert!(Frame::new(&[0; 13], 3, 2, 10, PixelFormat::Gray8).is_ok());
+    }
+
+    #[test]
+    fn gray_is_rgb2gray_in_every_byte_order() {
+        assert_eq!(luma(255, 255, 255), 255);
+        assert_eq!(luma(0, 0, 0), 0);
+        // 0.298936*200 + 0.587043*100 + 0.114021*50 = 124.19
+        assert_eq!(luma(200, 100, 50), 124);
+        let bgra = [50, 100, 200, 7];
+        let frame = Frame::new(&bgra, 1, 1, 4, PixelFormat::Bgra8).unwrap();
+        assert_eq!(frame.gray_at(0, 0), 124);
+    }
+}
