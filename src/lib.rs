@@ -1,10 +1,16 @@
 //! A kernelized correlation filter tracker.
 #![deny(missing_docs)]
 
+pub mod detector;
 pub mod error;
+pub mod feature;
 pub mod frame;
 pub mod geometry;
+pub mod kernel;
+pub mod spectrum;
+pub mod tracker;
 
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
 pub use geometry::BBox;
+pub use tracker::{Estimate, Params, State, Tracker};
