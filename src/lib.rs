@@ -2,8 +2,10 @@
 #![deny(missing_docs)]
 
 pub mod error;
+pub mod export;
 pub mod frame;
 pub mod geometry;
+pub mod tracker;
 
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
