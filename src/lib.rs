@@ -3,6 +3,7 @@
 
 pub mod detector;
 pub mod error;
+pub mod export;
 pub mod feature;
 pub mod frame;
 pub mod geometry;
