@@ -1,0 +1,9 @@
+//! Kernels: functions of two samples that are inner products in some feature space, and the matrices they make.
+//!
+//! [`Kernel`] is written as a function of `(a·b, ‖a‖², ‖b‖²)`, so that one definition serves two vectors, a Gram
+//! matrix and a whole map of inner products made by FFT. The two kernels of histograms that are no such functions exist for
+//! Gram matrices only ([`GramKernel`]).
+
+pub mod function;
+
+pub use function::{GramKernel, Kernel};
