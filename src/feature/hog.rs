@@ -145,7 +145,9 @@ impl Hog {
 
     /// Makes up for the border, then adds the unsigned orientations and the cells' energies.
     fn fold_orientations(&mut self) {
-        for (i, (cell, energy)) in self.histogram.as_chunks_mut::<LANES>().0.iter_mut().zip(&mut self.energy).enumerate() {
+        for (i, (cell, energy)) in
+            self.histogram.as_chunks_mut::<LANES>().0.iter_mut().zip(&mut self.energy).enumerate()
+        {
             let (r, c) = (i / self.cols, i % self.cols);
             let edges = [r == 0, r == self.rows - 1, c == 0, c == self.cols - 1];
             for _ in edges.into_iter().filter(|&edge| edge) {

@@ -40,21 +40,12 @@ impl KernelCorrelator {
     ) {
         plan.cross_power(z, x, out, scratch);
         let d = self.per_feature;
-        match self.kernel {
-            Kernel::Linear => {
-                out.iter_mut().for_each(|v| *v *= d);
-                return;
-            }
-            Kernel::Gaussian { sigma } => {
-                let scale = -d / (sigma * sigma) as f32;
-                plan.inverse(out, &mut self.plane, scratch);
-                self.plane.iter_mut().for_each(|v| *v = (scale * (zz + xx - 2.0 * *v).max(0.0)).exp());
-            }
-            Kernel::Polynomial { a, b } => {
-                plan.inverse(out, &mut self.plane, scratch);
-                self.plane.iter_mut().for_each(|v| *v = (*v * d + a as f32).powi(b));
-            }
+        if self.kernel == Kernel::Linear {
+            out.iter_mut().for_each(|v| *v *= d);
+            return;
         }
+        plan.inverse(out, &mut self.plane, scratch);
+        self.kernel.apply(&mut self.plane, zz, xx, d);
         plan.forward(&mut self.plane, out, scratch);
     }
 }

@@ -90,9 +90,7 @@ impl MapPlan {
         let cells = self.rows * self.cols;
         match self.lanes {
             Some(_) => FeatureMap::Lanes(vec![0.0; cells * 32]),
-            None => {
-                FeatureMap::Plane { map: vec![0.0; cells], spectrum: vec![Complex32::default(); self.half_len()] }
-            }
+            None => FeatureMap::Plane { map: vec![0.0; cells], spectrum: vec![Complex32::default(); self.half_len()] },
         }
     }
 

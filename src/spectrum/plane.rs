@@ -60,7 +60,7 @@ impl PlanePlan {
         let n = 1.0 / (self.rows * self.cols) as f32;
         for (row, out) in spectrum.chunks_exact_mut(hc).zip(out.chunks_exact_mut(self.cols)) {
             row[0].im = 0.0;
-            if self.cols % 2 == 0 {
+            if self.cols.is_multiple_of(2) {
                 row[hc - 1].im = 0.0;
             }
             self.c2r.process_with_scratch(row, out, scratch).unwrap();

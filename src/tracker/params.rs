@@ -112,24 +112,13 @@ impl Params {
             }
             wrong(name, value, format!("must be a number above {above} and at most {up_to}"))
         };
-        match self.kernel {
-            Kernel::Gaussian { sigma } => finite_above("kernel-sigma", sigma, 0.0, 1e6)?,
-            Kernel::Polynomial { a, b } => {
-                if !(a >= 0.0 && a <= 1e6) {
-                    return wrong("kernel-a", a, "must be a number from 0 to 1e6");
-                }
-                if !(1..=20).contains(&b) {
-                    return wrong("kernel-b", b, "must be a whole number from 1 to 20");
-                }
-            }
-            Kernel::Linear => {}
-        }
-        if !(self.padding >= 0.0 && self.padding <= 20.0) {
+        self.kernel.checked()?;
+        if !(0.0..=20.0).contains(&self.padding) {
             return wrong("padding", self.padding, "must be a number from 0 to 20");
         }
         finite_above("lambda", self.lambda, 0.0, 1e6)?;
         finite_above("output-sigma", self.output_sigma, 0.0, 10.0)?;
-        if !(self.learning_rate >= 0.0 && self.learning_rate <= 1.0) {
+        if !(0.0..=1.0).contains(&self.learning_rate) {
             return wrong("learning-rate", self.learning_rate, "must be a number from 0 to 1");
         }
         if !(1..=64).contains(&self.cell_size) {
@@ -139,7 +128,11 @@ impl Params {
             return wrong("cell-size", self.cell_size, "must be 1 with gray features: each pixel is a cell");
         }
         if self.half_size_from.is_nan() || self.half_size_from < 0.0 {
-            return wrong("half-size-from", self.half_size_from, "must be a number of pixels from 0 on, or inf for never");
+            return wrong(
+                "half-size-from",
+                self.half_size_from,
+                "must be a number of pixels from 0 on, or inf for never",
+            );
         }
         Ok(())
     }

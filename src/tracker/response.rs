@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2, Axis, Slice};
 pub enum ResponseLayout {
     /// At `[0, 0]`, negative shifts wrapped around to the far end: what an inverse FFT gives.
     Wrapped,
-    /// At `[rows / 2, columns / 2]` (rounded down): what a person wants to see.
+    /// At [`ResponseMap::middle`]: what a person wants to see.
     Centered,
 }
 
@@ -26,9 +26,11 @@ pub struct ResponseMap<'a> {
 }
 
 impl ResponseMap<'_> {
-    /// Row and column of the element of no motion in the centred map.
+    /// Row and column of the element of no motion in the centred map: as many elements stand before it as
+    /// [`displacement`](super::confidence::displacement) reads as negative.
     pub fn middle(&self) -> (usize, usize) {
-        (self.values.nrows() / 2, self.values.ncols() / 2)
+        let negative = |n: usize| if n > 1 { n.div_ceil(2) } else { 0 };
+        (negative(self.values.nrows()), negative(self.values.ncols()))
     }
 
     /// The target's centre `(x, y)` on the image for element `[0, 0]` of the centred map. Element `[r, c]` then stands for
@@ -79,7 +81,7 @@ mod tests {
         let odd = array![[0.0, 1.0, -1.0], [10.0, 11.0, 9.0], [-10.0, -9.0, -11.0]];
         assert_eq!(
             map(&odd, ResponseLayout::Wrapped).centered(),
-            array![[-11.0, -10.0, -9.0], [-1.0, 0.0, 1.0], [9.0, 10.0, 11.0]]
+            array![[11.0, 9.0, 10.0], [-9.0, -11.0, -10.0], [1.0, -1.0, 0.0]]
         );
         let even = array![[0.0, 1.0, -2.0, -1.0]];
         assert_eq!(map(&even, ResponseLayout::Wrapped).centered(), array![[-2.0, -1.0, 0.0, 1.0]]);

@@ -74,9 +74,7 @@ impl Target {
         let (rows, cols) = (window.1 / params.cell_size, window.0 / params.cell_size);
         let sigma = (target.0 * target.1).sqrt() * params.output_sigma / cell;
         let (feature, channels) = match params.feature {
-            FeatureKind::Hog => {
-                (Feature::Hog(Box::new(Hog::new(window.0, window.1, params.cell_size))), hog::CHANNELS)
-            }
+            FeatureKind::Hog => (Feature::Hog(Box::new(Hog::new(window.0, window.1, params.cell_size))), hog::CHANNELS),
             FeatureKind::Gray => (Feature::Gray, 1),
         };
         let labels = window::gaussian_target(rows, cols, sigma);
@@ -150,7 +148,8 @@ impl Target {
         let (width, height) = self.window;
         // The published window runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
         let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
-        let rect = PatchRect { left: first(self.position.0, width), top: first(self.position.1, height), width, height };
+        let rect =
+            PatchRect { left: first(self.position.0, width), top: first(self.position.1, height), width, height };
         match &mut self.half {
             Some(half) => half.sample(frame, rect, &mut self.patch),
             None => patch::sample(frame, rect, &mut self.patch),
