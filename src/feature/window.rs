@@ -13,7 +13,7 @@ pub fn hann(n: usize) -> Vec<f32> {
 /// The regression target of a filter of `rows` x `cols` cells, row-major: a Gaussian of `sigma` cells whose peak 1 lies at
 /// element (0, 0), wrapped around (Henriques et al., TPAMI 2015, section 2 and their `gaussian_shaped_labels`).
 ///
-/// At an odd length the published code puts the far cell at `+n/2`, not at `-n/2`; this function does the same.
+/// The published code is for lengths from 2 on. At an odd one it puts the far cell at `+n/2`, not at `-n/2`; this function does the same.
 pub fn gaussian_target(rows: usize, cols: usize, sigma: f64) -> Vec<f32> {
     let offset = |i: usize, n: usize| {
         let i = i as f64;
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_target_is_the_published_one_for_odd_and_even_sizes() {
-        for (rows, cols) in [(6, 6), (7, 5), (8, 3), (21, 50), (1, 4), (3, 1)] {
+        for (rows, cols) in [(6, 6), (7, 5), (8, 3), (21, 50), (3, 4)] {
             assert_eq!(gaussian_target(rows, cols, 1.3), published_target(rows, cols, 1.3), "{rows}x{cols}");
         }
         assert_eq!(gaussian_target(7, 5, 1.3)[0], 1.0);

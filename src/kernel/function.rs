@@ -212,7 +212,7 @@ mod tests {
     fn parameters_out_of_range_are_named() {
         for sigma in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300] {
             let error = Kernel::Gaussian { sigma }.checked().unwrap_err().to_string();
-            assert!(error.starts_with("--sigma"), "{error}");
+            assert!(error.starts_with("--kernel-sigma"), "{error}");
         }
         assert!(Kernel::Polynomial { a: -0.1, b: 2 }.checked().is_err());
         assert!(Kernel::Polynomial { a: 1.0, b: 0 }.checked().is_err());
