@@ -1,9 +1,11 @@
 //! A kernelized correlation filter tracker.
 #![deny(missing_docs)]
 
+pub mod annotation;
 pub mod error;
 pub mod frame;
 pub mod geometry;
+pub mod source;
 
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
