@@ -1,6 +1,7 @@
 //! A kernelized correlation filter tracker.
 #![deny(missing_docs)]
 
+pub mod annotation;
 pub mod detector;
 pub mod error;
 pub mod export;
@@ -8,6 +9,7 @@ pub mod feature;
 pub mod frame;
 pub mod geometry;
 pub mod kernel;
+pub mod source;
 pub mod spectrum;
 pub mod tracker;
 
