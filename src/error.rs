@@ -87,6 +87,14 @@ pub enum Error {
     /// `update` was called before `init`.
     #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
     NotInitialized,
+    /// Boxes cannot be scored, or an evaluation cannot go on.
+    #[error("{what}: {reason}")]
+    Evaluation {
+        /// The sequence, tracker or step.
+        what: String,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
 }
 
 impl Error {

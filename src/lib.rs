@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod error;
+pub mod eval;
 pub mod frame;
 pub mod geometry;
 
