@@ -4,6 +4,9 @@ pub mod bootstrap;
 pub mod metrics;
 pub mod protocol;
 pub mod rules;
+pub mod runner;
+pub mod store;
+pub mod summary;
 
 pub use metrics::{FrameErrors, Score, frame_errors, score};
 pub use protocol::{Protocol, Start};
