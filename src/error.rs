@@ -95,6 +95,14 @@ pub enum Error {
         /// Why not, and what to do.
         reason: String,
     },
+    /// Boxes cannot be scored, or an evaluation cannot go on.
+    #[error("{what}: {reason}")]
+    Evaluation {
+        /// The sequence, tracker or step.
+        what: String,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
 }
 
 impl Error {

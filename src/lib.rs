@@ -4,6 +4,7 @@
 pub mod annotation;
 pub mod detector;
 pub mod error;
+pub mod eval;
 pub mod export;
 pub mod feature;
 pub mod frame;

@@ -57,13 +57,14 @@ impl Tracker {
     }
 
     /// Learns the target at `bbox` in `frame`, and forgets any earlier one. The box may reach over the frame's border.
+    /// The estimate is what the new filter answers to this very frame: a measure of how distinct the target is.
     ///
     /// # Errors
     /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame or too large to track. The
     /// earlier target, if any, is then kept.
-    pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<()> {
-        self.target = Some(Target::new(&self.params, &frame.into(), bbox)?);
-        Ok(())
+    pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
+        let target = Target::new(&self.params, &frame.into(), bbox)?;
+        Ok(self.target.insert(target).first_estimate(&self.params))
     }
 
     /// Finds the target in the next frame and learns how it looks there.

@@ -21,7 +21,7 @@ const MIN_CELLS: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     frame_size: (usize, usize),
-    size: (f64, f64),
+    initial: BBox,
     /// Centre `x, y` as the published code keeps it, but 0-based: the corner plus the rounded-down half of the size, on
     /// the frame that is searched (half size or not). Whole steps of cells are added to it.
     position: (f64, f64),
@@ -80,7 +80,7 @@ impl Target {
         let labels = window::gaussian_target(rows, cols, sigma);
         let mut target = Self {
             frame_size: (width, height),
-            size: (bbox.w, bbox.h),
+            initial: bbox,
             position: (position(bbox.x, bbox.w), position(bbox.y, bbox.h)),
             half: halved.then(|| HalfSampler::new(window.0, window.1)),
             window,
@@ -94,7 +94,16 @@ impl Target {
         };
         target.extract(frame);
         target.filter.learn(params.learning_rate);
+        // The filter used the map up; its answer to this frame is asked for next.
+        target.extract(frame);
         Ok(target)
+    }
+
+    /// What the filter answers to the frame that it was taught.
+    pub(super) fn first_estimate(&mut self, params: &Params) -> Estimate<'_> {
+        let peak = self.respond();
+        let bbox = self.bbox();
+        Estimate { bbox: self.initial, state: State::Initial, ..self.estimate(params, peak, bbox) }
     }
 
     pub(super) fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
@@ -105,7 +114,7 @@ impl Target {
         let searched_from = self.bbox();
         self.extract(frame);
         let (rows, cols) = self.filter.size();
-        let peak = Peak::find(self.filter.respond(), rows, cols, self.peak_radius);
+        let peak = self.respond();
         let cell = params.cell_size as f64;
         if peak.value.is_finite() {
             self.position.0 += cell * displacement(peak.col, cols) as f64;
@@ -113,28 +122,38 @@ impl Target {
         }
         self.extract(frame);
         self.filter.learn(params.learning_rate);
-        let step = cell * self.scale();
-        Ok(Estimate {
+        Ok(self.estimate(params, peak, searched_from))
+    }
+
+    fn respond(&mut self) -> Peak {
+        let (rows, cols) = self.filter.size();
+        Peak::find(self.filter.respond(), rows, cols, self.peak_radius)
+    }
+
+    /// What is said of the frame whose response is at hand; the window stood around `searched_from`.
+    fn estimate(&self, params: &Params, peak: Peak, searched_from: BBox) -> Estimate<'_> {
+        let step = params.cell_size as f64 * self.scale();
+        Estimate {
             bbox: self.bbox(),
             peak: peak.value,
             psr: peak.psr,
             apce: peak.apce,
             state: State::Tracking,
             response: ResponseMap {
-                values: ArrayView2::from_shape((rows, cols), self.filter.response())
+                values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
                     .expect("a response has the filter's size"),
                 layout: ResponseLayout::Wrapped,
                 center: searched_from.center(),
                 step: (step, step),
             },
-        })
+        }
     }
 
     /// The box at the present position. The published boxes reach from the position back by *half* the size, while the
     /// position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
     pub(super) fn bbox(&self) -> BBox {
         let full = |position: f64| if self.half.is_some() { 2.0 * (position + 1.0) - 1.0 } else { position };
-        let (w, h) = self.size;
+        let (w, h) = (self.initial.w, self.initial.h);
         BBox::new(full(self.position.0) - w / 2.0, full(self.position.1) - h / 2.0, w, h)
     }
 

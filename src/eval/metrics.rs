@@ -1,0 +1,327 @@
+//! From boxes to numbers: errors per frame, curves per sequence, and the scores that papers print.
+//!
+//! * **Success** at a threshold `t` is the share of frames whose overlap with the label is above `t`, for
+//!   `t = 0, 0.05, …, 1`. **AUC** is the mean of these 21 numbers. As no overlap is above 1, a perfect tracker scores
+//!   20/21 = 0.952 (Wu, Lim & Yang, TPAMI 2015).
+//! * **Precision** at `d` is the share of frames whose centre lies within `d` pixels of the label's, for `d = 0, 1, …, 50`.
+//!   **P@20** is the one at 20 px.
+//! * **Normalised precision** divides the centre error, per axis, by the label's width and height; thresholds are
+//!   `0, 0.01, …, 0.5` and the score is the value at 0.2 (LaSOT, Fan et al., CVPR 2019).
+//!
+//! Boxes may come 0-based or 1-based as long as both are alike: the shift cancels in overlaps and in distances, as does the
+//! pixel convention (a box from `x` to `x + w - 1` against one from `x` to `x + w`).
+
+use serde::{Deserialize, Serialize};
+
+use super::rules::{InvalidTruth, Rules, Toolkit};
+use crate::error::{Error, Result};
+use crate::geometry::BBox;
+
+/// Number of overlap thresholds: 0, 0.05, …, 1.
+pub const SUCCESS_THRESHOLDS: usize = 21;
+/// Number of centre error thresholds: 0, 1, …, 50 px; and of the normalised ones, 0, 0.01, …, 0.5.
+pub const PRECISION_THRESHOLDS: usize = 51;
+
+/// The overlap threshold with number `i`, 0 to 20.
+pub fn success_threshold(i: usize) -> f64 {
+    // A quotient, not a multiple of 0.05, so that each one is the nearest number to its decimal.
+    i as f64 / 20.0
+}
+
+/// The errors of each frame of one run, as a toolkit's rules see them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrameErrors {
+    /// Overlap (intersection over union) with the label; −1 in a frame without a usable label.
+    pub overlap: Vec<f64>,
+    /// Distance of the centres in pixels; −1 or infinite in a frame without a usable label, by the rules.
+    pub center: Vec<f64>,
+    /// The same, each axis divided by the label's size.
+    pub normalized: Vec<f64>,
+    /// Whether the frame has a usable label.
+    pub valid: Vec<bool>,
+}
+
+impl FrameErrors {
+    /// Number of frames.
+    pub fn len(&self) -> usize {
+        self.overlap.len()
+    }
+
+    /// Whether there is no frame.
+    pub fn is_empty(&self) -> bool {
+        self.overlap.is_empty()
+    }
+
+    /// Appends the frames of another run: how the runs of TRE and SRE are pooled.
+    pub fn extend(&mut self, other: &Self) {
+        self.overlap.extend_from_slice(&other.overlap);
+        self.center.extend_from_slice(&other.center);
+        self.normalized.extend_from_slice(&other.normalized);
+        self.valid.extend_from_slice(&other.valid);
+    }
+}
+
+/// Scores `boxes` frame by frame against `truth` (`None` where there is no label), both for the same frames.
+///
+/// # Errors
+/// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
+pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Result<FrameErrors> {
+    let wrong = |reason: String| Err(Error::Evaluation { what: "scoring".into(), reason });
+    if truth.len() != boxes.len() {
+        return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
+    }
+    let Some(first) = truth.first() else { return wrong("there is no frame".into()) };
+    if first.is_none() {
+        return wrong("the first frame has no label".into());
+    }
+
+    let mut errors = FrameErrors::default();
+    let mut kept: Option<BBox> = None;
+    for (i, (label, predicted)) in truth.iter().zip(boxes).enumerate() {
+        // The replacement goes by the boxes as they were predicted; only afterwards is the first one set to the label.
+        let repaired = match kept {
+            Some(before) if label.is_some() && rules.invalid_prediction.replaces(predicted) => before,
+            _ => *predicted,
+        };
+        kept = Some(repaired);
+        let box_ = if i == 0 { label.unwrap_or(repaired) } else { repaired };
+
+        let scored = label.unwrap_or(BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
+        let overlap_counts = rules.overlap_needs.holds(label.as_ref());
+        let center_counts = rules.center_needs.holds(label.as_ref());
+        let unscored = match rules.invalid_truth {
+            InvalidTruth::MissForSuccessHitForPrecision => -1.0,
+            InvalidTruth::MissForBoth => f64::INFINITY,
+        };
+        let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { (unscored, unscored) };
+        // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit.
+        errors.overlap.push(if overlap_counts { box_.overlap(&scored).min(1.0) } else { -1.0 });
+        errors.center.push(if rules.rounds_center_error { (center * 1e4).round() / 1e4 } else { center });
+        errors.normalized.push(normalized);
+        errors.valid.push(overlap_counts && label.is_some());
+    }
+    Ok(errors)
+}
+
+/// The distance of the centres in pixels, and with each axis divided by the label's size.
+fn center_errors(predicted: &BBox, label: &BBox) -> (f64, f64) {
+    let ((px, py), (lx, ly)) = (predicted.center(), label.center());
+    let (dx, dy) = (px - lx, py - ly);
+    // Not `hypot`: an error of exactly 20 px has to come out as one, and a square root of a sum of squares is what is compared with.
+    let length = |x: f64, y: f64| (x * x + y * y).sqrt();
+    // A label of no size gives an error that is not a number or infinite: a miss.
+    (length(dx, dy), length(dx / label.w, dy / label.h))
+}
+
+/// What one run, or several pooled runs, of a tracker on one sequence scored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Frames that were counted.
+    pub frames: usize,
+    /// Frames among them that have a usable label.
+    pub labelled: usize,
+    /// Area under the success curve: the mean of [`Score::success`]. At most 20/21.
+    pub auc: f64,
+    /// Precision at 20 px.
+    pub precision_20: f64,
+    /// Normalised precision at 0.2.
+    pub normalized_precision: f64,
+    /// Share of frames with an overlap above 0.5.
+    pub overlap_rate_50: f64,
+    /// Mean overlap over the labelled frames.
+    pub mean_overlap: f64,
+    /// Mean centre error over the labelled frames, in pixels; `None` when no frame has one.
+    pub mean_center_error: Option<f64>,
+    /// How often the target was lost: runs of labelled frames without any overlap.
+    pub failures: usize,
+    /// Success at the overlap thresholds 0, 0.05, …, 1.
+    pub success: Vec<f64>,
+    /// Precision at 0, 1, …, 50 px.
+    pub precision: Vec<f64>,
+    /// Normalised precision at 0, 0.01, …, 0.5.
+    pub normalized: Vec<f64>,
+}
+
+impl Score {
+    /// The score of frames that were looked at already; no frames score zero everywhere.
+    pub fn of(errors: &FrameErrors) -> Self {
+        let frames = errors.len();
+        let share = |count: usize| if frames == 0 { 0.0 } else { count as f64 / frames as f64 };
+        let curve = |points: usize, passes: &dyn Fn(usize) -> usize| (0..points).map(|i| share(passes(i))).collect();
+        let success: Vec<f64> =
+            curve(SUCCESS_THRESHOLDS, &|i| errors.overlap.iter().filter(|&&o| o > success_threshold(i)).count());
+        let precision: Vec<f64> =
+            curve(PRECISION_THRESHOLDS, &|i| errors.center.iter().filter(|&&e| e <= i as f64).count());
+        let normalized: Vec<f64> =
+            curve(PRECISION_THRESHOLDS, &|i| errors.normalized.iter().filter(|&&e| e <= i as f64 / 100.0).count());
+
+        let labelled = || errors.valid.iter().enumerate().filter(|&(_, &valid)| valid).map(|(i, _)| i);
+        let mean = |values: &mut dyn Iterator<Item = f64>| {
+            let (sum, n) = values.filter(|v| v.is_finite()).fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
+            (n > 0).then(|| sum / n as f64)
+        };
+        // A frame whose box is no number overlaps nothing; leaving it out of the mean would flatter the tracker.
+        let overlap_of = |i: usize| if errors.overlap[i].is_finite() { errors.overlap[i].max(0.0) } else { 0.0 };
+        let mut lost = false;
+        let failures = labelled()
+            .filter(|&i| {
+                let was_lost = std::mem::replace(&mut lost, overlap_of(i) <= 0.0);
+                lost && !was_lost
+            })
+            .count();
+        Self {
+            frames,
+            labelled: labelled().count(),
+            auc: success.iter().sum::<f64>() / SUCCESS_THRESHOLDS as f64,
+            precision_20: precision[20],
+            normalized_precision: normalized[20],
+            overlap_rate_50: success[10],
+            mean_overlap: mean(&mut labelled().map(overlap_of)).unwrap_or(0.0),
+            mean_center_error: mean(&mut labelled().map(|i| errors.center[i]).filter(|&e| e >= 0.0)),
+            failures,
+            success,
+            precision,
+            normalized,
+        }
+    }
+}
+
+/// Scores `boxes` against `truth`, frame by frame for the same frames, by the rules of `toolkit`.
+///
+/// The first box is taken to be the label, as all toolkits do.
+///
+/// # Errors
+/// As [`frame_errors`].
+pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<Score> {
+    frame_errors(truth, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(n: usize) -> Vec<Option<BBox>> {
+        (0..n).map(|i| Some(BBox::new(10.0 + i as f64, 20.0, 40.0, 30.0))).collect()
+    }
+
+    fn exact(truth: &[Option<BBox>]) -> Vec<BBox> {
+        truth.iter().map(|b| b.unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn a_perfect_tracker_scores_twenty_of_twenty_one() {
+        let truth = labels(10);
+        for toolkit in Toolkit::ALL {
+            let s = score(&truth, &exact(&truth), toolkit).unwrap();
+            assert!((s.auc - 20.0 / 21.0).abs() < 1e-15, "{toolkit}: {}", s.auc);
+            assert_eq!(s.success[20], 0.0);
+            assert_eq!((s.precision_20, s.normalized_precision, s.mean_overlap), (1.0, 1.0, 1.0));
+            assert_eq!((s.mean_center_error, s.failures, s.precision[0]), (Some(0.0), 0, 1.0));
+        }
+    }
+
+    #[test]
+    fn an_unusable_label_is_a_miss_for_success_and_a_hit_for_precision() {
+        let mut truth = labels(4);
+        let boxes = vec![BBox::new(500.0, 500.0, 10.0, 10.0); 4];
+        truth[2] = Some(BBox::new(-1.0, 5.0, 40.0, 30.0)); // `0,6,40,30` in the file
+        truth[3] = None;
+        let otb = score(&truth, &boxes, Toolkit::Otb).unwrap();
+        assert_eq!((otb.success[0], otb.precision[0], otb.labelled), (0.25, 0.75, 2));
+        // pytracking counts the first one as labelled, and a missing label as a miss for both.
+        let pytracking = score(&truth, &boxes, Toolkit::Pytracking).unwrap();
+        assert_eq!((pytracking.success[0], pytracking.precision[50], pytracking.labelled), (0.25, 0.25, 3));
+        // got10k has no such rule: what is not a number passes nothing.
+        let got10k = score(&truth, &boxes, Toolkit::Got10k).unwrap();
+        assert_eq!((got10k.success[0], got10k.precision[50]), (0.25, 0.25));
+        // pysot asks for the size when it looks at overlaps, for the centre when it looks at distances.
+        let pysot = score(&truth, &boxes, Toolkit::Pysot).unwrap();
+        assert_eq!((pysot.success[0], pysot.precision[50]), (0.25, 0.5));
+    }
+
+    #[test]
+    fn the_first_box_is_taken_to_be_the_label() {
+        let truth = labels(2);
+        let far = BBox::new(900.0, 900.0, 5.0, 5.0);
+        let s = score(&truth, &[far, far], Toolkit::Otb).unwrap();
+        assert_eq!((s.success[0], s.precision_20), (0.5, 0.5));
+    }
+
+    #[test]
+    fn a_box_that_is_none_repeats_the_one_before() {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 4];
+        let good = BBox::new(10.0, 10.0, 20.0, 20.0);
+        let nan = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+        let empty = BBox::new(-1.0, -1.0, 0.0, 0.0);
+        let boxes = [good, good, nan, empty];
+        assert_eq!(score(&truth, &boxes, Toolkit::Otb).unwrap().success[0], 1.0);
+        assert_eq!(score(&truth, &boxes, Toolkit::Matlab).unwrap().precision[0], 1.0);
+        // Others take it as it is: a miss for both.
+        let got10k = score(&truth, &boxes, Toolkit::Got10k).unwrap();
+        assert_eq!((got10k.success[0], got10k.precision[0]), (0.5, 0.5));
+        // What is repeated in frame two is the first box as it was predicted, not the label it is replaced with.
+        let far = BBox::new(300.0, 300.0, 20.0, 20.0);
+        assert_eq!(score(&truth[..2], &[far, nan], Toolkit::Otb).unwrap().success[0], 0.5);
+    }
+
+    #[test]
+    fn thresholds_are_strict_for_overlap_and_inclusive_for_distance() {
+        // Half overlap: 20x20 against 20x10 inside it.
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 2];
+        let half = BBox::new(10.0, 10.0, 20.0, 10.0);
+        let s = score(&truth, &[half, half], Toolkit::Otb).unwrap();
+        assert_eq!((s.success[9], s.success[10], s.overlap_rate_50), (1.0, 0.5, 0.5));
+        let away = BBox::new(10.0 + 12.0, 10.0 + 16.0, 20.0, 20.0);
+        let s = score(&truth, &[away, away], Toolkit::Otb).unwrap();
+        assert_eq!((s.precision[19], s.precision_20), (0.5, 1.0));
+    }
+
+    #[test]
+    fn pixel_conventions_cancel() {
+        // The same boxes 0-based and 1-based, and from x to x+w-1 against from x to x+w.
+        let (a, b) = (BBox::new(10.0, 10.0, 21.0, 33.0), BBox::new(14.0, 3.0, 25.0, 31.0));
+        let shifted = a.translated(1.0, 1.0).overlap(&b.translated(1.0, 1.0));
+        let right = |r: &BBox| (r.x + r.w - 1.0, r.y + r.h - 1.0);
+        let w = right(&a).0.min(right(&b).0) - a.x.max(b.x) + 1.0;
+        let h = right(&a).1.min(right(&b).1) - a.y.max(b.y) + 1.0;
+        let inclusive = w * h / (a.w * a.h + b.w * b.h - w * h);
+        assert_eq!(a.overlap(&b), shifted);
+        assert_eq!(a.overlap(&b), inclusive);
+    }
+
+    #[test]
+    fn the_python_toolkit_rounds_distances() {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 2];
+        let just_over = truth[0].unwrap().translated(20.000_04, 0.0);
+        let boxes = [just_over, just_over];
+        assert_eq!(score(&truth, &boxes, Toolkit::Otb).unwrap().precision_20, 0.5);
+        assert_eq!(score(&truth, &boxes, Toolkit::Python).unwrap().precision_20, 1.0);
+    }
+
+    #[test]
+    fn normalised_precision_divides_by_the_label_size() {
+        let truth = vec![Some(BBox::new(0.0, 0.0, 100.0, 50.0)); 2];
+        let moved = truth[0].unwrap().translated(10.0, 0.0);
+        let s = score(&truth, &[moved, moved], Toolkit::Otb).unwrap();
+        assert_eq!((s.normalized[9], s.normalized[10]), (0.5, 1.0));
+    }
+
+    #[test]
+    fn failures_are_counted_once_per_loss() {
+        let truth = labels(7);
+        let mut boxes = exact(&truth);
+        for lost in [2, 3, 5] {
+            boxes[lost] = BBox::new(800.0, 800.0, 9.0, 9.0);
+        }
+        assert_eq!(score(&truth, &boxes, Toolkit::Otb).unwrap().failures, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_scored_is_said() {
+        let truth = labels(3);
+        let message = score(&truth, &exact(&truth)[..2], Toolkit::Otb).unwrap_err().to_string();
+        assert!(message.contains("3 labels and 2 boxes"), "{message}");
+        assert!(score(&[], &[], Toolkit::Otb).is_err());
+        assert!(score(&[None], &[BBox::default()], Toolkit::Otb).is_err());
+    }
+}

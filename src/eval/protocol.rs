@@ -1,0 +1,252 @@
+//! Where the runs of one sequence start: one-pass, temporal and spatial robustness evaluation (Wu, Lim & Yang, CVPR 2013).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::rules::TruthValidity;
+use crate::error::{Error, Result};
+use crate::geometry::BBox;
+
+/// Number of starts of the temporal robustness evaluation.
+const TRE_SEGMENTS: usize = 20;
+/// The last start leaves at least so many frames, its own included.
+const TRE_MIN_FRAMES: usize = 20;
+
+/// How often, and from where, a tracker runs over a sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// One-pass evaluation: one run, from the label of the first frame.
+    #[default]
+    Ope,
+    /// Temporal robustness: 20 runs, from labels spread over the sequence to its end.
+    Tre,
+    /// Spatial robustness: 12 runs over the whole sequence, from the first label moved by 10 % of its size to eight sides
+    /// and scaled by 0.8, 0.9, 1.1 and 1.2.
+    Sre,
+}
+
+impl Protocol {
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ope => "ope",
+            Self::Tre => "tre",
+            Self::Sre => "sre",
+        }
+    }
+
+    /// The starts of this protocol for a sequence with the given labels (one per frame) and frames of `width` x `height` pixels.
+    ///
+    /// # Errors
+    /// [`Error::Evaluation`] when the first frame has no usable label.
+    pub fn starts(self, truth: &[Option<BBox>], width: usize, height: usize) -> Result<Vec<Start>> {
+        let Some(first) = truth.first().copied().flatten().filter(BBox::is_valid) else {
+            return Err(Error::Evaluation {
+                what: format!("protocol {self}"),
+                reason: "the first frame has no usable label to start from".into(),
+            });
+        };
+        Ok(match self {
+            Self::Ope => vec![Start { frame: 0, init: first }],
+            Self::Tre => temporal(truth),
+            Self::Sre => Shift::ALL.iter().map(|s| Start { frame: 0, init: s.apply(&first, width, height) }).collect(),
+        })
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        [Self::Ope, Self::Tre, Self::Sre].into_iter().find(|p| p.name() == name).ok_or_else(|| Error::Parameter {
+            name: "protocol",
+            value: name.to_owned(),
+            expected: "ope, tre or sre".into(),
+        })
+    }
+}
+
+/// One run of a protocol: the frame it starts from, and the box it starts with. It lasts to the end of the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// 0-based frame of the sequence.
+    pub frame: usize,
+    /// The initial box, 0-based.
+    pub init: BBox,
+}
+
+/// The starts of TRE, after the OTB toolkit's `splitSeqTRE.m`: of the frames whose labels are usable, up to the last one that
+/// leaves 20 frames, every 19th part is taken, rounded down, and that last one.
+fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
+    let usable: Vec<Start> = truth
+        .iter()
+        .enumerate()
+        .filter(|(_, label)| TruthValidity::AllPositive.holds(label.as_ref()))
+        .filter_map(|(frame, label)| label.map(|init| Start { frame, init }))
+        .collect();
+    let last = usable.iter().rposition(|s| truth.len() - s.frame >= TRE_MIN_FRAMES);
+    // A sequence of less than 20 frames, for which the toolkit has no answer, is run once from its first frame.
+    let Some(last) = last else { return usable.into_iter().take(1).collect() };
+    let end = (last + 1) as f64;
+    let step = end / (TRE_SEGMENTS - 1) as f64;
+    let mut picked: Vec<usize> = (0..TRE_SEGMENTS - 1)
+        .map(|i| 1.0 + i as f64 * step)
+        .take_while(|&at| at <= end)
+        .map(|at| at.floor() as usize - 1)
+        .collect();
+    picked.push(last);
+    // Less than 20 usable frames cannot give 20 different starts.
+    picked.dedup();
+    picked.into_iter().map(|i| usable[i]).collect()
+}
+
+/// The twelve disturbances of SRE, after the OTB toolkit's `shiftInitBB.m`.
+///
+/// The toolkit's Python version changes the width instead of the row in its `down`; here the row changes, as it does in MATLAB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shift {
+    /// Moved by 10 % of the size plus half a pixel, rounded: columns, rows.
+    Move(f64, f64),
+    /// The named corner moved out by 10 %, the opposite one kept: −1 left or top, 1 right or bottom.
+    Corner(f64, f64),
+    /// Scaled about its centre.
+    Scale(f64),
+}
+
+impl Shift {
+    const ALL: [Self; 12] = [
+        Self::Move(-1.0, 0.0),
+        Self::Move(1.0, 0.0),
+        Self::Move(0.0, -1.0),
+        Self::Move(0.0, 1.0),
+        Self::Corner(-1.0, -1.0),
+        Self::Corner(1.0, -1.0),
+        Self::Corner(-1.0, 1.0),
+        Self::Corner(1.0, 1.0),
+        Self::Scale(0.8),
+        Self::Scale(0.9),
+        Self::Scale(1.1),
+        Self::Scale(1.2),
+    ];
+
+    /// The disturbed box, kept on an image of the given size. Boxes are 0-based, the toolkit's arithmetic is 1-based.
+    fn apply(self, init: &BBox, width: usize, height: usize) -> BBox {
+        let BBox { x, y, w, h } = init.translated(1.0, 1.0);
+        let (mut x, mut y, mut w, mut h) = match self {
+            Self::Move(right, down) => (x + right * (0.1 * w + 0.5).round(), y + down * (0.1 * h + 0.5).round(), w, h),
+            Self::Corner(right, down) => {
+                let (x_end, y_end) = (x + w - 1.0, y + h - 1.0);
+                let left = if right < 0.0 { (x - 0.1 * w).round() } else { x };
+                let top = if down < 0.0 { (y - 0.1 * h).round() } else { y };
+                let x_end = if right > 0.0 { (x_end + 0.1 * w).round() } else { x_end };
+                let y_end = if down > 0.0 { (y_end + 0.1 * h).round() } else { y_end };
+                (left, top, x_end - left + 1.0, y_end - top + 1.0)
+            }
+            Self::Scale(ratio) => {
+                let (cx, cy) = (x + w / 2.0, y + h / 2.0);
+                let (w, h) = (ratio * w, ratio * h);
+                ((cx - w / 2.0).round(), (cy - h / 2.0).round(), w.round(), h.round())
+            }
+        };
+        x = x.max(1.0);
+        y = y.max(1.0);
+        if x + w - 1.0 > width as f64 {
+            w = width as f64 - x + 1.0;
+        }
+        if y + h - 1.0 > height as f64 {
+            h = height as f64 - y + 1.0;
+        }
+        BBox::new(x - 1.0, y - 1.0, w, h)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn truth(n: usize) -> Vec<Option<BBox>> {
+        (0..n).map(|i| Some(BBox::new(i as f64, 50.0, 40.0, 30.0))).collect()
+    }
+
+    #[test]
+    fn one_pass_starts_at_the_first_label() {
+        let starts = Protocol::Ope.starts(&truth(3), 640, 480).unwrap();
+        assert_eq!(starts, [Start { frame: 0, init: BBox::new(0.0, 50.0, 40.0, 30.0) }]);
+        assert!(Protocol::Ope.starts(&[None], 640, 480).is_err());
+    }
+
+    #[test]
+    fn temporal_starts_are_twenty_and_leave_twenty_frames() {
+        // 209 usable frames, of which 190 leave 20: floor(1, 11, 21, …, 181) and 190, 1-based.
+        let starts: Vec<usize> = Protocol::Tre.starts(&truth(209), 640, 480).unwrap().iter().map(|s| s.frame).collect();
+        let expected: Vec<usize> = (0..19).map(|i| i * 10).chain([189]).collect();
+        assert_eq!(starts, expected);
+    }
+
+    #[test]
+    fn temporal_starts_avoid_frames_without_a_label() {
+        let mut labels = truth(100);
+        labels[4] = None;
+        labels[80] = Some(BBox::new(-1.0, 5.0, 10.0, 10.0));
+        let starts = Protocol::Tre.starts(&labels, 640, 480).unwrap();
+        assert_eq!(starts.len(), 20);
+        assert_eq!(
+            starts[1].frame, 5,
+            "the second start, frame 5 in the toolkit's counting, moves on to the next label"
+        );
+        assert_eq!(starts[19].frame, 79);
+        assert!(starts.windows(2).all(|w| w[0].frame < w[1].frame));
+    }
+
+    #[test]
+    fn short_sequences_have_fewer_starts() {
+        assert_eq!(Protocol::Tre.starts(&truth(5), 640, 480).unwrap().len(), 1);
+        let starts = Protocol::Tre.starts(&truth(22), 640, 480).unwrap();
+        assert_eq!(starts.iter().map(|s| s.frame).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_twelve_disturbances() {
+        // 1-based (101, 51, 40, 30), worked out by hand with the toolkit's formulas.
+        let init = BBox::new(100.0, 50.0, 40.0, 30.0);
+        let labels = vec![Some(init)];
+        let shifted: Vec<[f64; 4]> = Protocol::Sre
+            .starts(&labels, 640, 480)
+            .unwrap()
+            .iter()
+            .map(|s| s.init.translated(1.0, 1.0).into())
+            .collect();
+        let expected = [
+            [96.0, 51.0, 40.0, 30.0],
+            [106.0, 51.0, 40.0, 30.0],
+            [101.0, 47.0, 40.0, 30.0],
+            [101.0, 55.0, 40.0, 30.0],
+            [97.0, 48.0, 44.0, 33.0],
+            [101.0, 48.0, 44.0, 33.0],
+            [97.0, 51.0, 44.0, 33.0],
+            [101.0, 51.0, 44.0, 33.0],
+            [105.0, 54.0, 32.0, 24.0],
+            [103.0, 53.0, 36.0, 27.0],
+            [99.0, 50.0, 44.0, 33.0],
+            [97.0, 48.0, 48.0, 36.0],
+        ];
+        assert_eq!(shifted, expected);
+    }
+
+    #[test]
+    fn disturbed_boxes_stay_on_the_image() {
+        let labels = vec![Some(BBox::new(0.0, 0.0, 40.0, 30.0))];
+        let starts = Protocol::Sre.starts(&labels, 40, 30).unwrap();
+        assert!(starts.iter().all(|s| s.init.x >= 0.0 && s.init.y >= 0.0));
+        assert!(starts.iter().all(|s| s.init.x + s.init.w <= 40.0 && s.init.y + s.init.h <= 30.0));
+    }
+}

@@ -1,0 +1,250 @@
+//! Runs on disk: one file a tracker and sequence, whole or not there, so that nothing computed is lost or done twice.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::protocol::{Protocol, Start};
+use super::runner::Trace;
+use crate::error::{Error, Result};
+
+/// What the runs of a file were made from. Runs are taken up again only if all of it is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunKey {
+    /// Version of the program.
+    pub version: String,
+    /// The tracker.
+    pub tracker: String,
+    /// Its parameters.
+    pub parameters: serde_json::Value,
+    /// The sequence.
+    pub sequence: String,
+    /// File names of the first and the last frame.
+    pub files: [String; 2],
+    /// Number of frames.
+    pub frames: usize,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Its starts, which stand for the labels.
+    pub starts: Vec<Start>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RunFile {
+    schema: String,
+    key: RunKey,
+    runs: Vec<Trace>,
+}
+
+const SCHEMA: &str = "kcf-track-runs/1";
+
+/// The folder `runs/` of an evaluation.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// What the store knows about some runs.
+#[derive(Debug, PartialEq)]
+pub enum Stored {
+    /// They are there.
+    Runs(Vec<Trace>),
+    /// There is no such file.
+    Absent,
+    /// There is a file that cannot be used, and why.
+    Unusable(String),
+}
+
+impl Store {
+    /// The store in the folder of an evaluation.
+    pub fn in_folder(out: &Path) -> Self {
+        Self { root: out.join("runs") }
+    }
+
+    /// Where the runs of a key are.
+    pub fn path(&self, key: &RunKey) -> PathBuf {
+        self.root
+            .join(key.protocol.name())
+            .join(file_name(&key.tracker))
+            .join(format!("{}.json", file_name(&key.sequence)))
+    }
+
+    /// The runs of `key`, if they were stored and made from the same.
+    pub fn load(&self, key: &RunKey) -> Stored {
+        let path = self.path(key);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Stored::Absent,
+            Err(error) => return Stored::Unusable(format!("{}: {error}", path.display())),
+        };
+        let complete = |runs: &[Trace]| {
+            runs.len() == key.starts.len()
+                && runs.iter().zip(&key.starts).all(|(run, start)| {
+                    run.start == *start
+                        && run.boxes.len() == key.frames - start.frame.min(key.frames)
+                        && run.micros.len() == run.boxes.len()
+                })
+        };
+        match serde_json::from_slice::<RunFile>(&bytes) {
+            Err(error) => Stored::Unusable(format!("{}: {error}", path.display())),
+            Ok(file) if file.schema != SCHEMA => Stored::Unusable(format!("{}: not of {SCHEMA}", path.display())),
+            Ok(file) if file.key != *key => Stored::Unusable(format!(
+                "{}: made from other frames, labels, parameters or another version",
+                path.display()
+            )),
+            Ok(file) if !complete(&file.runs) => Stored::Unusable(format!("{}: it is not complete", path.display())),
+            Ok(file) => Stored::Runs(file.runs),
+        }
+    }
+
+    /// Stores the runs of `key`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn save(&self, key: &RunKey, runs: &[Trace]) -> Result<()> {
+        let file = RunFile { schema: SCHEMA.into(), key: key.clone(), runs: runs.to_vec() };
+        let path = self.path(key);
+        let text = serde_json::to_vec(&file).map_err(|e| Error::io(&path, e.into()))?;
+        write_whole(&path, &text)
+    }
+
+    /// Takes over the files of another store that this one does not have.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a file cannot be read or written.
+    pub fn absorb(&self, other: &Self) -> Result<()> {
+        let list = |folder: &Path| -> Result<Vec<PathBuf>> {
+            let entries = match fs::read_dir(folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+                Err(error) => return Err(Error::io(folder, error)),
+            };
+            let mut paths = Vec::new();
+            for entry in entries {
+                paths.push(entry.map_err(|e| Error::io(folder, e))?.path());
+            }
+            paths.sort();
+            Ok(paths)
+        };
+        for protocol in list(&other.root)? {
+            for tracker in list(&protocol)? {
+                for file in list(&tracker)? {
+                    let Ok(relative) = file.strip_prefix(&other.root) else { continue };
+                    let target = self.root.join(relative);
+                    let is_run = file.extension().is_some_and(|e| e == "json");
+                    if is_run && !target.exists() {
+                        let text = fs::read(&file).map_err(|e| Error::io(&file, e))?;
+                        write_whole(&target, &text)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name that is one part of a path on any system.
+pub fn file_name(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.+ ".contains(c) { c } else { '_' }).collect();
+    match safe.trim_matches(['.', ' ']) {
+        "" => "_".into(),
+        trimmed => trimmed.into(),
+    }
+}
+
+/// Writes a file such that it is whole or, after a kill, the old one; folders on the way are made.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be written.
+pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    let at = |e: std::io::Error| Error::io(path, e);
+    let mut file = tempfile::Builder::new().prefix(".kcf-track-").suffix(".tmp").tempfile_in(folder).map_err(at)?;
+    file.write_all(contents).map_err(at)?;
+    // Temporary files are private to their owner; a report is meant to be read by others as well.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644)).map_err(at)?;
+    }
+    file.persist(path).map_err(|e| at(e.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::BBox;
+
+    fn key() -> RunKey {
+        RunKey {
+            version: "0.1.0".into(),
+            tracker: "paper".into(),
+            parameters: serde_json::json!({"sigma": 0.5}),
+            sequence: "Deer".into(),
+            files: ["0001.jpg".into(), "0002.jpg".into()],
+            frames: 2,
+            protocol: Protocol::Ope,
+            starts: vec![Start { frame: 0, init: BBox::new(1.0, 2.0, 3.0, 4.0) }],
+        }
+    }
+
+    fn runs() -> Vec<Trace> {
+        let init = BBox::new(1.0, 2.0, 3.0, 4.0);
+        // A number whose shortest decimal a sloppy reader does not give back.
+        let moved = init.translated(0.1 + 0.2, 1.0 / 3.0);
+        vec![Trace { start: key().starts[0], boxes: vec![init, moved], micros: vec![10, 20] }]
+    }
+
+    #[test]
+    fn runs_are_given_back_to_the_last_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(folder.path());
+        assert_eq!(store.load(&key()), Stored::Absent);
+        store.save(&key(), &runs()).unwrap();
+        assert_eq!(store.load(&key()), Stored::Runs(runs()));
+    }
+
+    #[test]
+    fn runs_of_something_else_are_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(folder.path());
+        store.save(&key(), &runs()).unwrap();
+        let other = RunKey { parameters: serde_json::json!({"sigma": 0.6}), ..key() };
+        assert!(matches!(store.load(&other), Stored::Unusable(why) if why.contains("parameters")));
+    }
+
+    #[test]
+    fn the_leftovers_of_a_killed_run_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(folder.path());
+        store.save(&key(), &runs()).unwrap();
+        let path = store.path(&key());
+        let text = fs::read(&path).unwrap();
+        fs::write(&path, &text[..text.len() / 2]).unwrap();
+        assert!(matches!(store.load(&key()), Stored::Unusable(_)));
+        let mut short = runs();
+        short[0].boxes.pop();
+        store.save(&key(), &short).unwrap();
+        assert!(matches!(store.load(&key()), Stored::Unusable(why) if why.contains("complete")));
+    }
+
+    #[test]
+    fn stores_are_merged() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (ours, theirs) = (Store::in_folder(a.path()), Store::in_folder(b.path()));
+        theirs.save(&key(), &runs()).unwrap();
+        ours.absorb(&theirs).unwrap();
+        assert_eq!(ours.load(&key()), Stored::Runs(runs()));
+    }
+
+    #[test]
+    fn names_cannot_leave_the_folder() {
+        assert_eq!(file_name("../../etc"), "_.._etc");
+        assert_eq!(file_name(".."), "_");
+        assert_eq!(file_name("Jogging-1"), "Jogging-1");
+    }
+}
