@@ -124,7 +124,10 @@ fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&BBox>, lett
 fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>, letters: &Letters) {
     let short_side = picture.width().min(picture.height());
     let size = (short_side as f32 / 22.0).clamp(12.0, 120.0);
-    let parts = parts(record, bbox, truth);
+    let mut parts = parts(record, bbox, truth);
+    if bbox.is_some_and(|bbox| bbox.visible_share(picture.width() as usize, picture.height() as usize) == 0.0) {
+        parts.push("off the image".into());
+    }
     let padding = (size / 3.0) as u32;
     let square = (size * 0.7) as u32;
     // The last parts are left out first, but the state is also in the colour: the numbers matter more.
