@@ -275,9 +275,7 @@ impl Session<'_> {
         let truth = self.sequence.truth().get(first..).unwrap_or_default();
         let covered = rows.iter().zip(truth).zip(&self.boxes).filter(|((row, _), _)| row.is_some());
         let (truth, boxes): (Vec<_>, Vec<_>) = covered.map(|((_, truth), bbox)| (*truth, *bbox)).unzip();
-        if truth.iter().flatten().next().is_none() {
-            return None;
-        }
+        truth.iter().flatten().next()?;
         let score = metrics::score(&truth, &boxes, Toolkit::Otb).ok()?;
         Some(TruthSummary {
             frames: truth.len(),
