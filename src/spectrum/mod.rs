@@ -1,0 +1,12 @@
+//! Planned transforms of feature maps and response planes, and the algebra of their spectra.
+
+mod bluestein;
+mod butterfly;
+mod dense;
+mod lanes;
+mod line;
+mod radix;
+pub(crate) mod simd;
+
+pub use lanes::{CHANNELS, LanePlan};
+pub use simd::SimdLevel;
