@@ -12,7 +12,6 @@ use kcf_track::export::{
     Summary, Tally, TruthSummary,
 };
 use kcf_track::source::{Channels, Decoded, Sequence, SequenceOptions, Truth};
-use kcf_track::tracker::FeatureKind;
 use kcf_track::{BBox, Error, Estimate, FrameBuf, Params, State, Tracker};
 
 use super::params::ParamArgs;
@@ -94,9 +93,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         }
     }
     let exports = args.output.create()?;
-    // A gray feature needs the luma plane only; HOG takes the gray of the colours, as the published code does.
-    let channels = if params.feature == FeatureKind::Gray { Channels::Luma } else { Channels::Color };
-    let mut frames = sequence.prefetch(range.clone(), channels)?;
+    // All features are of gray values; an overlay decodes its frame in colour by itself.
+    let mut frames = sequence.prefetch(range.clone(), Channels::Luma)?;
     let mut session = Session {
         args,
         sequence: &sequence,
@@ -231,7 +229,7 @@ impl Session<'_> {
         };
         let view = FrameView {
             path: Some(&decoded.path),
-            pixels: found.as_ref().map(|(frame, _)| frame.as_frame()),
+            pixels: None,
             truth: self.sequence.truth().get(decoded.position - 1).copied().flatten(),
             response: estimate.map(|e| e.response),
         };
