@@ -4,6 +4,7 @@
 pub mod error;
 pub mod frame;
 pub mod geometry;
+pub mod source;
 
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
