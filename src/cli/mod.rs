@@ -6,6 +6,7 @@ mod init_box;
 mod params;
 mod progress;
 mod report;
+mod synth;
 mod track;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Render a sequence of frames with its exact truth
+    Synth(synth::SynthArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -61,6 +64,7 @@ pub fn run() -> ExitCode {
         }
     };
     let result = match &cli.command {
+        Some(Command::Synth(args)) => synth::run(args.clone()).map_err(Failure::from),
         Some(Command::Completions(args)) => completions::run(args),
         None => track::run(&cli.track),
     };
