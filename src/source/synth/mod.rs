@@ -104,18 +104,11 @@ impl Scene {
         let t = index as f64;
         let shutter = self.params.shutter;
         let mut canvas = if shutter > 0.0 {
-            // Enough moments for an even smear.
-            let moments = (1.0 + 1.5 * self.motion.travel(t, shutter)).ceil().clamp(1.0, 24.0) as usize;
-            // A smear of many moments is smooth with fewer samples of each.
-            let fineness = if moments < 4 { 4 } else { 2 };
-            let mut exposure = Canvas::new(self.params.width as usize, self.params.height as usize);
-            for moment in 0..moments {
-                let share = (moment as f64 + 0.5) / moments as f64 - 0.5;
-                exposure.add(&self.paint(t + shutter * share, fineness), 1.0 / moments as f32);
-            }
-            exposure
+            self.expose(t, shutter)
         } else {
-            self.paint(t, 4)
+            let mut canvas = self.paint_ground(t);
+            self.lay_objects(&mut canvas, t);
+            canvas
         };
         self.optics.apply(&mut canvas, index);
         (canvas.to_image(), self.truth(index))
@@ -126,11 +119,31 @@ impl Scene {
         (0..self.frames()).map(|index| self.render(index))
     }
 
-    /// The scene at a moment, before light, lens and sensor: ground, look-alikes, target, beam. `fineness` squared samples
-    /// of each pixel are taken of what lies on the ground.
-    fn paint(&self, t: f64, fineness: u32) -> Canvas {
+    /// The mean of the moments for which the shutter is open, enough of them for an even smear.
+    fn expose(&self, t: f64, shutter: f64) -> Canvas {
+        let count = |travel: f64| (1.0 + 1.5 * travel).ceil().clamp(1.0, 24.0) as usize;
+        let moments = count(self.motion.travel(t, shutter));
+        // The ground is slower than what moves on it, and dearer to paint.
+        let grounds = count(self.motion.camera_travel(t, shutter)).min(moments);
+        let time = |part: usize, of: usize| t + shutter * ((part as f64 + 0.5) / of as f64 - 0.5);
+        let mut exposure = Canvas::new(self.params.width as usize, self.params.height as usize);
+        for part in 0..grounds {
+            let mut ground = self.paint_ground(time(part, grounds));
+            // A smear of many moments is smooth with fewer samples of each.
+            ground.fineness = if moments < 4 { 4 } else { 2 };
+            for moment in part * moments / grounds..(part + 1) * moments / grounds {
+                let mut canvas = ground.clone();
+                self.lay_objects(&mut canvas, time(moment, moments));
+                exposure.add(&canvas, 1.0 / moments as f32);
+            }
+        }
+        exposure
+    }
+
+    /// The backdrop at a moment.
+    fn paint_ground(&self, t: f64) -> Canvas {
         let (width, height) = (self.params.width as usize, self.params.height as usize);
-        let mut canvas = match &self.backing {
+        match &self.backing {
             Backing::Ground(ground) => {
                 let margin = self.motion.margin() as f64;
                 let (dx, dy) = self.motion.camera(t);
@@ -141,16 +154,18 @@ impl Scene {
                 plain.pixels.fill(*colour);
                 plain
             }
-        };
-        canvas.fineness = fineness;
+        }
+    }
+
+    /// Lays what is on the ground over it: look-alikes, target, beam.
+    fn lay_objects(&self, canvas: &mut Canvas, t: f64) {
         for (sprite, pose) in self.others.iter().zip(self.motion.others(t)) {
-            sprite.lay(&mut canvas, pose);
+            sprite.lay(canvas, pose);
         }
-        self.target.lay(&mut canvas, self.motion.target(t));
+        self.target.lay(canvas, self.motion.target(t));
         if let Some(beam) = self.motion.beam(t) {
-            lay_beam(&mut canvas, beam);
+            lay_beam(canvas, beam);
         }
-        canvas
     }
 }
 

@@ -260,6 +260,12 @@ impl Motion {
         Some(beam)
     }
 
+    /// The way of the ground while the shutter is open around frame `t`, in pixels.
+    pub(super) fn camera_travel(&self, t: f64, shutter: f64) -> f64 {
+        let ((ax, ay), (bx, by)) = (self.camera(t - shutter / 2.0), self.camera(t + shutter / 2.0));
+        ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt()
+    }
+
     /// The longest way that anything goes while the shutter is open around frame `t`, in pixels, about.
     pub(super) fn travel(&self, t: f64, shutter: f64) -> f64 {
         let (from, to) = (t - shutter / 2.0, t + shutter / 2.0);
@@ -268,10 +274,9 @@ impl Motion {
         let (a, b) = (self.target(from), self.target(to));
         let turned = (a.degrees - b.degrees).abs().to_radians() * self.largest.0.max(self.largest.1);
         let target = length((a.x, a.y), (b.x, b.y)) + turned;
-        let camera = length(self.camera(from), self.camera(to));
         let others = self.others(from).zip(self.others(to)).map(|(a, b)| length((a.x, a.y), (b.x, b.y)));
         let beam = self.beam(from).zip(self.beam(to)).map(|(a, b)| length((a.x, a.y), (b.x, b.y)));
-        others.chain(beam).fold(target.max(camera), f64::max)
+        others.chain(beam).fold(target.max(self.camera_travel(t, shutter)), f64::max)
     }
 }
 
