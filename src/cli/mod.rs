@@ -32,7 +32,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Render a sequence of frames with its exact truth
-    Synth(synth::SynthArgs),
+    Synth(Box<synth::SynthArgs>),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -64,7 +64,7 @@ pub fn run() -> ExitCode {
         }
     };
     let result = match &cli.command {
-        Some(Command::Synth(args)) => synth::run(args.clone()).map_err(Failure::from),
+        Some(Command::Synth(args)) => synth::run(args).map_err(Failure::from),
         Some(Command::Completions(args)) => completions::run(args),
         None => track::run(&cli.track),
     };

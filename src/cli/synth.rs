@@ -13,7 +13,7 @@ use kcf_track::source::synth::{Format, Preset, Scene, SceneParams, WriteOptions,
 /// The folder gets img/0001.jpg and so on, groundtruth_rect.txt (OTB: 1-based x,y,w,h; 0,0,0,0 where the target is out of view)
 /// and scene.json (all parameters; each frame's exact 0-based box, centre, scale, angle and visible share).
 /// The same seed gives the same frames everywhere.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Debug)]
 #[command(after_help = "Example:\n  kcf-track synth --out hard --preset hard --seed 7 --clutter 3\n  \
                         kcf-track --seq hard --overlay hard-overlay")]
 pub struct SynthArgs {
@@ -149,7 +149,7 @@ impl SynthArgs {
 }
 
 /// Renders the sequence and says what was written.
-pub fn run(args: SynthArgs) -> anyhow::Result<()> {
+pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
     let format = match args.format {
         FormatName::Jpg => Format::jpg(args.quality)?,
         FormatName::Png => Format::Png,

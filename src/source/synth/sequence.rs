@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Scene, SceneParams, Truth};
+use crate::annotation::Base;
 use crate::error::{Error, Result};
 
 /// The first word of a scene file and its version.
@@ -181,9 +182,9 @@ impl SceneFile {
 
 /// One line of `groundtruth_rect.txt`.
 fn otb_line(truth: &Truth) -> String {
-    let b = truth.bbox;
     if truth.in_view {
-        format!("{:.4},{:.4},{:.4},{:.4}\n", b.x + 1.0, b.y + 1.0, b.w, b.h)
+        let [x, y, w, h] = Base::One.to_numbers(&truth.bbox);
+        format!("{x:.4},{y:.4},{w:.4},{h:.4}\n")
     } else {
         "0,0,0,0\n".into()
     }
