@@ -1,12 +1,18 @@
 //! Planned transforms of feature maps and response planes, and the algebra of their spectra.
 
+mod aligned;
 mod bluestein;
 mod butterfly;
+mod cross;
 mod dense;
 mod lanes;
 mod line;
+mod plane;
 mod radix;
 pub(crate) mod simd;
 
+pub use aligned::AlignedBuf;
+pub use cross::{cross_power, fold};
 pub use lanes::{CHANNELS, LanePlan};
+pub use plane::PlanePlan;
 pub use simd::SimdLevel;
