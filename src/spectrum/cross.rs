@@ -7,55 +7,55 @@ use super::radix::{Cell, LANES};
 use super::simd::{SimdLevel, leveled};
 
 /// Cells whose sums over the lanes are formed together.
-const BLOCK: usize = 16;
+const BLOCK: usize = 64;
 
-/// The sum of 16 numbers each of 16 cells, as a tree: `l + (l+8)`, then `+4`, `+2`, `+1`. The order is part of the
-/// result, and this one is quick with registers of any width.
+/// Sums of neighbours.
 #[inline(always)]
-fn sum_lanes(terms: &[[f32; LANES]; BLOCK]) -> [f32; BLOCK] {
-    let mut eight = [[0.0; 8]; BLOCK];
-    for (to, from) in eight.iter_mut().zip(terms) {
-        for l in 0..8 {
-            to[l] = from[l] + from[l + 8];
-        }
-    }
-    let mut four = [[0.0; 4]; BLOCK];
-    for (to, from) in four.iter_mut().zip(&eight) {
-        for l in 0..4 {
-            to[l] = from[l] + from[l + 4];
-        }
-    }
-    let mut sums = [0.0; BLOCK];
-    for (sum, from) in sums.iter_mut().zip(&four) {
-        *sum = (from[0] + from[2]) + (from[1] + from[3]);
+fn pair_up<const FROM: usize, const TO: usize>(terms: &[f32; FROM]) -> [f32; TO] {
+    let mut sums = [0.0; TO];
+    for i in 0..TO {
+        sums[i] = terms[2 * i] + terms[2 * i + 1];
     }
     sums
+}
+
+/// The sums of 16 numbers each of 16 cells, as a tree of neighbours. The order is part of the result, and this one is
+/// quick with registers of any width.
+#[inline(always)]
+fn sum_lanes(terms: &[f32; LANES * BLOCK]) -> [f32; BLOCK] {
+    let eights = pair_up::<_, { 8 * BLOCK }>(terms);
+    let fours = pair_up::<_, { 4 * BLOCK }>(&eights);
+    pair_up(&pair_up::<_, { 2 * BLOCK }>(&fours))
+}
+
+/// The products of one cell, lane by lane, and its energy added to `energy`.
+#[inline(always)]
+fn products(x: &Cell, y: &Cell, re: &mut [f32; LANES], im: &mut [f32; LANES], energy: &mut [f32; LANES]) {
+    for l in 0..LANES {
+        let (xr, xi, yr, yi) = (x[l], x[LANES + l], y[l], y[LANES + l]);
+        re[l] = xr * yr + xi * yi;
+        im[l] = xi * yr - xr * yi;
+        energy[l] += xr * xr + xi * xi;
+    }
 }
 
 /// `Σ_k X_k conj Y_k` of 16 cells, and `Σ |X|²` of all of them.
 #[inline(always)]
 fn block(x: &[Cell; BLOCK], y: &[Cell; BLOCK], out: &mut [Complex32; BLOCK]) -> f32 {
-    let mut re = [[0.0; LANES]; BLOCK];
-    let mut im = [[0.0; LANES]; BLOCK];
+    let mut re = [0.0; LANES * BLOCK];
+    let mut im = [0.0; LANES * BLOCK];
     let mut energy = [0.0; LANES];
+    let (re_of, _) = re.as_chunks_mut();
+    let (im_of, _) = im.as_chunks_mut();
     for c in 0..BLOCK {
-        let (x, y, re, im) = (&x[c], &y[c], &mut re[c], &mut im[c]);
-        for l in 0..LANES {
-            let (xr, xi, yr, yi) = (x[l], x[LANES + l], y[l], y[LANES + l]);
-            re[l] = xr * yr + xi * yi;
-            im[l] = xi * yr - xr * yi;
-            energy[l] += xr * xr + xi * xi;
-        }
+        products(&x[c], &y[c], &mut re_of[c], &mut im_of[c], &mut energy);
     }
     let (re, im) = (sum_lanes(&re), sum_lanes(&im));
     for c in 0..BLOCK {
         out[c] = Complex32 { re: re[c], im: im[c] };
     }
-    let mut half = [0.0; 8];
-    for l in 0..8 {
-        half[l] = energy[l] + energy[l + 8];
-    }
-    ((half[0] + half[4]) + (half[2] + half[6])) + ((half[1] + half[5]) + (half[3] + half[7]))
+    let energy = pair_up::<8, 4>(&pair_up::<LANES, 8>(&energy));
+    (energy[0] + energy[1]) + (energy[2] + energy[3])
 }
 
 leveled! {
