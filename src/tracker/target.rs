@@ -91,7 +91,7 @@ impl Target {
             feature,
             row_window: window::hann(rows),
             col_window: window::hann(cols),
-            filter: Kcf::new(rows, cols, channels, params.kernel, params.lambda, labels),
+            filter: Kcf::new(rows, cols, channels, params.kernel, params.lambda, &labels),
             // Three standard deviations of the regression target: the peak that the filter was taught.
             peak_radius: (3.0 * sigma).ceil().max(1.0) as usize,
         };
