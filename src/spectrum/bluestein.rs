@@ -22,7 +22,7 @@ pub(super) struct Bluestein {
 fn five_smooth(n: usize) -> bool {
     let mut rest = n;
     for prime in [2, 3, 5] {
-        while rest % prime == 0 {
+        while rest.is_multiple_of(prime) {
             rest /= prime;
         }
     }

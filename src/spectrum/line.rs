@@ -66,7 +66,7 @@ fn radices(n: usize) -> Result<Vec<usize>, usize> {
     let twos = rest.trailing_zeros();
     rest >>= twos;
     while rest > 1 {
-        while rest % prime == 0 {
+        while rest.is_multiple_of(prime) {
             if prime > LARGEST_DENSE {
                 return Err(prime);
             }
