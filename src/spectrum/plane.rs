@@ -45,9 +45,9 @@ const ONE: Lines = Lines { count: 1, next: 0, stride: 1, block: 1 };
 leveled! {
     /// Up to 32 rows of a plane as one line of cells: row `k` the real, row `16 + k` the imaginary part of lane `k`.
     fn rows_to_lanes(rows: &[f32], cols: usize, line: &mut [Cell]) {
-        for (c, cell) in line.iter_mut().enumerate() {
-            for (value, row) in cell.iter_mut().zip(rows.chunks_exact(cols)) {
-                *value = row[c];
+        for (lane, row) in rows.chunks_exact(cols).enumerate().take(CHANNELS) {
+            for (cell, value) in line.iter_mut().zip(row) {
+                cell[lane] = *value;
             }
         }
     }
@@ -71,9 +71,11 @@ leveled! {
                 im[LANES + l] = (mr - zr) * 0.5;
             }
             let group = &mut columns[v / LANES * rows + first..][..here];
-            for ((cell, &re), &im) in group.iter_mut().zip(&re).zip(&im) {
-                cell[v % LANES] = re;
-                cell[LANES + v % LANES] = im;
+            let (re, im) = (&re[..here], &im[..here]);
+            let lane = v % LANES;
+            for (i, cell) in group.iter_mut().enumerate() {
+                cell[lane] = re[i];
+                cell[LANES + lane] = im[i];
             }
         }
     }
@@ -340,10 +342,10 @@ mod tests {
             let product: Vec<_> = forward(&plan, &x).iter().zip(forward(&plan, &y)).map(|(a, b)| a * b).collect();
             for (i, got) in inverse(&plan, &product).iter().enumerate() {
                 let mut expected = 0.0;
-                for j in 0..rows * cols {
+                for (j, x) in x.iter().enumerate() {
                     let r = (i / cols + rows - j / cols) % rows;
                     let c = (i % cols + cols - j % cols) % cols;
-                    expected += f64::from(x[j]) * f64::from(y[r * cols + c]);
+                    expected += f64::from(*x) * f64::from(y[r * cols + c]);
                 }
                 prop_assert!((f64::from(*got) / (rows * cols) as f64 - expected).abs() < 1e-4);
             }
