@@ -57,6 +57,8 @@ pub struct Hog {
     energy: Vec<f32>,
     /// `[row + 1][column + 1]`: reciprocal norms of the 2x2 blocks whose last cell is (row, column).
     norm: Vec<f32>,
+    /// `[column]`: partial sums of the texture energies of one row of cells.
+    texture: Vec<[[f32; 16]; 4]>,
 }
 
 impl Hog {
@@ -102,6 +104,7 @@ impl Hog {
             histogram: vec![[0.0; LANES]; rows * cols],
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
+            texture: vec![[[0.0; 16]; 4]; cols],
         }
     }
 
@@ -153,11 +156,13 @@ impl Hog {
                 let shares = &self.shares[(phase + i) * self.cell + phase_x..][..pixels.len()];
                 let magnitude = &self.magnitude[i * stride..][pixels.clone()];
                 let bin = &self.bin[i * stride..][pixels.clone()];
-                for ((share, &magnitude), &bin) in shares.iter().zip(magnitude).zip(bin) {
-                    let sums = &mut gap[bin as usize % 32];
-                    for k in 0..4 {
-                        sums[k] += share[k] * magnitude;
+                // Whole gaps of the usual cell of four pixels run without a loop.
+                let whole = (shares.try_into(), magnitude.try_into(), bin.try_into());
+                match whole {
+                    (Ok::<&[[f32; 4]; 4], _>(shares), Ok::<&[f32; 4], _>(magnitude), Ok::<&[u32; 4], _>(bin)) => {
+                        share_pixels(gap, shares, magnitude, bin);
                     }
+                    _ => share_pixels(gap, shares, magnitude, bin),
                 }
             }
         }
@@ -209,14 +214,20 @@ impl Hog {
     }
 
     #[inline(always)]
-    fn normalise(&self, row_window: &[f32], col_window: &[f32], out: &mut [[f32; LANES]]) {
+    fn normalise(&mut self, row_window: &[f32], col_window: &[f32], out: &mut [[f32; LANES]]) {
         let stride = self.cols + 1;
         for (r, (cells, out)) in self.histogram.chunks(self.cols).zip(out.chunks_mut(self.cols)).enumerate() {
             let (above, below) = (&self.norm[r * stride..][..stride], &self.norm[(r + 1) * stride..][..stride]);
-            for (c, (cell, out)) in cells.iter().zip(out).enumerate() {
+            for (c, ((cell, out), parts)) in cells.iter().zip(&mut *out).zip(&mut self.texture).enumerate() {
                 // From the block that begins at this cell to the one that ends there.
                 let norms = [below[c + 1], below[c], above[c + 1], above[c]];
-                normalise_cell(cell, norms, row_window[r] * col_window[c], out);
+                normalise_cell(cell, norms, row_window[r] * col_window[c], out, parts);
+            }
+            for ((out, parts), col_window) in out.iter_mut().zip(&self.texture).zip(col_window) {
+                let gain = TEXTURE_GAIN * (row_window[r] * col_window);
+                for k in 0..4 {
+                    out[SIGNED + UNSIGNED + k] = sum_of_16(&parts[k]) * gain;
+                }
             }
         }
     }
@@ -234,6 +245,17 @@ leveled! {
     }
 }
 
+/// Adds pixels of one row to the sums of their gap.
+#[inline(always)]
+fn share_pixels(gap: &mut Gap, shares: &[[f32; 4]], magnitude: &[f32], bin: &[u32]) {
+    for ((share, &magnitude), &bin) in shares.iter().zip(magnitude).zip(bin) {
+        let sums = &mut gap[bin as usize % 32];
+        for k in 0..4 {
+            sums[k] += share[k] * magnitude;
+        }
+    }
+}
+
 /// What cell `i` of `n` in a direction has to make up for.
 #[inline(always)]
 fn border_gain(i: usize, n: usize) -> f32 {
@@ -241,41 +263,45 @@ fn border_gain(i: usize, n: usize) -> f32 {
     if i == n - 1 { first * BORDER_GAIN } else { first }
 }
 
-/// The final 31 values of a cell: clipped by each of four norms, averaged, and their sums as texture.
+/// The orientations of a cell, clipped by each of four norms and averaged; and for each norm, 16 partial sums of the clipped
+/// signed orientations, which the texture is made of. (Summed up here, they would leave the registers piece by piece.)
 #[inline(always)]
-fn normalise_cell(cell: &[f32; LANES], norms: [f32; 4], window: f32, out: &mut [f32; LANES]) {
-    let mut sum = [0.0f32; LANES];
-    let mut texture = [0.0f32; 4];
+fn normalise_cell(
+    cell: &[f32; LANES],
+    norms: [f32; 4],
+    window: f32,
+    out: &mut [f32; LANES],
+    parts: &mut [[f32; 16]; 4],
+) {
+    let (first, last) = cell.split_at(16);
+    let mut sums = [[0.0f32; 16]; 2];
     for k in 0..4 {
-        let mut clipped = [0.0f32; LANES];
-        for o in 0..LANES {
-            clipped[o] = (cell[o] * norms[k]).min(CLIP);
-            sum[o] += clipped[o];
+        for o in 0..16 {
+            let (v, w) = (first[o] * norms[k], last[o] * norms[k]);
+            // One instruction; `f32::min` would ask about NaN as well.
+            let v = if v < CLIP { v } else { CLIP };
+            let w = if w < CLIP { w } else { CLIP };
+            sums[0][o] += v;
+            sums[1][o] += w;
+            // The two signed orientations beyond the first 16 join the first two.
+            parts[k][o] = v + if o + 16 < SIGNED { w } else { 0.0 };
         }
-        texture[k] = signed_sum(&clipped);
     }
     let half = 0.5 * window;
-    for o in 0..LANES {
-        out[o] = sum[o] * half;
+    for o in 0..16 {
+        out[o] = sums[0][o] * half;
+        out[o + 16] = sums[1][o] * half;
     }
-    for k in 0..4 {
-        out[SIGNED + UNSIGNED + k] = texture[k] * (TEXTURE_GAIN * window);
-    }
-    out[LANES - 1] = 0.0;
 }
 
-/// The sum of the 18 signed orientations, in an order that whole registers can add.
+/// The sum of 16 values, in an order that registers of four can add.
 #[inline(always)]
-fn signed_sum(v: &[f32; LANES]) -> f32 {
-    let mut eight = [0.0f32; 8];
-    for i in 0..8 {
-        eight[i] = v[i] + v[i + 8];
-    }
+fn sum_of_16(v: &[f32; 16]) -> f32 {
     let mut four = [0.0f32; 4];
     for i in 0..4 {
-        four[i] = eight[i] + eight[i + 4];
+        four[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
     }
-    ((four[0] + four[2]) + (four[1] + four[3])) + (v[16] + v[17])
+    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 /// Magnitudes (in 1/510 of the gray range) and orientation bins of the first pixels of row `y` of a patch.
