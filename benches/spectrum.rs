@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kcf_track::spectrum::{CHANNELS, LanePlan, SimdLevel};
+use kcf_track::spectrum::{LanePlan, SimdLevel};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::Fft;
 use rustfft::num_complex::Complex32;

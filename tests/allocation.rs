@@ -83,7 +83,8 @@ fn a_lost_target_allocates_nothing() {
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         let info = measure(|| {
             for i in 0..20 {
-                let frame = if i % 2 == 0 { Frame::gray(&black, clip.width, clip.height).unwrap() } else { clip.gray(i / 2) };
+                let frame =
+                    if i % 2 == 0 { Frame::gray(&black, clip.width, clip.height).unwrap() } else { clip.gray(i / 2) };
                 tracker.update(frame).unwrap();
             }
         });

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use kcf_track::BBox;
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::source::{Sequence, SequenceOptions};
-use kcf_track::BBox;
 
 #[path = "support/golden.rs"]
 mod golden;
@@ -34,11 +34,15 @@ fn the_demo() {
 #[test]
 fn rendered_scenes() {
     let scenes = [
-        ("hard", SceneParams { frames: 80, seed: 7, ..Preset::Hard.params() }, None),
-        ("large", SceneParams { frames: 40, target_width: 111, target_height: 101, ..Preset::Medium.params() }, None),
+        ("hard", SceneParams { frames: 60, seed: 7, shutter: 0.0, ..Preset::Hard.params() }, None),
+        (
+            "large",
+            SceneParams { frames: 30, shutter: 0.0, target_width: 111, target_height: 101, ..Preset::Medium.params() },
+            None,
+        ),
         (
             "border",
-            SceneParams { frames: 40, camera: 2.0, ..Preset::Medium.params() },
+            SceneParams { frames: 30, shutter: 0.0, camera: 2.0, ..Preset::Medium.params() },
             Some(BBox::new(-11.5, 190.0, 41.5, 60.0)),
         ),
     ];

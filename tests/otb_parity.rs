@@ -14,9 +14,30 @@ use kcf_track::eval::metrics::score;
 use kcf_track::eval::rules::Toolkit;
 
 const SEQUENCES: [&str; 24] = [
-    "Bird1", "Bolt2", "Couple", "Crossing", "David", "Deer", "Diving", "Dog", "DragonBaby", "FaceOcc1", "Football1",
-    "Freeman1", "Girl", "Human7", "Jogging-1", "Jogging-2", "Jumping", "MotorRolling", "Skiing", "Surfer", "Toy", "Trans",
-    "Walking2", "Woman",
+    "Bird1",
+    "Bolt2",
+    "Couple",
+    "Crossing",
+    "David",
+    "Deer",
+    "Diving",
+    "Dog",
+    "DragonBaby",
+    "FaceOcc1",
+    "Football1",
+    "Freeman1",
+    "Girl",
+    "Human7",
+    "Jogging-1",
+    "Jogging-2",
+    "Jumping",
+    "MotorRolling",
+    "Skiing",
+    "Surfer",
+    "Toy",
+    "Trans",
+    "Walking2",
+    "Woman",
 ];
 
 /// What the authors' boxes score on these sequences, how far ours may lie from it, and on how many sequences they must agree.

@@ -211,21 +211,32 @@ impl Layout {
     }
 }
 
-/// Contrast and brightness mean nothing to HOG, but for rounding to whole gray levels.
+/// Boxes of the demo scene whose gray values went through `change`.
+fn with_gray_values(params: &Params, change: impl Fn(u8) -> u8) -> Vec<BBox> {
+    let clip = clip();
+    let frames: Vec<Vec<u8>> = clip.gray.iter().map(|frame| frame.iter().map(|&v| change(v)).collect()).collect();
+    let frames = frames.iter().map(|frame| Frame::gray(frame, clip.width, clip.height).unwrap());
+    scene::track(params, frames, clip.initial())
+}
+
+/// Contrast and brightness mean nothing to HOG: its orientations are the same, and its blocks are normalised.
 #[test]
 fn gain_and_offset_change_nothing_for_hog() {
-    let clip = clip();
     for (name, params) in paper_presets().filter(|(_, params)| params.feature == FeatureKind::Hog) {
-        let plain = scene::track(&params, (0..clip.gray.len()).map(|i| clip.gray(i)), clip.initial());
+        // Even values, so that nothing is rounded when they are halved.
+        let plain = with_gray_values(&params, |v| v & !1);
+        assert_eq!(with_gray_values(&params, |v| v / 2), plain, "{name}, halved");
+        assert_eq!(with_gray_values(&params, |v| v / 2 + 100), plain, "{name}, halved and brighter");
+
+        // Rounding to whole gray levels turns weak gradients, so that now and then another cell wins by a hair.
+        let plain = with_gray_values(&params, |v| v);
         for (gain, offset) in [(0.5, 0.0), (0.5, 90.0), (0.8, 20.0)] {
-            let changed: Vec<Vec<u8>> = clip
-                .gray
-                .iter()
-                .map(|frame| frame.iter().map(|&v| (f64::from(v) * gain + offset).round() as u8).collect())
-                .collect();
-            let frames = changed.iter().map(|frame| Frame::gray(frame, clip.width, clip.height).unwrap());
-            let boxes = scene::track(&params, frames, clip.initial());
-            assert_eq!(boxes, plain, "{name}, {gain} v + {offset}");
+            let boxes = with_gray_values(&params, |v| (f64::from(v) * gain + offset).round() as u8);
+            let same = boxes.iter().zip(&plain).filter(|(a, b)| a == b).count();
+            let farthest = boxes.iter().zip(&plain).map(|(a, b)| a.center_error(b)).fold(0.0, f64::max);
+            let cell = params.cell_size as f64;
+            assert!(same * 10 >= plain.len() * 8, "{name}, {gain} v + {offset}: {same} of {} boxes", plain.len());
+            assert!(farthest <= cell * std::f64::consts::SQRT_2, "{name}, {gain} v + {offset}: {farthest} px");
         }
     }
 }

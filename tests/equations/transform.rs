@@ -8,7 +8,20 @@ use crate::reference::kcf::Size;
 use crate::samples::{assert_close, random, write};
 
 const SIZES: [(usize, usize); 14] = [
-    (1, 1), (1, 7), (6, 1), (2, 2), (3, 5), (5, 3), (4, 9), (8, 6), (7, 7), (11, 13), (16, 10), (31, 10), (17, 23), (12, 20),
+    (1, 1),
+    (1, 7),
+    (6, 1),
+    (2, 2),
+    (3, 5),
+    (5, 3),
+    (4, 9),
+    (8, 6),
+    (7, 7),
+    (11, 13),
+    (16, 10),
+    (31, 10),
+    (17, 23),
+    (12, 20),
 ];
 
 /// Real and imaginary parts one after the other.

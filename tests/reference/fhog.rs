@@ -20,8 +20,8 @@ pub fn fhog(patch: &[u8], width: usize, height: usize, cell: usize) -> Vec<f64> 
             let magnitude = (gx * gx + gy * gy).sqrt();
             let bin = nearest_orientation(gx, gy);
             // The centre of cell k lies at pixel coordinate k * cell + (cell - 1) / 2; shares fall off linearly over one cell.
-            for r in 0..rows {
-                for c in 0..cols {
+            for r in around(y, cell, rows) {
+                for c in around(x, cell, cols) {
                     let share = tent(y, r, cell) * tent(x, c, cell);
                     histogram[r * cols + c][bin] += magnitude * share / (cell * cell) as f64;
                 }
@@ -71,6 +71,11 @@ fn derivative(len: usize, i: usize, value: impl Fn(usize) -> f64) -> f64 {
         i if i == len - 1 => value(i) - value(i - 1),
         i => (value(i + 1) - value(i - 1)) / 2.0,
     }
+}
+
+/// The cells that can have a share of a pixel.
+fn around(pixel: usize, side: usize, cells: usize) -> std::ops::Range<usize> {
+    (pixel / side).saturating_sub(1)..(pixel / side + 2).min(cells)
 }
 
 /// The share of a pixel that a cell gets.

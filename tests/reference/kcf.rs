@@ -78,9 +78,8 @@ impl ReferenceKcf {
     /// α of one sample, `F(α) = F(y) / (F(k) + lambda)`.
     pub fn dual(&self, x: &[f64]) -> Vec<f64> {
         let (rows, cols) = (self.size.rows, self.size.cols);
-        let transform = |plane: &[f64]| {
-            dft(&plane.iter().map(|&v| Complex::new(v, 0.0)).collect::<Vec<_>>(), rows, cols, false)
-        };
+        let transform =
+            |plane: &[f64]| dft(&plane.iter().map(|&v| Complex::new(v, 0.0)).collect::<Vec<_>>(), rows, cols, false);
         let (y, k) = (transform(&self.target), transform(&kernel_correlation(self.kind, self.size, x, x)));
         let alpha: Vec<_> = y.iter().zip(&k).map(|(y, k)| y / (k + self.lambda)).collect();
         dft(&alpha, rows, cols, true).iter().map(|v| v.re).collect()

@@ -22,6 +22,7 @@ pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
 }
 
 /// Whether the long runs are asked for, by `KCF_TRACK_FULL=1`.
+#[allow(dead_code)] // parity is always checked in full
 pub fn full() -> bool {
     std::env::var_os("KCF_TRACK_FULL").is_some_and(|value| value != "0" && !value.is_empty())
 }
