@@ -1,0 +1,230 @@
+//! The tracker and its stages.
+//!
+//!     cargo bench --bench tracker              # divan's table
+//!     cargo bench --bench tracker -- update    # one part of it
+//!     cargo bench --bench tracker -- growth    # time against window area and against the position in a sequence
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use divan::Bencher;
+use kcf_track::feature::hog::{self, Hog};
+use kcf_track::feature::window;
+use kcf_track::kernel::Kernel;
+use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::source::synth::{Preset, Scene};
+use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::spectrum::MapPlan;
+use kcf_track::{BBox, Frame, FrameBuf, Params, Tracker};
+use rustfft::num_complex::Complex32;
+
+#[path = "../tests/reference/fhog.rs"]
+mod reference;
+
+/// Rows x columns of cells: windows of real sequences, two of them with large primes.
+const CELLS: [(usize, usize); 6] = [(31, 10), (50, 21), (40, 60), (59, 40), (64, 64), (72, 20)];
+/// Sides of targets in pixels.
+const TARGETS: [(usize, usize); 4] = [(24, 32), (40, 60), (95, 65), (160, 120)];
+const PRESETS: [&str; 4] = ["paper", "paper-dcf", "paper-gray", "paper-polynomial"];
+
+fn main() {
+    if std::env::args().any(|arg| arg == "growth") { growth() } else { divan::main() }
+}
+
+fn named(sizes: &[(usize, usize)]) -> Vec<String> {
+    sizes.iter().map(|(a, b)| format!("{a}x{b}")).collect()
+}
+
+fn numbers(name: &str) -> (usize, usize) {
+    let (a, b) = name.split_once('x').unwrap();
+    (a.parse().unwrap(), b.parse().unwrap())
+}
+
+/// A frame of a rendered scene as gray values, repeated until it is large enough.
+fn picture(width: usize, height: usize) -> Vec<u8> {
+    let scene = Scene::new(Preset::Demo.params()).unwrap();
+    let frame = FrameBuf::try_from(image::DynamicImage::from(scene.render(3).0)).unwrap();
+    let frame = frame.as_frame();
+    (0..width * height).map(|i| frame.gray_at(i % width % frame.width(), i / width % frame.height())).collect()
+}
+
+mod features {
+    use super::*;
+
+    #[divan::bench(args = named(&CELLS))]
+    fn hog(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let (patch, mut hog) = (picture(4 * cols, 4 * rows), Hog::new(4 * cols, 4 * rows, 4));
+        let (row_window, col_window) = (window::hann(rows), window::hann(cols));
+        let mut out = vec![0.0; rows * cols * hog::LANES];
+        bencher.bench_local(|| {
+            hog.extract(&patch, &row_window, &col_window, &mut out);
+            black_box(out[40])
+        });
+    }
+
+    /// The plain version of the tests.
+    #[divan::bench(args = named(&CELLS))]
+    fn scalar_reference(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let patch = picture(4 * cols, 4 * rows);
+        bencher.bench_local(|| reference::fhog(&patch, 4 * cols, 4 * rows, 4));
+    }
+}
+
+mod spectra {
+    use super::*;
+
+    #[divan::bench(args = named(&CELLS))]
+    fn forward_31_channels(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let plan = MapPlan::new(rows, cols, hog::CHANNELS);
+        let (mut map, mut scratch) = (plan.map(), plan.scratch());
+        let fresh: Vec<f32> = (0..rows * cols * hog::LANES).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
+        bencher.bench_local(|| {
+            map.values_mut().copy_from_slice(&fresh);
+            plan.transform(&mut map, &mut scratch);
+            black_box(&map);
+        });
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn plane_there_and_back(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let plan = MapPlan::new(rows, cols, 1);
+        let mut scratch = plan.scratch();
+        let (mut plane, mut half) = (vec![0.5; rows * cols], vec![Complex32::default(); plan.half_len()]);
+        bencher.bench_local(|| {
+            plan.forward(&mut plane, &mut half, &mut scratch);
+            plan.inverse(&mut half, &mut plane, &mut scratch);
+            black_box(plane[0])
+        });
+    }
+}
+
+mod correlation {
+    use super::*;
+
+    fn correlate(bencher: Bencher<'_, '_>, cells: &str, kernel: Kernel) {
+        let (rows, cols) = numbers(cells);
+        let plan = MapPlan::new(rows, cols, hog::CHANNELS);
+        let (mut map, mut scratch) = (plan.map(), plan.scratch());
+        map.values_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7919 % 1013) as f32 / 1013.0);
+        plan.transform(&mut map, &mut scratch);
+        let energy = plan.energy(&map);
+        let mut correlator = KernelCorrelator::new(kernel, &plan, hog::CHANNELS);
+        let mut out = vec![Complex32::default(); plan.half_len()];
+        bencher.bench_local(|| {
+            correlator.correlate(&plan, (&map, energy), (&map, energy), &mut out, &mut scratch);
+            black_box(out[0])
+        });
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn gaussian(bencher: Bencher<'_, '_>, cells: &str) {
+        correlate(bencher, cells, Kernel::Gaussian { sigma: 0.5 });
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn linear(bencher: Bencher<'_, '_>, cells: &str) {
+        correlate(bencher, cells, Kernel::Linear);
+    }
+}
+
+mod tracking {
+    use super::*;
+
+    /// One update, of a target that stands still.
+    #[divan::bench(args = TARGETS.iter().flat_map(|(w, h)| PRESETS.map(|preset| format!("{w}x{h} {preset}"))))]
+    fn update(bencher: Bencher<'_, '_>, case: &str) {
+        let (size, preset) = case.split_once(' ').unwrap();
+        let (w, h) = numbers(size);
+        let mut still = Still::new(preset, w, h);
+        bencher.bench_local(|| still.update());
+    }
+
+    /// All of `assets/demo`, decoded before; divide 119 by the time for frames per second.
+    #[divan::bench(args = PRESETS, sample_count = 5, sample_size = 1)]
+    fn demo(bencher: Bencher<'_, '_>, preset: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+        let sequence = Sequence::open(folder, &SequenceOptions::default()).unwrap();
+        let range = sequence.range(None, None).unwrap();
+        let initial = sequence.initial_box(*range.start()).unwrap();
+        let frames: Vec<FrameBuf> =
+            sequence.prefetch(range, Channels::Luma).unwrap().map(|decoded| decoded.frame.unwrap()).collect();
+        let params = Params::preset(preset).unwrap();
+        bencher.bench_local(|| {
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            tracker.init(&frames[0], initial).unwrap();
+            for frame in &frames[1..] {
+                black_box(tracker.update(frame).unwrap().bbox);
+            }
+        });
+    }
+}
+
+/// A tracker on a frame that does not change.
+struct Still {
+    tracker: Tracker,
+    gray: Vec<u8>,
+    side: (usize, usize),
+}
+
+impl Still {
+    fn new(preset: &str, width: usize, height: usize) -> Self {
+        Self::with(Params::preset(preset).unwrap(), width, height)
+    }
+
+    fn with(params: Params, width: usize, height: usize) -> Self {
+        let side = (3 * width, 3 * height);
+        let gray = picture(side.0, side.1);
+        let mut tracker = Tracker::new(params).unwrap();
+        let target = BBox::new(width as f64, height as f64, width as f64, height as f64);
+        tracker.init(Frame::gray(&gray, side.0, side.1).unwrap(), target).unwrap();
+        Self { tracker, gray, side }
+    }
+
+    fn update(&mut self) {
+        let frame = Frame::gray(&self.gray, self.side.0, self.side.1).unwrap();
+        black_box(self.tracker.update(frame).unwrap().bbox);
+    }
+
+    /// Microseconds of `count` updates: the fastest, which a busy machine disturbs least, and the median.
+    fn times(&mut self, count: usize) -> (f64, f64) {
+        let mut times: Vec<f64> = (0..count)
+            .map(|_| {
+                let begun = Instant::now();
+                self.update();
+                begun.elapsed().as_secs_f64() * 1e6
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        (times[0], times[count / 2])
+    }
+}
+
+fn growth() {
+    println!("one update of a square target, never at half size; n = pixels of the window (gray: cells)");
+    println!(
+        "{:>12} {:>8} {:>10} {:>12} {:>12} {:>14}",
+        "preset", "target", "n", "fastest us", "median us", "ns/(n log2 n)"
+    );
+    for preset in ["paper", "paper-dcf", "paper-gray"] {
+        for side in [16, 32, 64, 128, 256] {
+            let params = Params { half_size_from: f64::INFINITY, ..Params::preset(preset).unwrap() };
+            let n = (2.5 * side as f64).floor().powi(2);
+            let count = (20_000_000.0 / n).clamp(9.0, 501.0) as usize;
+            let (fastest, median) = Still::with(params, side, side).times(count);
+            let relative = fastest * 1e3 / (n * n.log2());
+            println!("{preset:>12} {side:>8} {n:>10} {fastest:>12.1} {median:>12.1} {relative:>14.3}");
+        }
+    }
+    println!("\none update at a position in a long sequence, 40x60, paper");
+    println!("{:>10} {:>12} {:>12}", "position", "fastest us", "median us");
+    let mut still = Still::new("paper", 40, 60);
+    for block in 0..8 {
+        let (fastest, median) = still.times(1000);
+        println!("{:>10} {fastest:>12.1} {median:>12.1}", 1 + block * 1000);
+    }
+}

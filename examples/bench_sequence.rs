@@ -1,0 +1,108 @@
+//! Times the tracker on a sequence whose frames lie in memory, and prints what it did as JSON on one line.
+//!
+//!     cargo run --release --example bench_sequence -- DIR [--target N] [--preset NAME] [--frames K] [--repeat N]
+//!                                                     [--channels luma|color] [--files]
+//!
+//! Decoding and `Tracker::init` are not part of the time: a run is the updates of frames 2 to K. `scripts/compare_opencv.py`
+//! takes turns between this program and others.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::time::Instant;
+
+use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::{BBox, FrameBuf, Params, Tracker};
+
+type Failure = Box<dyn std::error::Error>;
+
+struct Arguments {
+    folder: String,
+    target: Option<u32>,
+    preset: String,
+    frames: usize,
+    repeat: usize,
+    channels: Channels,
+    /// Also name the image files and the truth, so that another program can do the same.
+    files: bool,
+}
+
+impl Arguments {
+    fn parse() -> Result<Self, Failure> {
+        let mut given: VecDeque<String> = std::env::args().skip(1).collect();
+        let mut arguments = Self {
+            folder: given.pop_front().ok_or("the folder of a sequence is needed")?,
+            target: None,
+            preset: "paper".into(),
+            frames: usize::MAX,
+            repeat: 1,
+            channels: Channels::Luma,
+            files: false,
+        };
+        while let Some(name) = given.pop_front() {
+            if name == "--files" {
+                arguments.files = true;
+                continue;
+            }
+            let value = given.pop_front().ok_or_else(|| format!("{name} needs a value"))?;
+            match name.as_str() {
+                "--target" => arguments.target = Some(value.parse()?),
+                "--preset" => arguments.preset = value,
+                "--frames" => arguments.frames = value.parse()?,
+                "--repeat" => arguments.repeat = value.parse()?,
+                "--channels" if value == "luma" => arguments.channels = Channels::Luma,
+                "--channels" if value == "color" => arguments.channels = Channels::Color,
+                _ => return Err(format!("{name} {value} is not known").into()),
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse()?;
+    let params = Params::preset(&arguments.preset).ok_or("there is no such preset")?;
+    let options = SequenceOptions { target: arguments.target, ..Default::default() };
+    let sequence = Sequence::open(&arguments.folder, &options)?;
+    let whole = sequence.range(None, None)?;
+    let (first, last) = (*whole.start(), (*whole.end()).min(whole.start().saturating_add(arguments.frames.max(2) - 1)));
+    let initial = sequence.initial_box(first)?;
+    let frames: Vec<FrameBuf> =
+        sequence.prefetch(first..=last, arguments.channels)?.map(|decoded| decoded.frame).collect::<Result<_, _>>()?;
+
+    let mut seconds = Vec::new();
+    let mut boxes = Vec::new();
+    for _ in 0..arguments.repeat.max(1) {
+        let (time, found) = track(&params, &frames, initial)?;
+        seconds.push(time);
+        boxes = found;
+    }
+    let mut result = serde_json::json!({
+        "sequence": sequence.name(),
+        "preset": arguments.preset,
+        "first": first,
+        "last": last,
+        "updates": frames.len() - 1,
+        "seconds": seconds,
+        "boxes": boxes,
+    });
+    if arguments.files {
+        result["files"] = serde_json::to_value(&sequence.images()[first - 1..last])?;
+        result["truth"] = serde_json::to_value(&sequence.truth()[first - 1..last])?;
+    }
+    println!("{result}");
+    Ok(())
+}
+
+/// The seconds that all updates took, and the boxes.
+fn track(params: &Params, frames: &[FrameBuf], initial: BBox) -> Result<(f64, Vec<BBox>), Failure> {
+    let mut tracker = Tracker::new(params.clone())?;
+    let mut boxes = Vec::with_capacity(frames.len());
+    let (first, rest) = frames.split_first().ok_or("there are no frames")?;
+    tracker.init(first, initial)?;
+    boxes.push(initial);
+    let begun = Instant::now();
+    for frame in rest {
+        boxes.push(black_box(tracker.update(frame)?.bbox));
+    }
+    Ok((begun.elapsed().as_secs_f64(), boxes))
+}

@@ -1,0 +1,93 @@
+//! `Tracker::update` allocates nothing, so memory cannot grow with the length of a sequence.
+//!
+//! The counting allocator counts what the calling thread does; a tracker works on that one only.
+
+use allocation_counter::measure;
+use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::{BBox, Frame, Params, Tracker};
+
+#[path = "support/scene.rs"]
+mod scene;
+
+use scene::{Clip, paper_presets};
+
+/// Targets and how they are tracked: full size, half size (from 100 px on by default), over the border.
+fn cases(clip: &Clip) -> [(&'static str, BBox, f64); 4] {
+    let target = clip.initial();
+    [
+        ("whole size", target, 100.0),
+        ("half size", target, 30.0),
+        ("half size by default", BBox::new(60.0, 40.0, 121.0, 103.0), 100.0),
+        ("over the border", BBox::new(-12.0, 200.0, 38.0, 60.0), 100.0),
+    ]
+}
+
+fn clip() -> Clip {
+    Clip::render(SceneParams { frames: 12, ..Preset::Medium.params() })
+}
+
+#[test]
+fn no_update_allocates() {
+    let clip = clip();
+    for (name, params) in paper_presets() {
+        for (case, initial, half_size_from) in cases(&clip) {
+            let params = Params { half_size_from, ..params.clone() };
+            for colour in [false, true] {
+                let frame = |i: usize| if colour { Frame::try_from(&clip.colour[i]).unwrap() } else { clip.gray(i) };
+                let mut tracker = Tracker::new(params.clone()).unwrap();
+                let first = measure(|| {
+                    tracker.init(frame(0), initial).unwrap();
+                });
+                // The counter counts.
+                assert!(first.count_total > 0 && first.bytes_current > 0);
+                for i in 1..clip.gray.len() {
+                    let frame = frame(i);
+                    let info = measure(|| {
+                        tracker.update(frame).unwrap();
+                    });
+                    let what = format!("{name}, {case}, colour {colour}, frame {i}: {info:?}");
+                    assert_eq!((info.count_total, info.bytes_total), (0, 0), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
+    const UPDATES: usize = 2000;
+    let clip = clip();
+    for (name, colour) in [("paper", false), ("paper", true), ("paper-dcf", true)] {
+        let mut tracker = Tracker::new(Params::preset(name).unwrap()).unwrap();
+        tracker.init(clip.gray(0), clip.initial()).unwrap();
+        let info = measure(|| {
+            for update in 0..UPDATES {
+                // There and back, so that the target does not jump.
+                let at = update % (2 * clip.gray.len() - 2);
+                let at = at.min(2 * clip.gray.len() - 2 - at);
+                let frame = if colour { Frame::try_from(&clip.colour[at]).unwrap() } else { clip.gray(at) };
+                tracker.update(frame).unwrap();
+            }
+        });
+        assert_eq!((info.count_total, info.count_current, info.bytes_current), (0, 0, 0), "{name}: {info:?}");
+    }
+}
+
+/// A target that is lost, on uniform frames and outside them, takes no other way.
+#[test]
+fn a_lost_target_allocates_nothing() {
+    let clip = clip();
+    let black = vec![0; clip.gray[0].len()];
+    for (name, params) in paper_presets() {
+        let mut tracker = Tracker::new(params).unwrap();
+        tracker.init(clip.gray(0), clip.initial()).unwrap();
+        let info = measure(|| {
+            for i in 0..20 {
+                let frame =
+                    if i % 2 == 0 { Frame::gray(&black, clip.width, clip.height).unwrap() } else { clip.gray(i / 2) };
+                tracker.update(frame).unwrap();
+            }
+        });
+        assert_eq!(info.count_total, 0, "{name}: {info:?}");
+    }
+}

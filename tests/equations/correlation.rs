@@ -1,0 +1,73 @@
+//! Kernel correlation against the kernel evaluated on every cyclic shift.
+
+use kcf_track::kernel::Kernel;
+use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::spectrum::MapPlan;
+use rustfft::num_complex::Complex32;
+
+use crate::reference::kcf::{Size, kernel_correlation};
+use crate::samples::{KERNELS, assert_close, random, real_looking, write};
+
+/// `k^zx` by the library, back in space.
+fn by_library(kind: Kernel, size: Size, z: &[f64], x: &[f64]) -> Vec<f32> {
+    let plan = MapPlan::new(size.rows, size.cols, size.channels);
+    let mut scratch = plan.scratch();
+    let [z, x] = [z, x].map(|values| {
+        let mut map = plan.map();
+        write(size, values, map.values_mut());
+        plan.transform(&mut map, &mut scratch);
+        let energy = plan.energy(&map);
+        (map, energy)
+    });
+    let mut spectrum = vec![Complex32::default(); plan.half_len()];
+    let mut correlator = KernelCorrelator::new(kind, &plan, size.channels);
+    correlator.correlate(&plan, (&z.0, z.1), (&x.0, x.1), &mut spectrum, &mut scratch);
+    let mut out = vec![0.0; size.cells()];
+    plan.inverse(&mut spectrum, &mut out, &mut scratch);
+    out
+}
+
+fn sizes() -> impl Iterator<Item = Size> {
+    let cells = [(5, 6), (7, 4), (8, 8), (9, 5), (3, 11), (10, 3), (13, 7)];
+    cells.into_iter().flat_map(|(rows, cols)| [1, 3, 31].map(|channels| Size { rows, cols, channels }))
+}
+
+#[test]
+fn random_maps() {
+    for (size, seed) in sizes().zip(1..) {
+        let (z, x) = (random(size, seed), random(size, 1000 + seed));
+        for kind in KERNELS {
+            let what = format!("{kind:?} {size:?}");
+            // A high power of the product magnifies its rounding.
+            assert_close(&by_library(kind, size, &z, &x), &kernel_correlation(kind, size, &z, &x), 1e-5, &what);
+            assert_close(&by_library(kind, size, &x, &x), &kernel_correlation(kind, size, &x, &x), 1e-5, &what);
+        }
+    }
+}
+
+#[test]
+fn features_of_pictures() {
+    for (rows, cols) in [(12, 9), (7, 15), (11, 11)] {
+        for channels in [1, 31] {
+            let size = Size { rows, cols, channels };
+            let (z, x) = (real_looking(size, 3), real_looking(size, 4));
+            for kind in KERNELS {
+                let what = format!("{kind:?} {size:?}");
+                assert_close(&by_library(kind, size, &z, &x), &kernel_correlation(kind, size, &z, &x), 1e-5, &what);
+            }
+        }
+    }
+}
+
+/// A sample is at no distance from itself, and the correlation of a shifted copy is the shifted correlation.
+#[test]
+fn the_place_of_a_shift() {
+    let size = Size { rows: 7, cols: 6, channels: 31 };
+    let x = random(size, 5);
+    // `x` moved down by 2 and right by 5.
+    let z = size.shifted(&x, 7 - 2, 6 - 5);
+    let k = by_library(Kernel::Gaussian { sigma: 0.5 }, size, &z, &x);
+    assert!((k[2 * 6 + 5] - 1.0).abs() < 1e-5);
+    let others = k.iter().enumerate().filter(|&(i, _)| i != 2 * 6 + 5);
+    assert!(others.map(|(_, v)| *v).fold(0.0, f32::max) < 0.9);
+}

@@ -1,0 +1,15 @@
+//! Each equation of the tracker against a dense, slow version in double precision (`tests/reference`).
+
+#[path = "../reference/mod.rs"]
+mod reference;
+#[path = "../support/scene.rs"]
+mod scene;
+
+mod confidence;
+mod correlation;
+mod features;
+mod fhog;
+mod ridge;
+mod samples;
+mod steps;
+mod transform;

@@ -1,0 +1,272 @@
+//! What must hold for any input of a kind.
+
+use kcf_track::detector::kcf::Kcf;
+use kcf_track::feature::hog::{self, Hog};
+use kcf_track::feature::{gray, window};
+use kcf_track::kernel::Kernel;
+use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::tracker::FeatureKind;
+use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
+use std::sync::OnceLock;
+
+#[path = "support/scene.rs"]
+mod scene;
+
+use scene::{Clip, paper_presets};
+
+/// One clip for all tests: rendering is the dearest part.
+fn clip() -> &'static Clip {
+    static CLIP: OnceLock<Clip> = OnceLock::new();
+    CLIP.get_or_init(|| Clip::render(SceneParams { frames: 30, motion: 3.0, ..Preset::Demo.params() }))
+}
+
+fn kernels() -> impl Strategy<Value = Kernel> {
+    prop_oneof![
+        Just(Kernel::Gaussian { sigma: 0.5 }),
+        Just(Kernel::Gaussian { sigma: 0.2 }),
+        Just(Kernel::Polynomial { a: 1.0, b: 9 }),
+        Just(Kernel::Linear),
+    ]
+}
+
+/// Row and column of the highest value.
+fn highest(response: &[f32], cols: usize) -> (usize, usize) {
+    let best = (0..response.len()).max_by(|&a, &b| response[a].total_cmp(&response[b])).unwrap();
+    (best / cols, best % cols)
+}
+
+/// A plane of cells moved down and right, wrapped around; `unit` values a cell.
+fn rolled<T: Copy>(map: &[T], (rows, cols): (usize, usize), unit: usize, (down, right): (usize, usize)) -> Vec<T> {
+    let mut out = map.to_vec();
+    for r in 0..rows {
+        for c in 0..cols {
+            let to = ((r + down) % rows * cols + (c + right) % cols) * unit;
+            out[to..to + unit].copy_from_slice(&map[(r * cols + c) * unit..][..unit]);
+        }
+    }
+    out
+}
+
+fn noise(len: usize, seed: u64) -> Vec<u8> {
+    let mut rng = Pcg32::seed_from_u64(seed);
+    (0..len).map(|_| rng.random()).collect()
+}
+
+fn filter(rows: usize, cols: usize, channels: usize, kernel: Kernel) -> Kcf {
+    Kcf::new(rows, cols, channels, kernel, 1e-4, window::gaussian_target(rows, cols, 0.8))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Features that are cyclically shifted by whole cells move the peak by that shift, and the whole response with it.
+    #[test]
+    fn a_shift_of_hog_cells_moves_the_response(
+        rows in 4usize..16, cols in 4usize..16, shift in (0usize..16, 0usize..16), kernel in kernels(), seed: u64,
+    ) {
+        let shift = (shift.0 % rows, shift.1 % cols);
+        let patch = noise(16 * rows * cols, seed);
+        let mut hog = Hog::new(4 * cols, 4 * rows, 4);
+        let mut map = vec![0.0; rows * cols * hog::LANES];
+        hog.extract(&patch, &vec![1.0; rows], &vec![1.0; cols], &mut map);
+        let mut filter = filter(rows, cols, hog::CHANNELS, kernel);
+        filter.input().copy_from_slice(&map);
+        filter.learn(1.0);
+        filter.input().copy_from_slice(&map);
+        let still = filter.respond().to_vec();
+        prop_assert_eq!(highest(&still, cols), (0, 0));
+        filter.input().copy_from_slice(&rolled(&map, (rows, cols), hog::LANES, shift));
+        let moved = filter.respond();
+        prop_assert_eq!(highest(moved, cols), shift);
+        for (a, b) in rolled(&still, (rows, cols), 1, shift).iter().zip(moved) {
+            prop_assert!((a - b).abs() < 2e-2, "{} {}", a, b);
+        }
+    }
+
+    /// A gray patch that is cyclically shifted by pixels does the same.
+    #[test]
+    fn a_shift_of_gray_pixels_moves_the_peak(
+        rows in 5usize..40, cols in 5usize..40, shift in (0usize..40, 0usize..40), kernel in kernels(), seed: u64,
+    ) {
+        let shift = (shift.0 % rows, shift.1 % cols);
+        let patch = noise(rows * cols, seed);
+        let flat = (vec![1.0; rows], vec![1.0; cols]);
+        let mut filter = filter(rows, cols, 1, kernel);
+        gray::extract(&patch, &flat.0, &flat.1, filter.input());
+        filter.learn(1.0);
+        gray::extract(&rolled(&patch, (rows, cols), 1, shift), &flat.0, &flat.1, filter.input());
+        prop_assert_eq!(highest(filter.respond(), cols), shift);
+    }
+
+    /// A picture that moves as a whole takes the box with it, by cells at most half a cell off.
+    #[test]
+    fn a_translated_scene_moves_the_box(dx in -12i64..=12, dy in -12i64..=12, frame in 0usize..20) {
+        let clip = clip();
+        let (w, h) = (clip.width as i64, clip.height as i64);
+        let moved: Vec<u8> = (0..w * h)
+            .map(|i| {
+                let (x, y) = ((i % w - dx).clamp(0, w - 1), (i / w - dy).clamp(0, h - 1));
+                clip.gray[frame][(y * w + x) as usize]
+            })
+            .collect();
+        let moved = Frame::gray(&moved, clip.width, clip.height).unwrap();
+        // On whole pixels and of even size, so that a box has no half pixel to lose.
+        let initial = BBox::new(130.0, 90.0, 40.0, 48.0);
+        for (name, params) in paper_presets() {
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            tracker.init(clip.gray(frame), initial).unwrap();
+            let still = tracker.update(clip.gray(frame)).unwrap().bbox;
+            prop_assert_eq!(still, initial);
+            let found = tracker.update(moved).unwrap().bbox;
+            let cell = if params.feature == FeatureKind::Hog { params.cell_size as f64 } else { 1.0 };
+            for (found, expected) in [(found.x - initial.x, dx as f64), (found.y - initial.y, dy as f64)] {
+                prop_assert_eq!(found % cell, 0.0);
+                // Gray pixels: exactly. Between two cells either may win; with the next frame nothing is left to gain.
+                let allowed = if cell > 1.0 { 0.75 * cell } else { 0.0 };
+                prop_assert!((found - expected).abs() <= allowed, "{}: moved {} instead of {}", name, found, expected);
+            }
+            // By whole cells it is exact.
+            if dx % cell as i64 == 0 && dy % cell as i64 == 0 {
+                prop_assert_eq!(found, initial.translated(dx as f64, dy as f64), "{}", name);
+            }
+        }
+    }
+
+    /// No box and no frame, however odd, makes the tracker panic or lie: an error, or a box of the given size with finite numbers.
+    #[test]
+    fn any_box_and_any_frame(
+        (w, h) in (1usize..60, 1usize..60), seed: u64, kind in 0u8..3,
+        x in -80.0..80.0f64, y in -80.0..80.0f64, bw in prop_oneof![0.1..3.0f64, 3.0..70.0], bh in prop_oneof![0.1..3.0f64, 3.0..70.0],
+        preset in 0usize..5, half_size_from in prop_oneof![Just(100.0), Just(0.0), Just(20.0)],
+    ) {
+        let pixels = |seed: u64| match kind {
+            0 => noise(w * h, seed),
+            1 => noise(w * h, seed).into_iter().map(|v| if v > 127 { 255 } else { 0 }).collect(),
+            _ => vec![seed as u8; w * h],
+        };
+        let name = Params::PRESETS[preset].0;
+        let params = Params { half_size_from, ..Params::preset(name).unwrap() };
+        let mut tracker = Tracker::new(params).unwrap();
+        let bbox = BBox::new(x, y, bw, bh);
+        let first = pixels(seed);
+        if tracker.init(Frame::gray(&first, w, h).unwrap(), bbox).is_ok() {
+            for step in 1..4u64 {
+                let next = pixels(seed.wrapping_add(step));
+                let found = tracker.update(Frame::gray(&next, w, h).unwrap()).unwrap();
+                prop_assert!(found.bbox.is_valid() && (found.bbox.w, found.bbox.h) == (bw, bh), "{}", found.bbox);
+                prop_assert!(found.psr.is_finite() && found.apce.is_finite());
+            }
+        }
+    }
+
+    /// All layouts of the same pixels give the same boxes, gaps between rows do not matter.
+    #[test]
+    fn every_pixel_layout_gives_the_same_boxes(gap in 0usize..9, half in any::<bool>()) {
+        let clip = clip();
+        let params = Params { half_size_from: if half { 30.0 } else { 100.0 }, ..Params::default() };
+        let tracked = |layout: Layout| {
+            let frames: Vec<_> = (0..6).map(|i| layout.pixels(clip, i, gap)).collect();
+            let frames = frames.iter().map(|pixels| layout.frame(pixels, clip, gap));
+            scene::track(&params, frames, clip.initial())
+        };
+        let expected = tracked(Layout(PixelFormat::Gray8));
+        for format in [PixelFormat::Rgb8, PixelFormat::Bgr8, PixelFormat::Rgba8, PixelFormat::Bgra8] {
+            prop_assert_eq!(&tracked(Layout(format)), &expected, "{:?}", format);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Layout(PixelFormat);
+
+impl Layout {
+    fn stride(self, clip: &Clip, gap: usize) -> usize {
+        clip.width * self.0.bytes() + gap
+    }
+
+    /// A frame of the clip in this layout, with rubbish in the gaps and in the fourth channel.
+    fn pixels(self, clip: &Clip, index: usize, gap: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        for y in 0..clip.height {
+            for x in 0..clip.width {
+                let [r, g, b] = clip.colour[index].get_pixel(x as u32, y as u32).0;
+                match self.0 {
+                    PixelFormat::Gray8 => out.push(clip.gray[index][y * clip.width + x]),
+                    PixelFormat::Rgb8 => out.extend([r, g, b]),
+                    PixelFormat::Bgr8 => out.extend([b, g, r]),
+                    PixelFormat::Rgba8 => out.extend([r, g, b, (x * 31) as u8]),
+                    PixelFormat::Bgra8 => out.extend([b, g, r, (y * 17) as u8]),
+                }
+            }
+            out.extend((0..gap).map(|i| (i * 91 + y) as u8));
+        }
+        out
+    }
+
+    fn frame<'f>(self, pixels: &'f [u8], clip: &Clip, gap: usize) -> Frame<'f> {
+        Frame::new(pixels, clip.width, clip.height, self.stride(clip, gap), self.0).unwrap()
+    }
+}
+
+/// Boxes of the demo scene whose gray values went through `change`.
+fn with_gray_values(params: &Params, change: impl Fn(u8) -> u8) -> Vec<BBox> {
+    let clip = clip();
+    let frames: Vec<Vec<u8>> = clip.gray.iter().map(|frame| frame.iter().map(|&v| change(v)).collect()).collect();
+    let frames = frames.iter().map(|frame| Frame::gray(frame, clip.width, clip.height).unwrap());
+    scene::track(params, frames, clip.initial())
+}
+
+/// Contrast and brightness mean nothing to HOG: its orientations are the same, and its blocks are normalised.
+#[test]
+fn gain_and_offset_change_nothing_for_hog() {
+    for (name, params) in paper_presets().filter(|(_, params)| params.feature == FeatureKind::Hog) {
+        // Even values, so that nothing is rounded when they are halved.
+        let plain = with_gray_values(&params, |v| v & !1);
+        assert_eq!(with_gray_values(&params, |v| v / 2), plain, "{name}, halved");
+        assert_eq!(with_gray_values(&params, |v| v / 2 + 100), plain, "{name}, halved and brighter");
+
+        // Rounding to whole gray levels turns weak gradients, so that now and then another cell wins by a hair.
+        let plain = with_gray_values(&params, |v| v);
+        for (gain, offset) in [(0.5, 0.0), (0.5, 90.0), (0.8, 20.0)] {
+            let boxes = with_gray_values(&params, |v| (f64::from(v) * gain + offset).round() as u8);
+            let same = boxes.iter().zip(&plain).filter(|(a, b)| a == b).count();
+            let farthest = boxes.iter().zip(&plain).map(|(a, b)| a.center_error(b)).fold(0.0, f64::max);
+            let cell = params.cell_size as f64;
+            assert!(same * 10 >= plain.len() * 8, "{name}, {gain} v + {offset}: {same} of {} boxes", plain.len());
+            assert!(farthest <= cell * std::f64::consts::SQRT_2, "{name}, {gain} v + {offset}: {farthest} px");
+        }
+    }
+}
+
+/// Runs, copies of a tracker and threads do not differ by a bit.
+#[test]
+fn results_repeat() {
+    let clip = clip();
+    for (name, params) in paper_presets() {
+        let run = || {
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            tracker.init(clip.gray(0), clip.initial()).unwrap();
+            let mut seen = Vec::new();
+            for i in 1..12 {
+                if i == 6 {
+                    tracker = tracker.clone();
+                }
+                let found = tracker.update(clip.gray(i)).unwrap();
+                seen.push((found.bbox, found.psr.to_bits(), found.apce.to_bits()));
+                seen.extend(found.response.values.iter().map(|v| (found.bbox, v.to_bits(), 0)));
+            }
+            seen
+        };
+        let expected = run();
+        assert!(run() == expected, "{name}: a second run differs");
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
+            for thread in threads {
+                assert!(thread.join().unwrap() == expected, "{name}: another thread differs");
+            }
+        });
+    }
+}

@@ -1,0 +1,6 @@
+//! Slow, plain and independent versions of what the library computes.
+
+pub mod dft;
+pub mod fhog;
+pub mod kcf;
+pub mod tracker;

@@ -1,0 +1,78 @@
+//! The published sequences of OTB, where they are, and the tracker run on them as the command line runs it.
+
+use std::path::PathBuf;
+
+use kcf_track::source::{Channels, Sequence, SequenceOptions, otb};
+use kcf_track::{BBox, Params, Tracker};
+use rayon::prelude::*;
+
+/// The folder of the sequences, if it is there: `KCF_TRACK_OTB`, by default `../shared/otb`.
+pub fn root() -> Option<PathBuf> {
+    folder("KCF_TRACK_OTB", "../shared/otb")
+}
+
+/// The folder that a variable names, or the default one; says so when there is none.
+pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os(variable).unwrap_or_else(|| default.into()));
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: there is no folder {} (set {variable})", folder.display());
+    None
+}
+
+/// Whether the long runs are asked for, by `KCF_TRACK_FULL=1`.
+#[allow(dead_code)] // parity is always checked in full
+pub fn full() -> bool {
+    std::env::var_os("KCF_TRACK_FULL").is_some_and(|value| value != "0" && !value.is_empty())
+}
+
+/// One evaluated sequence and what the tracker made of it.
+pub struct Run {
+    /// As result files are called: `Deer`, `Jogging-2`.
+    pub name: String,
+    /// Of the evaluated frames.
+    #[allow(dead_code)] // not every test that tracks sequences scores them
+    pub truth: Vec<Option<BBox>>,
+    pub boxes: Vec<BBox>,
+}
+
+/// Tracks every sequence that is there and that `wanted` names (all of them when it is empty), in alphabetical order.
+pub fn track_all(root: &std::path::Path, preset: &str, wanted: &[&str]) -> Vec<Run> {
+    let there: Vec<_> = otb::all()
+        .iter()
+        .filter(|facts| root.join(&facts.name).is_dir())
+        .filter(|facts| wanted.is_empty() || wanted.contains(&facts.result_name().as_str()))
+        .collect();
+    assert!(!there.is_empty(), "{} holds none of the sequences", root.display());
+    let mut runs: Vec<Run> = there
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|facts| {
+            let options = SequenceOptions { target: facts.target, ..Default::default() };
+            let sequence = Sequence::open(root.join(&facts.name), &options).unwrap();
+            let range = sequence.range(None, None).unwrap();
+            let truth = sequence.truth()[range.start() - 1..*range.end()].to_vec();
+            Run { name: facts.result_name(), truth, boxes: track(&sequence, preset) }
+        })
+        .collect();
+    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    runs
+}
+
+/// The boxes of a sequence's own range, the first being the true one; frames are the luma plane, decoded ahead.
+pub fn track(sequence: &Sequence, preset: &str) -> Vec<BBox> {
+    let mut tracker = Tracker::new(Params::preset(preset).unwrap()).unwrap();
+    let range = sequence.range(None, None).unwrap();
+    let initial = sequence.initial_box(*range.start()).unwrap();
+    let mut boxes = vec![initial];
+    for decoded in sequence.prefetch(range, Channels::Luma).unwrap() {
+        let frame = decoded.frame.unwrap();
+        if tracker.bbox().is_none() {
+            tracker.init(&frame, initial).unwrap();
+        } else {
+            boxes.push(tracker.update(&frame).unwrap().bbox);
+        }
+    }
+    boxes
+}

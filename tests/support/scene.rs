@@ -1,0 +1,57 @@
+//! Rendered scenes, held in memory.
+
+#![allow(dead_code)] // not every test needs all of them
+
+use image::RgbImage;
+use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::{BBox, Frame, Params, Tracker};
+
+/// Frames of one scene, in colour and gray, and the true boxes.
+pub struct Clip {
+    pub colour: Vec<RgbImage>,
+    pub gray: Vec<Vec<u8>>,
+    pub truth: Vec<BBox>,
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Clip {
+    pub fn render(params: SceneParams) -> Self {
+        let (width, height) = (params.width as usize, params.height as usize);
+        let (colour, truth): (Vec<_>, Vec<_>) = Scene::new(params).unwrap().iter().unzip();
+        let gray = colour.iter().map(gray_of).collect();
+        Self { colour, gray, truth: truth.into_iter().map(|truth| truth.bbox).collect(), width, height }
+    }
+
+    pub fn gray(&self, index: usize) -> Frame<'_> {
+        Frame::gray(&self.gray[index], self.width, self.height).unwrap()
+    }
+
+    /// The first true box on whole pixels, as published labels are.
+    pub fn initial(&self) -> BBox {
+        let b = self.truth[0];
+        BBox::new(b.x.round(), b.y.round(), b.w.round(), b.h.round())
+    }
+}
+
+/// The gray values that the library sees in a picture.
+pub fn gray_of(picture: &RgbImage) -> Vec<u8> {
+    let frame = Frame::try_from(picture).unwrap();
+    (0..frame.height()).flat_map(|y| (0..frame.width()).map(move |x| frame.gray_at(x, y))).collect()
+}
+
+/// The boxes of all frames, the first being the given one.
+pub fn track<'f>(params: &Params, frames: impl IntoIterator<Item = Frame<'f>>, initial: BBox) -> Vec<BBox> {
+    let mut tracker = Tracker::new(params.clone()).unwrap();
+    let mut frames = frames.into_iter();
+    let mut boxes = vec![initial];
+    tracker.init(frames.next().unwrap(), initial).unwrap();
+    boxes.extend(frames.map(|frame| tracker.update(frame).unwrap().bbox));
+    boxes
+}
+
+/// All presets of the paper, by name.
+pub fn paper_presets() -> impl Iterator<Item = (&'static str, Params)> {
+    let names = Params::PRESETS.into_iter().map(|(name, _)| name).filter(|name| name.starts_with("paper"));
+    names.map(|name| (name, Params::preset(name).unwrap()))
+}
