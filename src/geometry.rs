@@ -105,7 +105,16 @@ impl From<BBox> for [f64; 4] {
 
 impl std::fmt::Display for BBox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{},{},{},{}", self.x, self.y, self.w, self.h)
+        for (separator, value) in [("", self.x), (",", self.y), (",", self.w), (",", self.h)] {
+            // A number that no image has is not spelled out in three hundred digits.
+            match value.abs() {
+                size if size.is_finite() && (size >= 1e15 || (size > 0.0 && size < 1e-9)) => {
+                    write!(f, "{separator}{value:e}")?;
+                }
+                _ => write!(f, "{separator}{value}")?,
+            }
+        }
+        Ok(())
     }
 }
 

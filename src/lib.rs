@@ -1,4 +1,78 @@
-//! A kernelized correlation filter tracker.
+//! A kernelized correlation filter (KCF) tracker: give it a box in one frame, get the box in every frame that follows, and
+//! how far to trust it. It learns the object while it tracks it; there is no model to download and no class to choose. One CPU
+//! core is enough.
+//!
+//! # Example
+//! Frames come from wherever they come; here a [`Scene`](source::synth::Scene) renders them, which also knows the truth.
+//!
+//! ```
+//! use kcf_track::source::synth::{Scene, SceneParams};
+//! use kcf_track::{Frame, Params, State, Tracker};
+//!
+//! # fn main() -> kcf_track::Result<()> {
+//! let scene = Scene::new(SceneParams { frames: 5, ..SceneParams::default() })?;
+//! let mut frames = scene.iter();
+//! let (first, truth) = frames.next().expect("a scene has frames");
+//!
+//! let mut tracker = Tracker::new(Params::default())?;
+//! tracker.init(Frame::try_from(&first)?, truth.bbox)?;
+//! for (picture, truth) in frames {
+//!     let found = tracker.update(Frame::try_from(&picture)?)?;
+//!     println!("{}  peak-to-sidelobe ratio {:.1}  {}", found.bbox, found.psr, found.state);
+//!     assert_eq!(found.state, State::Tracking);
+//!     assert!(found.bbox.overlap(&truth.bbox) > 0.8);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Frames
+//! A [`Frame`] looks at pixels that somebody else owns, in gray, RGB or BGR, with or without a fourth byte, rows at any
+//! stride; nothing is copied. `image`'s pictures become one by `Frame::try_from`. A [`FrameBuf`] owns its pixels.
+//!
+//! ```
+//! use kcf_track::{BBox, Frame, PixelFormat, Tracker};
+//!
+//! # fn main() -> kcf_track::Result<()> {
+//! // A camera's buffer: 64 x 48 pixels of blue, green and red, each row padded to 256 bytes.
+//! let buffer: Vec<u8> = (0..48 * 256).map(|i| (i * i / 7 % 251) as u8).collect();
+//! let frame = Frame::new(&buffer, 64, 48, 256, PixelFormat::Bgr8)?;
+//! let mut tracker = Tracker::new(Default::default())?;
+//! tracker.init(frame, BBox::new(20.0, 10.0, 24.0, 24.0))?;
+//! let estimate = tracker.update(frame)?;
+//! # assert!(estimate.bbox.is_valid());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! To read a folder of images with the truth beside it, decoded ahead on another thread, see [`source::Sequence`]; to write
+//! results as JSON, CSV, OTB text or pictures, [`export`].
+//!
+//! # Boxes and states
+//! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one, always
+//! of finite numbers, and a [`State`] that says what it is worth:
+//!
+//! | state | meaning |
+//! | --- | --- |
+//! | [`State::Initial`] | the box that was given |
+//! | [`State::Tracking`] | found |
+//! | [`State::Uncertain`] | a weak match, or most of the box has left the picture: the box is a guess |
+//! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
+//! | [`State::Missing`] | the frame could not be read (said by the command line only) |
+//!
+//! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio; thresholds
+//! are in [`Params`] and change no box. What cannot be answered (no target yet, a box outside of the frame, a frame of another size)
+//! is an [`Error`] that changes nothing.
+//!
+//! # The paper
+//! [`Params::default`] is the tracker of Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized
+//! Correlation Filters*, TPAMI 2015, with 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants, DCF (linear
+//! kernel), raw gray values and polynomial kernels. These presets do what the published code does, to its rounding and its 1-based
+//! geometry: whole cells, no change of scale, a box of odd size moved by half a pixel after the first frame. So the boxes can be
+//! compared with the published ones.
+//!
+//! # Features
+//! `cli` (default): the command line program, and the exports that draw. A library user can switch it off.
 #![deny(missing_docs)]
 
 pub mod annotation;
@@ -18,4 +92,5 @@ pub mod tracker;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
 pub use geometry::BBox;
-pub use tracker::{Estimate, Params, State, Tracker};
+pub use kernel::Kernel;
+pub use tracker::{Estimate, FeatureKind, KernelKind, Params, ResponseMap, State, Tracker};

@@ -14,6 +14,8 @@ pub enum Failure {
     Failed(anyhow::Error),
     /// The reader of the output has gone, as `head` does: exit code 0, no message.
     ReaderGone,
+    /// The user or the system asked to stop: exit code 130, as shells have it for Ctrl-C.
+    Interrupted,
 }
 
 impl Failure {
@@ -24,15 +26,28 @@ impl Failure {
 
     /// Prints the message and gives the exit code.
     pub fn report(self) -> ExitCode {
-        let (error, code) = match self {
+        let (message, code) = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
-            Self::Usage(error) => (error, 2),
-            Self::Failed(error) => (error, 1),
+            Self::Usage(error) => (message(&error), 2),
+            Self::Failed(error) => (message(&error), 1),
+            Self::Interrupted => ("interrupted; what was computed until now is kept".into(), 130),
         };
         // Standard error may be closed; there is nobody left to tell then.
-        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        let _ = writeln!(std::io::stderr(), "error: {message}");
         ExitCode::from(code)
     }
+}
+
+/// An error and its causes in one line. The library's errors name their cause themselves: it is not said twice.
+pub fn message(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(|said, cause| match said.ends_with(&cause) {
+            true => said,
+            false => format!("{said}: {cause}"),
+        })
+        .unwrap_or_default()
 }
 
 impl From<Error> for Failure {
@@ -45,11 +60,12 @@ impl From<Error> for Failure {
     }
 }
 
+/// From writing to the standard output: all else has a path and is an [`Error`].
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::ReaderGone,
-            _ => Self::Failed(error.into()),
+            _ => Self::Failed(anyhow::anyhow!("cannot write to the standard output: {error}")),
         }
     }
 }
@@ -61,5 +77,19 @@ impl From<anyhow::Error> for Failure {
             Err(Ok(error)) => error.into(),
             Err(Err(error)) => Self::Failed(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let said = message(&Error::io("frames", missing()).into());
+        assert_eq!(said, format!("frames: {}", missing()));
+        let outer = anyhow::Error::from(missing()).context("the sequence was not written");
+        assert_eq!(message(&outer), format!("the sequence was not written: {}", missing()));
     }
 }

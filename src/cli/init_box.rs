@@ -2,6 +2,9 @@
 
 use kcf_track::BBox;
 
+/// No image has as many pixels in a row.
+const MOST: f64 = 1e9;
+
 /// Reads `x,y,w,h`: four numbers separated by commas or blanks, 0-based pixels, of positive size.
 pub fn parse(text: &str) -> Result<BBox, String> {
     let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
@@ -13,6 +16,9 @@ pub fn parse(text: &str) -> Result<BBox, String> {
     };
     if numbers.iter().any(|v| !v.is_finite()) {
         return Err("all four numbers must be finite".into());
+    }
+    if numbers.iter().any(|v| v.abs() > MOST) {
+        return Err("the numbers are pixels: at most 1e9".into());
     }
     if w <= 0.0 || h <= 0.0 {
         return Err(format!("width and height must be above zero, not {w} and {h}"));
@@ -28,7 +34,18 @@ mod tests {
     fn boxes_are_four_numbers_of_positive_size() {
         assert_eq!(parse("1,2.5,3,4"), Ok(BBox::new(1.0, 2.5, 3.0, 4.0)));
         assert_eq!(parse(" -1, 2 3,4 "), Ok(BBox::new(-1.0, 2.0, 3.0, 4.0)));
-        for wrong in ["", "1,2,3", "1,2,3,4,5", "1,2,x,4", "1,2,NaN,4", "1,2,inf,4", "1,2,0,4", "1,2,3,-4"] {
+        for wrong in [
+            "",
+            "1,2,3",
+            "1,2,3,4,5",
+            "1,2,x,4",
+            "1,2,NaN,4",
+            "1,2,inf,4",
+            "1e300,2,3,4",
+            "1,2,3,1e300",
+            "1,2,0,4",
+            "1,2,3,-4",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -3,6 +3,8 @@
 mod completions;
 mod failure;
 mod init_box;
+mod inputs;
+mod interrupt;
 mod params;
 mod progress;
 mod report;
@@ -51,7 +53,7 @@ Examples:
   See it work: the box drawn on each frame, and the filter's response:
     kcf-track --seq OTB/Deer --overlay out/boxes --response out/maps
 
-Exit codes: 0 done, 1 failed (what was computed is kept), 2 wrong usage.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. What was computed until then is kept.";
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {

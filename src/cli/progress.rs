@@ -54,6 +54,18 @@ impl Progress {
         }
     }
 
+    /// Says something on a line of its own, above the bar.
+    pub fn warn(&self, warning: &str) {
+        let say = || {
+            let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        };
+        match self {
+            Self::Bar(bar) => bar.suspend(say),
+            Self::Lines { .. } => say(),
+            Self::Quiet => {}
+        }
+    }
+
     /// Takes the bar away; what is printed next begins on an empty line.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {

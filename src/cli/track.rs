@@ -1,6 +1,6 @@
 //! `kcf-track --seq …`: one target through one sequence.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -14,9 +14,11 @@ use kcf_track::export::{
 use kcf_track::source::{Channels, Decoded, Sequence, SequenceOptions, Truth};
 use kcf_track::{BBox, Error, Estimate, FrameBuf, Params, State, Tracker};
 
+use super::failure::message;
+use super::interrupt::Interrupt;
 use super::params::ParamArgs;
 use super::progress::Progress;
-use super::{Failure, init_box, report};
+use super::{Failure, init_box, inputs, report};
 
 /// Where frames come from, where results go, and how to track.
 #[derive(Debug, Args)]
@@ -81,7 +83,13 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let mut tracker = Tracker::new(params.clone())?;
     let folder = args.seq.as_ref().ok_or_else(|| Failure::usage("--seq DIR is needed"))?;
     let truth = args.truth.clone().map_or(Truth::Beside, Truth::File);
-    let sequence = Sequence::open(folder, &SequenceOptions { target: args.target, truth })?;
+    let sequence =
+        Sequence::open(folder, &SequenceOptions { target: args.target, truth }).map_err(|error| match error {
+            Error::Io { path, source } if path == *folder && source.kind() == ErrorKind::NotFound => {
+                Failure::Failed(anyhow::anyhow!("--seq {}: there is no such folder", path.display()))
+            }
+            error => error.into(),
+        })?;
     let range = sequence.range(args.start, args.end)?;
     let initial = match args.init {
         Some(bbox) => bbox,
@@ -92,7 +100,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             let _ = writeln!(std::io::stderr(), "warning: {warning}");
         }
     }
-    let exports = args.output.create()?;
+    let exports = args.output.create(&sequence)?;
     // All features are of gray values; an overlay decodes its frame in colour by itself.
     let mut frames = sequence.prefetch(range.clone(), Channels::Luma)?;
     let mut session = Session {
@@ -104,15 +112,20 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         boxes: Vec::new(),
         progress: Progress::new(range.count(), args.quiet),
     };
-    let result = session.first(&mut tracker, &params, initial, frames.next());
-    let result = result.and_then(|()| frames.try_for_each(|frame| session.next(&mut tracker, frame)));
+    let interrupt = Interrupt::watch();
+    let result = session.first(&mut tracker, &params, initial, frames.next()).and_then(|()| {
+        frames.try_for_each(|frame| match interrupt.asked() {
+            true => Err(Failure::Interrupted),
+            false => session.next(&mut tracker, frame),
+        })
+    });
     session.progress.finish();
     session.end(result)
 }
 
 impl OutputArgs {
     /// Checks and opens all outputs before anything is computed.
-    fn create(&self) -> Result<Exports, Error> {
+    fn create(&self, sequence: &Sequence) -> Result<Exports, Failure> {
         let folders = [&self.response, &self.overlay].map(|path| path.as_deref().map(Destination::from));
         let named = [
             ("json", self.json.as_ref()),
@@ -124,6 +137,7 @@ impl OutputArgs {
         ];
         let given: Vec<_> = named.into_iter().filter_map(|(name, to)| to.map(|to| (name, to))).collect();
         export::check_distinct(&given)?;
+        inputs::refuse(sequence, &given)?;
         let mut exports = Exports::default();
         self.json.as_ref().map(|to| Json::create(to).map(|e| exports.push(e))).transpose()?;
         self.jsonl.as_ref().map(|to| JsonLines::create(to).map(|e| exports.push(e))).transpose()?;
@@ -200,11 +214,14 @@ impl Session<'_> {
         let track_ms = begun.elapsed().as_secs_f64() * 1e3;
         match found {
             Ok((frame, estimate)) => self.write(&decoded, Some((frame, estimate)), estimate.bbox, track_ms),
-            Err(_) if self.args.skip_bad_frames => self.write(&decoded, None, last, 0.0),
-            Err(error) => Err(Failure::Failed(anyhow::anyhow!(
-                "{:#}; --skip-bad-frames goes on without it",
-                at_frame(&decoded, error)
-            ))),
+            Err(error) if self.args.skip_bad_frames => {
+                self.progress.warn(&format!("{} (skipped)", at_frame(&decoded, error)));
+                self.write(&decoded, None, last, 0.0)
+            }
+            Err(error) => {
+                let error = at_frame(&decoded, error);
+                Err(Failure::Failed(anyhow::anyhow!("{error}; --skip-bad-frames goes on without it")))
+            }
         }
     }
 
@@ -253,7 +270,8 @@ impl Session<'_> {
         let truth = self.truth_summary();
         let summary = match &result {
             Ok(()) => self.tally.completed(truth),
-            Err(Failure::Failed(error) | Failure::Usage(error)) => self.tally.failed(truth, format!("{error:#}")),
+            Err(Failure::Failed(error) | Failure::Usage(error)) => self.tally.failed(truth, message(error)),
+            Err(Failure::Interrupted) => self.tally.failed(truth, "interrupted"),
             Err(Failure::ReaderGone) => self.tally.failed(truth, "the reader of the output has gone"),
         };
         // Nothing was begun when not even the first frame was there: old files stay.

@@ -75,13 +75,13 @@ impl Destination {
                 let folder = parent(path);
                 match fs::metadata(folder) {
                     Ok(there) if !there.is_dir() => {
-                        Err(wrong(format!("{} is no folder; name another one", folder.display())))
+                        Err(wrong(format!("`{}` is no folder; name another one", folder.display())))
                     }
                     Ok(_) => {
                         temporary_beside(path).map_err(|error| wrong(folder_advice(&error)))?;
                         Ok(Target::File(path.clone()))
                     }
-                    Err(_) => Err(wrong(format!("the folder {} does not exist; create it first", folder.display()))),
+                    Err(_) => Err(wrong(format!("the folder `{}` does not exist; create it first", folder.display()))),
                 }
             }
             Err(error) => Err(wrong(format!("{error}; name another file"))),

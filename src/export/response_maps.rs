@@ -21,12 +21,13 @@ const HEADER: [&str; 11] =
 /// A folder of response maps. For a frame `NAME.jpg`:
 ///
 /// - `NAME.npy` holds the raw scores, `f32`, `[rows, columns]`, the element of no motion in the middle, at
-///   `[rows / 2, columns / 2]` (rounded down).
+///   `[rows / 2, columns / 2]` (rounded up).
 /// - `NAME.png` shows them: viridis from the lowest score to the highest, the peak framed.
 /// - A row of `geometry.csv` says where the map lies on the image: element `[r, c]` is the score of a target whose centre is
 ///   at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
-///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (the first,
-///   a missing one) has a row with nothing after its name.
+///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (a
+///   missing one) has a row with nothing after its name. The first frame's map is the filter's answer to what it was just
+///   taught.
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Lines,
@@ -121,15 +122,15 @@ mod tests {
         let stored: Array2<f32> = ndarray_npy::read_npy(path.join("0002.npy")).unwrap();
         assert_eq!(stored.dim(), (4, 5));
         for ((row, column), value) in values.indexed_iter() {
-            assert_eq!(stored[[(row + 2) % 4, (column + 2) % 5]].to_bits(), value.to_bits());
+            assert_eq!(stored[[(row + 2) % 4, (column + 3) % 5]].to_bits(), value.to_bits());
         }
         let geometry = fs::read_to_string(path.join("geometry.csv")).unwrap();
         let expected = "index,file,map,rows,columns,origin_x,origin_y,step_x,step_y,peak_row,peak_column\n\
             1,0001.jpg,,,,,,,,,\n\
-            2,0002.jpg,0002.npy,4,5,92,42.5,4,4,3,1\n";
+            2,0002.jpg,0002.npy,4,5,88,42.5,4,4,3,2\n";
         assert_eq!(geometry, expected);
         // The peak's centre: one step down, one to the left.
-        assert_eq!((92.0 + 1.0 * 4.0, 42.5 + 3.0 * 4.0), (100.0 - 4.0, 50.5 + 4.0));
+        assert_eq!((88.0 + 2.0 * 4.0, 42.5 + 3.0 * 4.0), (100.0 - 4.0, 50.5 + 4.0));
         assert!(image::open(path.join("0002.png")).unwrap().width() > 200);
         assert_eq!(fs::read_dir(path).unwrap().count(), 3);
     }

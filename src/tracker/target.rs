@@ -15,8 +15,17 @@ use ndarray::ArrayView2;
 
 /// A filter of more cells than this would need gigabytes.
 const MAX_CELLS: f64 = (1 << 20) as f64;
+/// Pixels of a search window, at the size that is searched, that are cut out of each frame at most.
+const MAX_PIXELS: f64 = (1 << 26) as f64;
 /// Fewer cells than this in a row or column leave nothing between the zeros of the cosine window.
 const MIN_CELLS: usize = 3;
+
+/// A narrower regression target is 1 at no shift and 0 elsewhere already; its square must not vanish.
+const MIN_SIGMA: f64 = 1e-3;
+
+/// A box of which less lies on the picture stays at the border when its target leaves: the filter then learns the border,
+/// which the ratio of its peak does not show.
+const MIN_VISIBLE: f64 = 0.5;
 
 /// Feature values below this are rounding and nothing else.
 const BLANK: f32 = 1e-6;
@@ -51,13 +60,21 @@ impl Target {
         if !bbox.is_valid() {
             return refuse("width and height must be above zero and all four numbers finite".into());
         }
+        if bbox.w < 1.0 || bbox.h < 1.0 {
+            return refuse("it is smaller than a pixel".into());
+        }
         let (width, height) = (frame.width(), frame.height());
+        if bbox.area() > MAX_PIXELS * 4.0 {
+            return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
+        }
         if bbox.visible_share(width, height) <= 0.0 {
             return refuse(format!("it lies outside the frame of {width}x{height} pixels"));
         }
         let halved = (bbox.w * bbox.h).sqrt() >= params.half_size_from;
         let scale = if halved { 2.0 } else { 1.0 };
-        let target = if halved { ((bbox.w / 2.0).floor(), (bbox.h / 2.0).floor()) } else { (bbox.w, bbox.h) };
+        // A target of one pixel's width stays one.
+        let half = |length: f64| (length / 2.0).floor().max(1.0);
+        let target = if halved { (half(bbox.w), half(bbox.h)) } else { (bbox.w, bbox.h) };
         // In the published code's 1-based pixels, halved and rounded down there, then back to 0-based ones.
         let position = |corner: f64, length: f64| {
             let center = corner + 1.0 + (length / 2.0).floor();
@@ -66,7 +83,7 @@ impl Target {
         let cell = params.cell_size as f64;
         let side = |length: f64| (length * (1.0 + params.padding)).floor().max(MIN_CELLS as f64 * cell);
         let (window_w, window_h) = (side(target.0), side(target.1));
-        if (window_w / cell) * (window_h / cell) > MAX_CELLS {
+        if (window_w / cell) * (window_h / cell) > MAX_CELLS || window_w * window_h > MAX_PIXELS {
             return refuse(format!(
                 "its search window of {}x{} pixels is too large; a larger --cell-size or a smaller --padding shrinks the filter",
                 window_w * scale,
@@ -75,7 +92,7 @@ impl Target {
         }
         let window = (window_w as usize, window_h as usize);
         let (rows, cols) = (window.1 / params.cell_size, window.0 / params.cell_size);
-        let sigma = (target.0 * target.1).sqrt() * params.output_sigma / cell;
+        let sigma = ((target.0 * target.1).sqrt() * params.output_sigma / cell).max(MIN_SIGMA);
         let (feature, channels) = match params.feature {
             FeatureKind::Hog => (Feature::Hog(Box::new(Hog::new(window.0, window.1, params.cell_size))), hog::CHANNELS),
             FeatureKind::Gray => (Feature::Gray, 1),
@@ -139,10 +156,10 @@ impl Target {
     /// How far the box at the present position is to be believed.
     fn judge(&self, params: &Params, peak: &Peak, blank: bool) -> State {
         let psr = f64::from(peak.psr);
-        let gone = self.bbox().visible_share(self.frame_size.0, self.frame_size.1) <= 0.0;
-        if blank || gone || !peak.value.is_finite() || psr < params.lost_psr {
+        let visible = self.bbox().visible_share(self.frame_size.0, self.frame_size.1);
+        if blank || visible <= 0.0 || !peak.value.is_finite() || psr < params.lost_psr {
             State::Lost
-        } else if psr < params.uncertain_psr {
+        } else if psr < params.uncertain_psr || visible < MIN_VISIBLE {
             State::Uncertain
         } else {
             State::Tracking

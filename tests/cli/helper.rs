@@ -1,0 +1,99 @@
+//! A small sequence on disk and the program to run on it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use image::RgbImage;
+use kcf_track::source::synth::{Format, Scene, SceneParams, WriteOptions, write_sequence};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program with these arguments.
+pub fn run<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = Command::cargo_bin("kcf-track").unwrap();
+    command.args(arguments);
+    command
+}
+
+/// The program as a child process is started with it.
+pub fn spawnable() -> std::process::Command {
+    std::process::Command::new(env!("CARGO_BIN_EXE_kcf-track"))
+}
+
+/// A folder with a rendered sequence in `seq` and room for outputs.
+pub struct Place {
+    folder: TempDir,
+    pub scene: Scene,
+}
+
+/// A sequence of `frames` PNG frames of 160x120 pixels with its truth.
+pub fn place(frames: usize) -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let params =
+        SceneParams { frames, width: 160, height: 120, target_width: 24, target_height: 32, ..SceneParams::default() };
+    let scene = Scene::new(params).unwrap();
+    let options = WriteOptions { format: Format::Png, force: false, command: None };
+    write_sequence(&scene, &folder.path().join("seq"), &options, |_| ()).unwrap();
+    Place { folder, scene }
+}
+
+impl Place {
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn seq(&self) -> PathBuf {
+        self.path("seq")
+    }
+
+    /// The file of the frame at `position`, counted from 1.
+    pub fn frame(&self, position: usize) -> PathBuf {
+        self.seq().join(format!("img/{position:04}.png"))
+    }
+
+    /// Runs on the sequence with the flags and values in `line`; `@name` becomes a path in the folder.
+    pub fn run(&self, line: &str) -> Command {
+        let mut command = run([Path::new("--seq"), &self.seq()]);
+        for word in line.split_whitespace() {
+            match word.strip_prefix('@') {
+                Some(name) => command.arg(self.path(name)),
+                None => command.arg(word),
+            };
+        }
+        command
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// Another sequence that shows the first frame of this one `frames` times.
+    pub fn still(&self, frames: usize) -> PathBuf {
+        let folder = self.path(&format!("still{frames}"));
+        fs::create_dir(&folder).unwrap();
+        for position in 0..frames {
+            std::os::unix::fs::symlink(self.frame(1), folder.join(format!("{position:06}.png"))).unwrap();
+        }
+        folder
+    }
+}
+
+/// The states of a document's frames.
+pub fn states(document: &Value) -> Vec<&str> {
+    document["frames"].as_array().unwrap().iter().map(|frame| frame["state"].as_str().unwrap()).collect()
+}
+
+/// The box of a frame of a document.
+pub fn bbox(frame: &Value) -> [f64; 4] {
+    serde_json::from_value(frame["bbox"].clone()).unwrap()
+}
+
+/// Stores a picture of one gray level.
+pub fn store_flat(path: &Path, width: u32, height: u32, level: u8) {
+    RgbImage::from_pixel(width, height, image::Rgb([level; 3])).save(path).unwrap();
+}

@@ -1,0 +1,162 @@
+//! Wrong usage is told from failure, and named.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::helper::{place, run, spawnable};
+
+#[test]
+fn a_bad_value_of_any_flag_is_named() {
+    let place = place(2);
+    for (flag, values) in [
+        ("--init", &["1,2,3", "1,2,3,0", "1,2,-3,4", "NaN,1,2,3", "1,2,inf,4", "1e300,1,2,3", "200,10,5,5", "a"][..]),
+        ("--start", &["0", "3", "-1", "x", "1.5"]),
+        ("--end", &["0", "3", "-1", "x", "99999999999999999999999"]),
+        ("--preset", &["papyrus", ""]),
+        ("--feature", &["colour"]),
+        ("--kernel", &["rbf"]),
+        ("--kernel-sigma", &["0", "-1", "NaN", "inf", "x"]),
+        ("--padding", &["-1", "NaN", "1e9", "x"]),
+        ("--lambda", &["0", "-1", "NaN", "inf", "x"]),
+        ("--output-sigma", &["0", "-1", "NaN", "inf"]),
+        ("--learning-rate", &["-0.1", "1.1", "NaN"]),
+        ("--cell-size", &["0", "65", "-1", "1.5", "x"]),
+        ("--half-size-from", &["-1", "NaN", "x"]),
+        ("--uncertain-psr", &["-1", "NaN", "4.9"]),
+        ("--lost-psr", &["-1", "NaN", "inf"]),
+        ("--target", &["x", "-1"]),
+    ] {
+        for value in values {
+            place
+                .run("--csv @a.csv")
+                .arg(format!("{flag}={value}"))
+                .assert()
+                .code(2)
+                .stdout("")
+                .stderr(contains(flag).and(contains("error:")));
+            assert!(!place.path("a.csv").exists(), "{flag} {value}");
+        }
+    }
+    for (value, flags) in
+        [("-1", "--kernel-a"), ("NaN", "--kernel-a"), ("0", "--kernel-b"), ("33", "--kernel-b"), ("2.5", "--kernel-b")]
+    {
+        place.run("--kernel polynomial").arg(format!("{flags}={value}")).assert().code(2).stderr(contains(flags));
+    }
+    place.run("--nonsense").assert().code(2).stderr(contains("--nonsense"));
+    place.run("--start 2 --end 1").assert().code(2).stderr(contains("--end 1: it lies before --start 2"));
+}
+
+#[test]
+fn a_flag_of_another_kernel_is_a_mistake() {
+    let place = place(2);
+    for (line, flag, kernel) in [
+        ("--kernel-b 3", "--kernel-b", "polynomial"),
+        ("--kernel-a 3", "--kernel-a", "polynomial"),
+        ("--preset paper-dcf --kernel-sigma 1", "--kernel-sigma", "gaussian"),
+        ("--kernel polynomial --kernel-sigma 1", "--kernel-sigma", "gaussian"),
+    ] {
+        place.run(line).assert().code(2).stderr(contains(flag).and(contains(format!("--kernel {kernel}"))));
+    }
+    place.run("--feature gray --cell-size 4").assert().code(2).stderr(contains("--cell-size 4"));
+}
+
+#[test]
+fn two_outputs_to_one_place_are_refused() {
+    let place = place(2);
+    for line in ["--json - --jsonl -", "--csv @a --otb @a", "--response @a --overlay @a", "--json @a/ --overlay @a"] {
+        place.run(line).assert().code(2).stdout("").stderr(contains("name another place"));
+        assert!(!place.path("a").exists());
+    }
+    #[cfg(target_os = "linux")]
+    place.run("--json /dev/null --csv /dev/null").assert().success();
+}
+
+#[test]
+fn frames_and_truth_are_not_written_over() {
+    let place = place(2);
+    let truth = place.read("seq/groundtruth_rect.txt");
+    let frame = std::fs::read(place.frame(2)).unwrap();
+    for line in [
+        "--otb @seq/groundtruth_rect.txt",
+        "--json @seq/img/0002.png",
+        "--overlay @seq/img",
+        "--response @seq/img",
+        "--csv @seq/../seq/groundtruth_rect.txt",
+    ] {
+        place.run(line).assert().code(2).stderr(contains("name another place"));
+    }
+    assert_eq!(place.read("seq/groundtruth_rect.txt"), truth);
+    assert_eq!(std::fs::read(place.frame(2)).unwrap(), frame);
+}
+
+#[test]
+fn nothing_given_is_wrong_usage_and_help_helps() {
+    run([""; 0]).assert().code(2).stderr(contains("--seq"));
+    run(["--help"]).assert().success().stderr("").stdout(
+        contains("Examples:")
+            .and(contains("kcf-track --seq"))
+            .and(contains("Exit codes"))
+            .and(contains("[paper: 0.0001]")),
+    );
+    run(["-h"]).assert().success().stdout(contains("--skip-bad-frames"));
+    run(["--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn completions_are_scripts() {
+    for shell in ["bash", "zsh", "fish"] {
+        run(["completions", shell])
+            .assert()
+            .success()
+            .stdout(contains("--seq").or(contains("-l seq")).and(contains("overlay")));
+    }
+    run(["completions", "cmd.exe"]).assert().code(2);
+    let script = run(["completions", "bash"]).assert().get_output().stdout.clone();
+    let Ok(mut bash) = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() else {
+        eprintln!("skipped: there is no bash");
+        return;
+    };
+    bash.stdin.take().unwrap().write_all(&script).unwrap();
+    assert!(bash.wait().unwrap().success());
+}
+
+#[test]
+fn without_a_terminal_progress_is_plain_lines() {
+    let place = place(1);
+    let frames = place.still(2_000);
+    // A reader that waits makes the run long enough for a line: the pipe holds a few hundred rows.
+    let mut child = spawnable()
+        .args(["--init", "40,30,24,32", "--jsonl", "-", "--seq"])
+        .arg(frames)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2_300));
+    let output = child.stdout.take().map(std::io::read_to_string).unwrap().unwrap();
+    let said = child.stderr.take().map(std::io::read_to_string).unwrap().unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(output.lines().count(), 2_000);
+    assert!(said.lines().any(|line| line.contains("/2000 frames, ") && line.contains("s left, PSR ")), "{said}");
+    assert!(!said.contains(['\r', '\u{1b}']), "{said:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn on_a_terminal_progress_is_a_bar() {
+    let place = place(1);
+    let frames = place.still(1_500);
+    let line = format!("'{}' --seq '{}' --init 40,30,24,32", env!("CARGO_BIN_EXE_kcf-track"), frames.display());
+    let ran = Command::new("script").args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null()).output();
+    let Ok(ran) = ran else {
+        eprintln!("skipped: there is no `script`");
+        return;
+    };
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success(), "{text}");
+    assert!(text.contains('█') && text.contains("/1500 frames") && text.contains('\u{1b}'), "{text:?}");
+    assert!(text.contains("1500 frames; tracking"), "{text:?}");
+}
