@@ -3,6 +3,8 @@
 pub mod bootstrap;
 pub mod metrics;
 pub mod protocol;
+#[cfg(feature = "cli")]
+pub mod report;
 pub mod rules;
 pub mod runner;
 pub mod store;

@@ -1,0 +1,3 @@
+//! The report of an evaluation: a page, plots and tables.
+
+pub mod plot;
