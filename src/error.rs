@@ -87,6 +87,14 @@ pub enum Error {
     /// `update` was called before `init`.
     #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
     NotInitialized,
+    /// Nothing can be written where an output was asked for.
+    #[error("{}: cannot write there: {reason}", path.display())]
+    Output {
+        /// The file or folder that was asked for; `-` is the standard output.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
+    },
     /// Boxes cannot be scored, or an evaluation cannot go on.
     #[error("{what}: {reason}")]
     Evaluation {
@@ -101,5 +109,10 @@ impl Error {
     /// An [`Error::Io`] at `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self::Io { path: path.as_ref().to_path_buf(), source }
+    }
+
+    /// Whether the reader of a pipe has gone away, as `head` does: a reason to end, not a failure.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }

@@ -4,6 +4,9 @@
 //! as they are; [`FrameBuf`] owns its pixels. Whatever the layout, a tracker sees the gray value 0 to 255
 //! that [`Frame::gray_at`] defines.
 
+pub mod half;
+pub mod patch;
+
 use image::DynamicImage;
 
 use crate::error::{Error, Result};

@@ -1,0 +1,208 @@
+//! From the bytes of a file to rows.
+
+use super::{Base, Row};
+use crate::geometry::BBox;
+
+/// The 1-based line and what is wrong with it.
+type Wrong = (usize, String);
+
+/// Longest piece of a bad line that an error repeats, in characters.
+const SHOWN: usize = 40;
+
+pub(super) fn rows(bytes: &[u8], base: Base) -> Result<Vec<Row>, Wrong> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let readable = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        (lines(readable).count().max(1), "this is no text in UTF-8".to_string())
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut rows = Vec::new();
+    // Rows of blank lines are held back until a line with content shows that they stand in the middle.
+    let mut blank = 0;
+    for (index, line) in lines(text).enumerate() {
+        if line.trim().is_empty() {
+            blank += 1;
+            continue;
+        }
+        let numbers = numbers(line).map_err(|reason| (index + 1, reason))?;
+        rows.resize(rows.len() + blank, Row::new([f64::NAN; 4], base));
+        rows.push(Row::new(numbers, base));
+        blank = 0;
+    }
+    Ok(rows)
+}
+
+/// The lines of a text, ended by LF, CR or CR LF. Several CR before an LF are one end: text that was converted twice.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let here = rest?;
+        let Some(end) = here.find(['\r', '\n']) else {
+            rest = None;
+            return Some(here);
+        };
+        let after = here[end..].trim_start_matches('\r');
+        rest = Some(match after.strip_prefix('\n') {
+            Some(next) => next,
+            None => &here[end + 1..],
+        });
+        Some(&here[..end])
+    })
+}
+
+/// The box of one line.
+fn numbers(line: &str) -> Result<[f64; 4], String> {
+    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
+    let mut first = [f64::NAN; 4];
+    let mut polygon = Vec::new();
+    let mut count = 0;
+    let mut nan_only = true;
+    for word in words {
+        let value: f64 = word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)))?;
+        nan_only &= value.is_nan();
+        if count < 4 {
+            first[count] = value;
+        } else {
+            if count == 4 {
+                polygon.extend(first);
+            }
+            polygon.push(value);
+        }
+        count += 1;
+    }
+    match count {
+        4 => Ok(first),
+        _ if nan_only => Ok([f64::NAN; 4]),
+        6.. if count % 2 == 0 => Ok(BBox::around_polygon(&polygon).map_or([f64::NAN; 4], Into::into)),
+        1 => Err(format!("one number in `{}`: four (x,y,w,h) or a polygon of six or more are needed", shortened(line))),
+        _ => Err(format!(
+            "{count} numbers in `{}`: four (x,y,w,h) or a polygon of six, eight, … are needed",
+            shortened(line)
+        )),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::annotation::{Annotations, format_row};
+
+    fn boxes(text: &str) -> Vec<Option<[f64; 4]>> {
+        let read = Annotations::parse(text.as_bytes(), "truth.txt", Base::One).unwrap();
+        read.boxes().into_iter().map(|bbox| bbox.map(Into::into)).collect()
+    }
+
+    const BOX: Option<[f64; 4]> = Some([197.0, 213.0, 34.0, 81.0]);
+
+    #[test]
+    fn every_separator_reads_the_same() {
+        for line in [
+            "198,214,34,81",
+            "198\t214\t34\t81",
+            "198 214 34 81",
+            "198;214;34;81",
+            "198, 214, 34, 81",
+            "  198.0 ,\t214 ;34   81,  ",
+            "1.98e2,+214.,34.000,81",
+        ] {
+            assert_eq!(boxes(line), [BOX], "{line}");
+        }
+    }
+
+    #[test]
+    fn separators_and_line_ends_may_change_within_a_file() {
+        let text =
+            "\u{feff}198,214,34,81\n198\t214\t34\t81\r\n198 214 34 81\r198;214;34;81\r\r\n198,214\t34 81\n\n  \r\n";
+        assert_eq!(boxes(text), [BOX; 5]);
+    }
+
+    #[test]
+    fn rows_without_a_box_keep_their_place() {
+        let text = "198,214,34,81\n\nNaN,NaN,NaN,NaN\n0,0,0,0\nnan\n,,,\n10,10,-3,4\n10,NaN,3,4\ninf,1,2,3\n198,214,34,81\n\n\n";
+        let read = boxes(text);
+        assert_eq!(read.len(), 10);
+        assert_eq!((read[0], read[9]), (BOX, BOX));
+        assert!(read[1..9].iter().all(Option::is_none), "{read:?}");
+        assert_eq!(boxes("\r\r198,214,34,81"), [None, None, BOX]);
+        assert!(boxes("").is_empty() && boxes("\n\n \n").is_empty() && boxes("\u{feff}").is_empty());
+    }
+
+    #[test]
+    fn polygons_become_boxes() {
+        assert_eq!(boxes("6,2,10,5,7,9,3,6"), [Some([2.0, 1.0, 7.0, 7.0])]);
+        assert_eq!(boxes("1,1,5,1,5,4"), [Some([0.0, 0.0, 4.0, 3.0])]);
+        assert_eq!(boxes("NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n6,2,10,5,7,NaN,3,6\n1,1,5,1,9,1"), [None, None, None]);
+    }
+
+    #[test]
+    fn raw_numbers_stay_as_they_are_in_the_file() {
+        let read = Annotations::parse(b"0,-10,16.5,26", "truth.txt", Base::One).unwrap();
+        assert_eq!(read.rows()[0].numbers(), [0.0, -10.0, 16.5, 26.0]);
+        assert_eq!(read.boxes()[0].unwrap(), BBox::new(-1.0, -11.0, 16.5, 26.0));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_word() {
+        let error = |bytes: &[u8]| Annotations::parse(bytes, "a/truth.txt", Base::One).unwrap_err().to_string();
+        assert_eq!(error(b"1,2,3,4\r\n\r\n1,2,x3,4"), "a/truth.txt, line 3: `x3` is not a number");
+        assert!(error(b"1,2,3,4\n1,2,3").starts_with("a/truth.txt, line 2: 3 numbers in `1,2,3`"));
+        assert!(error(b"1,2,3,4,5,6,7").contains("7 numbers"));
+        assert!(error(b"1").contains("one number"));
+        assert_eq!(error(b"1,2,3,4\r1,2\xff,3,4\n"), "a/truth.txt, line 2: this is no text in UTF-8");
+        // UTF-16, as Windows may write it.
+        assert!(error(b"\xff\xfe1\x00,\x002\x00").contains("UTF-8"));
+        assert!(error("é".repeat(100).as_bytes()).len() < 200);
+    }
+
+    #[test]
+    fn a_large_file_is_read() {
+        let text = "198,214,34,81\r\n".repeat(200_000);
+        assert_eq!(boxes(&text).len(), 200_000);
+        let polygon = "1,2,".repeat(100_000);
+        assert_eq!(boxes(&polygon), [None]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = rows(&bytes, Base::One);
+        }
+
+        #[test]
+        fn no_almost_sensible_text_panics(text in "[0-9eE+\\-.,;\t nNaAiIfF\r\n\u{feff}é]{0,120}") {
+            let _ = rows(text.as_bytes(), Base::Zero);
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(
+            quarters in prop::collection::vec((-40_000..40_000i32, -40_000..40_000i32, 1..40_000i32, 1..40_000i32, any::<bool>()), 1..40),
+            one in any::<bool>(),
+            end in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+        ) {
+            let base = if one { Base::One } else { Base::Zero };
+            let boxes: Vec<_> = quarters.iter().map(|&(x, y, w, h, there)| {
+                let quarter = |v: i32| f64::from(v) / 4.0;
+                there.then(|| BBox::new(quarter(x), quarter(y), quarter(w), quarter(h)))
+            }).collect();
+            let text: String = boxes.iter().map(|&bbox| format_row(bbox, base) + end).collect();
+            prop_assert_eq!(Annotations::parse(text.as_bytes(), "t", base).unwrap().boxes(), boxes);
+        }
+
+        #[test]
+        fn any_finite_box_survives_to_the_last_bit_but_one(x in -1e6..1e6f64, y in -1e6..1e6f64, w in 1e-3..1e6f64, h in 1e-3..1e6f64) {
+            let bbox = BBox::new(x, y, w, h);
+            let read = rows(format_row(Some(bbox), Base::One).as_bytes(), Base::One).unwrap()[0].bbox().unwrap();
+            prop_assert!((read.x - x).abs() <= f64::EPSILON * (x.abs() + 1.0) && (read.y - y).abs() <= f64::EPSILON * (y.abs() + 1.0));
+            prop_assert_eq!((read.w, read.h), (w, h));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A document that grows frame by frame and appears whole.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use super::destination::{Destination, Target, parent};
+use super::replace::replace;
+use crate::error::{Error, Result};
+
+/// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a kill,
+/// and put in its place at the end.
+pub(super) struct Document {
+    name: PathBuf,
+    target: Target,
+    text: BufWriter<File>,
+}
+
+impl Document {
+    /// Checks that `destination` can be written to.
+    pub(super) fn create(destination: &Destination) -> Result<Self> {
+        let target = destination.probe()?;
+        let text = match &target {
+            Target::File(path) => tempfile::tempfile_in(parent(path)),
+            Target::Stdout | Target::Special(_) => tempfile::tempfile(),
+        };
+        let name = destination.path().to_path_buf();
+        let text = text.map_err(|source| Error::io(&name, source))?;
+        Ok(Self { name, target, text: BufWriter::new(text) })
+    }
+
+    /// Adds text to the end.
+    pub(super) fn write(&mut self, text: &[u8]) -> Result<()> {
+        self.text.write_all(text).map_err(|source| Error::io(&self.name, source))
+    }
+
+    /// Puts the document in its place.
+    pub(super) fn commit(self) -> Result<()> {
+        let Self { name, target, text } = self;
+        commit(target, text).map_err(|source| Error::io(name, source))
+    }
+
+    /// Where it goes, for messages.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+}
+
+fn commit(target: Target, text: BufWriter<File>) -> io::Result<()> {
+    let mut text = text.into_inner().map_err(io::IntoInnerError::into_error)?;
+    text.rewind()?;
+    match target {
+        Target::Stdout => {
+            let mut out = io::stdout().lock();
+            io::copy(&mut text, &mut out)?;
+            out.flush()
+        }
+        Target::Special(mut out) => {
+            io::copy(&mut text, &mut out)?;
+            out.flush()
+        }
+        // Synced before the rename, or a power cut could leave an empty file under the new name.
+        Target::File(path) => replace(&path, |file| {
+            io::copy(&mut text, file)?;
+            file.flush()?;
+            file.get_ref().sync_all()
+        })
+        .map(drop),
+    }
+}

@@ -1,0 +1,152 @@
+//! The whole run as one JSON document.
+
+use super::document::Document;
+use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::error::{Error, Result};
+
+/// The JSON document of a run, one line a frame; its form is `assets/result.schema.json`. It appears when it is complete, also
+/// on the standard output. Memory does not grow with the run.
+pub struct Json {
+    document: Document,
+    line: Vec<u8>,
+    frames: usize,
+}
+
+impl Json {
+    /// Checks that `destination` can be written to.
+    ///
+    /// # Errors
+    /// [`Error::Output`], which says why not and what to do.
+    pub fn create(destination: &Destination) -> Result<Self> {
+        Ok(Self { document: Document::create(destination)?, line: Vec::new(), frames: 0 })
+    }
+
+    fn append(&mut self, value: &impl serde::Serialize) -> Result<()> {
+        serde_json::to_writer(&mut self.line, value).map_err(|error| Error::io(self.document.name(), error.into()))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.document.write(&self.line)?;
+        self.line.clear();
+        Ok(())
+    }
+}
+
+impl Export for Json {
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        // Every part of the document stands on a line of its own, so that a person finds a frame and `grep` does, too.
+        let Run { schema, version, source, parameters } = run;
+        self.line.extend_from_slice(b"{\n\"schema\":");
+        self.append(schema)?;
+        self.line.extend_from_slice(b",\n\"version\":");
+        self.append(version)?;
+        self.line.extend_from_slice(b",\n\"source\":");
+        self.append(source)?;
+        self.line.extend_from_slice(b",\n\"parameters\":");
+        self.append(parameters)?;
+        self.line.extend_from_slice(b",\n\"frames\":[\n");
+        self.flush()
+    }
+
+    fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
+        if self.frames > 0 {
+            self.line.extend_from_slice(b",\n");
+        }
+        self.append(record)?;
+        self.frames += 1;
+        self.flush()
+    }
+
+    fn finish(mut self: Box<Self>, summary: &Summary) -> Result<()> {
+        self.line.extend_from_slice(b"\n],\n\"summary\":");
+        self.append(summary)?;
+        self.line.extend_from_slice(b"\n}\n");
+        self.flush()?;
+        self.document.commit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::export::Tally;
+    use crate::export::record::tests::run;
+
+    const EXPECTED: &str = r#"{
+"schema":"kcf-track/1",
+"version":"VERSION",
+"source":{"path":"seq/car","start":1,"end":2,"width":64,"height":48},
+"parameters":{"padding":1.5},
+"frames":[
+{"index":1,"file":"0001.jpg","bbox":[10.0,20.5,30.0,40.25],"peak":null,"psr":null,"apce":null,"state":"initial","decode_ms":2.0,"track_ms":1.25},
+{"index":2,"file":"0002.jpg","bbox":[-0.5,21.0,30.0,40.25],"peak":0.5,"psr":9.1,"apce":null,"state":"tracking","decode_ms":2.0,"track_ms":0.75}
+],
+"summary":{"frames":2,"states":{"initial":1,"tracking":1,"uncertain":0,"lost":0,"missing":0},"fps":1000.0,"decode_fps":499.95,"mean_psr":9.1,"truth":null,"completed":true,"error":null}
+}
+"#;
+
+    fn write(path: &Path, finish: bool) -> Result<()> {
+        let (run, records) = run();
+        let mut json = Box::new(Json::create(&path.into())?);
+        json.begin(&run)?;
+        let mut tally = Tally::default();
+        for record in &records {
+            tally.add(record);
+            json.frame(record, &FrameView::default())?;
+        }
+        if finish { json.finish(&tally.completed(None)) } else { Ok(()) }
+    }
+
+    #[test]
+    fn the_text_of_a_small_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        write(&path, true).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), EXPECTED.replace("VERSION", env!("CARGO_PKG_VERSION")));
+    }
+
+    #[test]
+    fn an_unfinished_run_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        fs::write(&path, "old").unwrap();
+        write(&path, false).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_run_that_fails_before_its_first_frame_is_a_document_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let mut json = Box::new(Json::create(&path.as_path().into()).unwrap());
+        json.begin(&run().0).unwrap();
+        json.finish(&Tally::default().failed(None, "no \"frame\"")).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(document["frames"], serde_json::json!([]));
+        assert_eq!(document["summary"]["error"], "no \"frame\"");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error_that_names_the_file() {
+        let error = write(Path::new("/dev/full"), true).unwrap_err();
+        assert!(matches!(&error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull));
+        assert!(error.to_string().starts_with("/dev/full: "), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_file_behind_a_link_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("run.json"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&link, true).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::read_to_string(path).unwrap().starts_with('{'));
+    }
+}

@@ -1,0 +1,128 @@
+//! What a run leaves behind: documents, lines and pictures, one export a file.
+//!
+//! | export | what | where |
+//! | --- | --- | --- |
+//! | [`Json`] | one versioned document (`assets/result.schema.json`) | a file or `-` |
+//! | [`JsonLines`] | one object a frame | a file or `-` |
+//! | [`Otb`] | one 1-based `x,y,w,h` a frame | a file or `-` |
+//! | [`Csv`] | a table of all fields | a file or `-` |
+//! | `ResponseMaps` | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |
+//! | `Overlays` | each frame with its boxes drawn on it (feature `cli`) | a folder |
+//!
+//! # Safe against a kill
+//! Whatever happens to the process, a file holds whole lines or is the old one:
+//! - A **document** ([`Json`]) grows in a nameless temporary file, is written beside its target at the end and renamed over
+//!   it. A run that fails is finished too, with `"completed": false` and the reason.
+//! - **Lines** ([`JsonLines`], [`Otb`], [`Csv`]) replace the old file by a rename when the first frame is there; from then on
+//!   each line is one write. A line that does not fit on the disk is taken back.
+//! - **Pictures** and maps are each written beside their target and renamed.
+//!
+//! Where something is to be written is checked when an export is created, before anything is tracked.
+//!
+//! # Use
+//! ```
+//! use kcf_track::BBox;
+//! use kcf_track::export::{Csv, Exports, FrameRecord, FrameView, Json, Run, Source, Tally};
+//! use kcf_track::tracker::State;
+//!
+//! # fn main() -> kcf_track::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (json, csv) = (folder.path().join("run.json"), folder.path().join("run.csv"));
+//! let mut exports = Exports::default();
+//! exports.push(Json::create(&json.as_path().into())?);
+//! exports.push(Csv::create(&csv.as_path().into())?);
+//! let source = Source { path: "cars".into(), start: 1, end: 1, width: 640, height: 480 };
+//! exports.begin(&Run::new(source, serde_json::json!({ "preset": "paper" })))?;
+//! let mut tally = Tally::default();
+//! let record = FrameRecord {
+//!     index: 1,
+//!     file: "0001.jpg".into(),
+//!     bbox: BBox::new(10.0, 20.0, 30.0, 40.0),
+//!     peak: None,
+//!     psr: None,
+//!     apce: None,
+//!     state: State::Initial,
+//!     decode_ms: 2.5,
+//!     track_ms: 1.25,
+//! };
+//! tally.add(&record);
+//! exports.frame(&record, &FrameView::default())?;
+//! exports.finish(&tally.completed(None))?;
+//! assert!(std::fs::read_to_string(csv).unwrap().contains("1,0001.jpg,10,20,30,40,,,,initial,2.5,1.25"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod csv;
+mod destination;
+mod document;
+mod exports;
+mod json;
+mod json_lines;
+mod lines;
+mod otb;
+mod record;
+mod replace;
+#[cfg(test)]
+mod schema;
+mod summary;
+
+use std::path::Path;
+
+pub use self::csv::Csv;
+pub use self::destination::{Destination, check_distinct};
+pub use self::exports::Exports;
+pub use self::json::Json;
+pub use self::json_lines::JsonLines;
+pub use self::otb::Otb;
+pub use self::record::{FrameRecord, Run, SCHEMA, Source};
+pub use self::summary::{StateCounts, Summary, Tally, TruthSummary};
+
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use crate::tracker::ResponseMap;
+
+/// What an export may look at besides the record: all of it is borrowed, and copied or decoded only by an export that
+/// needs it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameView<'a> {
+    /// The image file. Exports that draw decode it in colour, and refuse to write over it.
+    pub path: Option<&'a Path>,
+    /// The frame's pixels, best in colour: drawn on in place of the file when they are there.
+    pub pixels: Option<Frame<'a>>,
+    /// The true box.
+    pub truth: Option<BBox>,
+    /// The detector's response in this frame.
+    pub response: Option<ResponseMap<'a>>,
+}
+
+/// Something that a run is written to.
+///
+/// `begin` once, `frame` for every frame in order, `finish` once: of a run that failed, too. An export that is dropped
+/// without `finish` leaves whole lines or the old file.
+pub trait Export: Send {
+    /// Takes note of the run, before its first frame.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) with the path.
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        let _ = run;
+        Ok(())
+    }
+
+    /// Writes one frame.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) with the path: the disk is full, the reader of a pipe has gone.
+    fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()>;
+
+    /// Writes what remains and makes the file visible.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) with the path.
+    fn finish(self: Box<Self>, summary: &Summary) -> Result<()> {
+        let _ = summary;
+        Ok(())
+    }
+}

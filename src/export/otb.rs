@@ -1,0 +1,51 @@
+//! Boxes as OTB's result files have them.
+
+use super::lines::Lines;
+use super::{Destination, Export, FrameRecord, FrameView};
+use crate::error::Result;
+
+/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, in the shortest decimals that read back as the same numbers.
+/// A frame without a box is a row of `NaN`.
+pub struct Otb {
+    lines: Lines,
+}
+
+impl Otb {
+    /// Checks that `destination` can be written to.
+    ///
+    /// # Errors
+    /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
+    pub fn create(destination: &Destination) -> Result<Self> {
+        Ok(Self { lines: Lines::create(destination)? })
+    }
+}
+
+impl Export for Otb {
+    fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
+        let row = match record.finite_box() {
+            Some(bbox) => format!("{}\n", bbox.translated(1.0, 1.0)),
+            None => "NaN,NaN,NaN,NaN\n".into(),
+        };
+        self.lines.write(row.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::record::tests::run;
+
+    #[test]
+    fn the_text_of_a_small_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.txt");
+        let mut export = Otb::create(&path.as_path().into()).unwrap();
+        let (_, mut records) = run();
+        records.push(FrameRecord { bbox: crate::BBox::new(f64::NAN, 1.0, 2.0, 3.0), ..records[1].clone() });
+        for record in &records {
+            export.frame(record, &FrameView::default()).unwrap();
+        }
+        let expected = "11,21.5,30,40.25\n0.5,22,30,40.25\nNaN,NaN,NaN,NaN\n";
+        assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
+    }
+}

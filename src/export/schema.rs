@@ -1,0 +1,102 @@
+//! `assets/result.schema.json` is generated from the types that write the document, and checked against what is written.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::record::tests::run;
+use super::{Export, FrameRecord, FrameView, Json, Run, SCHEMA, Source, Summary, Tally, TruthSummary};
+
+/// The result of tracking one target through one sequence, as kcf-track writes it with --json.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(title = "kcf-track result")]
+struct Result {
+    /// The form of this document.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    /// The version of kcf-track that wrote it.
+    version: &'static str,
+    /// Where the frames came from.
+    source: Source,
+    /// All parameters of the tracker, by name.
+    parameters: serde_json::Map<String, Value>,
+    /// One record a frame, in order; the first holds the initial box.
+    frames: Vec<FrameRecord>,
+    /// What the run came to.
+    summary: Summary,
+}
+
+/// `KCF_TRACK_BLESS=1 cargo test` writes the file anew.
+fn schema() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    serde_json::to_value(settings.into_generator().into_root_schema_for::<Result>()).unwrap()
+}
+
+fn document(truth: Option<TruthSummary>) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let (run, records) = run();
+    let mut json = Box::new(Json::create(&path.as_path().into()).unwrap());
+    let mut tally = Tally::default();
+    json.begin(&run).unwrap();
+    for record in &records {
+        tally.add(record);
+        json.frame(record, &FrameView::default()).unwrap();
+    }
+    json.finish(&tally.completed(truth)).unwrap();
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_file_is_what_the_types_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/result.schema.json");
+    let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    if std::env::var_os("KCF_TRACK_BLESS").is_some() {
+        std::fs::write(&path, &generated).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(stored == generated, "{} is out of date: run this test with KCF_TRACK_BLESS=1", path.display());
+}
+
+#[test]
+fn what_is_written_is_valid() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let truth = TruthSummary { frames: 2, precision_20: 1.0, auc: 0.5, mean_overlap: f64::NAN, mean_center_error: 2.0 };
+    for document in [document(None), document(Some(truth))] {
+        assert!(validator.is_valid(&document), "{:?}", validator.iter_errors(&document).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_wrong_document_is_refused() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let wrong: [(&str, Value); 9] = [
+        ("/schema", json!("kcf-track/0")),
+        ("/version", json!(1)),
+        ("/source/width", json!(-1)),
+        ("/parameters", json!([])),
+        ("/frames", json!({})),
+        ("/frames/0/bbox", json!([1, 2, 3])),
+        ("/frames/0/state", json!("found")),
+        ("/frames/1/psr", json!("high")),
+        ("/summary/completed", json!(null)),
+    ];
+    for (pointer, value) in wrong {
+        let mut document = document(None);
+        *document.pointer_mut(pointer).unwrap() = value;
+        assert!(!validator.is_valid(&document), "{pointer} was accepted");
+    }
+    let mut incomplete = document(None);
+    incomplete.as_object_mut().unwrap().remove("summary");
+    assert!(!validator.is_valid(&incomplete));
+}
+
+#[test]
+fn the_head_of_the_document_is_the_run() {
+    let (run, _) = run();
+    let Value::Object(head) = serde_json::to_value::<&Run>(&run).unwrap() else { panic!("not an object") };
+    let document = document(None);
+    for (name, value) in head {
+        assert_eq!(document[&name], value);
+    }
+}

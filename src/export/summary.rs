@@ -1,0 +1,187 @@
+//! The end of a run in a few numbers.
+
+use serde::{Serialize, Serializer};
+
+use super::record::{FrameRecord, to_microseconds};
+use crate::tracker::State;
+
+/// What a run came to: the foot of the JSON document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// Frames written.
+    pub frames: usize,
+    /// How many of them are in which state.
+    pub states: StateCounts,
+    /// Frames per second of the tracker alone: frames by the sum of `track_ms`; null when nothing was timed.
+    #[serde(serialize_with = "three_digits")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub fps: Option<f64>,
+    /// Frames per second of decoding alone: frames by the sum of `decode_ms`.
+    #[serde(serialize_with = "three_digits")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub decode_fps: Option<f64>,
+    /// Mean peak-to-sidelobe ratio of the frames that have one.
+    #[serde(serialize_with = "three_digits")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_psr: Option<f64>,
+    /// How the boxes compare with the true ones; null without a ground truth.
+    pub truth: Option<TruthSummary>,
+    /// Whether the run reached its last frame.
+    pub completed: bool,
+    /// What ended it before that.
+    pub error: Option<String>,
+}
+
+/// How many frames are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StateCounts {
+    /// Frames whose box was given.
+    pub initial: usize,
+    /// Frames in which the target was found.
+    pub tracking: usize,
+    /// Frames with a weak match.
+    pub uncertain: usize,
+    /// Frames without the target.
+    pub lost: usize,
+    /// Frames that could not be read.
+    pub missing: usize,
+}
+
+/// How the boxes of a run compare with the true ones, over the frames that have a true box.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TruthSummary {
+    /// Frames that were compared.
+    pub frames: usize,
+    /// Share of them whose centre error is at most 20 pixels.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub precision_20: f64,
+    /// Area under the success curve.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub auc: f64,
+    /// Mean intersection over union.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_overlap: f64,
+    /// Mean distance of the centres, in pixels.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_center_error: f64,
+}
+
+fn finite<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    Some(value).filter(|v| v.is_finite()).serialize(serializer)
+}
+
+fn three_digits<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(to_microseconds).filter(|v| v.is_finite()).serialize(serializer)
+}
+
+/// Counts the frames of a run as they come and gives its [`Summary`]. Its size does not grow with the run.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    states: StateCounts,
+    decode_ms: f64,
+    track_ms: f64,
+    psr: f64,
+    psr_frames: usize,
+}
+
+impl Tally {
+    /// Counts a frame.
+    pub fn add(&mut self, record: &FrameRecord) {
+        let count = match record.state {
+            State::Initial => &mut self.states.initial,
+            State::Tracking => &mut self.states.tracking,
+            State::Uncertain => &mut self.states.uncertain,
+            State::Lost => &mut self.states.lost,
+            State::Missing => &mut self.states.missing,
+        };
+        *count += 1;
+        // A missing frame was neither decoded nor tracked: it must not make either look fast.
+        if record.state != State::Missing {
+            self.decode_ms += record.decode_ms;
+            self.track_ms += record.track_ms;
+        }
+        if let Some(psr) = record.psr.filter(|psr| psr.is_finite()) {
+            self.psr += f64::from(psr);
+            self.psr_frames += 1;
+        }
+    }
+
+    /// Frames counted so far.
+    pub fn frames(&self) -> usize {
+        let StateCounts { initial, tracking, uncertain, lost, missing } = self.states;
+        initial + tracking + uncertain + lost + missing
+    }
+
+    /// Frames per second of the tracker alone, so far.
+    pub fn fps(&self) -> Option<f64> {
+        self.rate(self.track_ms)
+    }
+
+    /// The summary of a run that reached its last frame.
+    pub fn completed(&self, truth: Option<TruthSummary>) -> Summary {
+        Summary {
+            frames: self.frames(),
+            states: self.states,
+            fps: self.fps(),
+            decode_fps: self.rate(self.decode_ms),
+            mean_psr: (self.psr_frames > 0).then(|| self.psr / self.psr_frames as f64),
+            truth,
+            completed: true,
+            error: None,
+        }
+    }
+
+    /// The summary of a run that `error` ended.
+    pub fn failed(&self, truth: Option<TruthSummary>, error: impl std::fmt::Display) -> Summary {
+        Summary { completed: false, error: Some(error.to_string()), ..self.completed(truth) }
+    }
+
+    fn rate(&self, milliseconds: f64) -> Option<f64> {
+        let rate = (self.frames() - self.states.missing) as f64 * 1000.0 / milliseconds;
+        (milliseconds > 0.0 && rate.is_finite()).then_some(rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::record::tests::run;
+
+    #[test]
+    fn rates_leave_missing_frames_out() {
+        let (_, mut records) = run();
+        let mut tally = Tally::default();
+        assert_eq!(tally.completed(None).fps, None);
+        records.iter().for_each(|record| tally.add(record));
+        assert_eq!(tally.fps(), Some(1000.0));
+        records[0].state = State::Missing;
+        tally.add(&records[0]);
+        let summary = tally.failed(None, "cable pulled");
+        assert_eq!((summary.frames, summary.states.missing, summary.states.tracking), (3, 1, 1));
+        assert_eq!(summary.fps, Some(1000.0));
+        assert_eq!(summary.mean_psr.map(|psr| psr as f32), Some(9.1));
+        assert_eq!((summary.completed, summary.error.as_deref()), (false, Some("cable pulled")));
+    }
+
+    #[test]
+    fn a_truth_without_frames_has_no_numbers() {
+        let nothing = TruthSummary {
+            frames: 0,
+            precision_20: f64::NAN,
+            auc: 0.5,
+            mean_overlap: 0.25,
+            mean_center_error: f64::NAN,
+        };
+        assert_eq!(
+            serde_json::to_string(&nothing).unwrap(),
+            r#"{"frames":0,"precision_20":null,"auc":0.5,"mean_overlap":0.25,"mean_center_error":null}"#
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Kernel correlation: a kernel between one signal and all cyclic shifts of another, by FFT
+//! (Henriques et al., TPAMI 2015, section 5 and appendix A).
+
+use super::Kernel;
+use crate::spectrum::{FeatureMap, MapPlan, Scratch};
+use rustfft::num_complex::Complex32;
+
+/// Correlates feature maps of one size under one kernel; owns the memory for it.
+#[derive(Clone, Debug)]
+pub struct KernelCorrelator {
+    kernel: Kernel,
+    /// 1 / (rows * columns * channels): kernels take means over the features, so that their widths fit any size.
+    per_feature: f32,
+    plane: Vec<f32>,
+}
+
+impl KernelCorrelator {
+    /// For maps of `plan`'s size with `channels` channels.
+    pub fn new(kernel: Kernel, plan: &MapPlan, channels: usize) -> Self {
+        let (rows, cols) = plan.size();
+        let plane = if kernel == Kernel::Linear { 0 } else { rows * cols };
+        Self { kernel, per_feature: 1.0 / (rows * cols * channels) as f32, plane: vec![0.0; plane] }
+    }
+
+    /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced
+    /// against `x` by that shift. `z`, `x` are transformed maps, `zz`, `xx` their energies ([`MapPlan::energy`]).
+    ///
+    /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;
+    /// - polynomial: `k = (F^-1(sum_c ẑ_c ⊙ conj(x̂_c)) / D + a)^b`;
+    /// - Gaussian: `k = exp(-max(0, ‖z‖² + ‖x‖² - 2 F^-1(sum_c ẑ_c ⊙ conj(x̂_c))) / (D sigma²))`,
+    ///
+    /// where `D` is the number of feature values.
+    pub fn correlate(
+        &mut self,
+        plan: &MapPlan,
+        (z, zz): (&FeatureMap, f32),
+        (x, xx): (&FeatureMap, f32),
+        out: &mut [Complex32],
+        scratch: &mut Scratch,
+    ) {
+        plan.cross_power(z, x, out, scratch);
+        let d = self.per_feature;
+        if self.kernel == Kernel::Linear {
+            out.iter_mut().for_each(|v| *v *= d);
+            return;
+        }
+        plan.inverse(out, &mut self.plane, scratch);
+        self.kernel.apply(&mut self.plane, zz, xx, d);
+        plan.forward(&mut self.plane, out, scratch);
+    }
+}

@@ -1,0 +1,227 @@
+//! The kernel functions themselves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A kernel that needs nothing but the inner product of two samples and their squared norms.
+///
+/// `D` is the number of feature values of a sample (for masked windows: channels times the sum of the squared mask).
+/// Dividing by it, as the authors of KCF do, makes the parameters independent of the size of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kernel {
+    /// `exp(-max(0, ‖a‖² + ‖b‖² - 2 a·b) / (D σ²))`, equation 16 of Henriques et al., TPAMI 2015.
+    Gaussian {
+        /// Bandwidth σ, 0.000001 to 1000000.
+        sigma: f64,
+    },
+    /// `(a·b / D + a)^b`, equation 17 of the same paper.
+    Polynomial {
+        /// The additive constant, not negative (a negative one is no kernel).
+        a: f64,
+        /// The degree, 1 to 32. Only whole degrees make a kernel.
+        b: u32,
+    },
+    /// `a·b / D`: the dual correlation filter.
+    Linear,
+}
+
+impl Kernel {
+    /// The names that [`Kernel::from_name`] knows.
+    pub const NAMES: [&'static str; 3] = ["gaussian", "polynomial", "linear"];
+
+    /// The kernel of that name with the parameters that the authors of KCF use for HOG: σ = 0.5, or `(a·b/D + 1)^9`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for an unknown name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "gaussian" => Ok(Self::Gaussian { sigma: 0.5 }),
+            "polynomial" => Ok(Self::Polynomial { a: 1.0, b: 9 }),
+            "linear" => Ok(Self::Linear),
+            _ => Err(Error::Parameter {
+                name: "kernel",
+                value: name.into(),
+                expected: format!("one of {}", Self::NAMES.join(", ")),
+            }),
+        }
+    }
+
+    /// The kernel itself if its parameters are in range.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a σ that is not 1e-6 to 1e6, a constant that is negative or not finite, a degree that is not 1 to 32.
+    pub fn checked(self) -> Result<Self> {
+        let wrong =
+            |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.into() });
+        match self {
+            Self::Gaussian { sigma } if !(1e-6..=1e6).contains(&sigma) => {
+                wrong("kernel-sigma", sigma.to_string(), "the bandwidth must lie between 0.000001 and 1000000")
+            }
+            Self::Polynomial { a, .. } if !(0.0..=1e6).contains(&a) => {
+                wrong("kernel-a", a.to_string(), "the constant of a polynomial kernel must lie between 0 and 1000000")
+            }
+            Self::Polynomial { b, .. } if !(1..=32).contains(&b) => {
+                wrong("kernel-b", b.to_string(), "the degree of a polynomial kernel must lie between 1 and 32")
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The kernel value of two samples in single precision: `dot` = a·b, `aa` = ‖a‖², `bb` = ‖b‖², `inv_d` = 1/D.
+    #[inline(always)]
+    pub fn eval(&self, dot: f32, aa: f32, bb: f32, inv_d: f32) -> f32 {
+        match *self {
+            // Rounding, above all that of an FFT, can push the distance of two equal samples below zero.
+            Self::Gaussian { sigma } => {
+                (-(aa + bb - 2.0 * dot).max(0.0) * (inv_d * (1.0 / (sigma * sigma)) as f32)).exp()
+            }
+            Self::Polynomial { a, b } => (dot * inv_d + a as f32).powi(b as i32),
+            Self::Linear => dot * inv_d,
+        }
+    }
+
+    /// [`Kernel::eval`] in double precision, for Gram matrices: their condition numbers leave nothing to single precision.
+    #[inline(always)]
+    pub fn eval64(&self, dot: f64, aa: f64, bb: f64, inv_d: f64) -> f64 {
+        match *self {
+            Self::Gaussian { sigma } => (-(aa + bb - 2.0 * dot).max(0.0) * (inv_d / (sigma * sigma))).exp(),
+            Self::Polynomial { a, b } => (dot * inv_d + a).powi(b as i32),
+            Self::Linear => dot * inv_d,
+        }
+    }
+
+    /// Replaces each inner product of a map by the kernel value, for one pair of squared norms: all shifts of one sample
+    /// have the same norm.
+    pub fn apply(&self, dots: &mut [f32], aa: f32, bb: f32, inv_d: f32) {
+        // One loop per kernel, so that the choice is made once and not per value.
+        match *self {
+            Self::Gaussian { .. } => dots.iter_mut().for_each(|v| *v = self.eval(*v, aa, bb, inv_d)),
+            Self::Polynomial { .. } => dots.iter_mut().for_each(|v| *v = self.eval(*v, aa, bb, inv_d)),
+            Self::Linear => dots.iter_mut().for_each(|v| *v *= inv_d),
+        }
+    }
+
+    /// [`Kernel::apply`] where the second norm differs from place to place, as it does for the windows of a real image.
+    /// `bb` is as long as `dots`; what one has more than the other is left alone.
+    pub fn apply_each(&self, dots: &mut [f32], aa: f32, bb: &[f32], inv_d: f32) {
+        let pairs = dots.iter_mut().zip(bb);
+        match *self {
+            Self::Gaussian { .. } => pairs.for_each(|(v, &bb)| *v = self.eval(*v, aa, bb, inv_d)),
+            Self::Polynomial { .. } => pairs.for_each(|(v, &bb)| *v = self.eval(*v, aa, bb, inv_d)),
+            Self::Linear => pairs.for_each(|(v, _)| *v *= inv_d),
+        }
+    }
+}
+
+/// A kernel for Gram matrices: every [`Kernel`], and two for histograms (no value below zero) that are sums over the feature
+/// values and so have no kernel map by FFT.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GramKernel {
+    /// A function of the inner product and the norms.
+    Dot(Kernel),
+    /// Histogram intersection, `Σ min(aᵢ, bᵢ)`.
+    Intersection,
+    /// Exponential χ², `exp(-γ Σ (aᵢ - bᵢ)² / (aᵢ + bᵢ))`; 0/0 counts as 0.
+    ChiSquared {
+        /// The factor γ, above zero.
+        gamma: f64,
+    },
+}
+
+impl From<Kernel> for GramKernel {
+    fn from(kernel: Kernel) -> Self {
+        Self::Dot(kernel)
+    }
+}
+
+impl GramKernel {
+    /// The names that [`GramKernel::from_name`] knows.
+    pub const NAMES: [&'static str; 5] = ["gaussian", "polynomial", "linear", "intersection", "chi-squared"];
+
+    /// The kernel of that name: as [`Kernel::from_name`], or `intersection`, or `chi-squared` with γ = 1.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for an unknown name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "intersection" => Ok(Self::Intersection),
+            "chi-squared" => Ok(Self::ChiSquared { gamma: 1.0 }),
+            _ => Kernel::from_name(name).map(Self::Dot).map_err(|_| Error::Parameter {
+                name: "kernel",
+                value: name.into(),
+                expected: format!("one of {}", Self::NAMES.join(", ")),
+            }),
+        }
+    }
+
+    /// The kernel itself if its parameters are in range.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] as [`Kernel::checked`], and for a γ that is not 1e-9 to 1e9.
+    pub fn checked(self) -> Result<Self> {
+        match self {
+            Self::Dot(kernel) => kernel.checked().map(Self::Dot),
+            Self::ChiSquared { gamma } if !(1e-9..=1e9).contains(&gamma) => Err(Error::Parameter {
+                name: "gamma",
+                value: gamma.to_string(),
+                expected: "the factor of the chi-squared kernel must lie between 1e-9 and 1e9".into(),
+            }),
+            _ => Ok(self),
+        }
+    }
+
+    /// Whether the kernel is defined for values of at least zero only.
+    pub fn needs_histograms(&self) -> bool {
+        !matches!(self, Self::Dot(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNELS: [Kernel; 3] = [Kernel::Gaussian { sigma: 0.4 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
+
+    #[test]
+    fn a_map_is_made_of_the_same_values_as_two_vectors() {
+        let dots: Vec<f32> = (0..9).map(|i| i as f32 * 0.3 - 1.0).collect();
+        let norms: Vec<f32> = (0..9).map(|i| 2.0 + i as f32).collect();
+        for kernel in KERNELS {
+            let (mut one, mut each) = (dots.clone(), dots.clone());
+            kernel.apply(&mut one, 2.0, 3.0, 0.25);
+            kernel.apply_each(&mut each, 2.0, &norms, 0.25);
+            for i in 0..dots.len() {
+                assert_eq!(one[i], kernel.eval(dots[i], 2.0, 3.0, 0.25));
+                assert_eq!(each[i], kernel.eval(dots[i], 2.0, norms[i], 0.25));
+                let exact = kernel.eval64(dots[i].into(), 2.0, 3.0, 0.25);
+                assert!((f64::from(one[i]) - exact).abs() < 1e-5 * (1.0 + exact.abs()), "{kernel:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_negative_distance_counts_as_none() {
+        assert_eq!(Kernel::Gaussian { sigma: 0.1 }.eval(1.001, 1.0, 1.0, 1.0), 1.0);
+        assert_eq!(Kernel::Gaussian { sigma: 0.1 }.eval64(1.001, 1.0, 1.0, 1.0), 1.0);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        for sigma in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300] {
+            let error = Kernel::Gaussian { sigma }.checked().unwrap_err().to_string();
+            assert!(error.starts_with("--kernel-sigma"), "{error}");
+        }
+        assert!(Kernel::Polynomial { a: -0.1, b: 2 }.checked().is_err());
+        assert!(Kernel::Polynomial { a: 1.0, b: 0 }.checked().is_err());
+        assert!(Kernel::Polynomial { a: 1.0, b: 33 }.checked().is_err());
+        assert!(GramKernel::ChiSquared { gamma: 0.0 }.checked().is_err());
+        assert!(Kernel::from_name("cubic").unwrap_err().to_string().contains("gaussian, polynomial, linear"));
+        for name in GramKernel::NAMES {
+            GramKernel::from_name(name).unwrap().checked().unwrap();
+        }
+        assert!(GramKernel::from_name("").is_err());
+    }
+}

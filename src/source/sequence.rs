@@ -1,0 +1,252 @@
+//! A folder of images with the truth beside it.
+
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use crate::annotation::Row;
+use crate::error::{Error, Result};
+use crate::geometry::BBox;
+
+use super::decode::Channels;
+use super::folder::{EXTENSIONS, IMAGE_FOLDERS, file_name, list};
+use super::otb::OtbSequence;
+use super::prefetch::{PREFETCH_DEPTH, Prefetch};
+use super::truth::{self, Aligned, SequenceOptions};
+
+/// A folder of images in natural order and the truth of one target, aligned to them.
+///
+/// Positions count from 1 in the sorted folder, whatever numbers the file names have.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    name: String,
+    folder: PathBuf,
+    images: Vec<PathBuf>,
+    truth_path: Option<PathBuf>,
+    target: Option<u32>,
+    rows: Vec<Option<Row>>,
+    truth: Vec<Option<BBox>>,
+    default_first: usize,
+    default_last: usize,
+    otb: Option<&'static OtbSequence>,
+    warnings: Vec<String>,
+}
+
+impl Sequence {
+    /// Opens the folder of a sequence, or the folder of its images.
+    ///
+    /// Images are looked for in `img/` (OTB), `color/` (VOT) and in the folder itself. The truth is `groundtruth_rect.txt`, `groundtruth.txt` or
+    /// `groundtruth_rect.N.txt` in the folder of the sequence or beside the images. A missing truth is no error.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file, has no images or not the target
+    /// that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
+    pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
+        let given = path.as_ref();
+        let (image_folder, images) = images_of(given)?;
+        // A link keeps the name that it was given; only `.` and `..` have to be resolved to have one.
+        let resolve =
+            |path: &Path| if path.file_name().is_some() { std::path::absolute(path) } else { path.canonicalize() };
+        let absolute = resolve(given).map_err(|source| Error::io(given, source))?;
+        let above = absolute.parent();
+        let inside = image_folder == given;
+        // The folder of the images may have been given: then the truth and the name are those of the one above.
+        let folder_name = file_name(&absolute);
+        let is_image_folder = inside && IMAGE_FOLDERS.iter().any(|known| folder_name.eq_ignore_ascii_case(known));
+        let mut folders = vec![given];
+        match above {
+            Some(above) if inside => folders.push(above),
+            _ if !inside => folders.push(&image_folder),
+            _ => {}
+        }
+        let found = truth::find(&folders, options)?;
+        let from_above = found.as_ref().is_some_and(|found| inside && found.annotations.path().parent() == above);
+        let name = match above {
+            Some(above) if is_image_folder || from_above => file_name(above),
+            _ => folder_name,
+        };
+        let mut warnings = Vec::new();
+        if let Some(both) = mixed_extensions(&images) {
+            warnings.push(format!(
+                "{}: images of several formats ({both}) are read as one sequence",
+                image_folder.display()
+            ));
+        }
+        let (truth_path, target, aligned) = match &found {
+            None => (None, options.target, Aligned::without(images.len())),
+            Some(found) => {
+                let annotations = &found.annotations;
+                let path = annotations.path();
+                if !annotations.has_boxes() {
+                    warnings.push(format!("{}: no row holds a box", path.display()));
+                }
+                let aligned = truth::align(&name, found.target, &images, annotations.rows(), path);
+                (Some(path.to_path_buf()), found.target, aligned)
+            }
+        };
+        warnings.extend(aligned.warnings);
+        let truth: Vec<_> = aligned.rows.iter().map(|row| row.and_then(|row| row.bbox())).collect();
+        let from = aligned.first.unwrap_or(0);
+        let default_first = truth.iter().skip(from).position(Option::is_some).map_or(0, |after| from + after);
+        let default_last = aligned.last.unwrap_or(images.len() - 1);
+        Ok(Self {
+            name,
+            folder: given.to_path_buf(),
+            images,
+            truth_path,
+            target,
+            rows: aligned.rows,
+            truth,
+            default_first: default_first + 1,
+            default_last: default_last + 1,
+            otb: aligned.otb,
+            warnings,
+        })
+    }
+
+    /// Name of the sequence's folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folder as it was given.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The images in natural order; there is at least one. Position `p` is element `p - 1`.
+    pub fn images(&self) -> &[PathBuf] {
+        &self.images
+    }
+
+    /// The truth file, if there is one.
+    pub fn truth_path(&self) -> Option<&Path> {
+        self.truth_path.as_deref()
+    }
+
+    /// The number of the target in the truth file's name.
+    pub fn target(&self) -> Option<u32> {
+        self.target
+    }
+
+    /// The box of each image, 0-based; as many as there are images.
+    pub fn truth(&self) -> &[Option<BBox>] {
+        &self.truth
+    }
+
+    /// The row of the truth file for each image, as the evaluation needs it: rows without a box are there as well.
+    pub fn rows(&self) -> &[Option<Row>] {
+        &self.rows
+    }
+
+    /// Whether any image has a box.
+    pub fn has_truth(&self) -> bool {
+        self.truth.iter().any(Option::is_some)
+    }
+
+    /// Position of the first image that has a box.
+    pub fn first_with_truth(&self) -> Option<usize> {
+        self.truth.iter().position(Option::is_some).map(|place| place + 1)
+    }
+
+    /// The sequence of OTB that the folder was recognised as, by its name, its images' numbers and its rows.
+    pub fn otb(&self) -> Option<&'static OtbSequence> {
+        self.otb
+    }
+
+    /// What a person should know: rows that do not match the images, and the like.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The positions from `start` to `end`, both included and counted from 1.
+    ///
+    /// Without a start it is the first image with a box (in a sequence of OTB, where the benchmark starts), else the first one. Without an end it is the
+    /// last image; in a sequence of OTB the last one that the benchmark uses, unless `start` lies behind it.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last image, or an end before the start.
+    pub fn range(&self, start: Option<usize>, end: Option<usize>) -> Result<RangeInclusive<usize>> {
+        let count = self.images.len();
+        for (name, position) in [("start", start), ("end", end)] {
+            if let Some(value) = position
+                && !(1..=count).contains(&value)
+            {
+                let expected = format!("there are {count} images, counted from 1");
+                return Err(Error::Parameter { name, value: value.to_string(), expected });
+            }
+        }
+        let first = start.unwrap_or(self.default_first);
+        let last = end.unwrap_or(if first <= self.default_last { self.default_last } else { count });
+        if last < first {
+            let expected = match start {
+                Some(_) => format!("it lies before --start {first}"),
+                None => format!("the sequence starts at image {first}, its first with truth: give --start as well"),
+            };
+            return Err(Error::Parameter { name: "end", value: last.to_string(), expected });
+        }
+        Ok(first..=last)
+    }
+
+    /// The true box of the image at `position`, from which tracking can start.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] when that image has none.
+    pub fn initial_box(&self, position: usize) -> Result<BBox> {
+        let bbox = position.checked_sub(1).and_then(|place| self.truth.get(place).copied().flatten());
+        bbox.ok_or_else(|| {
+            let reason = match &self.truth_path {
+                None => "there is no ground truth beside the images: give the first box by --init x,y,w,h".to_string(),
+                Some(path) => {
+                    format!("{} has no box for image {position}: give one by --init x,y,w,h", path.display())
+                }
+            };
+            Error::Sequence { path: self.folder.clone(), reason }
+        })
+    }
+
+    /// Decodes the images of `range` ahead, at most [`PREFETCH_DEPTH`] of them. Positions beyond the images are left out.
+    ///
+    /// # Errors
+    /// As [`Prefetch::new`].
+    pub fn prefetch(&self, range: RangeInclusive<usize>, channels: Channels) -> Result<Prefetch> {
+        let positions = (1..).zip(&self.images).filter(|(position, _)| range.contains(position));
+        Prefetch::new(positions.map(|(position, path)| (position, path.clone())).collect(), channels, PREFETCH_DEPTH)
+    }
+}
+
+/// The folder of the images and what is in it.
+fn images_of(given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let listing = list(given)?;
+    for known in IMAGE_FOLDERS {
+        let folder = given.join(known);
+        if folder.is_dir() {
+            let inside = list(&folder)?;
+            if !inside.images.is_empty() {
+                return Ok((folder, inside.images));
+            }
+        }
+    }
+    if !listing.images.is_empty() {
+        return Ok((given.to_path_buf(), listing.images));
+    }
+    let found = match (listing.files, listing.folders) {
+        (0, 0) => "it is empty".to_string(),
+        (0, folders) => format!("it holds {folders} folders: give the one of a sequence"),
+        (files, folders) => format!("it holds {files} other files and {folders} folders"),
+    };
+    let known = EXTENSIONS.join(", ");
+    let reason = format!("no images ({known}) here, nor in img/ or color/: {found}");
+    Err(Error::Sequence { path: given.to_path_buf(), reason })
+}
+
+/// The extensions of the images, when there are several formats.
+fn mixed_extensions(images: &[PathBuf]) -> Option<String> {
+    let mut extensions: Vec<_> = images
+        .iter()
+        .map(|image| image.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase())
+        .map(|extension| if extension == "jpeg" { "jpg".to_string() } else { extension })
+        .collect();
+    extensions.sort();
+    extensions.dedup();
+    (extensions.len() > 1).then(|| extensions.join(", "))
+}

@@ -1,0 +1,174 @@
+//! The truth beside a folder of images: which file it is, and which of its rows belongs to which image.
+
+use std::path::{Path, PathBuf};
+
+use crate::annotation::{Annotations, Row};
+use crate::error::{Error, Result};
+
+use super::folder::{file_name, number};
+use super::otb::{self, OtbSequence};
+
+/// Where the truth comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Truth {
+    /// The file that lies beside the images, if there is one.
+    #[default]
+    Beside,
+    /// This file; its name tells the base ([`Base::of_truth_file`](crate::annotation::Base::of_truth_file)).
+    File(PathBuf),
+    /// Nowhere: whatever lies beside the images is not read.
+    Ignore,
+}
+
+/// How to open a [`Sequence`](super::Sequence).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SequenceOptions {
+    /// Which target's truth: the `N` of `groundtruth_rect.N.txt`. Without it, the first file that holds a box.
+    pub target: Option<u32>,
+    /// Where the truth comes from.
+    pub truth: Truth,
+}
+
+/// A truth file that was found, and the target it is of where its name has a number.
+pub(super) struct Found {
+    pub annotations: Annotations,
+    pub target: Option<u32>,
+}
+
+/// Reads the truth that `options` ask for, looking into `folders` one after the other.
+///
+/// # Errors
+/// As [`Annotations::read`]; [`Error::Sequence`] for a target that has no file.
+pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Option<Found>> {
+    match &options.truth {
+        Truth::Ignore => return Ok(None),
+        Truth::File(path) => {
+            let annotations = Annotations::read_truth(path)?;
+            return Ok(Some(Found { annotations, target: options.target.or_else(|| target_of(&file_name(path))) }));
+        }
+        Truth::Beside => {}
+    }
+    for folder in folders {
+        let numbered = numbered(folder);
+        if let Some(target) = options.target
+            && let Some((_, path)) = numbered.iter().find(|(number, _)| *number == target)
+        {
+            return Ok(Some(Found { annotations: Annotations::read_truth(path)?, target: Some(target) }));
+        }
+        let plain = ["groundtruth_rect.txt", "groundtruth.txt"].map(|name| folder.join(name));
+        let plain = plain.into_iter().find(|path| path.is_file());
+        if let Some(target) = options.target
+            && (!numbered.is_empty() || (plain.is_some() && target != 1))
+        {
+            let there: Vec<_> = numbered.iter().map(|(number, _)| number.to_string()).collect();
+            let reason = match there.is_empty() {
+                true => format!("there is no target {target}: its truth is of one target"),
+                false => format!("there is no target {target}: there are {}", there.join(", ")),
+            };
+            return Err(Error::Sequence { path: folder.to_path_buf(), reason });
+        }
+        if let Some(path) = plain {
+            return Ok(Some(Found { annotations: Annotations::read_truth(path)?, target: None }));
+        }
+        // Human4's first file is empty, its second has the target.
+        let mut empty = None;
+        for (target, path) in numbered {
+            let found = Found { annotations: Annotations::read_truth(path)?, target: Some(target) };
+            if found.annotations.has_boxes() {
+                return Ok(Some(found));
+            }
+            empty.get_or_insert(found);
+        }
+        if empty.is_some() {
+            return Ok(empty);
+        }
+    }
+    match options.target {
+        Some(target) => Err(Error::Sequence {
+            path: folders.first().map(|folder| folder.to_path_buf()).unwrap_or_default(),
+            reason: format!("there is no groundtruth_rect.{target}.txt"),
+        }),
+        None => Ok(None),
+    }
+}
+
+/// The files `groundtruth_rect.N.txt` of a folder by `N`; none in a folder that may not be listed.
+fn numbered(folder: &Path) -> Vec<(u32, PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> =
+        entries.map(|entry| entry.path()).filter_map(|path| Some((target_of(&file_name(&path))?, path))).collect();
+    found.sort();
+    found
+}
+
+fn target_of(name: &str) -> Option<u32> {
+    name.strip_prefix("groundtruth_rect.")?.strip_suffix(".txt")?.parse().ok()
+}
+
+/// Rows put beside images.
+pub(super) struct Aligned {
+    /// The row of each image.
+    pub rows: Vec<Option<Row>>,
+    /// The first image to track by the dataset's rules, counted from 0; `None` where the rules say nothing.
+    pub first: Option<usize>,
+    /// The last one.
+    pub last: Option<usize>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+    /// The sequence of OTB that the folder was recognised as.
+    pub otb: Option<&'static OtbSequence>,
+}
+
+/// Decides which row belongs to which image.
+///
+/// Row `i` belongs to the `i`-th image of the sorted folder, unless the folder is recognised as a sequence of OTB: it bears that name,
+/// its truth has exactly as many rows as the published file, and there is an image for every row's number. Then row `i` belongs to the
+/// image whose file name has the number `rows_from + i`, and the sequence begins and ends where the benchmark says. So David with 770 images and
+/// 471 rows starts at image 300, while any other folder called David, with a row for each of its images, starts at its first.
+pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], rows: &[Row], path: &Path) -> Aligned {
+    let known = otb::find(name, target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
+    let mut aligned = vec![None; images.len()];
+    if let Some((facts, places)) = known {
+        for (row, &place) in rows.iter().zip(&places) {
+            aligned[place] = Some(*row);
+        }
+        let skipped = facts.first - facts.rows_from();
+        let (first, last) = (places.get(skipped).copied(), places.last().copied());
+        return Aligned { rows: aligned, first, last, warnings: Vec::new(), otb: Some(facts) };
+    }
+    for (image, row) in aligned.iter_mut().zip(rows) {
+        *image = Some(*row);
+    }
+    let mut warnings = Vec::new();
+    if rows.len() != images.len() {
+        let consequence =
+            if rows.len() < images.len() { "the last images have no truth" } else { "the last rows are not used" };
+        warnings.push(format!("{}: {} rows for {} images: {consequence}", path.display(), rows.len(), images.len()));
+    }
+    Aligned { rows: aligned, first: None, last: None, warnings, otb: None }
+}
+
+/// The place in the folder of each row's image, when the folder can be the sequence.
+fn places(facts: &OtbSequence, images: &[PathBuf], rows: usize) -> Option<Vec<usize>> {
+    if rows != facts.rows() {
+        return None;
+    }
+    let mut places = vec![None; rows];
+    for (place, image) in images.iter().enumerate() {
+        let row = number(image).and_then(|number| number.checked_sub(facts.rows_from()));
+        if let Some(slot) = row.and_then(|row| places.get_mut(row)) {
+            // Two images of one number: the names count something else.
+            if slot.replace(place).is_some() {
+                return None;
+            }
+        }
+    }
+    places.into_iter().collect()
+}
+
+impl Aligned {
+    /// No truth at all for `images` images.
+    pub fn without(images: usize) -> Self {
+        Self { rows: vec![None; images], first: None, last: None, warnings: Vec::new(), otb: None }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tracking: a box in the first frame, a box and how far to trust it in every later one.
+
+pub mod confidence;
+mod params;
+mod response;
+mod state;
+mod target;
+
+pub use params::{FeatureKind, KernelKind, Params};
+pub use response::{ResponseLayout, ResponseMap};
+pub use state::State;
+
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use target::Target;
+
+/// What a tracker says of one frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate<'a> {
+    /// Where the target is, or was last seen.
+    pub bbox: BBox,
+    /// Height of the response's peak: 1 where the window looks exactly as the model.
+    pub peak: f32,
+    /// Peak-to-sidelobe ratio, see [`confidence::Peak::psr`].
+    pub psr: f32,
+    /// Average peak-to-correlation energy, see [`confidence::Peak::apce`].
+    pub apce: f32,
+    /// Whether to believe the box.
+    pub state: State,
+    /// The score of every translation that was considered.
+    pub response: ResponseMap<'a>,
+}
+
+/// Follows one target by a correlation filter.
+///
+/// All memory is taken by [`Tracker::init`]; [`Tracker::update`] allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    params: Params,
+    target: Option<Target>,
+}
+
+impl Tracker {
+    /// A tracker with these settings and no target yet.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] with the name of a value outside its range.
+    pub fn new(params: Params) -> Result<Self> {
+        params.check()?;
+        Ok(Self { params, target: None })
+    }
+
+    /// The settings.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Learns the target at `bbox` in `frame`, and forgets any earlier one. The box may reach over the frame's border.
+    /// The estimate is what the new filter answers to this very frame: a measure of how distinct the target is.
+    ///
+    /// # Errors
+    /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame or too large to track. The
+    /// earlier target, if any, is then kept.
+    pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
+        let target = Target::new(&self.params, &frame.into(), bbox)?;
+        Ok(self.target.insert(target).first_estimate(&self.params))
+    }
+
+    /// Finds the target in the next frame and learns how it looks there.
+    ///
+    /// # Errors
+    /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the first
+    /// one. Neither changes the tracker.
+    pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate<'_>> {
+        let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
+        target.update(&self.params, &frame.into())
+    }
+
+    /// Where the target was last; `None` before [`Tracker::init`].
+    pub fn bbox(&self) -> Option<BBox> {
+        self.target.as_ref().map(Target::bbox)
+    }
+}

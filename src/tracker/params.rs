@@ -1,0 +1,199 @@
+//! What a tracker can be set to, its published presets, and the one place where values are checked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+
+/// What the filter sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FeatureKind {
+    /// 31-channel histograms of oriented gradients, [`crate::feature::hog`].
+    Hog,
+    /// Gray values less their mean, [`crate::feature::gray`].
+    Gray,
+}
+
+/// The shape of a kernel, without its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KernelKind {
+    /// `exp(-‖x - z‖² / sigma²)`.
+    Gaussian,
+    /// `(xᵀz + a)^b`.
+    Polynomial,
+    /// `xᵀz`; the tracker is then the paper's DCF.
+    Linear,
+}
+
+/// The settings of a [`Tracker`](crate::Tracker), unchecked: fill them in freely, [`Params::check`] judges them as a whole.
+///
+/// Sizes are in pixels of the frame, unless a target of [`Params::half_size_from`] or more halves the frame first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Params {
+    /// What the filter sees.
+    pub feature: FeatureKind,
+    /// The kernel and its parameters.
+    pub kernel: Kernel,
+    /// Extra area around the target, relative to its size: the window is `1 + padding` times the target.
+    pub padding: f64,
+    /// Regularisation of the ridge regression.
+    pub lambda: f64,
+    /// Width of the regression target, relative to the target's size.
+    pub output_sigma: f64,
+    /// Rate at which the model follows the target's looks, per frame, 0 to 1.
+    pub learning_rate: f64,
+    /// Side of a feature cell in pixels.
+    pub cell_size: usize,
+    /// Targets whose `sqrt(width * height)` is at least this many pixels are tracked at half size; infinite (in JSON: null)
+    /// for never.
+    #[serde(with = "infinite_as_null")]
+    pub half_size_from: f64,
+}
+
+impl Params {
+    /// The names that [`Params::preset`] knows, each with what it is.
+    pub const PRESETS: [(&'static str, &'static str); 5] = [
+        ("paper", "KCF as published: HOG, Gaussian kernel"),
+        ("paper-dcf", "DCF as published: HOG, linear kernel"),
+        ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),
+        ("paper-gray-linear", "gray values, linear kernel (MOSSE's regression)"),
+        ("paper-polynomial", "HOG, polynomial kernel"),
+    ];
+
+    /// The settings of that name; `None` when there are none.
+    pub fn preset(name: &str) -> Option<Self> {
+        use {FeatureKind::*, KernelKind::*};
+        let (feature, kernel) = match name {
+            "paper" => (Hog, Gaussian),
+            "paper-dcf" => (Hog, Linear),
+            "paper-gray" => (Gray, Gaussian),
+            "paper-gray-linear" => (Gray, Linear),
+            "paper-polynomial" => (Hog, Polynomial),
+            _ => return None,
+        };
+        Some(Self::paper(feature, kernel))
+    }
+
+    /// The published settings for a feature and a kernel (Henriques et al., TPAMI 2015, table 2).
+    pub fn paper(feature: FeatureKind, kernel: KernelKind) -> Self {
+        let (sigma, b, learning_rate, cell_size) = match feature {
+            FeatureKind::Hog => (0.5, 9, 0.02, 4),
+            FeatureKind::Gray => (0.2, 7, 0.075, 1),
+        };
+        let kernel = match kernel {
+            KernelKind::Gaussian => Kernel::Gaussian { sigma },
+            KernelKind::Polynomial => Kernel::Polynomial { a: 1.0, b },
+            KernelKind::Linear => Kernel::Linear,
+        };
+        Self {
+            feature,
+            kernel,
+            padding: 1.5,
+            lambda: 1e-4,
+            output_sigma: 0.1,
+            learning_rate,
+            cell_size,
+            half_size_from: 100.0,
+        }
+    }
+
+    /// Whether every value lies in its range.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] with the name of the first value that does not.
+    pub fn check(&self) -> Result<()> {
+        let finite_above = |name: &'static str, value: f64, above: f64, up_to: f64| {
+            // Written so that NaN fails.
+            if value > above && value <= up_to {
+                return Ok(());
+            }
+            wrong(name, value, format!("must be a number above {above} and at most {up_to}"))
+        };
+        self.kernel.checked()?;
+        if !(0.0..=20.0).contains(&self.padding) {
+            return wrong("padding", self.padding, "must be a number from 0 to 20");
+        }
+        finite_above("lambda", self.lambda, 0.0, 1e6)?;
+        finite_above("output-sigma", self.output_sigma, 0.0, 10.0)?;
+        if !(0.0..=1.0).contains(&self.learning_rate) {
+            return wrong("learning-rate", self.learning_rate, "must be a number from 0 to 1");
+        }
+        if !(1..=64).contains(&self.cell_size) {
+            return wrong("cell-size", self.cell_size, "must be a whole number from 1 to 64");
+        }
+        if self.feature == FeatureKind::Gray && self.cell_size != 1 {
+            return wrong("cell-size", self.cell_size, "must be 1 with gray features: each pixel is a cell");
+        }
+        if self.half_size_from.is_nan() || self.half_size_from < 0.0 {
+            return wrong(
+                "half-size-from",
+                self.half_size_from,
+                "must be a number of pixels from 0 on, or inf for never",
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Default for Params {
+    /// The preset `paper`.
+    fn default() -> Self {
+        Self::paper(FeatureKind::Hog, KernelKind::Gaussian)
+    }
+}
+
+fn wrong<T>(name: &'static str, value: impl ToString, expected: impl Into<String>) -> Result<T> {
+    Err(Error::Parameter { name, value: value.to_string(), expected: expected.into() })
+}
+
+/// JSON has no infinity.
+mod infinite_as_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_valid_and_known() {
+        for (name, _) in Params::PRESETS {
+            Params::preset(name).expect("every listed preset exists").check().expect("and is valid");
+        }
+        assert!(Params::preset("no-such").is_none());
+        assert_eq!(Params::preset("paper").unwrap(), Params::default());
+    }
+
+    #[test]
+    fn each_bad_value_is_named() {
+        let name_of = |change: fn(&mut Params)| {
+            let mut params = Params::default();
+            change(&mut params);
+            match params.check() {
+                Err(Error::Parameter { name, .. }) => name,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "kernel-sigma");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: f64::NAN }), "kernel-sigma");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: 1.0, b: 0 }), "kernel-b");
+        assert_eq!(name_of(|p| p.padding = -0.1), "padding");
+        assert_eq!(name_of(|p| p.lambda = 0.0), "lambda");
+        assert_eq!(name_of(|p| p.output_sigma = f64::INFINITY), "output-sigma");
+        assert_eq!(name_of(|p| p.learning_rate = 1.5), "learning-rate");
+        assert_eq!(name_of(|p| p.cell_size = 0), "cell-size");
+        assert_eq!(name_of(|p| p.half_size_from = f64::NAN), "half-size-from");
+    }
+}
