@@ -24,7 +24,8 @@ pub enum Base {
 }
 
 impl Base {
-    /// The base that a truth file's name stands for: `groundtruth_rect*.txt` is OTB's and 1-based, all others are 0-based.
+    /// The base that a truth file's name stands for: `groundtruth_rect*.txt` is OTB's and 1-based, all others are
+    /// 0-based.
     pub fn of_truth_file(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         if name.starts_with("groundtruth_rect") { Self::One } else { Self::Zero }
@@ -121,12 +122,13 @@ impl Annotations {
 
     /// Reads the text of a file; `path` only names it in errors.
     ///
-    /// Numbers are separated by commas, semicolons, tabs or blanks in any mixture, lines by LF, CR LF or CR; a byte order
-    /// mark is skipped. Empty lines at the end do not count, an empty line between others is a row without a box.
-    /// So is a line of NaN. Four numbers are a box; six, eight or any larger even count are a polygon.
+    /// Numbers are separated by commas, semicolons, tabs or blanks in any mixture, lines by LF, CR LF or CR; a byte
+    /// order mark is skipped. Empty lines at the end do not count, an empty line between others is a row without a
+    /// box. So is a line of NaN. Four numbers are a box; six, eight or any larger even count are a polygon.
     ///
     /// # Errors
-    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is no number, or another count of numbers.
+    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is no number, or another count of
+    /// numbers.
     pub fn parse(text: &[u8], path: impl AsRef<Path>, base: Base) -> Result<Self> {
         let path = path.as_ref();
         let rows = parse::rows(text, base).map_err(|(line, reason)| Error::Annotation {

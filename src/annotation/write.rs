@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::Base;
 use crate::geometry::BBox;
 
-/// One line `x,y,w,h` without its end, each number as the shortest decimal that reads back as the same value; `NaN,NaN,NaN,NaN`
-/// where there is no box. OTB's files take [`Base::One`].
+/// One line `x,y,w,h` without its end, each number as the shortest decimal that reads back as the same value;
+/// `NaN,NaN,NaN,NaN` where there is no box. OTB's files take [`Base::One`].
 pub fn format_row(bbox: Option<BBox>, base: Base) -> String {
     let [x, y, w, h] = bbox.map_or([f64::NAN; 4], |bbox| base.to_numbers(&bbox));
     format!("{x},{y},{w},{h}")

@@ -20,13 +20,12 @@ impl Document {
     /// Checks that `destination` can be written to.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
         let target = destination.probe()?;
-        let text = match &target {
-            Target::File(path) => tempfile::tempfile_in(parent(path)),
-            Target::Stdout | Target::Special(_) => tempfile::tempfile(),
+        let folder = match &target {
+            Target::File(path) => parent(path).to_path_buf(),
+            Target::Stdout | Target::Special(_) => std::env::temp_dir(),
         };
-        let name = destination.path().to_path_buf();
-        let text = text.map_err(|source| Error::io(&name, source))?;
-        Ok(Self { name, target, text: BufWriter::new(text) })
+        let text = tempfile::tempfile_in(&folder).map_err(|source| Error::io(folder, source))?;
+        Ok(Self { name: destination.path().to_path_buf(), target, text: BufWriter::new(text) })
     }
 
     /// Adds text to the end.

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 pub struct Json {
     document: Document,
     line: Vec<u8>,
+    begun: bool,
     frames: usize,
 }
 
@@ -18,7 +19,7 @@ impl Json {
     /// # Errors
     /// [`Error::Output`], which says why not and what to do.
     pub fn create(destination: &Destination) -> Result<Self> {
-        Ok(Self { document: Document::create(destination)?, line: Vec::new(), frames: 0 })
+        Ok(Self { document: Document::create(destination)?, line: Vec::new(), begun: false, frames: 0 })
     }
 
     fn append(&mut self, value: &impl serde::Serialize) -> Result<()> {
@@ -45,6 +46,7 @@ impl Export for Json {
         self.line.extend_from_slice(b",\n\"parameters\":");
         self.append(parameters)?;
         self.line.extend_from_slice(b",\n\"frames\":[\n");
+        self.begun = true;
         self.flush()
     }
 
@@ -57,7 +59,11 @@ impl Export for Json {
         self.flush()
     }
 
+    /// Without a `begin` there is nothing to write about: the old file stays.
     fn finish(mut self: Box<Self>, summary: &Summary) -> Result<()> {
+        if !self.begun {
+            return Ok(());
+        }
         self.line.extend_from_slice(b"\n],\n\"summary\":");
         self.append(summary)?;
         self.line.extend_from_slice(b"\n}\n");
@@ -122,6 +128,8 @@ mod tests {
     fn a_run_that_fails_before_its_first_frame_is_a_document_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
+        Box::new(Json::create(&path.as_path().into()).unwrap()).finish(&Summary::default()).unwrap();
+        assert!(!path.exists());
         let mut json = Box::new(Json::create(&path.as_path().into()).unwrap());
         json.begin(&run().0).unwrap();
         json.finish(&Tally::default().failed(None, "no \"frame\"")).unwrap();

@@ -6,8 +6,8 @@
 //! | [`JsonLines`] | one object a frame | a file or `-` |
 //! | [`Otb`] | one 1-based `x,y,w,h` a frame | a file or `-` |
 //! | [`Csv`] | a table of all fields | a file or `-` |
-//! | `ResponseMaps` | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |
-//! | `Overlays` | each frame with its boxes drawn on it (feature `cli`) | a folder |
+//! | [`ResponseMaps`] | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |
+//! | [`Overlays`] | each frame with its boxes drawn on it (feature `cli`) | a folder |
 //!
 //! # Safe against a kill
 //! Whatever happens to the process, a file holds whole lines or is the old one:
@@ -53,16 +53,28 @@
 //! # }
 //! ```
 
+#[cfg(feature = "cli")]
+mod colormap;
 mod csv;
 mod destination;
 mod document;
+#[cfg(feature = "cli")]
+mod drawing;
 mod exports;
+#[cfg(feature = "cli")]
+mod folder;
+#[cfg(feature = "cli")]
+mod heat_map;
 mod json;
 mod json_lines;
 mod lines;
 mod otb;
+#[cfg(feature = "cli")]
+mod overlays;
 mod record;
 mod replace;
+#[cfg(feature = "cli")]
+mod response_maps;
 #[cfg(test)]
 mod schema;
 mod summary;
@@ -75,7 +87,11 @@ pub use self::exports::Exports;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;
 pub use self::otb::Otb;
+#[cfg(feature = "cli")]
+pub use self::overlays::Overlays;
 pub use self::record::{FrameRecord, Run, SCHEMA, Source};
+#[cfg(feature = "cli")]
+pub use self::response_maps::ResponseMaps;
 pub use self::summary::{StateCounts, Summary, Tally, TruthSummary};
 
 use crate::error::Result;

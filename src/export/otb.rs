@@ -2,6 +2,7 @@
 
 use super::lines::Lines;
 use super::{Destination, Export, FrameRecord, FrameView};
+use crate::annotation::{self, Base};
 use crate::error::Result;
 
 /// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, in the shortest decimals that read back as the same numbers.
@@ -22,10 +23,7 @@ impl Otb {
 
 impl Export for Otb {
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
-        let row = match record.finite_box() {
-            Some(bbox) => format!("{}\n", bbox.translated(1.0, 1.0)),
-            None => "NaN,NaN,NaN,NaN\n".into(),
-        };
+        let row = annotation::format_row(record.finite_box(), Base::One) + "\n";
         self.lines.write(row.as_bytes())
     }
 }

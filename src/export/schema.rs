@@ -5,21 +5,14 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::record::tests::run;
-use super::{Export, FrameRecord, FrameView, Json, Run, SCHEMA, Source, Summary, Tally, TruthSummary};
+use super::{Export, FrameRecord, FrameView, Json, Run, Summary, Tally, TruthSummary};
 
 /// The result of tracking one target through one sequence, as kcf-track writes it with --json.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(title = "kcf-track result")]
 struct Result {
-    /// The form of this document.
-    #[schemars(extend("const" = SCHEMA))]
-    schema: &'static str,
-    /// The version of kcf-track that wrote it.
-    version: &'static str,
-    /// Where the frames came from.
-    source: Source,
-    /// All parameters of the tracker, by name.
-    parameters: serde_json::Map<String, Value>,
+    #[serde(flatten)]
+    head: Run,
     /// One record a frame, in order; the first holds the initial box.
     frames: Vec<FrameRecord>,
     /// What the run came to.
@@ -89,14 +82,4 @@ fn a_wrong_document_is_refused() {
     let mut incomplete = document(None);
     incomplete.as_object_mut().unwrap().remove("summary");
     assert!(!validator.is_valid(&incomplete));
-}
-
-#[test]
-fn the_head_of_the_document_is_the_run() {
-    let (run, _) = run();
-    let Value::Object(head) = serde_json::to_value::<&Run>(&run).unwrap() else { panic!("not an object") };
-    let document = document(None);
-    for (name, value) in head {
-        assert_eq!(document[&name], value);
-    }
 }

@@ -107,7 +107,9 @@ impl Tally {
             self.decode_ms += record.decode_ms;
             self.track_ms += record.track_ms;
         }
-        if let Some(psr) = record.psr.filter(|psr| psr.is_finite()) {
+        // What a filter answers to the frame that it was taught says nothing of how well it follows.
+        let searched = record.state != State::Initial;
+        if let Some(psr) = record.psr.filter(|psr| searched && psr.is_finite()) {
             self.psr += f64::from(psr);
             self.psr_frames += 1;
         }

@@ -1,6 +1,6 @@
 //! Where frames come from.
 //!
-//! A [`Sequence`] is a folder of images and the ground truth beside it, [`decode`] turns one image into a frame,
+//! A [`Sequence`] is a folder of images and the ground truth beside it, [`decode()`] turns one image into a frame,
 //! [`Prefetch`] decodes the next frames on another thread while the current one is tracked.
 
 pub mod decode;

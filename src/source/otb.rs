@@ -1,5 +1,5 @@
-//! Facts about the 100 sequences of OTB (Wu, Lim & Yang, *Object Tracking Benchmark*, TPAMI 2015): which images of a folder belong
-//! to the sequence, which truth file, which challenges it has.
+//! Facts about the 100 sequences of OTB (Wu, Lim & Yang, *Object Tracking Benchmark*, TPAMI 2015): which images of a
+//! folder belong to the sequence, which truth file, which challenges it has.
 
 use std::sync::OnceLock;
 
@@ -22,8 +22,8 @@ pub struct OtbSequence {
     pub first: usize,
     /// Number of the image where it ends.
     pub last: usize,
-    /// Number of the image that the first row of the truth file belongs to, where that is not `first`: the truth of Tiger1
-    /// covers five frames that are not evaluated.
+    /// Number of the image that the first row of the truth file belongs to, where that is not `first`: the truth of
+    /// Tiger1 covers five frames that are not evaluated.
     rows_from: Option<usize>,
     /// The first evaluated box, 1-based as it stands in the truth file.
     init: [f64; 4],
@@ -47,8 +47,8 @@ impl OtbSequence {
         self.last + 1 - self.rows_from()
     }
 
-    /// The name that tells two targets of one folder apart, as result files are called: `Jogging-2`, but `Human4`, whose folder has
-    /// one sequence only.
+    /// The name that tells two targets of one folder apart, as result files are called: `Jogging-2`, but `Human4`,
+    /// whose folder has one sequence only.
     pub fn result_name(&self) -> String {
         let siblings = all().iter().filter(|other| other.name == self.name).count();
         match self.target {

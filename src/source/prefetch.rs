@@ -31,8 +31,8 @@ pub struct Decoded {
 
 /// Decodes images in order on a thread of its own and holds a bounded number of them ready.
 ///
-/// An image that cannot be decoded is an item with an error; those after it follow. Dropping the iterator ends the thread
-/// after the image that it is at.
+/// An image that cannot be decoded is an item with an error; those after it follow. Dropping the iterator ends the
+/// thread after the image that it is at.
 #[derive(Debug)]
 pub struct Prefetch {
     // `None` while the thread is being ended: a closed channel is what wakes it.
@@ -43,7 +43,8 @@ pub struct Prefetch {
 }
 
 impl Prefetch {
-    /// Starts to decode `images`, pairs of position and path. At most `depth` frames (at least one) wait to be taken, and one more is being made.
+    /// Starts to decode `images`, pairs of position and path. At most `depth` frames (at least one) wait to be taken,
+    /// and one more is being made.
     ///
     /// # Errors
     /// [`Error::Io`] when no thread can be started.

@@ -34,12 +34,13 @@ pub struct Sequence {
 impl Sequence {
     /// Opens the folder of a sequence, or the folder of its images.
     ///
-    /// Images are looked for in `img/` (OTB), `color/` (VOT) and in the folder itself. The truth is `groundtruth_rect.txt`, `groundtruth.txt` or
-    /// `groundtruth_rect.N.txt` in the folder of the sequence or beside the images. A missing truth is no error.
+    /// Images are looked for in `img/` (OTB), `color/` (VOT) and in the folder itself. The truth is
+    /// `groundtruth_rect.txt`, `groundtruth.txt` or `groundtruth_rect.N.txt` in the folder of the sequence or beside
+    /// the images. A missing truth is no error.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file, has no images or not the target
-    /// that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
+    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file, has no images or not the
+    /// target that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
     pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
         let given = path.as_ref();
         let (image_folder, images) = images_of(given)?;
@@ -160,11 +161,13 @@ impl Sequence {
 
     /// The positions from `start` to `end`, both included and counted from 1.
     ///
-    /// Without a start it is the first image with a box (in a sequence of OTB, where the benchmark starts), else the first one. Without an end it is the
-    /// last image; in a sequence of OTB the last one that the benchmark uses, unless `start` lies behind it.
+    /// Without a start it is the first image with a box (in a sequence of OTB, where the benchmark starts), else the
+    /// first one. Without an end it is the last image; in a sequence of OTB the last one that the benchmark uses,
+    /// unless `start` lies behind it.
     ///
     /// # Errors
-    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last image, or an end before the start.
+    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last image, or an end before the
+    /// start.
     pub fn range(&self, start: Option<usize>, end: Option<usize>) -> Result<RangeInclusive<usize>> {
         let count = self.images.len();
         for (name, position) in [("start", start), ("end", end)] {
@@ -204,7 +207,8 @@ impl Sequence {
         })
     }
 
-    /// Decodes the images of `range` ahead, at most [`PREFETCH_DEPTH`] of them. Positions beyond the images are left out.
+    /// Decodes the images of `range` ahead, at most [`PREFETCH_DEPTH`] of them. Positions beyond the images are left
+    /// out.
     ///
     /// # Errors
     /// As [`Prefetch::new`].

@@ -121,10 +121,11 @@ pub(super) struct Aligned {
 
 /// Decides which row belongs to which image.
 ///
-/// Row `i` belongs to the `i`-th image of the sorted folder, unless the folder is recognised as a sequence of OTB: it bears that name,
-/// its truth has exactly as many rows as the published file, and there is an image for every row's number. Then row `i` belongs to the
-/// image whose file name has the number `rows_from + i`, and the sequence begins and ends where the benchmark says. So David with 770 images and
-/// 471 rows starts at image 300, while any other folder called David, with a row for each of its images, starts at its first.
+/// Row `i` belongs to the `i`-th image of the sorted folder, unless the folder is recognised as a sequence of OTB: it
+/// bears that name, its truth has exactly as many rows as the published file, and there is an image for every row's
+/// number. Then row `i` belongs to the image whose file name has the number `rows_from + i`, and the sequence begins
+/// and ends where the benchmark says. So David with 770 images and 471 rows starts at image 300, while any other
+/// folder called David, with a row for each of its images, starts at its first.
 pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], rows: &[Row], path: &Path) -> Aligned {
     let known = otb::find(name, target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
     let mut aligned = vec![None; images.len()];

@@ -100,6 +100,15 @@ impl Params {
         }
     }
 
+    /// The shape of the kernel.
+    pub fn kernel_kind(&self) -> KernelKind {
+        match self.kernel {
+            Kernel::Gaussian { .. } => KernelKind::Gaussian,
+            Kernel::Polynomial { .. } => KernelKind::Polynomial,
+            Kernel::Linear => KernelKind::Linear,
+        }
+    }
+
     /// Whether every value lies in its range.
     ///
     /// # Errors

@@ -1,0 +1,161 @@
+//! The transform of all channels over SIMD lanes against one real transform per channel.
+//!
+//!     cargo bench --bench spectrum              # divan's table
+//!     cargo bench --bench spectrum -- ratios    # medians of interleaved runs and their ratios
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kcf_track::spectrum::{CHANNELS, LanePlan, SimdLevel};
+use realfft::{RealFftPlanner, RealToComplex};
+use rustfft::Fft;
+use rustfft::num_complex::Complex32;
+
+/// Rows x columns of cells: windows of the paper's tracker on real sequences, and two of small factors only.
+const SIZES: [(usize, usize); 8] = [(50, 21), (40, 60), (64, 64), (72, 20), (59, 40), (31, 10), (99, 26), (50, 62)];
+/// Channels of a HOG map without its zero channel.
+const REAL_CHANNELS: usize = 31;
+
+/// One channel at a time, as well as it can be done with the crates: rows by realfft, columns by rustfft in one
+/// batch on the transposed half-spectrum, which stays transposed. The planes are ready and need no deinterleaving.
+struct ChannelByChannel {
+    rows: usize,
+    cols: usize,
+    row: Arc<dyn RealToComplex<f32>>,
+    col: Arc<dyn Fft<f32>>,
+    planes: Vec<f32>,
+    line: Vec<Complex32>,
+    half: Vec<Complex32>,
+    spectra: Vec<Complex32>,
+    scratch: Vec<Complex32>,
+}
+
+impl ChannelByChannel {
+    fn new(rows: usize, cols: usize) -> Self {
+        let mut planner = RealFftPlanner::new();
+        let row = planner.plan_fft_forward(cols);
+        let col = rustfft::FftPlanner::new().plan_fft_forward(rows);
+        let half = rows * (cols / 2 + 1);
+        let scratch = row.get_scratch_len().max(col.get_inplace_scratch_len());
+        Self {
+            rows,
+            cols,
+            line: vec![0.0; cols].iter().map(|&re| Complex32::new(re, 0.0)).collect(),
+            planes: noise(rows * cols * REAL_CHANNELS),
+            half: vec![Complex32::default(); half],
+            spectra: vec![Complex32::default(); half * REAL_CHANNELS],
+            scratch: vec![Complex32::default(); scratch],
+            row,
+            col,
+        }
+    }
+
+    fn run(&mut self) {
+        let width = self.cols / 2 + 1;
+        let planes = self.planes.chunks_exact_mut(self.rows * self.cols);
+        for (plane, spectrum) in planes.zip(self.spectra.chunks_exact_mut(self.rows * width)) {
+            for (line, half) in plane.chunks_exact_mut(self.cols).zip(self.half.chunks_exact_mut(width)) {
+                self.row.process_with_scratch(line, half, &mut self.scratch).unwrap();
+            }
+            for (v, column) in spectrum.chunks_exact_mut(self.rows).enumerate() {
+                for (to, line) in column.iter_mut().zip(self.half.chunks_exact(width)) {
+                    *to = line[v];
+                }
+            }
+            self.col.process_with_scratch(spectrum, &mut self.scratch);
+        }
+        black_box((&self.line, &self.spectra));
+    }
+}
+
+/// All channels at once. In place, so each run transforms a fresh copy of the map; the copy is part of the time.
+struct AllAtOnce {
+    plan: LanePlan,
+    fresh: Vec<f32>,
+    map: Vec<f32>,
+    scratch: Vec<f32>,
+}
+
+impl AllAtOnce {
+    fn new(rows: usize, cols: usize, level: SimdLevel) -> Self {
+        let plan = LanePlan::with_level(rows, cols, level);
+        Self { fresh: noise(plan.map_len()), map: noise(plan.map_len()), scratch: vec![0.0; plan.scratch_len()], plan }
+    }
+
+    fn run(&mut self) {
+        self.map.copy_from_slice(&self.fresh);
+        self.plan.forward(&mut self.map, &mut self.scratch);
+        black_box(&self.map);
+    }
+}
+
+fn noise(len: usize) -> Vec<f32> {
+    (0..len).map(|i| ((i * 7919) % 1013) as f32 / 1013.0 - 0.5).collect()
+}
+
+#[divan::bench(args = SIZES.map(|(r, c)| format!("{r}x{c}")))]
+fn realfft_channel_by_channel(bencher: divan::Bencher<'_, '_>, size: &str) {
+    let (rows, cols) = parse(size);
+    let mut reference = ChannelByChannel::new(rows, cols);
+    bencher.bench_local(|| reference.run());
+}
+
+#[divan::bench(args = SIZES.map(|(r, c)| format!("{r}x{c}")))]
+fn lanes_all_at_once(bencher: divan::Bencher<'_, '_>, size: &str) {
+    let (rows, cols) = parse(size);
+    let mut lanes = AllAtOnce::new(rows, cols, SimdLevel::Best);
+    bencher.bench_local(|| lanes.run());
+}
+
+fn parse(size: &str) -> (usize, usize) {
+    let (rows, cols) = size.split_once('x').unwrap();
+    (rows.parse().unwrap(), cols.parse().unwrap())
+}
+
+/// Median time of each, the runs taken in turn so that a noisy machine disturbs all alike.
+fn interleaved(runs: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
+    const ROUNDS: usize = 301;
+    let mut times = vec![Vec::with_capacity(ROUNDS); runs.len()];
+    for _ in 0..ROUNDS {
+        for (run, times) in runs.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            run();
+            times.push(start.elapsed());
+        }
+    }
+    times
+        .iter_mut()
+        .map(|times| {
+            times.sort_unstable();
+            times[ROUNDS / 2]
+        })
+        .collect()
+}
+
+fn ratios() {
+    let micros = |d: Duration| d.as_secs_f64() * 1e6;
+    println!("31 channels, forward, medians in microseconds of interleaved runs");
+    println!("{:>8} {:>10} {:>10} {:>10} {:>10} {:>8}", "cells", "realfft", "best", "avx2", "baseline", "ratio");
+    for (rows, cols) in SIZES {
+        let mut reference = ChannelByChannel::new(rows, cols);
+        let mut best = AllAtOnce::new(rows, cols, SimdLevel::Best);
+        let mut avx2 = AllAtOnce::new(rows, cols, SimdLevel::Avx2);
+        let mut baseline = AllAtOnce::new(rows, cols, SimdLevel::Baseline);
+        let times =
+            interleaved(&mut [&mut || reference.run(), &mut || best.run(), &mut || avx2.run(), &mut || baseline.run()]);
+        println!(
+            "{:>8} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>7.2}x",
+            format!("{rows}x{cols}"),
+            micros(times[0]),
+            micros(times[1]),
+            micros(times[2]),
+            micros(times[3]),
+            times[0].as_secs_f64() / times[1].as_secs_f64()
+        );
+    }
+}
+
+fn main() {
+    if std::env::args().any(|arg| arg == "ratios") { ratios() } else { divan::main() }
+}

@@ -1,0 +1,68 @@
+//! The command line: one file a subcommand. Nothing else prints.
+
+mod completions;
+mod failure;
+mod init_box;
+mod params;
+mod progress;
+mod report;
+mod track;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// Follow an object through a sequence of images, in real time, on one CPU core.
+///
+/// Give a folder of frames and the object's box in the first one; get its box in every other one, and how far to trust
+/// it. A ground-truth file beside the frames gives the first box by itself, and is compared with at the end.
+#[derive(Debug, Parser)]
+#[command(name = "kcf-track", version, max_term_width = 110)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    track: track::TrackArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Follow the box at 198,214 of 34x81 pixels, write everything about it as JSON:
+    kcf-track --seq Basketball/img --init 197,213,34,81 --json boxes.json
+
+  A benchmark sequence with its ground truth: no box needed, precision and AUC at the end:
+    kcf-track --seq OTB/Deer
+
+  One JSON object a frame to another program, as frames are tracked:
+    kcf-track --seq frames --init 10,20,30,40 --jsonl - --quiet | jq .bbox
+
+  See it work: the box drawn on each frame, and the filter's response:
+    kcf-track --seq OTB/Deer --overlay out/boxes --response out/maps
+
+Exit codes: 0 done, 1 failed (what was computed is kept), 2 wrong usage.";
+
+/// Runs the program and says how it ended.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a reader that went away is none either.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let result = match &cli.command {
+        Some(Command::Completions(args)) => completions::run(args),
+        None => track::run(&cli.track),
+    };
+    result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,119 @@
+//! The tracker's settings on the command line: a preset, and a flag for each value.
+
+use clap::Args;
+use clap::builder::PossibleValue;
+use kcf_track::kernel::Kernel;
+use kcf_track::tracker::{FeatureKind, KernelKind};
+use kcf_track::{Params, Result};
+
+use super::Failure;
+
+/// What a preset is changed by.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Tracker")]
+pub struct ParamArgs {
+    /// Settings to start from; the flags below change them
+    #[arg(long, value_name = "NAME", default_value = "paper", value_parser = preset_names())]
+    pub preset: String,
+    /// What the filter sees [default: the preset's]
+    #[arg(long, value_enum)]
+    feature: Option<FeatureArg>,
+    /// How two patches are compared [default: the preset's]
+    #[arg(long, value_enum)]
+    kernel: Option<KernelArg>,
+    /// Bandwidth of the Gaussian kernel [paper: 0.5 for hog, 0.2 for gray]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    kernel_sigma: Option<f64>,
+    /// Constant added in the polynomial kernel [paper: 1]
+    #[arg(long, value_name = "A", allow_negative_numbers = true)]
+    kernel_a: Option<f64>,
+    /// Degree of the polynomial kernel, 1 to 32 [paper: 9 for hog, 7 for gray]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    kernel_b: Option<u32>,
+    /// Area around the target that is searched, as a multiple of its size [paper: 1.5]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    padding: Option<f64>,
+    /// Regularisation of the filter [paper: 0.0001]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    lambda: Option<f64>,
+    /// Width of the response that the filter is taught, relative to the target's size [paper: 0.1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    output_sigma: Option<f64>,
+    /// How fast the model follows the target's looks, 0 to 1 a frame [paper: 0.02 for hog, 0.075 for gray]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    learning_rate: Option<f64>,
+    /// Side of a hog cell in pixels, 1 to 64 [paper: 4]
+    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
+    cell_size: Option<usize>,
+    /// Track at half size from this size on, the root of width times height in pixels; `inf` for never [paper: 100]
+    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
+    half_size_from: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FeatureArg {
+    /// Histograms of oriented gradients, 31 channels
+    Hog,
+    /// Gray values
+    Gray,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum KernelArg {
+    Gaussian,
+    Polynomial,
+    Linear,
+}
+
+impl ParamArgs {
+    /// The settings as a whole, checked.
+    pub fn params(&self) -> Result<Params, Failure> {
+        let mut params = Params::preset(&self.preset).expect("clap knows the presets");
+        if self.feature.is_some() || self.kernel.is_some() {
+            let feature = self.feature.map_or(params.feature, |feature| match feature {
+                FeatureArg::Hog => FeatureKind::Hog,
+                FeatureArg::Gray => FeatureKind::Gray,
+            });
+            let kernel = self.kernel.map_or(params.kernel_kind(), |kernel| match kernel {
+                KernelArg::Gaussian => KernelKind::Gaussian,
+                KernelArg::Polynomial => KernelKind::Polynomial,
+                KernelArg::Linear => KernelKind::Linear,
+            });
+            params = Params::paper(feature, kernel);
+        }
+        self.change_kernel(&mut params.kernel)?;
+        let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
+        set(&mut params.padding, self.padding);
+        set(&mut params.lambda, self.lambda);
+        set(&mut params.output_sigma, self.output_sigma);
+        set(&mut params.learning_rate, self.learning_rate);
+        set(&mut params.half_size_from, self.half_size_from);
+        params.cell_size = self.cell_size.unwrap_or(params.cell_size);
+        params.check()?;
+        Ok(params)
+    }
+
+    /// A flag for another kernel than the one in use is a mistake, not something to ignore.
+    fn change_kernel(&self, kernel: &mut Kernel) -> Result<(), Failure> {
+        let needs = |flag, needed| Failure::usage(format!("{flag} needs --kernel {needed}"));
+        match kernel {
+            Kernel::Gaussian { sigma } => *sigma = self.kernel_sigma.unwrap_or(*sigma),
+            _ if self.kernel_sigma.is_some() => return Err(needs("--kernel-sigma", "gaussian")),
+            _ => {}
+        }
+        match kernel {
+            Kernel::Polynomial { a, b } => {
+                *a = self.kernel_a.unwrap_or(*a);
+                *b = self.kernel_b.unwrap_or(*b);
+            }
+            _ if self.kernel_a.is_some() => return Err(needs("--kernel-a", "polynomial")),
+            _ if self.kernel_b.is_some() => return Err(needs("--kernel-b", "polynomial")),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn preset_names() -> clap::builder::PossibleValuesParser {
+    Params::PRESETS.map(|(name, what)| PossibleValue::new(name).help(what)).into()
+}

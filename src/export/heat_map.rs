@@ -1,0 +1,170 @@
+//! A response map as a picture for people.
+
+use image::{Rgb, RgbImage};
+use ndarray::{Array2, ArrayView2};
+
+use super::colormap::viridis;
+use super::drawing::{Letters, fill, outline};
+use crate::geometry::BBox;
+
+/// About as long, in pixels, as the longer side of a map becomes.
+const LONG_SIDE: usize = 480;
+/// No element becomes a larger square than this.
+const MAX_ENLARGEMENT: usize = 48;
+/// The legend's words need this many pixels.
+const MIN_WIDTH: usize = 250;
+
+const MARGIN: usize = 12;
+const LETTER_SIZE: f32 = 14.0;
+const LINE: usize = 18;
+const BAR: usize = 10;
+
+const PAPER: Rgb<u8> = Rgb([22, 22, 26]);
+const WORDS: Rgb<u8> = Rgb([230, 230, 230]);
+const NO_NUMBER: Rgb<u8> = Rgb([110, 110, 110]);
+const MARK: Rgb<u8> = Rgb([255, 70, 70]);
+const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
+
+/// Row, column and value of the highest element; none when there is no finite one.
+pub(super) fn peak(map: ArrayView2<'_, f32>) -> Option<((usize, usize), f32)> {
+    let finite = map.indexed_iter().filter(|(_, value)| value.is_finite());
+    let highest = finite.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    highest.map(|(place, value)| (place, *value))
+}
+
+/// Draws a centred map: every element a square, its value a colour of viridis from the lowest to the highest (gray: not a
+/// number), the peak framed in red, the element of no motion between ticks at the edges; a legend below says the range
+/// and how far the peak lies from the element of no motion, in pixels of the image (`step` of them per element).
+pub(super) fn heat_map(map: &Array2<f32>, step: (f64, f64), letters: &Letters) -> RgbImage {
+    let (rows, columns) = map.dim();
+    let enlargement = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);
+    let (map_width, map_height) = (columns * enlargement, rows * enlargement);
+    let width = map_width.max(MIN_WIDTH) + 2 * MARGIN;
+    let height = map_height + 3 * MARGIN + BAR + 2 * LINE;
+    let mut picture = RgbImage::from_pixel(width as u32, height as u32, PAPER);
+
+    let finite = map.iter().filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)));
+    let color = |value: f32| if value.is_finite() { viridis(share(value, low, high)) } else { NO_NUMBER };
+    let (left, top) = ((width - map_width) / 2, MARGIN);
+    for ((row, column), value) in map.indexed_iter() {
+        fill(&mut picture, square(left + column * enlargement, top + row * enlargement, enlargement), color(*value));
+    }
+    ticks(&mut picture, (left, top), (map_width, map_height), (rows / 2, columns / 2), enlargement);
+
+    let legend = top + map_height + MARGIN;
+    let Some(((row, column), value)) = peak(map.view()) else {
+        letters.write(&mut picture, "no finite value", (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
+        return picture;
+    };
+    mark(&mut picture, (left + column * enlargement, top + row * enlargement), enlargement);
+    let (dx, dy) = ((column as f64 - (columns / 2) as f64) * step.0, (row as f64 - (rows / 2) as f64) * step.1);
+    // Adding zero turns -0 into 0.
+    let words = format!("peak {value:.3}, moved by {:+.1}, {:+.1} px", dx + 0.0, dy + 0.0);
+    letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
+    bar(&mut picture, legend + LINE, width, [low, high], letters);
+    picture
+}
+
+/// Where `value` lies between `low` and `high`, 0 to 1; the middle when they are one.
+fn share(value: f32, low: f32, high: f32) -> f32 {
+    // In f64, as the range of an f32 map may be larger than an f32.
+    let (value, low, high) = (f64::from(value), f64::from(low), f64::from(high));
+    if high > low { ((value - low) / (high - low)) as f32 } else { 0.5 }
+}
+
+fn square(left: usize, top: usize, size: usize) -> [i32; 4] {
+    [left, top, left + size, top + size].map(|edge| i32::try_from(edge).unwrap_or(i32::MAX))
+}
+
+/// Short lines outside of the map that point at the element of no motion.
+fn ticks(
+    picture: &mut RgbImage,
+    (left, top): (usize, usize),
+    (width, height): (usize, usize),
+    (row, column): (usize, usize),
+    enlargement: usize,
+) {
+    let x = (left + column * enlargement + enlargement / 2) as i32;
+    let y = (top + row * enlargement + enlargement / 2) as i32;
+    let (left, top, right, bottom) = (left as i32, top as i32, (left + width) as i32, (top + height) as i32);
+    fill(picture, [x, top - 8, x + 1, top - 2], WORDS);
+    fill(picture, [x, bottom + 2, x + 1, bottom + 8], WORDS);
+    fill(picture, [left - 8, y, left - 2, y + 1], WORDS);
+    fill(picture, [right + 2, y, right + 8, y + 1], WORDS);
+}
+
+/// A frame around the peak's square.
+fn mark(picture: &mut RgbImage, (left, top): (usize, usize), enlargement: usize) {
+    let peak = BBox::new(left as f64, top as f64, enlargement as f64, enlargement as f64);
+    // Small squares are framed at a distance, so that they stay in sight.
+    let gap = if enlargement < 8 { 4 } else { 0 };
+    outline(picture, &peak, gap, gap + 1, BLACK);
+    outline(picture, &peak, gap + 1, gap + 3, MARK);
+    outline(picture, &peak, gap + 3, gap + 4, BLACK);
+}
+
+/// The range of values and its colours.
+fn bar(picture: &mut RgbImage, top: usize, width: usize, [low, high]: [f32; 2], letters: &Letters) {
+    let (left, right) = (MARGIN, width - MARGIN);
+    for x in left..right {
+        let value = (x - left) as f32 / (right - left).max(2).saturating_sub(1) as f32;
+        let ink = viridis(if high > low { value } else { 0.5 });
+        fill(picture, [x as i32, top as i32, x as i32 + 1, (top + BAR) as i32], ink);
+    }
+    let (low, high) = (format!("{low:.3}"), format!("{high:.3}"));
+    let words = (top + BAR + 2) as i32;
+    let indent = letters.extent(&high, LETTER_SIZE).0 as i32;
+    letters.write(picture, &low, (left as i32, words), LETTER_SIZE, WORDS);
+    letters.write(picture, &high, (right as i32 - indent, words), LETTER_SIZE, WORDS);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ndarray::array;
+
+    use super::*;
+
+    fn drawn(map: &Array2<f32>) -> RgbImage {
+        heat_map(map, (4.0, 4.0), &Letters::load(Path::new("test")).unwrap())
+    }
+
+    /// The colour in the middle of an element.
+    fn at(picture: &RgbImage, map: &Array2<f32>, row: usize, column: usize) -> Rgb<u8> {
+        let size = (LONG_SIDE / map.nrows().max(map.ncols())).min(MAX_ENLARGEMENT);
+        let left = (picture.width() as usize - map.ncols() * size) / 2;
+        let (x, y) = (left + column * size + size / 2, MARGIN + row * size + size / 2);
+        *picture.get_pixel(x as u32, y as u32)
+    }
+
+    #[test]
+    fn low_is_dark_high_is_bright_and_no_number_is_gray() {
+        let map = array![[0.0, 0.5, 1.0], [f32::NAN, f32::INFINITY, -0.0]];
+        let picture = drawn(&map);
+        assert_eq!(at(&picture, &map, 0, 0), viridis(0.0));
+        assert_eq!(at(&picture, &map, 0, 1), viridis(0.5));
+        assert_eq!(at(&picture, &map, 0, 2), viridis(1.0));
+        assert_eq!(at(&picture, &map, 1, 0), NO_NUMBER);
+        assert_eq!(at(&picture, &map, 1, 1), NO_NUMBER);
+        assert_eq!(peak(map.view()), Some(((0, 2), 1.0)));
+        assert!(picture.pixels().any(|pixel| *pixel == MARK));
+    }
+
+    #[test]
+    fn odd_maps_are_drawn_too() {
+        let nothing = array![[f32::NAN]];
+        assert_eq!(peak(nothing.view()), None);
+        assert_eq!(at(&drawn(&nothing), &nothing, 0, 0), NO_NUMBER);
+        let one = array![[3.0]];
+        assert_eq!(at(&drawn(&one), &one, 0, 0), viridis(0.5));
+        let constant = Array2::from_elem((5, 9), -1.0);
+        assert_eq!(at(&drawn(&constant), &constant, 4, 8), viridis(0.5));
+        let huge = array![[f32::MIN, f32::MAX]];
+        assert_eq!(at(&drawn(&huge), &huge, 0, 1), viridis(1.0));
+        drawn(&Array2::zeros((0, 4)));
+        // Larger than the picture would be: one pixel an element.
+        assert!(drawn(&Array2::zeros((3, 2000))).width() >= 2000);
+    }
+}

@@ -1,0 +1,162 @@
+//! The response map of every frame: numbers for programs, a heat map for people.
+
+use std::io;
+use std::path::Path;
+
+use image::ImageError;
+use image::codecs::png::PngEncoder;
+use ndarray_npy::{WriteNpyError, WriteNpyExt};
+
+use super::csv::table;
+use super::drawing::Letters;
+use super::folder::Folder;
+use super::heat_map::{heat_map, peak};
+use super::lines::Lines;
+use super::{Destination, Export, FrameRecord, FrameView};
+use crate::error::{Error, Result};
+
+const HEADER: [&str; 11] =
+    ["index", "file", "map", "rows", "columns", "origin_x", "origin_y", "step_x", "step_y", "peak_row", "peak_column"];
+
+/// A folder of response maps. For a frame `NAME.jpg`:
+///
+/// - `NAME.npy` holds the raw scores, `f32`, `[rows, columns]`, the element of no motion in the middle, at
+///   `[rows / 2, columns / 2]` (rounded down).
+/// - `NAME.png` shows them: viridis from the lowest score to the highest, the peak framed.
+/// - A row of `geometry.csv` says where the map lies on the image: element `[r, c]` is the score of a target whose centre is
+///   at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
+///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (the first,
+///   a missing one) has a row with nothing after its name.
+pub struct ResponseMaps {
+    folder: Folder,
+    geometry: Lines,
+    begun: bool,
+    letters: Letters,
+}
+
+impl ResponseMaps {
+    /// Makes the folder, if need be, and checks that it can be written to.
+    ///
+    /// # Errors
+    /// [`Error::Output`], which says why not and what to do.
+    pub fn create(folder: &Path) -> Result<Self> {
+        let letters = Letters::load(folder)?;
+        let folder = Folder::create(folder)?;
+        let geometry = Lines::create(&Destination::File(folder.join("geometry.csv")))?;
+        Ok(Self { folder, geometry, begun: false, letters })
+    }
+}
+
+impl Export for ResponseMaps {
+    /// Refuses frames of its own folder, besides the usual errors.
+    fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
+        self.folder.refuse_frames(view.path)?;
+        let mut row: [String; 11] = Default::default();
+        row[0] = record.index.to_string();
+        row[1].clone_from(&record.file);
+        if let Some(response) = &view.response {
+            let map = response.centered();
+            let name = self.folder.name_for(&record.file, "npy");
+            self.folder.put(&name, |file| {
+                map.write_npy(file).map_err(|error| match error {
+                    WriteNpyError::Io(error) => ImageError::IoError(error),
+                    other => ImageError::IoError(io::Error::other(other)),
+                })
+            })?;
+            let picture = heat_map(&map, response.step, &self.letters);
+            let picture_name = Path::new(&name).with_extension("png");
+            self.folder
+                .put(&picture_name.to_string_lossy(), |file| picture.write_with_encoder(PngEncoder::new(file)))?;
+
+            let (x, y) = response.origin();
+            let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+            row[2] = name;
+            row[3] = map.nrows().to_string();
+            row[4] = map.ncols().to_string();
+            for (field, value) in row[5..9].iter_mut().zip([x, y, response.step.0, response.step.1]) {
+                *field = number(value);
+            }
+            if let Some(((row_of_peak, column), _)) = peak(map.view()) {
+                row[9] = row_of_peak.to_string();
+                row[10] = column.to_string();
+            }
+        }
+        let header = HEADER.map(String::from);
+        let rows: &[[String; 11]] = if self.begun { &[row] } else { &[header, row] };
+        let text = table(rows).map_err(|source| Error::io(self.folder.join("geometry.csv"), source))?;
+        self.geometry.write(&text)?;
+        self.begun = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use ndarray::{Array2, array};
+
+    use super::*;
+    use crate::export::record::tests::run;
+    use crate::tracker::{ResponseLayout, ResponseMap};
+
+    fn response(values: &Array2<f32>) -> Option<ResponseMap<'_>> {
+        let layout = ResponseLayout::Wrapped;
+        Some(ResponseMap { values: values.view(), layout, center: (100.0, 50.5), step: (4.0, 4.0) })
+    }
+
+    #[test]
+    fn numbers_read_back_and_lie_where_the_geometry_says() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("maps");
+        let mut maps = ResponseMaps::create(&path).unwrap();
+        let (_, records) = run();
+        maps.frame(&records[0], &FrameView::default()).unwrap();
+        // Best one row down and, wrapped around, one column to the left.
+        let mut values = Array2::from_shape_fn((4, 5), |(row, column)| (row * 5 + column) as f32 / 100.0);
+        values[[1, 4]] = 0.75;
+        values[[2, 2]] = f32::NAN;
+        maps.frame(&records[1], &FrameView { response: response(&values), ..FrameView::default() }).unwrap();
+
+        let stored: Array2<f32> = ndarray_npy::read_npy(path.join("0002.npy")).unwrap();
+        assert_eq!(stored.dim(), (4, 5));
+        for ((row, column), value) in values.indexed_iter() {
+            assert_eq!(stored[[(row + 2) % 4, (column + 2) % 5]].to_bits(), value.to_bits());
+        }
+        let geometry = fs::read_to_string(path.join("geometry.csv")).unwrap();
+        let expected = "index,file,map,rows,columns,origin_x,origin_y,step_x,step_y,peak_row,peak_column\n\
+            1,0001.jpg,,,,,,,,,\n\
+            2,0002.jpg,0002.npy,4,5,92,42.5,4,4,3,1\n";
+        assert_eq!(geometry, expected);
+        // The peak's centre: one step down, one to the left.
+        assert_eq!((92.0 + 1.0 * 4.0, 42.5 + 3.0 * 4.0), (100.0 - 4.0, 50.5 + 4.0));
+        assert!(image::open(path.join("0002.png")).unwrap().width() > 200);
+        assert_eq!(fs::read_dir(path).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn odd_maps_are_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut maps = ResponseMaps::create(parent.path()).unwrap();
+        let (_, records) = run();
+        let odd = [array![[1.0]], array![[f32::NAN, f32::NAN]], Array2::zeros((3, 3)), Array2::zeros((0, 0))];
+        for (position, values) in odd.iter().enumerate() {
+            let record = FrameRecord { file: format!("{position}.png"), ..records[1].clone() };
+            maps.frame(&record, &FrameView { response: response(values), ..FrameView::default() }).unwrap();
+            let stored: Array2<f32> = ndarray_npy::read_npy(parent.path().join(format!("{position}.npy"))).unwrap();
+            assert_eq!(stored.dim(), values.dim());
+        }
+    }
+
+    #[test]
+    fn frames_are_not_written_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let frame = parent.path().join("0002.png");
+        fs::write(&frame, "a frame").unwrap();
+        let mut maps = ResponseMaps::create(parent.path()).unwrap();
+        let values = array![[1.0]];
+        let view = FrameView { path: Some(&frame), response: response(&values), ..FrameView::default() };
+        assert!(matches!(maps.frame(&run().1[1], &view), Err(Error::Output { .. })));
+        assert_eq!(fs::read_to_string(frame).unwrap(), "a frame");
+    }
+}

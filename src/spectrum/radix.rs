@@ -1,0 +1,114 @@
+//! One pass of the Stockham transform: `n/R` small transforms of `R` cells each.
+//!
+//! With `n = s · m · R`, where `s` is the product of the radices already done, a pass reads, for `p < m` and `q < s`,
+//! the cells `q + s(p + m j)`, transforms them over `j < R`, turns output `k` by `exp(-2πi pk/(mR))` and writes it to
+//! the cell `q + s(R p + k)`. After the last pass (`m = 1`) the order is natural, without a bit reversal.
+
+use super::butterfly::{Lane, dft2, dft3, dft4, dft5, dft7, dft8};
+
+/// Complex lanes of a cell.
+pub(super) const LANES: usize = 16;
+
+/// The 32 floats of one cell: 16 real parts, then 16 imaginary parts.
+pub(super) type Cell = [f32; 2 * LANES];
+
+impl Lane {
+    #[inline(always)]
+    pub(super) fn of(cell: &Cell, l: usize) -> Lane {
+        Lane { re: cell[l], im: cell[LANES + l] }
+    }
+
+    #[inline(always)]
+    pub(super) fn put(self, cell: &mut Cell, l: usize) {
+        cell[l] = self.re;
+        cell[LANES + l] = self.im;
+    }
+}
+
+/// Where the numbers of a pass are: `block` lines lie side by side, element `i` of them at cell `i * step`.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// Cells from one element of the line to the next, in the source.
+    pub src: usize,
+    /// The same, in the destination.
+    pub dst: usize,
+    /// Lines that are transformed side by side.
+    pub block: usize,
+}
+
+/// Factors of one pass: `s`, `m`, and the twiddles `[p][k - 1]`.
+#[derive(Clone, Copy)]
+pub(super) struct Stage<'a> {
+    pub s: usize,
+    pub m: usize,
+    pub twiddles: &'a [[f32; 2]],
+}
+
+/// The `R` destinations of one small transform, `step` cells apart, `len` cells each.
+#[inline(always)]
+pub(super) fn outputs<const R: usize>(mut dst: &mut [Cell], step: usize, len: usize) -> [&mut [Cell]; R] {
+    std::array::from_fn(|_| {
+        let all = std::mem::take(&mut dst);
+        let (head, tail) = all.split_at_mut(step.min(all.len()));
+        dst = tail;
+        &mut head[..len]
+    })
+}
+
+impl Steps {
+    /// How often, and on how many cells in a row, a small transform is repeated with the same twiddles.
+    #[inline(always)]
+    pub(super) fn repeats(&self, s: usize) -> (usize, usize) {
+        // Where both sides are dense, the neighbours q and the neighbouring lines are one run of cells.
+        if self.src == self.block && self.dst == self.block { (1, s * self.block) } else { (s, self.block) }
+    }
+}
+
+macro_rules! radix_pass {
+    ($pass:ident, $run:ident, $dft:ident, $r:literal, $($x:ident $y:ident $k:literal),*) => {
+        // Every cell is an argument of its own: the compiler then knows that none overlaps another
+        // and makes vector instructions of the loop.
+        #[inline(always)]
+        #[allow(clippy::too_many_arguments)]
+        fn $run<const TURN: bool>($($x: &Cell,)* $($y: &mut Cell,)* w: &[[f32; 2]; $r - 1]) {
+            for l in 0..LANES {
+                let out = $dft([$(Lane::of($x, l)),*]);
+                $(if TURN && $k > 0 {
+                    out[$k].turned(w[($k as usize).saturating_sub(1)]).put($y, l);
+                } else {
+                    out[$k].put($y, l);
+                })*
+            }
+        }
+
+        /// One Stockham pass of this radix.
+        #[inline(always)]
+        pub(super) fn $pass(src: &[Cell], dst: &mut [Cell], steps: Steps, stage: Stage<'_>) {
+            let (s, m) = (stage.s, stage.m);
+            let (repeats, len) = steps.repeats(s);
+            let (twiddles, _) = stage.twiddles.as_chunks::<{ $r - 1 }>();
+            for (p, w) in twiddles.iter().enumerate().take(m) {
+                for q in 0..repeats {
+                    $(let $x = &src[(q + s * (p + m * $k)) * steps.src..][..len];)*
+                    let [$($y),*] = outputs::<$r>(&mut dst[(q + s * $r * p) * steps.dst..], s * steps.dst, len);
+                    if p == 0 {
+                        for i in 0..len {
+                            $run::<false>($(&$x[i],)* $(&mut $y[i],)* w);
+                        }
+                    } else {
+                        for i in 0..len {
+                            $run::<true>($(&$x[i],)* $(&mut $y[i],)* w);
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+radix_pass!(pass2, run2, dft2, 2, x0 y0 0, x1 y1 1);
+radix_pass!(pass3, run3, dft3, 3, x0 y0 0, x1 y1 1, x2 y2 2);
+radix_pass!(pass4, run4, dft4, 4, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3);
+radix_pass!(pass5, run5, dft5, 5, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4);
+radix_pass!(pass7, run7, dft7, 7, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6);
+radix_pass!(pass8, run8, dft8, 8, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7);

@@ -1,0 +1,51 @@
+//! The published sequences themselves, where they are: the folder in `KCF_TRACK_OTB`, by default `../shared/otb`.
+
+use std::path::PathBuf;
+
+use kcf_track::source::{Channels, Sequence, SequenceOptions, decode, otb};
+
+#[test]
+fn every_sequence_opens_at_the_benchmarks_first_box() {
+    let root = PathBuf::from(std::env::var_os("KCF_TRACK_OTB").unwrap_or_else(|| "../shared/otb".into()));
+    if !root.is_dir() {
+        println!("skipped: no OTB sequences in {} (set KCF_TRACK_OTB)", root.display());
+        return;
+    }
+    let mut seen = 0;
+    for facts in otb::all() {
+        let folder = root.join(&facts.name);
+        if !folder.is_dir() {
+            continue;
+        }
+        seen += 1;
+        let name = facts.result_name();
+        let options = SequenceOptions { target: facts.target, ..Default::default() };
+        let sequence = Sequence::open(&folder, &options).unwrap();
+        assert!(sequence.warnings().is_empty(), "{name}: {:?}", sequence.warnings());
+        assert_eq!(sequence.otb().map(|found| found.result_name()), Some(name.clone()));
+        let range = sequence.range(None, None).unwrap();
+        assert_eq!(range.clone().count(), facts.frames, "{name}");
+        let (first, last) = (*range.start(), *range.end());
+        let number = |position: usize| sequence.images()[position - 1].file_stem().unwrap().to_str().unwrap().parse();
+        assert_eq!((number(first), number(last)), (Ok(facts.first), Ok(facts.last)), "{name}");
+        assert_eq!(sequence.initial_box(first).unwrap(), facts.init(), "{name}");
+        let rows = &sequence.rows()[first - 1..last];
+        assert!(rows.iter().all(Option::is_some), "{name}");
+
+        let gray = decode(&sequence.images()[first - 1], Channels::Luma).unwrap();
+        let color = decode(&sequence.images()[first - 1], Channels::Color).unwrap();
+        let (gray, color) = (gray.as_frame(), color.as_frame());
+        let differences: u64 = (0..gray.height())
+            .flat_map(|y| (0..gray.width()).map(move |x| (x, y)))
+            .map(|(x, y)| u64::from(gray.gray_at(x, y).abs_diff(color.gray_at(x, y))))
+            .sum();
+        // The two ways to gray differ where the RGB picture had to be clipped to 0 to 255.
+        let mean = differences as f64 / (gray.width() * gray.height()) as f64;
+        assert!(mean < 0.5, "{name}: {mean}");
+        if facts.name == "David" {
+            assert_eq!((range, sequence.images().len()), (300..=770, 770));
+        }
+    }
+    println!("{seen} sequences");
+    assert!(seen > 0, "{} holds no sequence of OTB", root.display());
+}

@@ -1,0 +1,344 @@
+//! Folders of images with truth beside them, as people have them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions, Truth};
+use kcf_track::{BBox, Error};
+
+/// A folder of small images under `at`, one gray pixel each, whose level is the place in `names`.
+fn images(at: &Path, names: impl IntoIterator<Item = String>) {
+    std::fs::create_dir_all(at).unwrap();
+    for (place, name) in names.into_iter().enumerate() {
+        std::fs::write(at.join(name), [b"P5 1 1 255\n", &[place as u8][..]].concat()).unwrap();
+    }
+}
+
+fn numbered(from: usize, to: usize) -> impl Iterator<Item = String> {
+    (from..=to).map(|number| format!("{number:04}.jpg"))
+}
+
+/// Rows `x = 1, 2, 3, …` in the file's numbers.
+fn rows(count: usize) -> String {
+    (1..=count).map(|x| format!("{x},1,5,6\n")).collect()
+}
+
+fn open(path: impl AsRef<Path>) -> Sequence {
+    Sequence::open(path, &SequenceOptions::default()).unwrap()
+}
+
+fn reason(path: &Path, options: &SequenceOptions) -> String {
+    match Sequence::open(path, options) {
+        Err(error @ Error::Sequence { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn bbox(x: f64) -> Option<BBox> {
+    Some(BBox::new(x, 0.0, 5.0, 6.0))
+}
+
+#[test]
+fn the_layouts_of_otb_vot_and_a_plain_folder_are_found() {
+    let root = tempfile::tempdir().unwrap();
+    for (folder, inner, truth, base) in [
+        ("otb", "img", "groundtruth_rect.txt", 1.0),
+        ("vot", "color", "groundtruth.txt", 0.0),
+        ("plain", "", "groundtruth.txt", 0.0),
+    ] {
+        let folder = root.path().join(folder);
+        images(&folder.join(inner), ["10.jpg", "2.JPG", "1.jpg"].map(String::from));
+        std::fs::write(folder.join(truth), rows(3)).unwrap();
+        // The folder of the sequence, or that of its images: the same sequence.
+        for given in [folder.clone(), folder.join(inner)] {
+            let sequence = open(&given);
+            assert_eq!(sequence.name(), folder.file_name().unwrap().to_str().unwrap());
+            let names: Vec<_> = sequence.images().iter().map(|p| p.file_name().unwrap().to_owned()).collect();
+            assert_eq!(names, ["1.jpg", "2.JPG", "10.jpg"]);
+            let wanted = [1.0, 2.0, 3.0].map(|x| Some(BBox::new(x - base, 1.0 - base, 5.0, 6.0)));
+            assert_eq!(sequence.truth(), wanted, "{given:?}");
+            assert_eq!(sequence.range(None, None).unwrap(), 1..=3);
+            assert!(sequence.warnings().is_empty() && sequence.otb().is_none());
+        }
+    }
+}
+
+#[test]
+fn truth_of_another_length_is_a_warning() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 5));
+    let truth = root.path().join("groundtruth.txt");
+    for (count, covered) in [(2, 2), (9, 5), (0, 0)] {
+        std::fs::write(&truth, rows(count)).unwrap();
+        let sequence = open(root.path());
+        assert_eq!(sequence.truth().len(), 5);
+        assert_eq!(sequence.rows().iter().flatten().count(), covered);
+        let warnings = sequence.warnings().join("\n");
+        assert!(warnings.contains(&format!("{count} rows for 5 images")), "{warnings}");
+        assert_eq!(sequence.range(None, None).unwrap(), 1..=5);
+        assert_eq!(sequence.has_truth(), count > 0);
+    }
+    std::fs::write(&truth, rows(5)).unwrap();
+    assert!(open(root.path()).warnings().is_empty());
+}
+
+#[test]
+fn tracking_starts_at_the_first_box() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 4));
+    std::fs::write(root.path().join("groundtruth.txt"), "NaN,NaN,NaN,NaN\n\n3,4,5,6\n0,0,0,0\n").unwrap();
+    let sequence = open(root.path());
+    assert_eq!(sequence.range(None, None).unwrap(), 3..=4);
+    assert_eq!(sequence.first_with_truth(), Some(3));
+    assert_eq!(sequence.initial_box(3).unwrap(), BBox::new(3.0, 4.0, 5.0, 6.0));
+    let error = sequence.initial_box(4).unwrap_err().to_string();
+    assert!(error.contains("image 4") && error.contains("--init x,y,w,h"), "{error}");
+    assert!(sequence.initial_box(0).is_err() && sequence.initial_box(99).is_err());
+    assert!(sequence.rows()[3].is_some() && sequence.truth()[3].is_none());
+
+    let ignored = SequenceOptions { truth: Truth::Ignore, ..Default::default() };
+    let sequence = Sequence::open(root.path(), &ignored).unwrap();
+    assert_eq!(sequence.range(None, None).unwrap(), 1..=4);
+    assert!(sequence.initial_box(1).unwrap_err().to_string().contains("--init x,y,w,h"));
+}
+
+#[test]
+fn ranges_are_checked() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 5));
+    std::fs::write(root.path().join("groundtruth.txt"), "\n\n1,2,3,4").unwrap();
+    let sequence = open(root.path());
+    assert_eq!(sequence.range(Some(2), Some(4)).unwrap(), 2..=4);
+    assert_eq!(sequence.range(Some(5), None).unwrap(), 5..=5);
+    let error = |start, end| sequence.range(start, end).unwrap_err().to_string();
+    assert_eq!(error(Some(4), Some(3)), "--end 3: it lies before --start 4");
+    assert_eq!(error(Some(0), None), "--start 0: there are 5 images, counted from 1");
+    assert_eq!(error(None, Some(6)), "--end 6: there are 5 images, counted from 1");
+    assert_eq!(error(Some(usize::MAX), None), format!("--start {}: there are 5 images, counted from 1", usize::MAX));
+    // Here the start comes from the truth.
+    assert!(error(None, Some(2)).contains("starts at image 3"));
+}
+
+#[test]
+fn a_target_chooses_its_truth() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("Pair");
+    images(&folder.join("img"), numbered(1, 2));
+    std::fs::write(folder.join("groundtruth_rect.1.txt"), "").unwrap();
+    std::fs::write(folder.join("groundtruth_rect.2.txt"), "3,3,5,5\n4,4,5,5\n").unwrap();
+    std::fs::write(folder.join("groundtruth_rect.10.txt"), "9,9,5,5\n9,9,5,5\n").unwrap();
+    // The first one is empty, as Human4's.
+    assert_eq!(open(&folder).target(), Some(2));
+    assert_eq!(open(folder.join("img")).target(), Some(2));
+    let target = |target| SequenceOptions { target: Some(target), ..Default::default() };
+    let tenth = Sequence::open(&folder, &target(10)).unwrap();
+    assert_eq!((tenth.target(), tenth.truth()[0].unwrap().x), (Some(10), 8.0));
+    let first = Sequence::open(&folder, &target(1)).unwrap();
+    assert!(!first.has_truth() && first.warnings()[0].contains("no row holds a box"), "{:?}", first.warnings());
+    assert!(reason(&folder, &target(3)).contains("no target 3: there are 1, 2, 10"));
+
+    std::fs::write(root.path().join("one.txt"), "7,7,5,5\n7,7,5,5\n").unwrap();
+    let file = SequenceOptions { truth: Truth::File(root.path().join("one.txt")), ..Default::default() };
+    assert_eq!(Sequence::open(&folder, &file).unwrap().truth()[0].unwrap().x, 7.0);
+    let none = SequenceOptions { truth: Truth::File(root.path().join("none.txt")), ..Default::default() };
+    assert!(matches!(Sequence::open(&folder, &none), Err(Error::Io { .. })));
+
+    let single = root.path().join("single");
+    images(&single, numbered(1, 2));
+    assert!(reason(&single, &target(2)).contains("groundtruth_rect.2.txt"));
+    std::fs::write(single.join("groundtruth.txt"), rows(2)).unwrap();
+    assert!(reason(&single, &target(2)).contains("one target"));
+    assert!(Sequence::open(&single, &target(1)).unwrap().has_truth());
+}
+
+#[test]
+fn broken_truth_names_file_and_line() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 2));
+    std::fs::write(root.path().join("groundtruth.txt"), "1,2,3,4\n1,2,three,4\n").unwrap();
+    let error = Sequence::open(root.path(), &SequenceOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("groundtruth.txt, line 2") && error.contains("three"), "{error}");
+}
+
+#[test]
+fn folders_that_are_no_sequence_say_what_to_do() {
+    let root = tempfile::tempdir().unwrap();
+    let options = SequenceOptions::default();
+    let missing = Sequence::open(root.path().join("missing"), &options).unwrap_err();
+    assert!(matches!(&missing, Error::Io { path, .. } if path.ends_with("missing")), "{missing}");
+    assert!(reason(root.path(), &options).contains("it is empty"));
+    let file = root.path().join("movie.mp4");
+    std::fs::write(&file, b"").unwrap();
+    assert!(reason(&file, &options).contains("this is a file"));
+    assert!(reason(root.path(), &options).contains("no images"));
+    let dataset = root.path().join("dataset");
+    images(&dataset.join("A"), numbered(1, 1));
+    images(&dataset.join("B"), numbered(1, 1));
+    assert!(reason(&dataset, &options).contains("2 folders: give the one of a sequence"));
+    // An empty `img` beside images does not hide them.
+    std::fs::create_dir(dataset.join("A/img")).unwrap();
+    assert_eq!(open(dataset.join("A")).images().len(), 1);
+}
+
+#[test]
+fn images_of_two_formats_are_a_warning() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), ["1.jpg", "2.jpeg", "3.JPG"].map(String::from));
+    assert!(open(root.path()).warnings().is_empty());
+    images(root.path(), ["1.png".to_string()]);
+    assert!(open(root.path()).warnings()[0].contains("jpg, png"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_keeps_its_name_and_a_dangling_one_is_a_frame_that_fails() {
+    let root = tempfile::tempdir().unwrap();
+    images(&root.path().join("real"), numbered(1, 2));
+    std::os::unix::fs::symlink(root.path().join("real"), root.path().join("alias")).unwrap();
+    std::os::unix::fs::symlink(root.path().join("nowhere"), root.path().join("real/0003.jpg")).unwrap();
+    let sequence = open(root.path().join("alias"));
+    assert_eq!((sequence.name(), sequence.images().len()), ("alias", 3));
+    assert_eq!(open(root.path().join("alias/.")).name(), "alias");
+    let frames: Vec<_> = sequence.prefetch(1..=3, Channels::Luma).unwrap().map(|d| d.frame.is_ok()).collect();
+    assert_eq!(frames, [true, true, false]);
+}
+
+/// A folder laid out as the published sequence `name`, with images `from..=to` and `count` rows.
+fn otb(name: &str, from: usize, to: usize, count: usize) -> (tempfile::TempDir, PathBuf) {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join(name);
+    images(&folder.join("img"), numbered(from, to));
+    std::fs::write(folder.join("groundtruth_rect.txt"), rows(count)).unwrap();
+    (root, folder)
+}
+
+#[test]
+fn sequences_of_otb_start_and_end_where_the_benchmark_says() {
+    for (name, images, count, range, first_row_at) in [
+        ("David", (1, 770), 471, 300..=770, 300),
+        ("david", (1, 770), 471, 300..=770, 300),
+        // Only the images that are used: the first is number 300.
+        ("David", (300, 770), 471, 1..=471, 1),
+        ("Football1", (1, 81), 74, 1..=74, 1),
+        ("Diving", (1, 231), 215, 1..=215, 1),
+        ("Freeman3", (1, 460), 460, 1..=460, 1),
+        ("Freeman4", (1, 297), 283, 1..=283, 1),
+        ("BlurCar1", (247, 988), 742, 1..=742, 1),
+        ("BlurCar1", (1, 999), 742, 247..=988, 247),
+        ("BlurCar3", (3, 359), 357, 1..=357, 1),
+        ("BlurCar3", (1, 359), 357, 3..=359, 3),
+        ("BlurCar4", (18, 397), 380, 1..=380, 1),
+        ("Tiger1", (1, 354), 354, 6..=354, 1),
+    ] {
+        let (_root, folder) = otb(name, images.0, images.1, count);
+        for given in [folder.clone(), folder.join("img")] {
+            let sequence = open(&given);
+            assert_eq!(sequence.range(None, None).unwrap(), range, "{name} {images:?}");
+            assert_eq!(sequence.truth()[first_row_at - 1], bbox(0.0), "{name} {images:?}");
+            assert_eq!(sequence.first_with_truth(), Some(first_row_at), "{name} {images:?}");
+            assert_eq!(sequence.rows().iter().flatten().count(), count);
+            assert!(sequence.otb().is_some() && sequence.warnings().is_empty(), "{name} {:?}", sequence.warnings());
+        }
+    }
+    // Behind the benchmark's end the images are there all the same.
+    let (_root, folder) = otb("Diving", 1, 231, 215);
+    let sequence = open(&folder);
+    assert_eq!(sequence.range(Some(220), None).unwrap(), 220..=231);
+    assert_eq!(sequence.range(None, Some(231)).unwrap(), 1..=231);
+    assert!(sequence.initial_box(220).is_err());
+}
+
+#[test]
+fn five_digits_are_numbers_too() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("Board");
+    images(&folder.join("img"), (1..=698).map(|number| format!("{number:05}.jpg")));
+    std::fs::write(folder.join("groundtruth_rect.txt"), rows(698)).unwrap();
+    let sequence = open(&folder);
+    assert!(sequence.otb().is_some());
+    assert_eq!(sequence.range(None, None).unwrap(), 1..=698);
+}
+
+#[test]
+fn a_folder_that_only_bears_the_name_is_plain() {
+    // A row for each image.
+    for count in [770, 5] {
+        let (_root, folder) = otb("David", 1, count, count);
+        let sequence = open(&folder);
+        assert!(sequence.otb().is_none());
+        assert_eq!(sequence.range(None, None).unwrap(), 1..=count);
+        assert!(sequence.warnings().is_empty());
+    }
+    // The benchmark's count of rows, but not its images.
+    let (_root, folder) = otb("David", 1, 500, 471);
+    let sequence = open(&folder);
+    assert!(sequence.otb().is_none());
+    assert_eq!((sequence.truth()[0], sequence.range(None, None).unwrap()), (bbox(0.0), 1..=500));
+    assert_eq!(sequence.warnings().len(), 1);
+    // Its rows and images, but as many of each: row i is image i's.
+    let (_root, folder) = otb("David", 1, 471, 471);
+    assert_eq!(open(&folder).range(None, None).unwrap(), 1..=471);
+    // Two images of each number.
+    let (_root, folder) = otb("David", 1, 770, 471);
+    images(&folder.join("img"), numbered(1, 770).map(|name| format!("b{name}")));
+    assert!(open(&folder).otb().is_none());
+    // No name of the benchmark.
+    let (_root, folder) = otb("Davide", 1, 770, 471);
+    assert_eq!(open(&folder).range(None, None).unwrap(), 1..=770);
+}
+
+#[test]
+fn frames_come_in_order_and_one_bad_image_does_not_stop_them() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), (1..=20).map(|number| format!("{number}.png")));
+    std::fs::write(root.path().join("7.png"), b"P5 1 1 255\n").unwrap();
+    std::fs::write(root.path().join("8.png"), b"no picture").unwrap();
+    let sequence = open(root.path());
+    let prefetch = sequence.prefetch(3..=18, Channels::Luma).unwrap();
+    assert_eq!(prefetch.len(), 16);
+    let decoded: Vec<_> = prefetch.collect();
+    assert_eq!(decoded.iter().map(|d| d.position).collect::<Vec<_>>(), (3..=18).collect::<Vec<_>>());
+    for item in decoded {
+        assert_eq!(item.path, sequence.images()[item.position - 1]);
+        assert!(item.decode_ms >= 0.0);
+        match (item.position, &item.frame) {
+            (7 | 8, Err(error @ Error::Decode { .. })) => {
+                assert!(error.to_string().contains(&format!("{}.png", item.position)));
+            }
+            (position, Ok(frame)) => assert_eq!(frame.as_frame().row(0), [position as u8 - 1]),
+            (position, frame) => panic!("{position}: {frame:?}"),
+        }
+    }
+    assert_eq!(sequence.prefetch(50..=60, Channels::Luma).unwrap().count(), 0);
+}
+
+#[test]
+fn no_more_frames_wait_than_the_depth() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 12));
+    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let prefetch = Prefetch::new(list.clone(), Channels::Luma, 3).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    // Three wait and one is on its way into the queue: what is deleted now cannot have been read.
+    for (_, path) in &list[4..] {
+        std::fs::remove_file(path).unwrap();
+    }
+    let read: Vec<_> = prefetch.map(|item| item.frame.is_ok()).collect();
+    assert_eq!(read, [[true; 4].as_slice(), &[false; 8]].concat());
+}
+
+#[test]
+fn dropping_ends_the_thread_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 2));
+    let path = open(root.path()).images()[0].clone();
+    for taken in [0, 1, 5] {
+        // Decoding all of them would take many seconds.
+        let many = (1..=500_000).map(|position| (position, path.clone())).collect();
+        let mut prefetch = Prefetch::new(many, Channels::Luma, 4).unwrap();
+        assert_eq!(prefetch.by_ref().take(taken).count(), taken);
+        let begin = Instant::now();
+        drop(prefetch);
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    }
+}
