@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod dataset;
 pub mod evaluation;
+pub mod manifest;
 pub mod metrics;
 pub mod preset;
 pub mod protocol;
