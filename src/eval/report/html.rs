@@ -3,7 +3,7 @@
 use super::filmstrip::{Picture, Strip};
 use super::plot::{Plot, color_of};
 use super::table::attributes;
-use super::{Plots, rank_of};
+use super::{Plots, styles};
 use crate::eval::bootstrap::Interval;
 use crate::eval::evaluation::Timings;
 use crate::eval::rules::{InvalidPrediction, InvalidTruth, Rules};
@@ -96,7 +96,8 @@ fn signed(value: f64) -> String {
 }
 
 fn name_cell(report: &Report, name: &str) -> String {
-    let color = color_of(rank_of(report, name));
+    let of = report.trackers.iter().zip(styles(report)).find(|(t, _)| t.name == name);
+    let color = color_of(of.map_or(0, |(_, style)| style));
     format!("<td><span class=\"swatch\" style=\"background:{color}\"></span>{}</td>", escape(name))
 }
 
@@ -106,8 +107,8 @@ fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> St
     text += &figure(&plots.precision, "Precision plot");
     text += "</div>\n<div class=\"scroll\"><table class=\"sortable\" id=\"overall-table\"><thead><tr><th>Tracker</th><th>AUC</th><th>P@20</th>\
              <th title=\"normalised precision at 0.2\">P<sub>norm</sub></th><th title=\"share of frames with an overlap above 0.5\">OR@0.5</th>\
-             <th>Mean overlap</th><th>Centre error (px)</th><th title=\"losses of the target, all sequences\">Failures</th>\
-             <th title=\"tracking without decoding, mean over sequences\">fps</th><th>Sequences</th>";
+             <th title=\"mean overlap\">IoU</th><th title=\"mean centre error in pixels\">CLE</th><th title=\"losses of the target, all sequences\">Failures</th>\
+             <th title=\"tracking without decoding, mean over sequences\">fps</th><th title=\"number of sequences\">Seq.</th>";
     text += &format!(
         "<th title=\"mean difference, paired over sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
         escape(focus)
@@ -159,7 +160,7 @@ fn difference(report: &Report, a: &str, b: &str) -> Option<(f64, Option<Interval
 fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
     let attributes = attributes(report);
     let radar = plots.attributes.as_ref()?;
-    let mut text = String::from("<div class=\"plots\">\n");
+    let mut text = String::from("<div class=\"plots single\">\n");
     text += &figure(radar, "AUC by attribute");
     text += "</div>\n<div class=\"scroll\"><table class=\"sortable heat\" id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
     for (short, long, n) in &attributes {
@@ -292,10 +293,13 @@ fn framed(picture: &Picture) -> String {
     });
     let truth = picture.truth.as_ref().map_or(String::new(), |b| rect("truth", b));
     let predicted = if picture.predicted.is_valid() { rect("predicted", &picture.predicted) } else { String::new() };
+    let (w, h) = (width as f64, height as f64);
+    let outside = picture.predicted.intersection(&BBox::new(0.0, 0.0, w, h)) <= 0.0;
+    let outside = if outside { ", box outside the frame" } else { "" };
     let overlap = picture.overlap.map_or("no label".into(), |o| format!("overlap {o:.2}"));
     format!(
         "<figure><svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"frame {0}\">{image}{truth}{predicted}</svg>\
-         <figcaption>#{0} {1}, {overlap}</figcaption></figure>\n",
+         <figcaption>#{0} {1}, {overlap}{outside}</figcaption></figure>\n",
         picture.number, picture.caption
     )
 }

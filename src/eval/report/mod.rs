@@ -20,7 +20,7 @@ pub use table::plain;
 
 use super::evaluation::{Evaluated, Evaluation};
 use super::store::write_whole;
-use super::summary::{Aggregate, Origin, Report};
+use super::summary::{Aggregate, Origin, Report, TrackerReport};
 use crate::error::{Error, Result};
 
 /// Fewer spokes make no radar.
@@ -37,28 +37,32 @@ struct Plots {
     by_attribute: Vec<(String, Plot)>,
 }
 
-/// The place of a tracker in the report, which gives its colour.
-fn rank_of(report: &Report, name: &str) -> usize {
-    report.trackers.iter().position(|t| t.name == name).unwrap_or(0)
+/// The colour and dash of each tracker of the report: our own first, which get the strongest, then the others, best first.
+fn styles(report: &Report) -> Vec<usize> {
+    let own = report.trackers.iter().filter(|t| t.origin == Origin::Run).count();
+    let (mut ours, mut others) = (0..own, own..);
+    let next = |t: &TrackerReport| if t.origin == Origin::Run { ours.next() } else { others.next() };
+    report.trackers.iter().map(next).map(Option::unwrap_or_default).collect()
 }
 
 impl Plots {
     fn draw(report: &Report) -> Result<Self> {
         let protocol = report.protocol.name().to_uppercase();
+        let styles = styles(report);
         let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
         let series = |score: fn(&Aggregate) -> f64, values: fn(&Aggregate) -> &Vec<f64>, attribute: Option<&str>| {
-            let of = |(rank, t): (usize, &super::summary::TrackerReport)| {
+            let of = |(t, &style): (&TrackerReport, &usize)| {
                 let aggregate = attribute.map_or(Some(&t.overall), |a| t.attributes.get(a))?;
                 let emphasis = mixed && t.origin == Origin::Run;
                 Some(Series {
                     name: t.name.clone(),
                     score: score(aggregate),
-                    rank,
+                    style,
                     emphasis,
                     values: values(aggregate).clone(),
                 })
             };
-            report.trackers.iter().enumerate().filter_map(of).collect::<Vec<_>>()
+            report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
         };
         let success_axes = |title: String| Axes {
             title,
@@ -73,19 +77,19 @@ impl Plots {
                 let series: Vec<Series> = report
                     .trackers
                     .iter()
-                    .enumerate()
-                    .map(|(rank, t)| Series {
+                    .zip(&styles)
+                    .map(|(t, &style)| Series {
                         name: t.name.clone(),
                         score: t.overall.auc,
-                        rank,
+                        style,
                         emphasis: mixed && t.origin == Origin::Run,
                         values: spokes.iter().map(|(a, ..)| t.attributes.get(*a).map_or(0.0, |x| x.auc)).collect(),
                     })
                     .collect();
                 let labels: Vec<String> = spokes.iter().map(|(short, _, n)| format!("{short} ({n})")).collect();
                 let best = series.iter().flat_map(|s| &s.values).copied().fold(0.0, f64::max);
-                // Up to the next tenth, so that the rings have round numbers.
-                let rim = ((best * 10.0).ceil() / 10.0).clamp(0.2, 1.0);
+                // Four rings with round numbers.
+                let rim = [0.2, 0.4, 0.8].into_iter().find(|&rim| best <= rim).unwrap_or(1.0);
                 radar(&format!("AUC by attribute, {protocol}"), &labels, rim, &series)
             })
             .transpose()?;

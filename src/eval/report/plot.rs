@@ -7,32 +7,37 @@ use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
 use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, register_font};
 
 use crate::error::{Error, Result};
 
-/// Size of a plot with its legend, in pixels.
-const SIZE: (u32, u32) = (860, 500);
-/// Width of the part with the axes.
-const AXES_WIDTH: i32 = 570;
+/// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
+const HEIGHT: u32 = 440;
+const AXES_WIDTH: i32 = 530;
 /// PNG plots are drawn this much larger, for print.
 const PNG_SCALE: u32 = 2;
+/// Where the text of the legend begins, from its left edge.
+const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
-/// Colours that are told apart on white and, with the dashes, in gray. Ranks beyond begin again with another dash.
-const COLORS: [RGBColor; 10] = [
+/// Colours that are told apart on white. Every third is solid, dashed, dotted, so that print in gray helps as well.
+const COLORS: [RGBColor; 13] = [
     RGBColor(214, 39, 40),
     RGBColor(31, 119, 180),
-    RGBColor(44, 160, 44),
+    RGBColor(44, 150, 44),
     RGBColor(255, 127, 14),
-    RGBColor(148, 103, 189),
-    RGBColor(23, 190, 207),
+    RGBColor(130, 80, 180),
+    RGBColor(23, 180, 200),
     RGBColor(140, 86, 75),
-    RGBColor(227, 119, 194),
-    RGBColor(100, 100, 100),
-    RGBColor(188, 189, 34),
+    RGBColor(227, 110, 185),
+    RGBColor(110, 110, 110),
+    RGBColor(175, 175, 20),
+    RGBColor(20, 30, 130),
+    RGBColor(0, 110, 100),
+    RGBColor(0, 0, 0),
 ];
 
 /// One tracker in a plot.
@@ -42,8 +47,8 @@ pub struct Series {
     pub name: String,
     /// What it is ranked by and what the legend says.
     pub score: f64,
-    /// Its place among all trackers of the report, which gives its colour.
-    pub rank: usize,
+    /// Which colour and dash it has in all plots of the report.
+    pub style: usize,
     /// Whether it is drawn thicker.
     pub emphasis: bool,
     /// The curve's values at the thresholds, or one value per spoke of a radar.
@@ -52,20 +57,23 @@ pub struct Series {
 
 impl Series {
     fn color(&self) -> RGBColor {
-        COLORS[self.rank % COLORS.len()]
+        COLORS[self.style % COLORS.len()]
     }
 
-    /// Dash and gap in pixels; `None` for a solid line.
-    fn dash(&self) -> Option<(u32, u32)> {
-        match (self.rank % COLORS.len() % 2, self.rank / COLORS.len()) {
-            (0, 0) => None,
-            (_, 0) => Some((9, 4)),
-            _ => Some((3, 3)),
+    /// Dash and gap in pixels of a plot of this scale; `None` for a solid line.
+    fn dash(&self, scale: u32) -> Option<(u32, u32)> {
+        // Colours that come again do so with another dash, as 13 is no multiple of 3.
+        match self.style % 3 {
+            0 => None,
+            1 => Some((10 * scale, 4 * scale)),
+            _ => Some((3 * scale, 3 * scale)),
         }
     }
 
-    fn style(&self, scale: u32) -> ShapeStyle {
-        self.color().stroke_width(if self.emphasis { 4 } else { 2 } * scale)
+    fn stroke(&self, scale: u32) -> ShapeStyle {
+        // In half pixels, which PNG plots have.
+        let halves = if self.emphasis { 7 } else { 4 };
+        self.color().stroke_width((halves * scale).div_ceil(2))
     }
 
     fn label(&self) -> String {
@@ -73,9 +81,9 @@ impl Series {
     }
 }
 
-/// The colour of a rank as `#rrggbb`.
-pub fn color_of(rank: usize) -> String {
-    let RGBColor(r, g, b) = COLORS[rank % COLORS.len()];
+/// The colour of a [`Series::style`] as `#rrggbb`.
+pub fn color_of(style: usize) -> String {
+    let RGBColor(r, g, b) = COLORS[style % COLORS.len()];
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
@@ -106,7 +114,7 @@ pub struct Axes {
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
 pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
-    both(|root, scale| draw_curves(root, scale, axes, &sorted(series)).map_err(|e| e.to_string()))
+    both(width(series), |root, scale| draw_curves(root, scale, axes, &sorted(series)).map_err(|e| e.to_string()))
 }
 
 /// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim.
@@ -114,12 +122,14 @@ pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
 pub fn radar(title: &str, labels: &[String], max: f64, series: &[Series]) -> Result<Plot> {
-    both(|root, scale| draw_radar(root, scale, title, labels, max, &sorted(series)).map_err(|e| e.to_string()))
+    both(width(series), |root, scale| {
+        draw_radar(root, scale, title, labels, max, &sorted(series)).map_err(|e| e.to_string())
+    })
 }
 
 fn sorted(series: &[Series]) -> Vec<Series> {
     let mut sorted = series.to_vec();
-    sorted.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.rank.cmp(&b.rank)));
+    sorted.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
     sorted
 }
 
@@ -129,12 +139,18 @@ enum Root<'a> {
     Png(DrawingArea<BitMapBackend<'a>, Shift>),
 }
 
-fn both(draw: impl Fn(Root<'_>, u32) -> Result<(), String>) -> Result<Plot> {
+/// The width that the axes and the longest line of the legend need.
+fn width(series: &[Series]) -> u32 {
+    let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
+    AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9
+}
+
+fn both(width: u32, draw: impl Fn(Root<'_>, u32) -> Result<(), String>) -> Result<Plot> {
     let wrong = |reason: String| Error::Evaluation { what: "drawing a plot".into(), reason };
     fonts().map_err(|reason| wrong(reason.into()))?;
     let mut svg = String::new();
-    draw(Root::Svg(SVGBackend::with_string(&mut svg, SIZE).into_drawing_area()), 1).map_err(wrong)?;
-    let (width, height) = (SIZE.0 * PNG_SCALE, SIZE.1 * PNG_SCALE);
+    draw(Root::Svg(SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area()), 1).map_err(wrong)?;
+    let (width, height) = (width * PNG_SCALE, HEIGHT * PNG_SCALE);
     let mut pixels = vec![0u8; width as usize * height as usize * 3];
     let root = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
     draw(Root::Png(root), PNG_SCALE).map_err(wrong)?;
@@ -197,11 +213,9 @@ fn curves_on<DB: DrawingBackend>(
     for one in series.iter().rev() {
         let step = axes.x_max / (one.values.len().max(2) - 1) as f64;
         let points = one.values.iter().enumerate().map(|(i, &v)| (i as f64 * step, v));
-        match one.dash() {
-            None => chart.draw_series(LineSeries::new(points, one.style(scale)))?,
-            Some((dash, gap)) => {
-                chart.draw_series(DashedLineSeries::new(points, px(dash), px(gap), one.style(scale)))?
-            }
+        match one.dash(scale) {
+            None => chart.draw_series(LineSeries::new(points, one.stroke(scale)))?,
+            Some((dash, gap)) => chart.draw_series(DashedLineSeries::new(points, dash, gap, one.stroke(scale)))?,
         };
     }
     legend_on(&legend, scale, series, 44)?;
@@ -216,31 +230,34 @@ fn legend_on<DB: DrawingBackend>(
     top: i32,
 ) -> Drawn<DB::ErrorType> {
     let s = scale as i32;
-    let room = SIZE.1 as i32 - top - 14;
+    let room = HEIGHT as i32 - top - 14;
     let line = (room / series.len().max(1) as i32).clamp(11, 23);
     let size = (line - 6).clamp(8, 15) as u32;
     for (i, one) in series.iter().enumerate() {
         let y = (top + line * i as i32 + line / 2) * s;
         let ends = [(6 * s, y), (46 * s, y)];
-        match one.dash() {
-            None => area.draw(&PathElement::new(ends, one.style(scale)))?,
-            Some((dash, gap)) => {
-                let (dash, gap) = ((dash * scale) as i32, (gap * scale) as i32);
-                let mut x = ends[0].0;
-                while x < ends[1].0 {
-                    area.draw(&PathElement::new([(x, y), ((x + dash).min(ends[1].0), y)], one.style(scale)))?;
-                    x += dash + gap;
-                }
-            }
-        }
+        path_on(area, scale, one, ends.to_vec())?;
         let mut font = (FONT, size * scale).into_font();
         if one.emphasis {
             font = font.style(FontStyle::Bold);
         }
         let text = TextStyle::from(font).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(one.label(), (54 * s, y), text))?;
+        area.draw(&Text::new(one.label(), (LEGEND_TEXT * s, y), text))?;
     }
     Ok(())
+}
+
+/// A line in a tracker's colour and dash.
+fn path_on<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    scale: u32,
+    one: &Series,
+    points: Vec<(i32, i32)>,
+) -> Drawn<DB::ErrorType> {
+    match one.dash(scale) {
+        None => area.draw(&PathElement::new(points, one.stroke(scale))),
+        Some((dash, gap)) => area.draw(&DashedPathElement::new(points, dash, gap, one.stroke(scale))),
+    }
 }
 
 fn draw_radar(
@@ -268,8 +285,8 @@ fn radar_on<DB: DrawingBackend>(
     let s = f64::from(scale);
     root.fill(&WHITE)?;
     let (plot, legend) = root.split_horizontally(AXES_WIDTH * scale as i32);
-    let center = (f64::from(AXES_WIDTH) / 2.0, 268.0);
-    let radius = 185.0;
+    let center = (f64::from(AXES_WIDTH) / 2.0, 238.0);
+    let radius = 168.0;
     // The first spoke points up; they go round clockwise.
     let at = |spoke: usize, share: f64| {
         let angle = TAU * spoke as f64 / labels.len().max(1) as f64;
@@ -305,7 +322,7 @@ fn radar_on<DB: DrawingBackend>(
             .map(|i| i % labels.len().max(1))
             .map(|i| at(i, (one.values.get(i).copied().unwrap_or(0.0) / max).clamp(0.0, 1.0)))
             .collect();
-        plot.draw(&PathElement::new(points, one.style(scale)))?;
+        path_on(&plot, scale, one, points)?;
     }
     // Above the polygons, so that they can be read.
     for i in 1..=RINGS {
@@ -328,7 +345,7 @@ mod tests {
             .map(|i| Series {
                 name: format!("tracker <{i}> & co"),
                 score: 0.5 - i as f64 / 100.0,
-                rank: i,
+                style: i,
                 emphasis: i == 3,
                 values: (0..21).map(|t| (1.0 - t as f64 / 20.0).powf(1.0 + i as f64 / 4.0)).collect(),
             })
@@ -359,12 +376,12 @@ mod tests {
     #[test]
     fn both_forms_hold_the_curves() {
         let plot = curves(&axes(), &series()).unwrap();
-        for color in COLORS {
-            let RGBColor(r, g, b) = color;
+        for color in &COLORS[..12] {
+            let RGBColor(r, g, b) = *color;
             assert!(plot.svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
         }
         let picture = image::load_from_memory(&plot.png).unwrap().into_rgb8();
-        assert_eq!(picture.dimensions(), (SIZE.0 * PNG_SCALE, SIZE.1 * PNG_SCALE));
+        assert_eq!(picture.height(), HEIGHT * PNG_SCALE);
         let RGBColor(r, g, b) = COLORS[0];
         assert!(picture.pixels().filter(|p| p.0 == [r, g, b]).count() > 500);
     }
