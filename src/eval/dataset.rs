@@ -126,13 +126,12 @@ fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     below.sort_by(|a, b| alphanumeric_sort::compare_path(a, b).then_with(|| a.cmp(b)));
-    for path in below {
-        if is_sequence(&path) {
-            found.push(path);
-        } else if depth > 1 {
-            // A folder that may not be listed hides no sequence that could be used.
-            let _ = find(&path, depth - 1, found);
-        }
+    // What lies nearer comes first: of two sequences of one name it is the one that is used.
+    let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
+    found.extend(here);
+    for path in deeper.iter().filter(|_| depth > 1) {
+        // A folder that may not be listed hides no sequence that could be used.
+        let _ = find(path, depth - 1, found);
     }
     Ok(())
 }
