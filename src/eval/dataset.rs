@@ -318,6 +318,36 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn the_benchmark_says_where_sequences_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let picture = dir.path().join("one.png");
+        image::GrayImage::new(4, 3).save(&picture).unwrap();
+        // Name, number of the first image, number of images, rows of the truth, and what is evaluated: frames, and the first of them.
+        for (name, first, images, rows, frames, begins) in [
+            ("David", 1, 770, 471, 471, "0300.png"),
+            ("Tiger1", 1, 354, 354, 349, "0006.png"),
+            ("BlurCar1", 247, 742, 742, 742, "0247.png"),
+            ("Football1", 1, 81, 74, 74, "0001.png"),
+        ] {
+            let folder = dir.path().join("data").join(name);
+            fs::create_dir_all(folder.join("img")).unwrap();
+            for number in first..first + images {
+                fs::hard_link(&picture, folder.join(format!("img/{number:04}.png"))).unwrap();
+            }
+            // The row says the image that it belongs to.
+            let from = if name == "David" { 300 } else { first };
+            let text: String = (from..from + rows).map(|number| format!("{number},5,20,16\n")).collect();
+            fs::write(folder.join("groundtruth_rect.txt"), text).unwrap();
+            let dataset = Dataset::open(&folder, &[]).unwrap();
+            let sequence = &dataset.sequences[0];
+            assert_eq!((sequence.frames.len(), sequence.truth.len()), (frames, frames), "{name}");
+            assert!(sequence.frames[0].ends_with(begins), "{name}: {:?}", sequence.frames[0]);
+            let number: f64 = begins[..4].parse().unwrap();
+            assert_eq!(sequence.truth[0].unwrap().x, number - 1.0, "{name}");
+        }
+    }
+
+    #[test]
     fn names_are_compared_without_their_separators() {
         assert_eq!(key("Jogging.2"), key("jogging_2"));
         assert_eq!(key("Jogging-2"), "jogging-2");

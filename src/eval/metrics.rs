@@ -105,6 +105,10 @@ pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Re
 
 /// Intersection over union; not a number when a box is not.
 fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
+    // `min` and `max` would pass over a number that is none.
+    if [predicted, label].iter().any(|b| ![b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())) {
+        return f64::NAN;
+    }
     let last = if counts_end_pixels { 1.0 } else { 0.0 };
     let length = |a: f64, a_size: f64, b: f64, b_size: f64| {
         let (a, b) = (a + 1.0, b + 1.0);
@@ -113,7 +117,7 @@ fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
     let common =
         length(predicted.x, predicted.w, label.x, label.w) * length(predicted.y, predicted.h, label.y, label.h);
     let union = predicted.w * predicted.h + label.w * label.h - common;
-    // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit. (`min` would turn NaN into 1.)
+    // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit. Two boxes of no size have none.
     let overlap = common / union;
     if overlap > 1.0 { 1.0 } else { overlap }
 }

@@ -70,7 +70,7 @@ pub fn worst(evaluation: &Evaluation, evaluated: &Evaluated, tracker: &str) -> V
 
 fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], auc: f64) -> Option<Strip> {
     let errors = frame_errors(&sequence.truth, boxes, &evaluation.toolkit.rules()).ok()?;
-    let lost = (0..errors.len()).find(|&i| errors.valid[i] && !(errors.overlap[i] > 0.0));
+    let lost = (0..errors.len()).find(|&i| errors.valid[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
     let pictures = moments(&errors.overlap, lost)
         .into_iter()
         .filter_map(|(i, caption)| {
