@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kcf_track::spectrum::{CHANNELS, LanePlan, SimdLevel};
+use kcf_track::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, SimdLevel, cross_power, fold};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::Fft;
 use rustfft::num_complex::Complex32;
@@ -25,14 +25,13 @@ struct ChannelByChannel {
     row: Arc<dyn RealToComplex<f32>>,
     col: Arc<dyn Fft<f32>>,
     planes: Vec<f32>,
-    line: Vec<Complex32>,
     half: Vec<Complex32>,
     spectra: Vec<Complex32>,
     scratch: Vec<Complex32>,
 }
 
 impl ChannelByChannel {
-    fn new(rows: usize, cols: usize) -> Self {
+    fn new(rows: usize, cols: usize, channels: usize) -> Self {
         let mut planner = RealFftPlanner::new();
         let row = planner.plan_fft_forward(cols);
         let col = rustfft::FftPlanner::new().plan_fft_forward(rows);
@@ -41,10 +40,9 @@ impl ChannelByChannel {
         Self {
             rows,
             cols,
-            line: vec![0.0; cols].iter().map(|&re| Complex32::new(re, 0.0)).collect(),
-            planes: noise(rows * cols * REAL_CHANNELS),
+            planes: noise(rows * cols * channels),
             half: vec![Complex32::default(); half],
-            spectra: vec![Complex32::default(); half * REAL_CHANNELS],
+            spectra: vec![Complex32::default(); half * channels],
             scratch: vec![Complex32::default(); scratch],
             row,
             col,
@@ -65,22 +63,27 @@ impl ChannelByChannel {
             }
             self.col.process_with_scratch(spectrum, &mut self.scratch);
         }
-        black_box((&self.line, &self.spectra));
+        black_box(&self.spectra);
     }
 }
 
 /// All channels at once. In place, so each run transforms a fresh copy of the map; the copy is part of the time.
 struct AllAtOnce {
     plan: LanePlan,
-    fresh: Vec<f32>,
-    map: Vec<f32>,
-    scratch: Vec<f32>,
+    fresh: AlignedBuf,
+    map: AlignedBuf,
+    scratch: AlignedBuf,
 }
 
 impl AllAtOnce {
     fn new(rows: usize, cols: usize, level: SimdLevel) -> Self {
         let plan = LanePlan::with_level(rows, cols, level);
-        Self { fresh: noise(plan.map_len()), map: noise(plan.map_len()), scratch: vec![0.0; plan.scratch_len()], plan }
+        Self {
+            fresh: AlignedBuf::from(&noise(plan.map_len())[..]),
+            map: AlignedBuf::zeroed(plan.map_len()),
+            scratch: AlignedBuf::zeroed(plan.scratch_len()),
+            plan,
+        }
     }
 
     fn run(&mut self) {
@@ -97,7 +100,7 @@ fn noise(len: usize) -> Vec<f32> {
 #[divan::bench(args = SIZES.map(|(r, c)| format!("{r}x{c}")))]
 fn realfft_channel_by_channel(bencher: divan::Bencher<'_, '_>, size: &str) {
     let (rows, cols) = parse(size);
-    let mut reference = ChannelByChannel::new(rows, cols);
+    let mut reference = ChannelByChannel::new(rows, cols, REAL_CHANNELS);
     bencher.bench_local(|| reference.run());
 }
 
@@ -138,7 +141,7 @@ fn ratios() {
     println!("31 channels, forward, medians in microseconds of interleaved runs");
     println!("{:>8} {:>10} {:>10} {:>10} {:>10} {:>8}", "cells", "realfft", "best", "avx2", "baseline", "ratio");
     for (rows, cols) in SIZES {
-        let mut reference = ChannelByChannel::new(rows, cols);
+        let mut reference = ChannelByChannel::new(rows, cols, REAL_CHANNELS);
         let mut best = AllAtOnce::new(rows, cols, SimdLevel::Best);
         let mut avx2 = AllAtOnce::new(rows, cols, SimdLevel::Avx2);
         let mut baseline = AllAtOnce::new(rows, cols, SimdLevel::Baseline);
@@ -156,6 +159,56 @@ fn ratios() {
     }
 }
 
+/// The other steps of a kernel correlation, beside one real transform of a plane by realfft and rustfft.
+fn steps() {
+    println!("\none plane, and the sum over the channels; medians in microseconds of interleaved runs");
+    println!(
+        "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}",
+        "cells", "realfft", "forward", "inverse", "power", "fold", "ratio"
+    );
+    for (rows, cols) in SIZES {
+        let mut reference = ChannelByChannel::new(rows, cols, 1);
+        let plan = PlanePlan::new(rows, cols);
+        let plane = noise(rows * cols);
+        let mut back = noise(rows * cols);
+        let mut half = vec![Complex32::default(); plan.half_len()];
+        let mut folded = half.clone();
+        let (mut scratch, mut more) = (AlignedBuf::zeroed(plan.scratch_len()), AlignedBuf::zeroed(plan.scratch_len()));
+        plan.forward(&plane, &mut half, &mut scratch);
+        let spectrum = half.clone();
+        let maps = [1, 2].map(|_| AlignedBuf::from(&noise(rows * cols * CHANNELS)[..]));
+        let mut full = vec![Complex32::default(); rows * cols];
+        let other = full.clone();
+        let times = interleaved(&mut [
+            &mut || reference.run(),
+            &mut || {
+                plan.forward(&plane, &mut half, &mut scratch);
+                black_box(&half);
+            },
+            &mut || {
+                plan.inverse(&spectrum, &mut back, &mut more);
+                black_box(&back);
+            },
+            &mut || {
+                black_box(cross_power(SimdLevel::Best, &maps[0], &maps[1], &mut full));
+            },
+            &mut || {
+                fold(rows, cols, black_box(&other), &mut folded);
+                black_box(&folded);
+            },
+        ]);
+        let micros: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1e6).collect();
+        print!("{:>8}", format!("{rows}x{cols}"));
+        micros.iter().for_each(|m| print!(" {m:>10.2}"));
+        println!(" {:>7.2}x", micros[0] / micros[1]);
+    }
+}
+
 fn main() {
-    if std::env::args().any(|arg| arg == "ratios") { ratios() } else { divan::main() }
+    if std::env::args().any(|arg| arg == "ratios") {
+        ratios();
+        steps();
+    } else {
+        divan::main();
+    }
 }

@@ -10,6 +10,7 @@ pub mod feature;
 pub mod frame;
 pub mod geometry;
 pub mod kernel;
+pub mod simd;
 pub mod source;
 pub mod spectrum;
 pub mod tracker;

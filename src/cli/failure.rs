@@ -56,9 +56,10 @@ impl From<std::io::Error> for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        match error.downcast::<Error>() {
+        match error.downcast::<Error>().map_err(|error| error.downcast::<std::io::Error>()) {
             Ok(error) => error.into(),
-            Err(error) => Self::Failed(error),
+            Err(Ok(error)) => error.into(),
+            Err(Err(error)) => Self::Failed(error),
         }
     }
 }

@@ -7,6 +7,7 @@ mod init_box;
 mod params;
 mod progress;
 mod report;
+mod synth;
 mod track;
 
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Render a sequence of frames with its exact truth
+    Synth(Box<synth::SynthArgs>),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
     Eval(Box<eval::EvalArgs>),
@@ -63,6 +66,7 @@ pub fn run() -> ExitCode {
         }
     };
     let result = match &cli.command {
+        Some(Command::Synth(args)) => synth::run(args).map_err(Failure::from),
         Some(Command::Completions(args)) => completions::run(args),
         Some(Command::Eval(args)) => eval::run(args),
         None => track::run(&cli.track),

@@ -48,6 +48,12 @@ pub struct ParamArgs {
     /// Track at half size from this size on, the root of width times height in pixels; `inf` for never [paper: 100]
     #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
     half_size_from: Option<f64>,
+    /// Peak-to-sidelobe ratio below which a frame's state is `uncertain` [paper: 8 for hog, 7 or 3 for gray]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    uncertain_psr: Option<f64>,
+    /// Peak-to-sidelobe ratio below which a frame's state is `lost` [paper: 5 for hog, 5 or 2 for gray]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    lost_psr: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -88,6 +94,8 @@ impl ParamArgs {
         set(&mut params.output_sigma, self.output_sigma);
         set(&mut params.learning_rate, self.learning_rate);
         set(&mut params.half_size_from, self.half_size_from);
+        set(&mut params.uncertain_psr, self.uncertain_psr);
+        set(&mut params.lost_psr, self.lost_psr);
         params.cell_size = self.cell_size.unwrap_or(params.cell_size);
         params.check()?;
         Ok(params)

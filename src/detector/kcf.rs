@@ -3,6 +3,7 @@
 
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
+use crate::simd::SimdLevel;
 use crate::spectrum::{FeatureMap, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
@@ -30,12 +31,12 @@ impl Kcf {
     /// A filter for maps of `rows` x `cols` cells of `channels` channels (1, or up to 32 in 32 floats a cell).
     ///
     /// `target` is the regression target `[row][column]` with its peak at (0, 0), `lambda` the regularisation.
-    pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, mut target: Vec<f32>) -> Self {
-        let plan = MapPlan::new(rows, cols, channels);
+    pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, target: &[f32]) -> Self {
+        let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
         let mut scratch = plan.scratch();
         let empty = vec![Complex32::default(); plan.half_len()];
         let mut spectrum = empty.clone();
-        plan.forward(&mut target, &mut spectrum, &mut scratch);
+        plan.forward(target, &mut spectrum, &mut scratch);
         Self {
             correlator: KernelCorrelator::new(kernel, &plan, channels),
             lambda: lambda as f32,
@@ -66,16 +67,18 @@ impl Kcf {
     /// score of the target displaced by r rows and c columns, wrapped around.
     pub fn respond(&mut self) -> &[f32] {
         self.plan.transform(&mut self.input, &mut self.scratch);
-        let energy = self.plan.energy(&self.input);
         self.correlator.correlate(
             &self.plan,
-            (&self.input, energy),
-            (&self.model, self.model_energy),
+            &self.input,
+            &self.model,
+            Some(self.model_energy),
             &mut self.correlation,
             &mut self.scratch,
         );
-        self.correlation.iter_mut().zip(&self.alpha).for_each(|(k, a)| *k *= a);
-        self.plan.inverse(&mut self.correlation, &mut self.response, &mut self.scratch);
+        // The inverse transform leaves a factor of the number of cells.
+        let per_cell = 1.0 / self.response.len() as f32;
+        self.correlation.iter_mut().zip(&self.alpha).for_each(|(k, a)| *k *= a * per_cell);
+        self.plan.inverse(&self.correlation, &mut self.response, &mut self.scratch);
         &self.response
     }
 
@@ -83,15 +86,13 @@ impl Kcf {
     /// by `rate` towards it; the first map is taken as it is.
     pub fn learn(&mut self, rate: f64) {
         self.plan.transform(&mut self.input, &mut self.scratch);
-        let energy = self.plan.energy(&self.input);
-        let x = (&self.input, energy);
-        self.correlator.correlate(&self.plan, x, x, &mut self.correlation, &mut self.scratch);
+        let x = &self.input;
+        self.correlator.correlate(&self.plan, x, x, None, &mut self.correlation, &mut self.scratch);
         let rate = if self.trained { rate as f32 } else { 1.0 };
         for ((alpha, k), y) in self.alpha.iter_mut().zip(&self.correlation).zip(&self.target) {
             *alpha = *alpha * (1.0 - rate) + y / (k + self.lambda) * rate;
         }
-        self.model.interpolate(&self.input, rate);
-        self.model_energy = self.plan.energy(&self.model);
+        self.model_energy = self.plan.interpolate(&mut self.model, &self.input, rate);
         self.trained = true;
     }
 

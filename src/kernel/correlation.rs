@@ -23,7 +23,7 @@ impl KernelCorrelator {
     }
 
     /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced
-    /// against `x` by that shift. `z`, `x` are transformed maps, `zz`, `xx` their energies ([`MapPlan::energy`]).
+    /// against `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
     ///
     /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;
     /// - polynomial: `k = (F^-1(sum_c ẑ_c ⊙ conj(x̂_c)) / D + a)^b`;
@@ -33,19 +33,23 @@ impl KernelCorrelator {
     pub fn correlate(
         &mut self,
         plan: &MapPlan,
-        (z, zz): (&FeatureMap, f32),
-        (x, xx): (&FeatureMap, f32),
+        z: &FeatureMap,
+        x: &FeatureMap,
+        xx: Option<f32>,
         out: &mut [Complex32],
         scratch: &mut Scratch,
     ) {
-        plan.cross_power(z, x, out, scratch);
+        let zz = plan.cross_power(z, x, out, scratch);
         let d = self.per_feature;
         if self.kernel == Kernel::Linear {
             out.iter_mut().for_each(|v| *v *= d);
             return;
         }
         plan.inverse(out, &mut self.plane, scratch);
-        self.kernel.apply(&mut self.plane, zz, xx, d);
-        plan.forward(&mut self.plane, out, scratch);
+        let (rows, cols) = plan.size();
+        let normalise = 1.0 / (rows * cols) as f32;
+        self.plane.iter_mut().for_each(|v| *v *= normalise);
+        self.kernel.apply(&mut self.plane, zz, xx.unwrap_or(zz), d);
+        plan.forward(&self.plane, out, scratch);
     }
 }

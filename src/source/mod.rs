@@ -1,13 +1,15 @@
 //! Where frames come from.
 //!
 //! A [`Sequence`] is a folder of images and the ground truth beside it, [`decode()`] turns one image into a frame,
-//! [`Prefetch`] decodes the next frames on another thread while the current one is tracked.
+//! [`Prefetch`] decodes the next frames on another thread while the current one is tracked. [`synth`] renders sequences
+//! whose truth is known exactly.
 
 pub mod decode;
 mod folder;
 pub mod otb;
 mod prefetch;
 mod sequence;
+pub mod synth;
 mod truth;
 
 pub use decode::{Channels, decode, decode_bytes};

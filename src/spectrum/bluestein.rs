@@ -22,7 +22,7 @@ pub(super) struct Bluestein {
 fn five_smooth(n: usize) -> bool {
     let mut rest = n;
     for prime in [2, 3, 5] {
-        while rest % prime == 0 {
+        while rest.is_multiple_of(prime) {
             rest /= prime;
         }
     }
@@ -57,15 +57,21 @@ impl Bluestein {
             PI * ((j as u128 * j as u128) % (2 * len as u128)) as f64 / len as f64
         };
         let chirp: Vec<[f32; 2]> = (0..len).map(|j| [angle(j).cos() as f32, -angle(j).sin() as f32]).collect();
-        // The kernel's own transform is made by rustfft in double precision, once.
-        let mut kernel = vec![rustfft::num_complex::Complex64::new(0.0, 0.0); long];
-        for j in 0..len {
-            let value = rustfft::num_complex::Complex64::new(angle(j).cos(), angle(j).sin());
-            kernel[j] = value;
-            kernel[(long - j) % long] = value;
-        }
-        rustfft::FftPlanner::new().plan_fft_forward(long).process(&mut kernel);
-        let kernel = kernel.iter().map(|k| [(k.re / long as f64) as f32, (k.im / long as f64) as f32]).collect();
+        // The kernel's own transform is made by its definition in double precision, once, so that it
+        // is the same on every CPU: K_k = 1/m (1 + 2 Σ_{0<j<n} exp(πi j²/n) cos(2πjk/m)).
+        let cos: Vec<f64> = (0..long).map(|t| (2.0 * PI * t as f64 / long as f64).cos()).collect();
+        let values: Vec<(f64, f64)> = (1..len).map(|j| (angle(j).cos(), angle(j).sin())).collect();
+        let kernel = (0..long)
+            .map(|k| {
+                let (mut re, mut im, mut turn) = (1.0, 0.0, 0);
+                for value in &values {
+                    turn = (turn + k) % long;
+                    re += 2.0 * value.0 * cos[turn];
+                    im += 2.0 * value.1 * cos[turn];
+                }
+                [(re / long as f64) as f32, (im / long as f64) as f32]
+            })
+            .collect();
         Self { len, inner, chirp, kernel }
     }
 

@@ -158,6 +158,28 @@ fn finish_unturned(a: &Cell, b: &Cell, y: &mut Cell, mirror: &mut Cell) {
     }
 }
 
+/// Where the outputs of one small transform go, and how they are turned.
+struct Write<'a> {
+    prime: usize,
+    p: usize,
+    twiddles: &'a [[f32; 2]],
+}
+
+impl Write<'_> {
+    /// Outputs `k` and `P - k`; the outputs lie `step` cells apart in `dst`.
+    #[inline(always)]
+    fn pair(&self, k: usize, even: &Cell, odd: &Cell, dst: &mut [Cell], step: usize) {
+        let (head, tail) = dst.split_at_mut((self.prime - k) * step);
+        let (y, mirror) = (&mut head[k * step], &mut tail[0]);
+        if self.p == 0 {
+            finish_unturned(even, odd, y, mirror);
+        } else {
+            let w = &self.twiddles[self.p * (self.prime - 1)..][..self.prime - 1];
+            finish(even, odd, w[k - 1], w[self.prime - k - 1], y, mirror);
+        }
+    }
+}
+
 /// One Stockham pass of the table's prime. `work` holds at least [`DenseTable::scratch_cells`] cells.
 #[inline(always)]
 pub(super) fn pass_dense(
@@ -179,42 +201,35 @@ pub(super) fn pass_dense(
     for p in 0..m {
         for q in 0..repeats {
             for i in 0..len {
-                let x = |j: usize| &src[(q + s * (p + m * j)) * steps.src + i];
-                let to = |k: usize| (q + s * (prime * p + k)) * steps.dst + i;
-                let first = *x(0);
-                let mut total = first;
+                let line = &src[(q + s * p) * steps.src + i..];
+                let apart = s * m * steps.src;
+                let first = &line[0];
+                let mut total = *first;
                 for (j, (a, b)) in a.iter_mut().zip(b.iter_mut()).enumerate() {
-                    sum_and_difference(x(j + 1), x(prime - j - 1), a, b);
+                    sum_and_difference(&line[(j + 1) * apart], &line[(prime - j - 1) * apart], a, b);
                     add(a, &mut total);
                 }
-                dst[to(0)] = total;
-                let mut write = |k: usize, even: &Cell, odd: &Cell| {
-                    let (head, tail) = dst.split_at_mut(to(prime - k));
-                    let (y, mirror) = (&mut head[to(k)], &mut tail[0]);
-                    if p == 0 {
-                        finish_unturned(even, odd, y, mirror);
-                    } else {
-                        let w = &stage.twiddles[p * (prime - 1)..][..prime - 1];
-                        finish(even, odd, w[k - 1], w[prime - k - 1], y, mirror);
-                    }
-                };
+                let dst = &mut dst[(q + s * prime * p) * steps.dst + i..];
+                dst[0] = total;
+                let write = Write { prime, p, twiddles: stage.twiddles };
+                let step = s * steps.dst;
                 for k in (0..grouped).step_by(OUTPUTS) {
                     let factors = k * half..(k + OUTPUTS) * half;
-                    *even = [first; OUTPUTS];
+                    *even = [*first; OUTPUTS];
                     *odd = [[0.0; 2 * LANES]; OUTPUTS];
                     add_to_four(a, &table.cos[factors.clone()], even);
                     add_to_four(b, &table.sin[factors], odd);
                     for (o, (even, odd)) in even.iter().zip(odd.iter()).enumerate() {
-                        write(k + o + 1, even, odd);
+                        write.pair(k + o + 1, even, odd, dst, step);
                     }
                 }
                 for k in grouped..half {
                     let factors = k * half..(k + 1) * half;
-                    even[0] = first;
+                    even[0] = *first;
                     odd[0] = [0.0; 2 * LANES];
                     add_to_one(a, &table.cos[factors.clone()], &mut even[0]);
                     add_to_one(b, &table.sin[factors], &mut odd[0]);
-                    write(k + 1, &even[0], &odd[0]);
+                    write.pair(k + 1, &even[0], &odd[0], dst, step);
                 }
             }
         }

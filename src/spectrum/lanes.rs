@@ -1,5 +1,6 @@
 //! The 2-D transform of all channels of a feature map at once, over SIMD lanes.
 
+use super::aligned::{SLACK, aligned};
 use super::line::{LinePlan, Lines};
 use super::radix::{Cell, LANES};
 use super::simd::SimdLevel;
@@ -7,8 +8,11 @@ use super::simd::SimdLevel;
 /// Floats per cell of a map that [`LanePlan`] transforms: 32 real channels.
 pub const CHANNELS: usize = 2 * LANES;
 
-/// Columns that are transformed side by side.
-const COLUMN_BLOCK: usize = 1;
+/// Columns that are transformed side by side: more of them share the work around each small transform, as long as
+/// two copies of them stay in the first-level cache.
+fn column_block(rows: usize) -> usize {
+    (192 / rows.max(1)).clamp(1, 4)
+}
 
 /// A planned forward transform of maps of one size.
 ///
@@ -20,7 +24,8 @@ const COLUMN_BLOCK: usize = 1;
 ///
 /// The transform is `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised, in natural order.
 /// Lengths are split into radices 8, 5, 4, 3, 2 and 7 and dense transforms of larger primes; a prime
-/// above 127 goes by Bluestein's way. Every length works.
+/// above 127 goes by Bluestein's way. Every length works. Keep maps in an [`AlignedBuf`](super::AlignedBuf):
+/// elsewhere the transform is right as well, but slower.
 ///
 /// ```
 /// use kcf_track::spectrum::{CHANNELS, LanePlan};
@@ -69,7 +74,7 @@ impl LanePlan {
 
     /// Floats of scratch that [`forward`](Self::forward) needs.
     pub fn scratch_len(&self) -> usize {
-        self.along_rows.scratch_cells(1).max(self.along_cols.scratch_cells(COLUMN_BLOCK)) * CHANNELS
+        self.along_rows.scratch_cells(1).max(self.along_cols.scratch_cells(column_block(self.rows))) * CHANNELS + SLACK
     }
 
     /// Transforms `map` in place. Allocates nothing; what `scratch` holds before does not matter.
@@ -80,13 +85,13 @@ impl LanePlan {
         assert_eq!(map.len(), self.map_len(), "the map must have rows * cols * {CHANNELS} floats");
         assert!(scratch.len() >= self.scratch_len(), "the scratch must have {} floats", self.scratch_len());
         let (cells, _): (&mut [Cell], _) = map.as_chunks_mut();
-        let (scratch, _): (&mut [Cell], _) = scratch.as_chunks_mut();
+        let (scratch, _): (&mut [Cell], _) = aligned(scratch).as_chunks_mut();
         if cells.is_empty() {
             return;
         }
         let rows = Lines { count: self.rows, next: self.cols, stride: 1, block: 1 };
         self.along_rows.run(self.level, cells, rows, scratch);
-        let cols = Lines { count: self.cols, next: 1, stride: self.cols, block: COLUMN_BLOCK };
+        let cols = Lines { count: self.cols, next: 1, stride: self.cols, block: column_block(self.rows) };
         self.along_cols.run(self.level, cells, cols, scratch);
     }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use super::bluestein::Bluestein;
 use super::dense::{DenseTable, pass_dense};
-use super::radix::{Cell, Stage, Steps, pass2, pass3, pass4, pass5, pass7, pass8};
+use super::radix::{Cell, Stage, Steps, pass2, pass3, pass4, pass5, pass7, pass8, pass11, pass13};
 use super::simd::{SimdLevel, leveled};
 
 /// The largest prime factor with a dense pass; a length with a larger one goes by Bluestein's way.
@@ -28,6 +28,8 @@ enum Radix {
     Five,
     Seven,
     Eight,
+    Eleven,
+    Thirteen,
     Dense(DenseTable),
 }
 
@@ -64,7 +66,7 @@ fn radices(n: usize) -> Result<Vec<usize>, usize> {
     let twos = rest.trailing_zeros();
     rest >>= twos;
     while rest > 1 {
-        while rest % prime == 0 {
+        while rest.is_multiple_of(prime) {
             if prime > LARGEST_DENSE {
                 return Err(prime);
             }
@@ -113,6 +115,8 @@ impl MixedRadix {
                     5 => Radix::Five,
                     7 => Radix::Seven,
                     8 => Radix::Eight,
+                    11 => Radix::Eleven,
+                    13 => Radix::Thirteen,
                     prime => {
                         let table = DenseTable::new(prime);
                         work_cells = work_cells.max(table.scratch_cells());
@@ -148,6 +152,8 @@ fn run_pass(pass: &Pass, src: &[Cell], dst: &mut [Cell], steps: Steps, work: &mu
         Radix::Five => pass5(src, dst, steps, stage),
         Radix::Seven => pass7(src, dst, steps, stage),
         Radix::Eight => pass8(src, dst, steps, stage),
+        Radix::Eleven => pass11(src, dst, steps, stage),
+        Radix::Thirteen => pass13(src, dst, steps, stage),
         Radix::Dense(table) => pass_dense(table, src, dst, steps, stage, work),
     }
 }

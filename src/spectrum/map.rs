@@ -6,27 +6,28 @@
 //!   cross-correlations of all of them (the cross terms of a pair are purely imaginary);
 //! - one channel ([`PlanePlan`]): a real transform and its half-spectrum.
 
-use super::LanePlan;
-use super::plane::PlanePlan;
 use rustfft::num_complex::Complex32;
+
+use super::cross::{cross_power, fold};
+use super::simd::{SimdLevel, leveled};
+use super::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
 
 /// Memory that transforms work in; made once by [`MapPlan::scratch`].
 #[derive(Clone, Debug)]
 pub struct Scratch {
-    lanes: Vec<f32>,
+    work: AlignedBuf,
     full: Vec<Complex32>,
-    plane: Vec<Complex32>,
 }
 
 /// A feature map, or its spectrum after [`MapPlan::transform`].
 #[derive(Clone, Debug)]
 pub enum FeatureMap {
     /// `[row][column][32]`, transformed in place as 16 complex lanes.
-    Lanes(Vec<f32>),
+    Lanes(AlignedBuf),
     /// One channel `[row][column]` and its half-spectrum `[row][column / 2 + 1]`.
     Plane {
-        /// The map itself; scratch after the transform.
-        map: Vec<f32>,
+        /// The map itself.
+        map: AlignedBuf,
         /// Its half-spectrum.
         spectrum: Vec<Complex32>,
     },
@@ -39,21 +40,6 @@ impl FeatureMap {
             Self::Lanes(map) | Self::Plane { map, .. } => map,
         }
     }
-
-    /// Moves this spectrum towards `other`: `(1 - rate) self + rate other`.
-    pub fn interpolate(&mut self, other: &Self, rate: f32) {
-        let mix = |a: &mut f32, b: &f32| *a = (1.0 - rate) * *a + rate * b;
-        match (self, other) {
-            (Self::Lanes(a), Self::Lanes(b)) => a.iter_mut().zip(b).for_each(|(a, b)| mix(a, b)),
-            (Self::Plane { spectrum: a, .. }, Self::Plane { spectrum: b, .. }) => {
-                a.iter_mut().zip(b).for_each(|(a, b)| {
-                    mix(&mut a.re, &b.re);
-                    mix(&mut a.im, &b.im);
-                });
-            }
-            _ => unreachable!("both maps were made by one plan"),
-        }
-    }
 }
 
 /// Transforms of maps of one size and channel count, and of single planes of that size.
@@ -61,15 +47,17 @@ impl FeatureMap {
 pub struct MapPlan {
     rows: usize,
     cols: usize,
+    level: SimdLevel,
     lanes: Option<LanePlan>,
     plane: PlanePlan,
 }
 
 impl MapPlan {
-    /// For maps of `rows` x `cols` cells of one channel, or of up to 32 channels (then 32 floats a cell).
-    pub fn new(rows: usize, cols: usize, channels: usize) -> Self {
-        debug_assert!(channels <= 32);
-        Self { rows, cols, lanes: (channels > 1).then(|| LanePlan::new(rows, cols)), plane: PlanePlan::new(rows, cols) }
+    /// For maps of `rows` x `cols` cells of one channel, or of up to 32 channels (then 32 floats a cell), with no wider
+    /// instructions than `level`.
+    pub fn new(rows: usize, cols: usize, channels: usize, level: SimdLevel) -> Self {
+        let lanes = (channels > 1).then(|| LanePlan::with_level(rows, cols, level));
+        Self { rows, cols, level, lanes, plane: PlanePlan::with_level(rows, cols, level) }
     }
 
     /// Rows and columns of cells.
@@ -79,104 +67,144 @@ impl MapPlan {
 
     /// Numbers in a half-spectrum: `rows * (cols / 2 + 1)`.
     pub fn half_len(&self) -> usize {
-        self.rows * self.plane.half_cols()
+        self.plane.half_len()
     }
 
     /// An empty map of this plan's layout.
     pub fn map(&self) -> FeatureMap {
         let cells = self.rows * self.cols;
         match self.lanes {
-            Some(_) => FeatureMap::Lanes(vec![0.0; cells * 32]),
-            None => FeatureMap::Plane { map: vec![0.0; cells], spectrum: vec![Complex32::default(); self.half_len()] },
+            Some(_) => FeatureMap::Lanes(AlignedBuf::zeroed(cells * CHANNELS)),
+            None => FeatureMap::Plane {
+                map: AlignedBuf::zeroed(cells),
+                spectrum: vec![Complex32::default(); self.half_len()],
+            },
         }
     }
 
     /// The memory that this plan's transforms need.
     pub fn scratch(&self) -> Scratch {
+        let lanes = self.lanes.as_ref().map_or(0, LanePlan::scratch_len);
+        let full = if self.lanes.is_some() { self.rows * self.cols } else { 0 };
         Scratch {
-            lanes: vec![0.0; self.lanes.as_ref().map_or(0, LanePlan::scratch_len)],
-            full: vec![Complex32::default(); if self.lanes.is_some() { self.rows * self.cols } else { 0 }],
-            plane: vec![Complex32::default(); self.plane.scratch_len()],
+            work: AlignedBuf::zeroed(lanes.max(self.plane.scratch_len())),
+            full: vec![Complex32::default(); full],
         }
     }
 
     /// Replaces a map by its unnormalised spectrum.
     pub fn transform(&self, map: &mut FeatureMap, scratch: &mut Scratch) {
         match (map, &self.lanes) {
-            (FeatureMap::Lanes(map), Some(plan)) => plan.forward(map, &mut scratch.lanes),
-            (FeatureMap::Plane { map, spectrum }, _) => self.plane.forward(map, spectrum, &mut scratch.plane),
+            (FeatureMap::Lanes(map), Some(plan)) => {
+                plan.forward(map, &mut scratch.work[..plan.scratch_len()]);
+            }
+            (FeatureMap::Plane { map, spectrum }, _) => self.forward(map, spectrum, scratch),
             _ => unreachable!("the map was made by this plan"),
         }
     }
 
     /// The half-spectrum of the sum over channels of the cross-correlations of two maps,
-    /// `sum_c z_c ⊙ conj(x_c)`, to `out`; both maps transformed.
-    pub fn cross_power(&self, z: &FeatureMap, x: &FeatureMap, out: &mut [Complex32], scratch: &mut Scratch) {
+    /// `sum_c z_c ⊙ conj(x_c)`, to `out`; both maps transformed. Returns the energy of `z`: the sum of the squares of
+    /// its values before the transform (Parseval).
+    pub fn cross_power(&self, z: &FeatureMap, x: &FeatureMap, out: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         match (z, x) {
             (FeatureMap::Lanes(z), FeatureMap::Lanes(x)) => {
-                cross_power(z, x, &mut scratch.full);
-                fold(&scratch.full, self.rows, self.cols, out);
+                let energy = cross_power(self.level, z, x, &mut scratch.full);
+                fold(self.rows, self.cols, &scratch.full, out);
+                self.per_cell(energy)
             }
             (FeatureMap::Plane { spectrum: z, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 z.iter().zip(x).zip(out).for_each(|((z, x), out)| *out = z * x.conj());
+                self.half_energy(z)
             }
-            _ => unreachable!("both maps were made by this plan"),
+            _ => unreachable!("both maps were made by one plan"),
         }
     }
 
-    /// The sum of squares of all values of a transformed map, in the map's own domain (Parseval).
-    pub fn energy(&self, x: &FeatureMap) -> f32 {
-        let n = (self.rows * self.cols) as f64;
-        let sum = match x {
-            FeatureMap::Lanes(x) => {
-                x.chunks(4096).map(|c| f64::from(c.iter().map(|v| v * v).sum::<f32>())).sum::<f64>()
+    /// Moves the spectrum `model` towards `x`, `(1 - rate) model + rate x`, and returns its new energy as
+    /// [`MapPlan::cross_power`] does.
+    pub fn interpolate(&self, model: &mut FeatureMap, x: &FeatureMap, rate: f32) -> f32 {
+        match (model, x) {
+            (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
+                self.per_cell(interpolate_lanes(self.level, model, x, rate))
             }
-            FeatureMap::Plane { spectrum, .. } => {
-                let half = self.plane.half_cols();
-                let row_sum = |row: &[Complex32]| -> f64 {
-                    // Every column but the first and, at an even width, the last stands for its mirror image too.
-                    let twice = &row[1..(self.cols.div_ceil(2)).max(1)];
-                    let once = &row[(self.cols.div_ceil(2)).max(1)..];
-                    let sum = |part: &[Complex32]| part.iter().map(|v| f64::from(v.norm_sqr())).sum::<f64>();
-                    f64::from(row[0].norm_sqr()) + 2.0 * sum(twice) + sum(once)
-                };
-                spectrum.chunks(half).map(row_sum).sum()
+            (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
+                model.iter_mut().zip(x).for_each(|(model, x)| *model = *model * (1.0 - rate) + x * rate);
+                self.half_energy(model)
             }
+            _ => unreachable!("both maps were made by one plan"),
+        }
+    }
+
+    /// The half-spectrum of a real plane `[row][column]`.
+    pub fn forward(&self, plane: &[f32], out: &mut [Complex32], scratch: &mut Scratch) {
+        self.plane.forward(plane, out, &mut scratch.work[..self.plane.scratch_len()]);
+    }
+
+    /// The real plane of a half-spectrum; `inverse(forward(x)) = rows * cols * x`.
+    pub fn inverse(&self, spectrum: &[Complex32], out: &mut [f32], scratch: &mut Scratch) {
+        self.plane.inverse(spectrum, out, &mut scratch.work[..self.plane.scratch_len()]);
+    }
+
+    fn per_cell(&self, energy: f64) -> f32 {
+        (energy / (self.rows * self.cols) as f64) as f32
+    }
+
+    /// The energy of a map from its half-spectrum: every column but the first and, at an even width, the last stands for
+    /// its mirror image too.
+    fn half_energy(&self, spectrum: &[Complex32]) -> f32 {
+        let half = self.plane.half_cols();
+        let single = |c: usize| c == 0 || 2 * c == self.cols;
+        let row_energy = |row: &[Complex32]| -> f64 {
+            let weighed =
+                row.iter().enumerate().map(|(c, v)| if single(c) { v.norm_sqr() } else { 2.0 * v.norm_sqr() });
+            f64::from(weighed.sum::<f32>())
         };
-        (sum / n) as f32
-    }
-
-    /// The half-spectrum of a real plane `[row][column]`, which is used up.
-    pub fn forward(&self, plane: &mut [f32], out: &mut [Complex32], scratch: &mut Scratch) {
-        self.plane.forward(plane, out, &mut scratch.plane);
-    }
-
-    /// The real plane of a half-spectrum, which is used up; `inverse(forward(x)) = x`.
-    pub fn inverse(&self, spectrum: &mut [Complex32], out: &mut [f32], scratch: &mut Scratch) {
-        self.plane.inverse(spectrum, out, &mut scratch.plane);
+        self.per_cell(spectrum.chunks(half).map(row_energy).sum())
     }
 }
 
-/// placeholder
-fn cross_power(z: &[f32], x: &[f32], out: &mut [Complex32]) {
-    for ((z, x), out) in z.as_chunks::<32>().0.iter().zip(x.as_chunks::<32>().0).zip(out) {
-        let (mut re, mut im) = (0.0, 0.0);
-        for k in 0..16 {
-            re += z[k] * x[k] + z[k + 16] * x[k + 16];
-            im += z[k + 16] * x[k] - z[k] * x[k + 16];
+leveled! {
+    fn interpolate_lanes(model: &mut [f32], x: &[f32], rate: f32) -> f64 {
+        let keep = 1.0 - rate;
+        let mut energy = 0.0;
+        // Sums of a few thousand squares stay exact enough in single precision, all of them together in double.
+        for (model, x) in model.chunks_mut(64 * CHANNELS).zip(x.chunks(64 * CHANNELS)) {
+            let mut sums = [0.0f32; CHANNELS];
+            for (model, x) in model.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(x.as_chunks::<CHANNELS>().0) {
+                for k in 0..CHANNELS {
+                    model[k] = keep * model[k] + rate * x[k];
+                    sums[k] += model[k] * model[k];
+                }
+            }
+            energy += f64::from(sums.iter().sum::<f32>());
         }
-        *out = Complex32::new(re, im);
+        energy
     }
 }
 
-/// placeholder
-fn fold(full: &[Complex32], rows: usize, cols: usize, half: &mut [Complex32]) {
-    let hc = cols / 2 + 1;
-    for r in 0..rows {
-        let m = (rows - r) % rows;
-        for c in 0..hc {
-            let k = (cols - c) % cols;
-            half[r * hc + c] = (full[r * cols + c] + full[m * cols + k].conj()) * 0.5;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energies_and_interpolation_agree_with_the_maps() {
+        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (3, 1, 1)] {
+            let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
+            let (mut a, mut b, mut scratch) = (plan.map(), plan.map(), plan.scratch());
+            let (mut mixed, mut energy_a) = (0.0f64, 0.0f64);
+            for i in 0..a.values_mut().len() {
+                let (va, vb) = ((i * 7 % 13) as f32 - 5.0, (i * 5 % 11) as f32 * 0.25);
+                (a.values_mut()[i], b.values_mut()[i]) = (va, vb);
+                mixed += f64::from(0.75 * va + 0.25 * vb).powi(2);
+                energy_a += f64::from(va * va);
+            }
+            plan.transform(&mut a, &mut scratch);
+            plan.transform(&mut b, &mut scratch);
+            let mut out = vec![Complex32::default(); plan.half_len()];
+            let close = |got: f32, expected: f64| (f64::from(got) - expected).abs() < 1e-4 * expected;
+            assert!(close(plan.cross_power(&a, &b, &mut out, &mut scratch), energy_a), "{rows}x{cols}x{channels}");
+            assert!(close(plan.interpolate(&mut a, &b, 0.25), mixed), "{rows}x{cols}x{channels}");
         }
     }
 }

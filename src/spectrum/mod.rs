@@ -1,15 +1,21 @@
 //! Planned transforms of feature maps and response planes, and the algebra of their spectra.
 
+mod aligned;
 mod bluestein;
 mod butterfly;
+mod cross;
 mod dense;
 mod lanes;
 mod line;
 mod map;
-pub mod plane;
+mod plane;
 mod radix;
-pub(crate) mod simd;
 
+pub(crate) use crate::simd;
+
+pub use aligned::AlignedBuf;
+pub use cross::{cross_power, fold};
 pub use lanes::{CHANNELS, LanePlan};
 pub use map::{FeatureMap, MapPlan, Scratch};
+pub use plane::PlanePlan;
 pub use simd::SimdLevel;

@@ -1,81 +1,354 @@
-//! placeholder
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner, num_complex::Complex32};
-use std::sync::Arc;
+//! Real transforms of a single plane: a response map, a regression target, a kernel correlation.
+//!
+//! A plane is transformed over lanes too. Along the rows a lane is a pair of rows (one the real, the other the imaginary
+//! part, taken apart afterwards by symmetry), along the columns a lane is a column of the half-spectrum.
+//! The general transforms of rustfft are as exact, but not the same to the last bit on every CPU.
 
-/// Plan.
-#[derive(Clone)]
+use rustfft::num_complex::Complex32;
+
+use super::aligned::{SLACK, aligned};
+use super::lanes::CHANNELS;
+use super::line::{LinePlan, Lines};
+use super::radix::{Cell, LANES};
+use super::simd::{SimdLevel, leveled};
+
+/// A planned transform of real planes of one size, to and from their half-spectra.
+///
+/// A plane is `f32`, `[row][column]`. Its half-spectrum is `rows x (cols/2 + 1)` complex values row by row, those with
+/// `v = 0..=cols/2` of `F[u][v] = Σ_rc x[r][c] exp(-2πi (ur/rows + vc/cols))`; the others are
+/// `F[-u][-v] = conj F[u][v]`. Neither direction is normalised: forward and inverse give `rows * cols` times the plane.
+///
+/// ```
+/// use kcf_track::spectrum::PlanePlan;
+///
+/// let plan = PlanePlan::new(4, 6);
+/// let plane: Vec<f32> = (0..24).map(|v| v as f32).collect();
+/// let mut half = vec![Default::default(); plan.half_len()];
+/// let mut back = vec![0.0; 24];
+/// let mut scratch = vec![0.0; plan.scratch_len()];
+/// plan.forward(&plane, &mut half, &mut scratch);
+/// plan.inverse(&half, &mut back, &mut scratch);
+/// assert!(plane.iter().zip(&back).all(|(p, b)| (24.0 * p - b).abs() < 1e-3));
+/// ```
+#[derive(Clone, Debug)]
 pub struct PlanePlan {
     rows: usize,
     cols: usize,
-    r2c: Arc<dyn RealToComplex<f32>>,
-    c2r: Arc<dyn ComplexToReal<f32>>,
-    fwd: Arc<dyn Fft<f32>>,
-    inv: Arc<dyn Fft<f32>>,
+    level: SimdLevel,
+    along_rows: LinePlan,
+    along_cols: LinePlan,
+}
+
+/// One line of cells.
+const ONE: Lines = Lines { count: 1, next: 0, stride: 1, block: 1 };
+
+leveled! {
+    /// Up to 32 rows of a plane as one line of cells: row `k` the real, row `16 + k` the imaginary part of lane `k`.
+    fn rows_to_lanes(rows: &[f32], cols: usize, line: &mut [Cell]) {
+        for (lane, row) in rows.chunks_exact(cols).enumerate().take(CHANNELS) {
+            for (cell, value) in line.iter_mut().zip(row) {
+                cell[lane] = *value;
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The transformed pairs of rows taken apart, `A = (Z(v) + conj Z(-v))/2`, `B = (Z(v) - conj Z(-v))/2i`, and
+    /// turned so that the columns `v` become lanes: `columns` is `[v / 16][row]`, `rows` rows long, the first of the line at `first`.
+    fn take_apart(line: &[Cell], columns: &mut [Cell], rows: usize, first: usize) {
+        let cols = line.len();
+        let here = CHANNELS.min(rows - first);
+        for v in 0..=cols / 2 {
+            let (z, m) = (&line[v], &line[(cols - v) % cols]);
+            let mut re = [0.0; CHANNELS];
+            let mut im = [0.0; CHANNELS];
+            for l in 0..LANES {
+                let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);
+                re[l] = (zr + mr) * 0.5;
+                im[l] = (zi - mi) * 0.5;
+                re[LANES + l] = (zi + mi) * 0.5;
+                im[LANES + l] = (mr - zr) * 0.5;
+            }
+            let group = &mut columns[v / LANES * rows + first..][..here];
+            let (re, im) = (&re[..here], &im[..here]);
+            let lane = v % LANES;
+            for (i, cell) in group.iter_mut().enumerate() {
+                cell[lane] = re[i];
+                cell[LANES + lane] = im[i];
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The opposite of [`take_apart`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real and
+    /// imaginary parts are swapped on both sides, which makes a forward transform an inverse one.
+    fn put_together(columns: &[Cell], rows: usize, first: usize, line: &mut [Cell]) {
+        let cols = line.len();
+        let here = CHANNELS.min(rows - first);
+        for v in 0..=cols / 2 {
+            let mut re = [0.0; CHANNELS];
+            let mut im = [0.0; CHANNELS];
+            let group = &columns[v / LANES * rows + first..][..here];
+            for ((cell, re), im) in group.iter().zip(&mut re).zip(&mut im) {
+                *im = cell[v % LANES];
+                *re = cell[LANES + v % LANES];
+            }
+            let mirror = (cols - v) % cols;
+            if mirror == v {
+                // What stands here is real in the spectrum of a real row; what else is left of rounding is dropped.
+                im = [0.0; CHANNELS];
+            } else {
+                let cell = &mut line[mirror];
+                for l in 0..LANES {
+                    cell[l] = re[LANES + l] - im[l];
+                    cell[LANES + l] = re[l] + im[LANES + l];
+                }
+            }
+            let cell = &mut line[v];
+            for l in 0..LANES {
+                cell[l] = im[l] + re[LANES + l];
+                cell[LANES + l] = re[l] - im[LANES + l];
+            }
+        }
+    }
+}
+
+leveled! {
+    /// One line of cells as up to 32 rows of a plane, real and imaginary parts swapped.
+    fn lanes_to_rows(line: &[Cell], rows: &mut [f32], cols: usize) {
+        for (k, row) in rows.chunks_exact_mut(cols).enumerate() {
+            let lane = (k + LANES) % CHANNELS;
+            for (value, cell) in row.iter_mut().zip(line) {
+                *value = cell[lane];
+            }
+        }
+    }
 }
 
 impl PlanePlan {
-    /// New.
+    /// A plan for planes of `rows` x `cols`, with the best instructions of this CPU.
     pub fn new(rows: usize, cols: usize) -> Self {
-        let mut r = RealFftPlanner::new();
-        let mut c = FftPlanner::new();
-        Self {
-            rows,
-            cols,
-            r2c: r.plan_fft_forward(cols),
-            c2r: r.plan_fft_inverse(cols),
-            fwd: c.plan_fft_forward(rows),
-            inv: c.plan_fft_inverse(rows),
-        }
+        Self::with_level(rows, cols, SimdLevel::Best)
     }
-    /// Half columns.
+
+    /// A plan that uses no wider instructions than `level`. The results are the same bits on every level.
+    pub fn with_level(rows: usize, cols: usize, level: SimdLevel) -> Self {
+        Self { rows, cols, level, along_rows: LinePlan::new(cols), along_cols: LinePlan::new(rows) }
+    }
+
+    /// Values of a plane: `rows * cols`.
+    pub fn plane_len(&self) -> usize {
+        self.rows * self.cols
+    }
+
+    /// Columns of a half-spectrum: `cols/2 + 1`.
     pub fn half_cols(&self) -> usize {
         self.cols / 2 + 1
     }
-    /// fwd
-    pub fn forward(&self, plane: &mut [f32], out: &mut [Complex32], scratch: &mut [Complex32]) {
-        let hc = self.half_cols();
-        for (row, out) in plane.chunks_exact_mut(self.cols).zip(out.chunks_exact_mut(hc)) {
-            self.r2c.process_with_scratch(row, out, scratch).unwrap();
-        }
-        self.columns(&*self.fwd, out, scratch);
+
+    /// Values of a half-spectrum: `rows * (cols/2 + 1)`.
+    pub fn half_len(&self) -> usize {
+        self.rows * self.half_cols()
     }
-    fn columns(&self, fft: &dyn Fft<f32>, out: &mut [Complex32], scratch: &mut [Complex32]) {
-        let hc = self.half_cols();
-        let (line, scratch) = scratch.split_at_mut(self.rows);
-        for c in 0..hc {
-            for r in 0..self.rows {
-                line[r] = out[r * hc + c];
-            }
-            fft.process_with_scratch(line, scratch);
-            for r in 0..self.rows {
-                out[r * hc + c] = line[r];
-            }
-        }
-    }
-    /// inverse, normalised; destroys the spectrum
-    pub fn inverse(&self, spectrum: &mut [Complex32], out: &mut [f32], scratch: &mut [Complex32]) {
-        let hc = self.half_cols();
-        self.columns(&*self.inv, spectrum, scratch);
-        let n = 1.0 / (self.rows * self.cols) as f32;
-        for (row, out) in spectrum.chunks_exact_mut(hc).zip(out.chunks_exact_mut(self.cols)) {
-            row[0].im = 0.0;
-            if self.cols.is_multiple_of(2) {
-                row[hc - 1].im = 0.0;
-            }
-            self.c2r.process_with_scratch(row, out, scratch).unwrap();
-            out.iter_mut().for_each(|v| *v *= n);
-        }
-    }
-    /// scratch
+
+    /// Floats of scratch that either direction needs.
     pub fn scratch_len(&self) -> usize {
-        let a = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        let b = self.fwd.get_inplace_scratch_len().max(self.inv.get_inplace_scratch_len()) + self.rows;
-        a.max(b)
+        let inner = self.along_rows.scratch_cells(1).max(self.along_cols.scratch_cells(1));
+        (self.cols + self.columns_cells() + inner) * CHANNELS + SLACK
+    }
+
+    fn columns_cells(&self) -> usize {
+        self.half_cols().div_ceil(LANES) * self.rows
+    }
+
+    fn check(&self, plane: usize, half: usize, scratch: usize) {
+        assert_eq!(plane, self.plane_len(), "the plane must have rows * cols values");
+        assert_eq!(half, self.half_len(), "the half-spectrum must have rows * (cols/2 + 1) values");
+        assert!(scratch >= self.scratch_len(), "the scratch must have {} floats", self.scratch_len());
+    }
+
+    /// The line of cells, the columns of cells, and what the transforms of lines need.
+    fn split<'a>(&self, scratch: &'a mut [f32]) -> (&'a mut [Cell], &'a mut [Cell], &'a mut [Cell]) {
+        let (cells, _) = aligned(scratch).as_chunks_mut();
+        let (line, cells) = cells.split_at_mut(self.cols);
+        let (columns, inner) = cells.split_at_mut(self.columns_cells());
+        (line, columns, inner)
+    }
+
+    fn run_columns(&self, columns: &mut [Cell], inner: &mut [Cell]) {
+        let lines = Lines { count: self.half_cols().div_ceil(LANES), next: self.rows, stride: 1, block: 1 };
+        self.along_cols.run(self.level, columns, lines, inner);
+    }
+
+    /// The half-spectrum of `plane`. Allocates nothing; what `scratch` holds before does not matter.
+    ///
+    /// # Panics
+    /// When a length is not what the plan asks for.
+    pub fn forward(&self, plane: &[f32], half: &mut [Complex32], scratch: &mut [f32]) {
+        self.check(plane.len(), half.len(), scratch.len());
+        if plane.is_empty() {
+            return;
+        }
+        let (line, columns, inner) = self.split(scratch);
+        // Lanes without a column or a row of their own are transformed along: they must hold numbers.
+        columns.fill([0.0; CHANNELS]);
+        line.fill([0.0; CHANNELS]);
+        for (group, rows) in plane.chunks(CHANNELS * self.cols).enumerate() {
+            rows_to_lanes(self.level, rows, self.cols, line);
+            self.along_rows.run(self.level, line, ONE, inner);
+            take_apart(self.level, line, columns, self.rows, group * CHANNELS);
+        }
+        self.run_columns(columns, inner);
+        for (u, row) in half.chunks_exact_mut(self.half_cols()).enumerate() {
+            for (group, values) in row.chunks_mut(LANES).enumerate() {
+                let (re, im) = columns[group * self.rows + u].split_at(LANES);
+                for ((value, &re), &im) in values.iter_mut().zip(re).zip(im) {
+                    *value = Complex32 { re, im };
+                }
+            }
+        }
+    }
+
+    /// The plane whose half-spectrum is `half`, times `rows * cols`. Allocates nothing. Where the half-spectrum holds
+    /// what that of a real plane cannot, that part is left out.
+    ///
+    /// # Panics
+    /// When a length is not what the plan asks for.
+    pub fn inverse(&self, half: &[Complex32], plane: &mut [f32], scratch: &mut [f32]) {
+        self.check(plane.len(), half.len(), scratch.len());
+        if plane.is_empty() {
+            return;
+        }
+        let (line, columns, inner) = self.split(scratch);
+        columns.fill([0.0; CHANNELS]);
+        for (u, row) in half.chunks_exact(self.half_cols()).enumerate() {
+            for (group, values) in row.chunks(LANES).enumerate() {
+                // Swapped, as in `put_together`.
+                let (im, re) = columns[group * self.rows + u].split_at_mut(LANES);
+                for ((value, re), im) in values.iter().zip(re).zip(im) {
+                    *re = value.re;
+                    *im = value.im;
+                }
+            }
+        }
+        self.run_columns(columns, inner);
+        for (group, rows) in plane.chunks_mut(CHANNELS * self.cols).enumerate() {
+            put_together(self.level, columns, self.rows, group * CHANNELS, line);
+            self.along_rows.run(self.level, line, ONE, inner);
+            lanes_to_rows(self.level, line, rows, self.cols);
+        }
     }
 }
-impl std::fmt::Debug for PlanePlan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PlanePlan")
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rustfft::FftPlanner;
+    use rustfft::num_complex::Complex64;
+
+    use super::*;
+
+    fn noise(len: usize, seed: u64) -> Vec<f32> {
+        let mut rng = rand_pcg::Pcg32::seed_from_u64(seed);
+        (0..len).map(|_| rng.random_range(-1.0..1.0)).collect()
+    }
+
+    fn forward(plan: &PlanePlan, plane: &[f32]) -> Vec<Complex32> {
+        let mut half = vec![Complex32::default(); plan.half_len()];
+        plan.forward(plane, &mut half, &mut vec![f32::NAN; plan.scratch_len()]);
+        half
+    }
+
+    fn inverse(plan: &PlanePlan, half: &[Complex32]) -> Vec<f32> {
+        let mut plane = vec![0.0; plan.plane_len()];
+        plan.inverse(half, &mut plane, &mut vec![f32::NAN; plan.scratch_len()]);
+        plane
+    }
+
+    /// The half-spectrum by rustfft, in double precision.
+    fn by_rustfft(rows: usize, cols: usize, plane: &[f32]) -> Vec<Complex64> {
+        let mut planner = FftPlanner::new();
+        let mut full: Vec<Complex64> = plane.iter().map(|&v| Complex64::new(v.into(), 0.0)).collect();
+        planner.plan_fft_forward(cols).process(&mut full);
+        let mut turned: Vec<_> = (0..full.len()).map(|i| full[i % rows * cols + i / rows]).collect();
+        planner.plan_fft_forward(rows).process(&mut turned);
+        let width = cols / 2 + 1;
+        (0..rows * width).map(|i| turned[i % width * rows + i / width]).collect()
+    }
+
+    fn check(rows: usize, cols: usize) {
+        let plan = PlanePlan::new(rows, cols);
+        let plane = noise(rows * cols, (rows * 1000 + cols) as u64);
+        let half = forward(&plan, &plane);
+        let scale = ((rows * cols) as f64).sqrt();
+        for (got, expected) in half.iter().zip(by_rustfft(rows, cols, &plane)) {
+            let error = (Complex64::new(got.re.into(), got.im.into()) - expected).norm() / scale;
+            assert!(error < 4e-6, "{rows}x{cols}: forward, {error:e}");
+        }
+        for (got, expected) in inverse(&plan, &half).iter().zip(&plane) {
+            let error = (got / (rows * cols) as f32 - expected).abs();
+            assert!(error < 4e-6, "{rows}x{cols}: inverse, {error:e}");
+        }
+    }
+
+    #[test]
+    fn forward_agrees_with_rustfft_and_inverse_undoes_it() {
+        for n in 1..=70 {
+            for (rows, cols) in [(n, 1), (1, n), (n, n), (n, 21), (20, n), (2, n)] {
+                check(rows, cols);
+            }
+        }
+        for (rows, cols) in [(131, 3), (3, 131), (99, 26), (50, 62), (64, 128), (127, 101)] {
+            check(rows, cols);
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_same_bits() {
+        for (rows, cols) in [(50, 21), (64, 64), (59, 40), (33, 17), (1, 1), (131, 2)] {
+            let plane = noise(rows * cols, 9);
+            let bits = |level| {
+                let plan = PlanePlan::with_level(rows, cols, level);
+                let half = forward(&plan, &plane);
+                let back = inverse(&plan, &half);
+                let half: Vec<_> = half.iter().map(|v| (v.re.to_bits(), v.im.to_bits())).collect();
+                (half, back.iter().map(|v| v.to_bits()).collect::<Vec<_>>())
+            };
+            let baseline = bits(SimdLevel::Baseline);
+            for level in SimdLevel::ALL {
+                assert!(bits(level) == baseline, "{rows}x{cols}: {level} differs from the baseline");
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_plane_is_transformed_to_nothing() {
+        for (rows, cols) in [(0, 0), (0, 7)] {
+            let plan = PlanePlan::new(rows, cols);
+            assert!(forward(&plan, &[]).is_empty());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn product_of_spectra_is_the_cyclic_convolution(rows in 1usize..24, cols in 1usize..24, seed: u64) {
+            let plan = PlanePlan::new(rows, cols);
+            let (x, y) = (noise(rows * cols, seed), noise(rows * cols, !seed));
+            let product: Vec<_> = forward(&plan, &x).iter().zip(forward(&plan, &y)).map(|(a, b)| a * b).collect();
+            for (i, got) in inverse(&plan, &product).iter().enumerate() {
+                let mut expected = 0.0;
+                for (j, x) in x.iter().enumerate() {
+                    let r = (i / cols + rows - j / cols) % rows;
+                    let c = (i % cols + cols - j % cols) % cols;
+                    expected += f64::from(*x) * f64::from(y[r * cols + c]);
+                }
+                prop_assert!((f64::from(*got) / (rows * cols) as f64 - expected).abs() < 1e-4);
+            }
+        }
     }
 }

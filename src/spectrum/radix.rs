@@ -4,7 +4,7 @@
 //! the cells `q + s(p + m j)`, transforms them over `j < R`, turns output `k` by `exp(-2πi pk/(mR))` and writes it to
 //! the cell `q + s(R p + k)`. After the last pass (`m = 1`) the order is natural, without a bit reversal.
 
-use super::butterfly::{Lane, dft2, dft3, dft4, dft5, dft7, dft8};
+use super::butterfly::{Lane, dft2, dft3, dft4, dft5, dft7, dft8, dft11, dft13};
 
 /// Complex lanes of a cell.
 pub(super) const LANES: usize = 16;
@@ -44,15 +44,12 @@ pub(super) struct Stage<'a> {
     pub twiddles: &'a [[f32; 2]],
 }
 
-/// The `R` destinations of one small transform, `step` cells apart, `len` cells each.
+/// Skips `gap` cells of `dst` and splits the next `len` off.
 #[inline(always)]
-pub(super) fn outputs<const R: usize>(mut dst: &mut [Cell], step: usize, len: usize) -> [&mut [Cell]; R] {
-    std::array::from_fn(|_| {
-        let all = std::mem::take(&mut dst);
-        let (head, tail) = all.split_at_mut(step.min(all.len()));
-        dst = tail;
-        &mut head[..len]
-    })
+fn split_off<'a>(dst: &mut &'a mut [Cell], gap: usize, len: usize) -> &'a mut [Cell] {
+    let (head, tail) = std::mem::take(dst)[gap..].split_at_mut(len);
+    *dst = tail;
+    head
 }
 
 impl Steps {
@@ -87,10 +84,21 @@ macro_rules! radix_pass {
             let (s, m) = (stage.s, stage.m);
             let (repeats, len) = steps.repeats(s);
             let (twiddles, _) = stage.twiddles.as_chunks::<{ $r - 1 }>();
+            if s == 1 && steps.dst == 1 && steps.block == 1 {
+                // The first pass of a single line: the outputs of each small transform are neighbours.
+                let (groups, _) = dst.as_chunks_mut::<$r>();
+                for ((p, w), [$($y),*]) in twiddles.iter().enumerate().zip(groups).take(m) {
+                    $(let $x = &src[(p + m * $k) * steps.src];)*
+                    if p == 0 { $run::<false>($($x,)* $($y,)* w) } else { $run::<true>($($x,)* $($y,)* w) }
+                }
+                return;
+            }
+            let step = s * steps.dst;
             for (p, w) in twiddles.iter().enumerate().take(m) {
                 for q in 0..repeats {
                     $(let $x = &src[(q + s * (p + m * $k)) * steps.src..][..len];)*
-                    let [$($y),*] = outputs::<$r>(&mut dst[(q + s * $r * p) * steps.dst..], s * steps.dst, len);
+                    let mut rest = &mut dst[(q + s * $r * p) * steps.dst..];
+                    $(let $y = split_off(&mut rest, if $k == 0 { 0 } else { step - len }, len);)*
                     if p == 0 {
                         for i in 0..len {
                             $run::<false>($(&$x[i],)* $(&mut $y[i],)* w);
@@ -112,3 +120,5 @@ radix_pass!(pass4, run4, dft4, 4, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3);
 radix_pass!(pass5, run5, dft5, 5, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4);
 radix_pass!(pass7, run7, dft7, 7, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6);
 radix_pass!(pass8, run8, dft8, 8, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7);
+radix_pass!(pass11, run11, dft11, 11, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7, x8 y8 8, x9 y9 9, x10 y10 10);
+radix_pass!(pass13, run13, dft13, 13, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7, x8 y8 8, x9 y9 9, x10 y10 10, x11 y11 11, x12 y12 12);

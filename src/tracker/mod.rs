@@ -60,7 +60,8 @@ impl Tracker {
     /// The estimate is what the new filter answers to this very frame: a measure of how distinct the target is.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame or too large to track. The
+    /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame, too large to track or around nothing
+    /// but uniform pixels. The
     /// earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
         let target = Target::new(&self.params, &frame.into(), bbox)?;

@@ -18,6 +18,9 @@ const MAX_CELLS: f64 = (1 << 20) as f64;
 /// Fewer cells than this in a row or column leave nothing between the zeros of the cosine window.
 const MIN_CELLS: usize = 3;
 
+/// Feature values below this are rounding and nothing else.
+const BLANK: f32 = 1e-6;
+
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     frame_size: (usize, usize),
@@ -88,11 +91,16 @@ impl Target {
             feature,
             row_window: window::hann(rows),
             col_window: window::hann(cols),
-            filter: Kcf::new(rows, cols, channels, params.kernel, params.lambda, labels),
+            filter: Kcf::new(rows, cols, channels, params.kernel, params.lambda, &labels),
             // Three standard deviations of the regression target: the peak that the filter was taught.
             peak_radius: (3.0 * sigma).ceil().max(1.0) as usize,
         };
         target.extract(frame);
+        if target.is_blank() {
+            return refuse(
+                "the picture is uniform there, so that a filter finds nothing to follow; start at another frame".into(),
+            );
+        }
         target.filter.learn(params.learning_rate);
         // The filter used the map up; its answer to this frame is asked for next.
         target.extract(frame);
@@ -114,15 +122,36 @@ impl Target {
         let searched_from = self.bbox();
         self.extract(frame);
         let (rows, cols) = self.filter.size();
+        // Without texture all translations score the same, and rounding would move the box.
+        let blank = self.is_blank();
         let peak = self.respond();
-        let cell = params.cell_size as f64;
-        if peak.value.is_finite() {
+        if !blank && peak.value.is_finite() {
+            let cell = params.cell_size as f64;
             self.position.0 += cell * displacement(peak.col, cols) as f64;
             self.position.1 += cell * displacement(peak.row, rows) as f64;
+            self.extract(frame);
+            self.filter.learn(params.learning_rate);
         }
-        self.extract(frame);
-        self.filter.learn(params.learning_rate);
-        Ok(self.estimate(params, peak, searched_from))
+        let state = self.judge(params, &peak, blank);
+        Ok(Estimate { state, ..self.estimate(params, peak, searched_from) })
+    }
+
+    /// How far the box at the present position is to be believed.
+    fn judge(&self, params: &Params, peak: &Peak, blank: bool) -> State {
+        let psr = f64::from(peak.psr);
+        let gone = self.bbox().visible_share(self.frame_size.0, self.frame_size.1) <= 0.0;
+        if blank || gone || !peak.value.is_finite() || psr < params.lost_psr {
+            State::Lost
+        } else if psr < params.uncertain_psr {
+            State::Uncertain
+        } else {
+            State::Tracking
+        }
+    }
+
+    /// Whether the features at hand hold nothing at all: a uniform picture.
+    fn is_blank(&mut self) -> bool {
+        self.filter.input().iter().all(|v| v.abs() < BLANK)
     }
 
     fn respond(&mut self) -> Peak {

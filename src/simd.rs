@@ -1,7 +1,7 @@
 //! The SIMD room: which vector instructions the inner loops of the crate may use.
 //!
 //! An inner loop is written once, in plain safe Rust over fixed-size arrays, and compiled several times: for the
-//! instructions that every CPU of the architecture has, and for wider ones. [`leveled!`](crate::spectrum::simd::leveled)
+//! instructions that every CPU of the architecture has, and for wider ones. [`leveled!`](crate::simd::leveled)
 //! makes the copies with the `multiversion` crate, which looks at the CPU before it takes one.
 //!
 //! All copies give the same bits. They are the same source, no fused multiply-add is allowed, and
@@ -47,7 +47,7 @@ macro_rules! leveled {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
         #[allow(clippy::too_many_arguments)]
-        $vis fn $name(level: $crate::spectrum::simd::SimdLevel, $($arg: $ty),*) $(-> $ret)? {
+        $vis fn $name(level: $crate::simd::SimdLevel, $($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
             #[allow(clippy::too_many_arguments)]
             fn body($($arg: $ty),*) $(-> $ret)? $body
@@ -65,9 +65,9 @@ macro_rules! leveled {
             }
 
             match level {
-                $crate::spectrum::simd::SimdLevel::Best => best($($arg),*),
-                $crate::spectrum::simd::SimdLevel::Avx2 => avx2($($arg),*),
-                $crate::spectrum::simd::SimdLevel::Baseline => body($($arg),*),
+                $crate::simd::SimdLevel::Best => best($($arg),*),
+                $crate::simd::SimdLevel::Avx2 => avx2($($arg),*),
+                $crate::simd::SimdLevel::Baseline => body($($arg),*),
             }
         }
     };

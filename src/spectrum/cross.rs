@@ -1,0 +1,220 @@
+//! Products of the spectra of two maps, summed over the channels.
+
+use rustfft::num_complex::Complex32;
+
+use super::lanes::CHANNELS;
+use super::radix::{Cell, LANES};
+use super::simd::{SimdLevel, leveled};
+
+/// Cells whose sums over the lanes are formed together.
+const BLOCK: usize = 64;
+
+/// Sums of neighbours.
+#[inline(always)]
+fn pair_up<const FROM: usize, const TO: usize>(terms: &[f32; FROM]) -> [f32; TO] {
+    let mut sums = [0.0; TO];
+    for i in 0..TO {
+        sums[i] = terms[2 * i] + terms[2 * i + 1];
+    }
+    sums
+}
+
+/// The sums of 16 numbers each of 16 cells, as a tree of neighbours. The order is part of the result, and this one is
+/// quick with registers of any width.
+#[inline(always)]
+fn sum_lanes(terms: &[f32; LANES * BLOCK]) -> [f32; BLOCK] {
+    let eights = pair_up::<_, { 8 * BLOCK }>(terms);
+    let fours = pair_up::<_, { 4 * BLOCK }>(&eights);
+    pair_up(&pair_up::<_, { 2 * BLOCK }>(&fours))
+}
+
+/// The products of one cell, lane by lane, and its energy added to `energy`.
+#[inline(always)]
+fn products(x: &Cell, y: &Cell, re: &mut [f32; LANES], im: &mut [f32; LANES], energy: &mut [f32; LANES]) {
+    for l in 0..LANES {
+        let (xr, xi, yr, yi) = (x[l], x[LANES + l], y[l], y[LANES + l]);
+        re[l] = xr * yr + xi * yi;
+        im[l] = xi * yr - xr * yi;
+        energy[l] += xr * xr + xi * xi;
+    }
+}
+
+/// `Σ_k X_k conj Y_k` of 16 cells, and `Σ |X|²` of all of them.
+#[inline(always)]
+fn block(x: &[Cell; BLOCK], y: &[Cell; BLOCK], out: &mut [Complex32; BLOCK]) -> f32 {
+    let mut re = [0.0; LANES * BLOCK];
+    let mut im = [0.0; LANES * BLOCK];
+    let mut energy = [0.0; LANES];
+    let (re_of, _) = re.as_chunks_mut();
+    let (im_of, _) = im.as_chunks_mut();
+    for c in 0..BLOCK {
+        products(&x[c], &y[c], &mut re_of[c], &mut im_of[c], &mut energy);
+    }
+    let (re, im) = (sum_lanes(&re), sum_lanes(&im));
+    for c in 0..BLOCK {
+        out[c] = Complex32 { re: re[c], im: im[c] };
+    }
+    let energy = pair_up::<8, 4>(&pair_up::<LANES, 8>(&energy));
+    (energy[0] + energy[1]) + (energy[2] + energy[3])
+}
+
+leveled! {
+    fn cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+        let (x, x_rest) = x.as_chunks::<BLOCK>();
+        let (y, y_rest) = y.as_chunks::<BLOCK>();
+        let (out, out_rest) = out.as_chunks_mut::<BLOCK>();
+        let mut energy = 0.0;
+        for ((x, y), out) in x.iter().zip(y).zip(out) {
+            energy += f64::from(block(x, y, out));
+        }
+        if !x_rest.is_empty() {
+            let mut padded = [[[0.0; CHANNELS]; BLOCK]; 2];
+            let mut sums = [Complex32::default(); BLOCK];
+            padded[0][..x_rest.len()].copy_from_slice(x_rest);
+            padded[1][..y_rest.len()].copy_from_slice(y_rest);
+            energy += f64::from(block(&padded[0], &padded[1], &mut sums));
+            out_rest.copy_from_slice(&sums[..out_rest.len()]);
+        }
+        energy
+    }
+}
+
+/// The cross-power spectrum summed over the lanes, `S = Σ_k X_k conj Y_k`, cell by cell: `x`, `y` are
+/// [`LanePlan`](super::LanePlan) spectra of `rows * cols * 32` floats, `out` has `rows * cols` values.
+///
+/// The real part of the inverse transform of `S` is the cyclic cross-correlation of the maps, summed over all 32 real
+/// channels; [`fold`] gives the half-spectrum of that real part.
+///
+/// Returns the energy `Σ |X|²` of `x` from the same pass. By Parseval it is `rows * cols` times the sum of the squares
+/// of the map before the transform.
+///
+/// # Panics
+/// When the lengths do not fit each other.
+pub fn cross_power(level: SimdLevel, x: &[f32], y: &[f32], out: &mut [Complex32]) -> f64 {
+    assert_eq!(x.len(), y.len(), "the spectra must have one size");
+    assert_eq!(x.len(), out.len() * CHANNELS, "the plane must have a value for each cell");
+    cross_cells(level, x.as_chunks().0, y.as_chunks().0, out)
+}
+
+/// The half-spectrum of the real part of the signal whose full spectrum is `full`:
+/// `H(u, v) = (S(u, v) + conj S(-u, -v)) / 2` for `v = 0..=cols/2`. `full` has `rows x cols` values, `half`
+/// `rows x (cols/2 + 1)`, both row by row.
+///
+/// # Panics
+/// When a length is not what `rows` and `cols` ask for.
+pub fn fold(rows: usize, cols: usize, full: &[Complex32], half: &mut [Complex32]) {
+    assert_eq!(full.len(), rows * cols, "the full spectrum must have rows * cols values");
+    if full.is_empty() {
+        return;
+    }
+    let width = cols / 2 + 1;
+    assert_eq!(half.len(), rows * width, "the half-spectrum must have rows * (cols/2 + 1) values");
+    for (u, to) in half.chunks_exact_mut(width).enumerate() {
+        let row = &full[u * cols..][..cols];
+        let mirror = &full[(rows - u) % rows * cols..][..cols];
+        to[0] = (row[0] + mirror[0].conj()) * 0.5;
+        for ((to, s), m) in to[1..].iter_mut().zip(&row[1..]).zip(mirror.iter().rev()) {
+            *to = (*s + m.conj()) * 0.5;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rustfft::num_complex::Complex64;
+
+    use super::*;
+    use crate::spectrum::{LanePlan, PlanePlan};
+
+    fn noise(len: usize, seed: u64) -> Vec<f32> {
+        let mut rng = rand_pcg::Pcg32::seed_from_u64(seed);
+        (0..len).map(|_| rng.random_range(-1.0..1.0)).collect()
+    }
+
+    #[test]
+    fn cross_power_agrees_with_direct_sums() {
+        for cells in [1, 5, 16, 17, 48, 1050] {
+            let (x, y) = (noise(cells * CHANNELS, 1), noise(cells * CHANNELS, 2));
+            let mut out = vec![Complex32::default(); cells];
+            let energy = cross_power(SimdLevel::Best, &x, &y, &mut out);
+            for (c, got) in out.iter().enumerate() {
+                let value = |v: &[f32], l: usize| {
+                    Complex64::new(v[c * CHANNELS + l].into(), v[c * CHANNELS + LANES + l].into())
+                };
+                let expected: Complex64 = (0..LANES).map(|l| value(&x, l) * value(&y, l).conj()).sum();
+                assert!((Complex64::new(got.re.into(), got.im.into()) - expected).norm() < 1e-5);
+            }
+            let expected: f64 = x.iter().map(|&v| f64::from(v).powi(2)).sum();
+            assert!((energy / expected - 1.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_same_bits() {
+        for cells in [3, 16, 77, 1050] {
+            let (x, y) = (noise(cells * CHANNELS, 3), noise(cells * CHANNELS, 4));
+            let bits = |level| {
+                let mut out = vec![Complex32::default(); cells];
+                let energy = cross_power(level, &x, &y, &mut out);
+                (energy.to_bits(), out.iter().map(|v| (v.re.to_bits(), v.im.to_bits())).collect::<Vec<_>>())
+            };
+            let baseline = bits(SimdLevel::Baseline);
+            for level in SimdLevel::ALL {
+                assert!(bits(level) == baseline, "{cells}: {level} differs from the baseline");
+            }
+        }
+    }
+
+    /// From two maps to their correlation by spectra, against `Σ_c Σ_p x_c(p + d) y_c(p)` by its definition.
+    #[test]
+    fn folded_cross_power_is_the_correlation_of_all_real_channels() {
+        for (rows, cols) in [(1, 1), (2, 2), (5, 6), (7, 4), (6, 1), (1, 9), (12, 11)] {
+            let plan = LanePlan::new(rows, cols);
+            let plane = PlanePlan::new(rows, cols);
+            let (x, y) = (noise(plan.map_len(), 5), noise(plan.map_len(), 6));
+            let mut scratch = vec![0.0; plan.scratch_len().max(plane.scratch_len())];
+            let (mut zx, mut zy) = (x.clone(), y.clone());
+            plan.forward(&mut zx, &mut scratch);
+            plan.forward(&mut zy, &mut scratch);
+            let mut full = vec![Complex32::default(); rows * cols];
+            cross_power(SimdLevel::Best, &zx, &zy, &mut full);
+            let mut half = vec![Complex32::default(); plane.half_len()];
+            fold(rows, cols, &full, &mut half);
+            let mut correlation = vec![0.0; rows * cols];
+            plane.inverse(&half, &mut correlation, &mut scratch);
+
+            let mut direct = vec![0.0f32; rows * cols];
+            for (d, sum) in direct.iter_mut().enumerate() {
+                let mut total = 0.0;
+                for p in 0..rows * cols {
+                    let (r, c) = ((p / cols + d / cols) % rows, (p % cols + d % cols) % cols);
+                    let (x, y) = (&x[(r * cols + c) * CHANNELS..], &y[p * CHANNELS..]);
+                    total += (0..CHANNELS).map(|l| f64::from(x[l]) * f64::from(y[l])).sum::<f64>();
+                }
+                *sum = total as f32;
+            }
+            for (got, expected) in correlation.iter().zip(&direct) {
+                let got = got / (rows * cols) as f32;
+                assert!((got - expected).abs() < 2e-4, "{rows}x{cols}: {got} for {expected}");
+            }
+
+            // And the half-spectrum is the one that realfft finds for the true correlation.
+            let mut row = realfft::RealFftPlanner::<f32>::new().plan_fft_forward(cols).make_output_vec();
+            let width = row.len();
+            for u in 0..rows {
+                let mut expected = vec![Complex32::default(); width];
+                for r in 0..rows {
+                    let mut line = direct[r * cols..][..cols].to_vec();
+                    realfft::RealFftPlanner::new().plan_fft_forward(cols).process(&mut line, &mut row).unwrap();
+                    let (sin, cos) = (std::f64::consts::TAU * (u * r % rows) as f64 / rows as f64).sin_cos();
+                    let w = Complex32::new(cos as f32, -sin as f32);
+                    expected.iter_mut().zip(&row).for_each(|(e, v)| *e += v * w);
+                }
+                for (got, expected) in half[u * width..].iter().zip(&expected) {
+                    assert!((got - expected).norm() < 2e-3, "{rows}x{cols}: {got} for {expected}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The sequence in `assets/demo` is what its scene file says.
+
+use std::path::{Path, PathBuf};
+
+use image::RgbImage;
+use kcf_track::source::synth::{Preset, Scene, SceneFile};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo")
+}
+
+fn scene_file() -> SceneFile {
+    serde_json::from_slice(&std::fs::read(folder().join("scene.json")).unwrap()).unwrap()
+}
+
+fn stored(index: usize) -> RgbImage {
+    image::open(folder().join(format!("img/{:04}.jpg", index + 1))).unwrap().into_rgb8()
+}
+
+/// Root mean square difference, in gray levels.
+fn difference(a: &RgbImage, b: &RgbImage) -> f64 {
+    assert_eq!(a.dimensions(), b.dimensions());
+    let squares: f64 = a.as_raw().iter().zip(b.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();
+    (squares / a.as_raw().len() as f64).sqrt()
+}
+
+#[test]
+fn the_truth_is_the_scenes_to_the_last_digit() {
+    let file = scene_file();
+    assert_eq!(file.params, Preset::Demo.params());
+    let scene = Scene::new(file.params).unwrap();
+    // As text, which names each number exactly.
+    let text = std::fs::read_to_string(folder().join("scene.json")).unwrap();
+    assert_eq!(file.frames.len(), scene.frames());
+    for index in 0..scene.frames() {
+        let row = serde_json::to_string(&scene.truth(index)).unwrap();
+        assert!(text.contains(&row), "{row}");
+    }
+    let boxes = std::fs::read_to_string(folder().join("groundtruth_rect.txt")).unwrap();
+    assert_eq!(boxes.lines().count(), scene.frames());
+    for (line, index) in boxes.lines().zip(0..) {
+        let b = scene.truth(index).bbox;
+        // OTB counts from 1.
+        assert_eq!(line, format!("{:.4},{:.4},{:.4},{:.4}", b.x + 1.0, b.y + 1.0, b.w, b.h));
+    }
+}
+
+#[test]
+fn the_pictures_are_the_scenes_but_for_jpegs_loss() {
+    let scene = Scene::new(scene_file().params).unwrap();
+    for index in [0, 39, 77, scene.frames() - 1] {
+        let picture = scene.render(index).0;
+        let own = difference(&stored(index), &picture);
+        let neighbour = difference(&stored(index), &scene.render(index + 2).0);
+        assert!(own < 9.0, "frame {index}: {own}");
+        assert!(own < neighbour, "frame {index}: {own}, {neighbour}");
+    }
+}
+
+#[test]
+fn it_is_small_and_shows_what_it_should() {
+    let size: u64 =
+        std::fs::read_dir(folder().join("img")).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
+    assert!(size < 1_900_000, "{size}");
+    let frames = scene_file().frames;
+    let least = frames.iter().map(|t| t.visible).fold(1.0, f64::min);
+    assert!((0.6..0.7).contains(&least), "{least}");
+    assert!(frames.iter().all(|t| t.in_view) && frames[0].visible == 1.0);
+}
