@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand. Nothing else prints.
 
 mod completions;
+mod eval;
 mod failure;
 mod init_box;
 mod inputs;
@@ -37,6 +38,7 @@ enum Command {
     Synth(Box<synth::SynthArgs>),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    Eval(Box<eval::EvalArgs>),
 }
 
 const EXAMPLES: &str = "\
@@ -68,6 +70,7 @@ pub fn run() -> ExitCode {
     let result = match &cli.command {
         Some(Command::Synth(args)) => synth::run(args).map_err(Failure::from),
         Some(Command::Completions(args)) => completions::run(args),
+        Some(Command::Eval(args)) => eval::run(args),
         None => track::run(&cli.track),
     };
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -8,8 +8,9 @@
 //! * **Normalised precision** divides the centre error, per axis, by the label's width and height; thresholds are
 //!   `0, 0.01, …, 0.5` and the score is the value at 0.2 (LaSOT, Fan et al., CVPR 2019).
 //!
-//! Boxes may come 0-based or 1-based as long as both are alike: the shift cancels in overlaps and in distances, as does the
-//! pixel convention (a box from `x` to `x + w - 1` against one from `x` to `x + w`).
+//! The shift between 0-based and 1-based boxes cancels in overlaps and in distances, as does the pixel convention (a box from `x` to
+//! `x + w - 1` against one from `x` to `x + w`), but for rounding. As an overlap may lie exactly on a threshold, they are computed here from
+//! the 1-based numbers of the files and in the order of operations of the toolkit that is followed.
 
 use serde::{Deserialize, Serialize};
 
@@ -94,8 +95,7 @@ pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Re
             InvalidTruth::MissForBoth => f64::INFINITY,
         };
         let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { (unscored, unscored) };
-        // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit.
-        errors.overlap.push(if overlap_counts { box_.overlap(&scored).min(1.0) } else { -1.0 });
+        errors.overlap.push(if overlap_counts { overlap(&box_, &scored, rules.counts_end_pixels) } else { -1.0 });
         errors.center.push(if rules.rounds_center_error { (center * 1e4).round() / 1e4 } else { center });
         errors.normalized.push(normalized);
         errors.valid.push(overlap_counts && label.is_some());
@@ -103,9 +103,29 @@ pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Re
     Ok(errors)
 }
 
+/// Intersection over union; not a number when a box is not.
+fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
+    // `min` and `max` would pass over a number that is none.
+    if [predicted, label].iter().any(|b| ![b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())) {
+        return f64::NAN;
+    }
+    let last = if counts_end_pixels { 1.0 } else { 0.0 };
+    let length = |a: f64, a_size: f64, b: f64, b_size: f64| {
+        let (a, b) = (a + 1.0, b + 1.0);
+        ((a + a_size - last).min(b + b_size - last) - a.max(b) + last).max(0.0)
+    };
+    let common =
+        length(predicted.x, predicted.w, label.x, label.w) * length(predicted.y, predicted.h, label.y, label.h);
+    let union = predicted.w * predicted.h + label.w * label.h - common;
+    // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit. Two boxes of no size have none.
+    let overlap = common / union;
+    if overlap > 1.0 { 1.0 } else { overlap }
+}
+
 /// The distance of the centres in pixels, and with each axis divided by the label's size.
 fn center_errors(predicted: &BBox, label: &BBox) -> (f64, f64) {
-    let ((px, py), (lx, ly)) = (predicted.center(), label.center());
+    let center = |b: &BBox| (b.x + 1.0 + (b.w - 1.0) / 2.0, b.y + 1.0 + (b.h - 1.0) / 2.0);
+    let ((px, py), (lx, ly)) = (center(predicted), center(label));
     let (dx, dy) = (px - lx, py - ly);
     // Not `hypot`: an error of exactly 20 px has to come out as one, and a square root of a sum of squares is what is compared with.
     let length = |x: f64, y: f64| (x * x + y * y).sqrt();
@@ -281,12 +301,20 @@ mod tests {
         // The same boxes 0-based and 1-based, and from x to x+w-1 against from x to x+w.
         let (a, b) = (BBox::new(10.0, 10.0, 21.0, 33.0), BBox::new(14.0, 3.0, 25.0, 31.0));
         let shifted = a.translated(1.0, 1.0).overlap(&b.translated(1.0, 1.0));
-        let right = |r: &BBox| (r.x + r.w - 1.0, r.y + r.h - 1.0);
-        let w = right(&a).0.min(right(&b).0) - a.x.max(b.x) + 1.0;
-        let h = right(&a).1.min(right(&b).1) - a.y.max(b.y) + 1.0;
-        let inclusive = w * h / (a.w * a.h + b.w * b.h - w * h);
         assert_eq!(a.overlap(&b), shifted);
-        assert_eq!(a.overlap(&b), inclusive);
+        assert_eq!(a.overlap(&b), overlap(&a, &b, true));
+        assert_eq!(a.overlap(&b), overlap(&a, &b, false));
+        assert_eq!(a.center_error(&b), center_errors(&a, &b).0);
+    }
+
+    #[test]
+    fn a_box_inside_its_label_may_lie_on_a_threshold() {
+        // 33x41 in 41x55 is 3/5 exactly. From x = 223.725 (1-based) rounding makes it a little more for who ends boxes at x + w.
+        let label = BBox::new(216.0, 68.0, 41.0, 55.0);
+        let inside = BBox::new(222.725, 71.8776, 33.0, 41.0);
+        assert!(overlap(&inside, &label, false) > 0.6);
+        assert!((overlap(&inside, &label, false) - 0.6).abs() < 1e-14);
+        assert!(overlap(&BBox::new(f64::NAN, 0.0, 1.0, 1.0), &label, true).is_nan());
     }
 
     #[test]

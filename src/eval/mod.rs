@@ -1,10 +1,18 @@
 //! Evaluation: how well boxes follow a labelled target, by the rules of the tracking benchmarks.
 
 pub mod bootstrap;
+pub mod dataset;
+pub mod evaluation;
+pub mod manifest;
 pub mod metrics;
+pub mod preset;
 pub mod protocol;
+#[cfg(feature = "cli")]
+pub mod report;
+pub mod results;
 pub mod rules;
 pub mod runner;
+pub mod shard;
 pub mod store;
 pub mod summary;
 

@@ -70,6 +70,7 @@ impl Toolkit {
             invalid_prediction: InvalidPrediction::PreviousBox,
             drops_zero_curves: false,
             rounds_center_error: false,
+            counts_end_pixels: true,
         };
         match self {
             Self::Otb => otb,
@@ -79,12 +80,14 @@ impl Toolkit {
                 overlap_needs: TruthValidity::Always,
                 center_needs: TruthValidity::Always,
                 invalid_prediction: InvalidPrediction::AsItIs,
+                counts_end_pixels: false,
                 ..otb
             },
             Self::Pysot => Rules {
                 overlap_needs: TruthValidity::PositiveSize,
                 center_needs: TruthValidity::PositiveCenter,
                 invalid_prediction: InvalidPrediction::AsItIs,
+                counts_end_pixels: false,
                 ..otb
             },
             Self::Pytracking => Rules {
@@ -131,6 +134,9 @@ pub struct Rules {
     pub drops_zero_curves: bool,
     /// Whether centre errors are rounded to 4 decimals before they are compared.
     pub rounds_center_error: bool,
+    /// Whether a box ends at `x + w - 1` and a length is the end less the start plus one, or it ends at `x + w`. The two cancel but for
+    /// rounding, and that decides where an overlap is exactly on a threshold, as that of a box inside a larger label may be for many frames.
+    pub counts_end_pixels: bool,
 }
 
 /// What a label must be to count as one.

@@ -36,6 +36,9 @@ struct RunFile {
     schema: String,
     key: RunKey,
     runs: Vec<Trace>,
+    /// Why there are no runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
 }
 
 const SCHEMA: &str = "kcf-track-runs/1";
@@ -51,6 +54,8 @@ pub struct Store {
 pub enum Stored {
     /// They are there.
     Runs(Vec<Trace>),
+    /// They were tried and failed, and why.
+    Failed(String),
     /// There is no such file.
     Absent,
     /// There is a file that cannot be used, and why.
@@ -94,6 +99,7 @@ impl Store {
                 "{}: made from other frames, labels, parameters or another version",
                 path.display()
             )),
+            Ok(RunFile { failed: Some(reason), .. }) => Stored::Failed(reason),
             Ok(file) if !complete(&file.runs) => Stored::Unusable(format!("{}: it is not complete", path.display())),
             Ok(file) => Stored::Runs(file.runs),
         }
@@ -104,7 +110,19 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
     pub fn save(&self, key: &RunKey, runs: &[Trace]) -> Result<()> {
-        let file = RunFile { schema: SCHEMA.into(), key: key.clone(), runs: runs.to_vec() };
+        self.write(key, runs.to_vec(), None)
+    }
+
+    /// Stores that the runs of `key` failed.
+    ///
+    /// # Errors
+    /// As [`Store::save`].
+    pub fn save_failure(&self, key: &RunKey, reason: &str) -> Result<()> {
+        self.write(key, Vec::new(), Some(reason.to_owned()))
+    }
+
+    fn write(&self, key: &RunKey, runs: Vec<Trace>, failed: Option<String>) -> Result<()> {
+        let file = RunFile { schema: SCHEMA.into(), key: key.clone(), runs, failed };
         let path = self.path(key);
         let text = serde_json::to_vec(&file).map_err(|e| Error::io(&path, e.into()))?;
         write_whole(&path, &text)
@@ -206,6 +224,8 @@ mod tests {
         assert_eq!(store.load(&key()), Stored::Absent);
         store.save(&key(), &runs()).unwrap();
         assert_eq!(store.load(&key()), Stored::Runs(runs()));
+        store.save_failure(&key(), "truncated").unwrap();
+        assert_eq!(store.load(&key()), Stored::Failed("truncated".into()));
     }
 
     #[test]

@@ -1,0 +1,310 @@
+//! `kcf-track eval`: trackers and published results over the sequences of a benchmark, and a report.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use kcf_track::eval::dataset::Dataset;
+use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
+use kcf_track::eval::manifest::Manifest;
+use kcf_track::eval::preset::Preset;
+use kcf_track::eval::results::{self, ResultFiles};
+use kcf_track::eval::runner::Runner;
+use kcf_track::eval::shard::Shard;
+use kcf_track::eval::store::Store;
+use kcf_track::eval::{Protocol, Toolkit, report};
+
+use super::Failure;
+
+/// Compare trackers on a benchmark's sequences: scores, plots and a report
+///
+/// Runs the presets that are named, reads the boxes that others have published, scores all of them by the rules of a
+/// benchmark toolkit, and writes report.html with everything in it, report.json, plots (SVG, PNG) and tables (LaTeX, Markdown).
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = EXAMPLES)]
+pub struct EvalArgs {
+    #[command(subcommand)]
+    command: Option<EvalCommand>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum EvalCommand {
+    /// Put the shards of one evaluation together and write the report
+    Merge(MergeArgs),
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Folder of sequences: OTB, VOT, GOT-10k, or any folders with images and a truth file
+    #[arg(long, value_name = "DIR", required = true)]
+    data: Option<PathBuf>,
+    /// New folder for the report and the runs
+    #[arg(long, value_name = "DIR", required = true)]
+    out: Option<PathBuf>,
+    /// Only these sequences, separated by commas
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    sequences: Vec<String>,
+    /// Run the tracker with these settings; may be given several times [default: paper, unless there are --results]
+    #[arg(long = "preset", value_name = "NAME")]
+    presets: Vec<String>,
+    /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given several times
+    #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
+    results: Vec<(String, PathBuf)>,
+    /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
+    #[arg(long, default_value = "ope", value_parser = PossibleValuesParser::new(["ope", "tre", "sre"]).try_map(|name| name.parse::<Protocol>()))]
+    protocol: Protocol,
+    /// Whose rules to score by
+    #[arg(long, default_value = "otb", value_parser = PossibleValuesParser::new(Toolkit::ALL.map(Toolkit::name)).try_map(|name| name.parse::<Toolkit>()))]
+    toolkit: Toolkit,
+    /// Sequences at the same time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Go on with the evaluation in --out: what is finished is not run again
+    #[arg(long)]
+    resume: bool,
+    /// Run only the part i of n, for `eval merge`
+    #[arg(long, value_name = "i/n")]
+    shard: Option<Shard>,
+    /// Also write our boxes as got10k's ExperimentOTB and pysot read them
+    #[arg(long, value_name = "DIR")]
+    save_results: Option<PathBuf>,
+    /// No progress and no table
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Args)]
+struct MergeArgs {
+    /// The --out folders of all shards
+    #[arg(value_name = "SHARD", required = true)]
+    shards: Vec<PathBuf>,
+    /// New folder for the report and the runs
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Folder of sequences, where it is not the one that the first shard was given
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// No table
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  The paper's tracker on all sequences of a folder:
+    kcf-track eval --data OTB --out report
+
+  Two presets beside two published trackers:
+    kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --results MUSTER=results/MUSTER --out report
+
+  On two machines:
+    kcf-track eval --data OTB --shard 1/2 --out part1
+    kcf-track eval --data OTB --shard 2/2 --out part2
+    kcf-track eval merge part1 part2 --out report
+
+A sequence or result that cannot be used is named and left out; the exit code is then 1, and the report is there.";
+
+fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, folder)) if !name.trim().is_empty() && !folder.is_empty() => {
+            Ok((name.trim().into(), folder.into()))
+        }
+        _ => Err("a name and a folder are needed: NAME=DIR".into()),
+    }
+}
+
+pub fn run(args: &EvalArgs) -> Result<(), Failure> {
+    match &args.command {
+        Some(EvalCommand::Merge(merge)) => run_merge(merge),
+        None => run_evaluation(&args.run),
+    }
+}
+
+fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
+    let (Some(data), Some(out)) = (&args.data, &args.out) else {
+        return Err(Failure::usage("--data and --out are needed"));
+    };
+    let mut presets = args.presets.clone();
+    if presets.is_empty() && args.results.is_empty() {
+        presets.push("paper".into());
+    }
+    if args.save_results.is_some() && args.protocol != Protocol::Ope {
+        return Err(Failure::usage("--save-results: other tools have files for --protocol ope only"));
+    }
+    let manifest = Manifest {
+        schema: Manifest::SCHEMA.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        data: data.clone(),
+        sequences: args.sequences.clone(),
+        presets,
+        results: args.results.clone(),
+        protocol: args.protocol,
+        toolkit: args.toolkit,
+        shard: args.shard.map(|s| s.to_string()),
+    };
+    // Everything that can be wrong with the arguments is found before the folder is touched.
+    let evaluation = open(&manifest)?;
+    manifest.claim(out, args.resume)?;
+
+    let store = Store::in_folder(out);
+    let jobs = args.jobs.map(usize::from);
+    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
+    let progress = Progress::new(args.quiet);
+    let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &|event| progress.show(event));
+    progress.finish();
+    ran?;
+    if let Some(folder) = &args.save_results {
+        save_results(&evaluation, &store, folder)?;
+    }
+    if let Some(shard) = args.shard {
+        if !args.quiet {
+            writeln!(
+                std::io::stdout(),
+                "shard {shard} is done; when all are: kcf-track eval merge <the --out folders of all {} shards> --out DIR",
+                shard.count()
+            )?;
+        }
+        return Ok(());
+    }
+    finish(&evaluation, &store, out, args.quiet)
+}
+
+fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
+    let mut parts = Vec::new();
+    for folder in &args.shards {
+        parts.push((folder.clone(), Manifest::read(folder)?));
+    }
+    let mut whole = Manifest::of_shards(&parts)?;
+    if let Some(data) = &args.data {
+        whole.data.clone_from(data);
+    }
+    let evaluation = open(&whole)?;
+    whole.claim(&args.out, false)?;
+    let store = Store::in_folder(&args.out);
+    for folder in &args.shards {
+        store.absorb(&Store::in_folder(folder))?;
+    }
+    finish(&evaluation, &store, &args.out, args.quiet)
+}
+
+fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
+    let mut names: Vec<&str> =
+        manifest.presets.iter().chain(manifest.results.iter().map(|(n, _)| n)).map(String::as_str).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Failure::usage(format!(
+            "two trackers are called {}: give another name by --results NAME=DIR",
+            twice[0]
+        )));
+    }
+    if !manifest.results.is_empty() && manifest.protocol != Protocol::Ope {
+        return Err(Failure::usage(format!("--results are of one-pass runs, not of --protocol {}", manifest.protocol)));
+    }
+    let mut runners: Vec<Box<dyn Runner>> = Vec::new();
+    for name in &manifest.presets {
+        runners.push(Box::new(Preset::named(name)?));
+    }
+    let mut results = Vec::new();
+    for (name, folder) in &manifest.results {
+        results.push(ResultFiles::open(name, folder)?);
+    }
+    let dataset = Dataset::open(&manifest.data, &manifest.sequences)?;
+    Ok(Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit })
+}
+
+fn save_results(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result<(), Failure> {
+    for runner in &evaluation.runners {
+        for sequence in &evaluation.dataset.sequences {
+            let traces = evaluation.traces(store, runner.as_ref(), sequence);
+            if let Some(trace) = traces.as_ref().and_then(|t| t.first()) {
+                results::save(folder, runner.name(), sequence, trace)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: bool) -> Result<(), Failure> {
+    let evaluated = evaluation.report(store)?;
+    report::write(evaluation, &evaluated, out)?;
+    for warning in &evaluated.report.warnings {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+    for left in &evaluated.report.left_out {
+        let tracker = left.tracker.as_ref().map_or(String::new(), |t| format!(" ({t})"));
+        let _ = writeln!(std::io::stderr(), "left out: {}{tracker}: {}", left.sequence, left.reason);
+    }
+    if !quiet {
+        let mut stdout = std::io::stdout().lock();
+        write!(stdout, "{}", report::plain(&evaluated.report, &evaluated.timings))?;
+        writeln!(stdout, "{}", out.join("report.html").display())?;
+    }
+    match evaluated.report.left_out.len() {
+        0 => Ok(()),
+        n => Err(Failure::Failed(anyhow::anyhow!(
+            "{n} of the sequences or results were left out; the rest is in the report"
+        ))),
+    }
+}
+
+/// A bar over all frames on a terminal, a line a sequence elsewhere. On standard error.
+enum Progress {
+    Bar(ProgressBar),
+    Lines,
+    Quiet,
+}
+
+impl Progress {
+    fn new(quiet: bool) -> Self {
+        match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Self::Quiet,
+            (false, false) => Self::Lines,
+            (false, true) => {
+                let style = "{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}";
+                let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+                Self::Bar(ProgressBar::no_length().with_style(style))
+            }
+        }
+    }
+
+    fn show(&self, event: Event<'_>) {
+        let line = |text: String| match self {
+            Self::Bar(bar) => bar.println(text),
+            Self::Lines => drop(writeln!(std::io::stderr(), "{text}")),
+            Self::Quiet => {}
+        };
+        match event {
+            Event::Planned { frames, done } => {
+                if let Self::Bar(bar) = self {
+                    bar.set_length(frames);
+                    // What was done before says nothing of the speed now.
+                    bar.set_position(done);
+                    bar.reset_eta();
+                } else if done > 0 {
+                    line(format!("{done} of {frames} frames were done before"));
+                }
+            }
+            Event::Frame => {
+                if let Self::Bar(bar) = self {
+                    bar.inc(1);
+                }
+            }
+            Event::Finished { tracker, sequence } => match self {
+                Self::Bar(bar) => bar.set_message(format!(", {tracker}: {sequence}")),
+                _ => line(format!("{tracker}: {sequence}")),
+            },
+            Event::Failed { tracker, sequence, reason } => line(format!("{tracker}: {sequence} failed: {reason}")),
+            Event::Again(why) => line(format!("computed again: {why}")),
+        }
+    }
+
+    fn finish(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! The labelled sequences of a benchmark's folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::summary::LeftOut;
+use crate::annotation::Base;
+use crate::error::{Error, Result};
+use crate::geometry::BBox;
+use crate::source::{Sequence, SequenceOptions, Truth, otb};
+
+/// Sub-folders of a dataset that may hold its sequences: GOT-10k's splits and VOT's workspace.
+const NESTING: usize = 2;
+
+/// A sequence to be evaluated: its frames and a label for each.
+#[derive(Clone, Debug)]
+pub struct LabelledSequence {
+    /// Its name; the target's number is part of it where a folder has several: `Jogging-2`.
+    pub name: String,
+    /// The frames that count, in order.
+    pub frames: Vec<PathBuf>,
+    /// The label of each frame, 0-based, as it stands in the file: it may be of no size. `None` where there is no number.
+    pub truth: Vec<Option<BBox>>,
+    /// Its attributes, abbreviated.
+    pub attributes: Vec<String>,
+    /// The base of the truth file, which results for the sequence share.
+    pub base: Base,
+}
+
+/// What a folder gave.
+#[derive(Debug, Default)]
+pub struct Dataset {
+    /// The sequences, by name.
+    pub sequences: Vec<LabelledSequence>,
+    /// Those that were left out, and why.
+    pub left_out: Vec<LeftOut>,
+    /// What a person should know about those that are there.
+    pub warnings: Vec<String>,
+}
+
+impl Dataset {
+    /// Finds the sequences in `folder`: OTB, VOT, GOT-10k, or any folders with images and a truth file. The folder may be a sequence itself.
+    ///
+    /// With `wanted`, only the sequences of these names (in any case; `Jogging` stands for both of its targets, and `Jogging.2` for
+    /// `Jogging-2`). One of OTB's 100 that is not in the folder is left out.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when there is no sequence in it, [`Error::Parameter`] for a wanted
+    /// name that is neither there nor in OTB.
+    pub fn open(folder: &Path, wanted: &[String]) -> Result<Self> {
+        let mut found = Vec::new();
+        find(folder, NESTING, &mut found)?;
+        let mut dataset = Self::default();
+        let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut matched = vec![false; wanted.len()];
+        let mut names = Vec::new();
+        for folder in found {
+            for (name, target) in targets(&folder) {
+                names.push(name.clone());
+                let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(&name, &wanted[i])).collect();
+                hits.iter().for_each(|&i| matched[i] = true);
+                if hits.is_empty() && !wanted.is_empty() {
+                    continue;
+                }
+                if let Some(first) = seen.get(&name) {
+                    let reason = format!(
+                        "two sequences have this name: {} is used, {} is not",
+                        first.display(),
+                        folder.display()
+                    );
+                    dataset.left_out.push(LeftOut { sequence: name, tracker: None, reason });
+                    continue;
+                }
+                seen.insert(name.clone(), folder.clone());
+                match open_one(&folder, &name, target, &mut dataset.warnings) {
+                    Ok(sequence) => dataset.sequences.push(sequence),
+                    Err(error) => {
+                        dataset.left_out.push(LeftOut { sequence: name, tracker: None, reason: error.to_string() })
+                    }
+                }
+            }
+        }
+        if names.is_empty() {
+            return Err(Error::Sequence {
+                path: folder.to_path_buf(),
+                reason:
+                    "no sequence here: folders with images (in img/, color/ or directly) and a truth file are needed"
+                        .into(),
+            });
+        }
+        for (name, _) in wanted.iter().zip(matched).filter(|(_, matched)| !matched) {
+            if !otb::all().iter().any(|s| is_called(&s.result_name(), name)) {
+                names.sort();
+                return Err(Error::Parameter {
+                    name: "sequences",
+                    value: name.clone(),
+                    expected: format!(
+                        "there is no such sequence in {}; there are {}",
+                        folder.display(),
+                        names.join(", ")
+                    ),
+                });
+            }
+            let reason = format!("it is not in {}", folder.display());
+            dataset.left_out.push(LeftOut { sequence: name.clone(), tracker: None, reason });
+        }
+        dataset.sequences.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(dataset)
+    }
+}
+
+/// Folders with images and a truth file at most `depth` levels below `folder`, in natural order.
+fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    if is_sequence(folder) {
+        found.push(folder.to_path_buf());
+        return Ok(());
+    }
+    let io = |e| Error::io(folder, e);
+    let mut below = Vec::new();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let hidden = path.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.'));
+        if !hidden && path.is_dir() {
+            below.push(path);
+        }
+    }
+    below.sort_by(|a, b| alphanumeric_sort::compare_path(a, b).then_with(|| a.cmp(b)));
+    // What lies nearer comes first: of two sequences of one name it is the one that is used.
+    let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
+    found.extend(here);
+    for path in deeper.iter().filter(|_| depth > 1) {
+        // A folder that may not be listed hides no sequence that could be used.
+        let _ = find(path, depth - 1, found);
+    }
+    Ok(())
+}
+
+/// Whether a folder is meant to be a sequence: it has a truth file, or a folder of images of the known names. That it can be read is seen later,
+/// so that a broken one is named.
+fn is_sequence(folder: &Path) -> bool {
+    truth_file(folder).is_some() || ["img", "color"].iter().any(|sub| folder.join(sub).is_dir())
+}
+
+fn truth_file(folder: &Path) -> Option<PathBuf> {
+    let plain = ["groundtruth_rect.txt", "groundtruth.txt"].map(|name| folder.join(name));
+    plain
+        .into_iter()
+        .find(|path| path.is_file())
+        .or_else(|| (1..=9).map(|n| folder.join(format!("groundtruth_rect.{n}.txt"))).find(|path| path.is_file()))
+}
+
+/// The sequences of one folder: their names and targets.
+fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
+    let name = name_of(folder);
+    let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
+    let several: Vec<u32> = (1..=9).filter(|n| folder.join(format!("groundtruth_rect.{n}.txt")).is_file()).collect();
+    match (&known[..], &several[..]) {
+        // Human4's second file is the only one with boxes.
+        ([one], _) => vec![(one.result_name(), one.target)],
+        ([_, _, ..], [_, ..]) => known.iter().map(|s| (s.result_name(), s.target)).collect(),
+        (_, [_, _, ..]) => several.iter().map(|&n| (format!("{name}-{n}"), Some(n))).collect(),
+        _ => vec![(name, None)],
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
+    name(folder).or_else(|| name(&folder.canonicalize().ok()?)).unwrap_or_else(|| "sequence".into())
+}
+
+/// Whether a sequence is meant by a name that a person wrote.
+fn is_called(name: &str, wanted: &str) -> bool {
+    let (name, wanted) = (key(name), key(wanted));
+    let folder = name.rsplit_once('-').map_or(name.as_str(), |(folder, _)| folder);
+    name == wanted || folder == wanted
+}
+
+/// A sequence's name without what writers disagree on: `jogging-2` for `Jogging.2`, `Jogging_2` and `jogging-2`.
+pub(super) fn key(name: &str) -> String {
+    let lower = name.trim().to_lowercase();
+    let digits = lower.len() - lower.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (head, tail) = lower.split_at(lower.len() - digits);
+    match head.strip_suffix(['.', '_', '-']) {
+        Some(head) if !tail.is_empty() => format!("{head}-{tail}"),
+        _ => lower,
+    }
+}
+
+fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<String>) -> Result<LabelledSequence> {
+    // A folder with one plain truth file has no target to ask for.
+    let numbered = target.filter(|n| folder.join(format!("groundtruth_rect.{n}.txt")).is_file());
+    let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, truth: Truth::Beside })?;
+    let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
+    if !sequence.has_truth() {
+        return Err(wrong("there is no truth file with a box in it"));
+    }
+    let range = sequence.range(None, None)?;
+    let (first, last) = (*range.start() - 1, *range.end());
+    let rows = &sequence.rows()[first..last];
+    let truth: Vec<Option<BBox>> = rows
+        .iter()
+        .map(|row| {
+            let row = row.as_ref()?;
+            let numbers = row.numbers();
+            numbers.iter().all(|v| v.is_finite()).then(|| row.base().to_bbox(numbers))
+        })
+        .collect();
+    // Frames after the last row cannot be scored; those of Football1 and Diving the benchmark leaves out by itself.
+    let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
+    if end < truth.len() {
+        warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
+    }
+    warnings.extend(sequence.warnings().iter().map(|w| format!("{name}: {w}")));
+    let base = sequence.truth_path().map_or(Base::Zero, Base::of_truth_file);
+    let facts = sequence.otb().or_else(|| otb::find(&name_of(folder), target));
+    let attributes =
+        facts.map(|s| s.attributes.iter().filter(|a| !a.is_empty()).cloned().collect()).unwrap_or_default();
+    Ok(LabelledSequence {
+        name: name.to_owned(),
+        frames: sequence.images()[first..first + end].to_vec(),
+        truth: truth[..end].to_vec(),
+        attributes,
+        base,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Writes a sequence of `n` small pictures with the rows of a truth file.
+    pub(crate) fn write_sequence(folder: &Path, images: &str, n: usize, truth: &str, rows: &[String]) {
+        let image_folder = folder.join(images);
+        fs::create_dir_all(&image_folder).unwrap();
+        for i in 1..=n {
+            let picture = image::GrayImage::from_fn(64, 48, |x, y| image::Luma([((x * 5 + y * 3) as usize + i) as u8]));
+            picture.save(image_folder.join(format!("{i:04}.png"))).unwrap();
+        }
+        fs::write(folder.join(truth), rows.join("\n")).unwrap();
+    }
+
+    pub(crate) fn rows(n: usize) -> Vec<String> {
+        (0..n).map(|i| format!("{},10,20,16", 5 + i)).collect()
+    }
+
+    #[test]
+    fn all_layouts_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("Crossing"), "img", 3, "groundtruth_rect.txt", &rows(3));
+        write_sequence(
+            &dir.path().join("vot/bag"),
+            "color",
+            3,
+            "groundtruth.txt",
+            &["1,1,9,1,9,9,1,9".into(), "2,2,3,3".into(), "2,2,3,3".into()],
+        );
+        write_sequence(&dir.path().join("val/GOT-10k_Val_000001"), "", 3, "groundtruth.txt", &rows(3));
+        fs::create_dir(dir.path().join("notes")).unwrap();
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        let names: Vec<_> = dataset.sequences.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["Crossing", "GOT-10k_Val_000001", "bag"]);
+        assert!(dataset.left_out.is_empty(), "{:?}", dataset.left_out);
+        // OTB's files are 1-based, the others are not; a polygon is the box around it.
+        assert_eq!(dataset.sequences[0].truth[0], Some(BBox::new(4.0, 9.0, 20.0, 16.0)));
+        assert_eq!(dataset.sequences[1].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
+        assert_eq!(dataset.sequences[2].truth[0], Some(BBox::new(1.0, 1.0, 8.0, 8.0)));
+        assert!(dataset.sequences[0].attributes.contains(&"SV".to_string()));
+        // A sequence's own folder is a dataset of one.
+        assert_eq!(Dataset::open(&dir.path().join("Crossing"), &[]).unwrap().sequences.len(), 1);
+    }
+
+    #[test]
+    fn two_targets_are_two_sequences() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("Jogging");
+        write_sequence(&folder, "img", 3, "groundtruth_rect.1.txt", &rows(3));
+        fs::write(folder.join("groundtruth_rect.2.txt"), "30,10,20,16\n31,10,20,16\n32,10,20,16").unwrap();
+        let all = Dataset::open(dir.path(), &[]).unwrap();
+        assert_eq!(all.sequences.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["Jogging-1", "Jogging-2"]);
+        assert_eq!(all.sequences[1].truth[0].unwrap().x, 29.0);
+        for (wanted, n) in [("jogging", 2), ("Jogging.2", 1), ("Jogging_1", 1)] {
+            assert_eq!(Dataset::open(dir.path(), &[wanted.into()]).unwrap().sequences.len(), n, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn broken_missing_and_doubled_sequences_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("a/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
+        write_sequence(&dir.path().join("b/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
+        write_sequence(&dir.path().join("b/words"), "img", 2, "groundtruth.txt", &["one,two,3,4".into()]);
+        write_sequence(&dir.path().join("b/nothing"), "img", 2, "groundtruth.txt", &[]);
+        fs::create_dir_all(dir.path().join("b/empty/img")).unwrap();
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        assert_eq!(dataset.sequences.len(), 1);
+        let reasons: Vec<_> = dataset.left_out.iter().map(|l| format!("{}: {}", l.sequence, l.reason)).collect();
+        let all = reasons.join("\n");
+        for part in ["Toy: two sequences", "words: ", "line 1", "nothing: ", "empty: "] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+        // Known to OTB but not here: left out. Known to nobody: an error that lists what there is.
+        let known = Dataset::open(dir.path(), &["Toy".into(), "Basketball".into()]).unwrap();
+        assert_eq!(known.left_out.iter().filter(|l| l.sequence == "Basketball").count(), 1);
+        let error = Dataset::open(dir.path(), &["Tyo".into()]).unwrap_err().to_string();
+        assert!(error.contains("--sequences Tyo") && error.contains("Toy"), "{error}");
+        assert!(Dataset::open(&dir.path().join("b/empty/img"), &[]).is_err());
+        assert!(Dataset::open(&dir.path().join("none"), &[]).is_err());
+    }
+
+    #[test]
+    fn unlabelled_frames_at_the_end_are_not_evaluated() {
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("short"), "", 5, "groundtruth.txt", &rows(3));
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        assert_eq!(dataset.sequences[0].frames.len(), 3);
+        assert!(dataset.warnings.iter().any(|w| w.contains("short")), "{:?}", dataset.warnings);
+    }
+
+    #[test]
+    fn the_benchmark_says_where_sequences_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let picture = dir.path().join("one.png");
+        image::GrayImage::new(4, 3).save(&picture).unwrap();
+        // Name, number of the first image, number of images, rows of the truth, and what is evaluated: frames, and the first of them.
+        for (name, first, images, rows, frames, begins) in [
+            ("David", 1, 770, 471, 471, "0300.png"),
+            ("Tiger1", 1, 354, 354, 349, "0006.png"),
+            ("BlurCar1", 247, 742, 742, 742, "0247.png"),
+            ("Football1", 1, 81, 74, 74, "0001.png"),
+        ] {
+            let folder = dir.path().join("data").join(name);
+            fs::create_dir_all(folder.join("img")).unwrap();
+            for number in first..first + images {
+                fs::hard_link(&picture, folder.join(format!("img/{number:04}.png"))).unwrap();
+            }
+            // The row says the image that it belongs to.
+            let from = if name == "David" { 300 } else { first };
+            let text: String = (from..from + rows).map(|number| format!("{number},5,20,16\n")).collect();
+            fs::write(folder.join("groundtruth_rect.txt"), text).unwrap();
+            let dataset = Dataset::open(&folder, &[]).unwrap();
+            let sequence = &dataset.sequences[0];
+            assert_eq!((sequence.frames.len(), sequence.truth.len()), (frames, frames), "{name}");
+            assert!(sequence.frames[0].ends_with(begins), "{name}: {:?}", sequence.frames[0]);
+            let number: f64 = begins[..4].parse().unwrap();
+            assert_eq!(sequence.truth[0].unwrap().x, number - 1.0, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_compared_without_their_separators() {
+        assert_eq!(key("Jogging.2"), key("jogging_2"));
+        assert_eq!(key("Jogging-2"), "jogging-2");
+        assert_eq!(key("Freeman1"), "freeman1");
+        assert_eq!(key("GOT-10k_Val_000001"), "got-10k_val-000001");
+    }
+}

@@ -1,0 +1,373 @@
+//! The page: one file that needs nothing else, no network above all.
+
+use super::filmstrip::{Picture, Strip};
+use super::plot::{Plot, color_of};
+use super::table::attributes;
+use super::{Plots, styles};
+use crate::eval::bootstrap::Interval;
+use crate::eval::evaluation::Timings;
+use crate::eval::rules::{InvalidPrediction, InvalidTruth, Rules};
+use crate::eval::summary::{Difference, Origin, Report};
+use crate::geometry::BBox;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+/// Nothing may be loaded from anywhere, whatever a name in the data tries.
+const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// Text as it may stand in HTML, in attributes too.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The whole page. `focus` is the tracker that others are compared with and whose failures are shown.
+pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, strips: &[Strip]) -> String {
+    let protocol = report.protocol.name().to_uppercase();
+    let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
+    let title = format!("{protocol} on {} sequences", report.sequences.len());
+    let mut sections = vec![("overall", "Overall", overall(report, timings, plots, focus))];
+    if let Some(text) = by_attribute(report, plots) {
+        sections.push(("attributes", "Attributes", text));
+    }
+    sections.push(("sequences", "Sequences", by_sequence(report)));
+    if !report.differences.is_empty() {
+        sections.push(("differences", "Differences", differences(report)));
+    }
+    sections.push(("failures", "Failures", failures(focus, strips)));
+    sections.push(("method", "How it was scored", method(report)));
+
+    let links: String = sections.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>\n")).collect();
+    let body: String = sections
+        .iter()
+        .map(|(id, name, text)| format!("<section id=\"{id}\"><h2>{name}</h2>\n{text}</section>\n"))
+        .collect();
+    let noted = if report.left_out.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<p class=\"minus\">{} left out: <a href=\"#method\">what and why</a>.</p>\n",
+            plural(report.left_out.len(), "result was", "results were"),
+        )
+    };
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · intervals: 95 %, \
+         bootstrap over sequences</p>\n{noted}<nav>{links}</nav></header>\n<main>\n{body}</main>\n\
+         <footer>Made by kcf-track {}. The numbers are in report.json, the plots as SVG and PNG and the tables in LaTeX and Markdown beside \
+         this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        plural(report.trackers.len(), "tracker", "trackers"),
+        report.toolkit,
+        escape(&report.version),
+    )
+}
+
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// A plot inside a page: without the XML declaration, with a name for those who do not see it.
+fn figure(plot: &Plot, name: &str) -> String {
+    let svg = plot.svg.find("<svg").map_or("", |at| &plot.svg[at..]);
+    let named = svg.replacen("<svg", &format!("<svg role=\"img\" aria-label=\"{}\"", escape(name)), 1);
+    format!("<figure>{named}</figure>\n")
+}
+
+fn interval(interval: Option<Interval>) -> String {
+    interval.map_or(String::new(), |Interval { low, high }| format!(" <span class=\"ci\">[{low:.3}, {high:.3}]</span>"))
+}
+
+fn signed(value: f64) -> String {
+    // A true minus sign is as wide as the plus.
+    format!("{value:+.3}").replace('-', "\u{2212}")
+}
+
+fn name_cell(report: &Report, name: &str) -> String {
+    let of = report.trackers.iter().zip(styles(report)).find(|(t, _)| t.name == name);
+    let color = color_of(of.map_or(0, |(_, style)| style));
+    format!("<td><span class=\"swatch\" style=\"background:{color}\"></span>{}</td>", escape(name))
+}
+
+fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> String {
+    let mut text = String::from("<div class=\"plots\">\n");
+    text += &figure(&plots.success, "Success plot");
+    text += &figure(&plots.precision, "Precision plot");
+    text += "</div>\n<div class=\"scroll\"><table class=\"sortable\" id=\"overall-table\"><thead><tr><th>Tracker</th><th>AUC</th><th>P@20</th>\
+             <th title=\"normalised precision at 0.2\">P<sub>norm</sub></th><th title=\"share of frames with an overlap above 0.5\">OR@0.5</th>\
+             <th title=\"mean overlap\">IoU</th><th title=\"mean centre error in pixels\">CLE</th><th title=\"losses of the target, all sequences\">Failures</th>\
+             <th title=\"tracking without decoding, mean over sequences\">fps</th><th title=\"number of sequences\">Seq.</th>";
+    text += &format!(
+        "<th title=\"mean difference, paired over sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
+        escape(focus)
+    );
+    for tracker in &report.trackers {
+        let a = &tracker.overall;
+        let own = if tracker.origin == Origin::Run { " class=\"own\"" } else { "" };
+        let number = |value: Option<f64>, decimals: usize| match value {
+            Some(v) => format!("<td data-v=\"{v}\">{v:.decimals$}</td>"),
+            None => "<td data-v=\"\">–</td>".into(),
+        };
+        text += &format!("<tr{own}>{}", name_cell(report, &tracker.name));
+        text += &format!("<td data-v=\"{}\">{:.3}{}</td>", a.auc, a.auc, interval(a.auc_interval));
+        text += &format!(
+            "<td data-v=\"{}\">{:.3}{}</td>",
+            a.precision_20,
+            a.precision_20,
+            interval(a.precision_20_interval)
+        );
+        text += &number(Some(a.normalized_precision), 3);
+        text += &number(Some(a.overlap_rate_50), 3);
+        text += &number(Some(a.mean_overlap), 3);
+        text += &number(a.mean_center_error, 1);
+        text += &number(Some(a.failures as f64), 0);
+        text += &number(timings.trackers.get(&tracker.name).map(|t| t.fps), 1);
+        text += &number(Some(a.sequences as f64), 0);
+        text += &match difference(report, &tracker.name, focus) {
+            Some((d, ci)) => {
+                let certain = if ci.is_some_and(|ci| ci.excludes_zero()) { " class=\"certain\"" } else { "" };
+                format!("<td data-v=\"{d}\"{certain}>{}{}</td>", signed(d), interval(ci).replace('-', "\u{2212}"))
+            }
+            None => "<td data-v=\"\">–</td>".into(),
+        };
+        text += "</tr>\n";
+    }
+    text + "</tbody></table></div>\n<p class=\"note\">Click a column to sort. A difference in bold leaves zero outside its interval.</p>\n"
+}
+
+/// AUC of `a` less that of `b`, with its interval.
+fn difference(report: &Report, a: &str, b: &str) -> Option<(f64, Option<Interval>)> {
+    let of = |x: &str, y: &str| -> Option<&Difference> {
+        report.differences.iter().find(|d| d.better == x && d.worse == y && d.sequences > 0)
+    };
+    of(a, b)
+        .map(|d| (d.auc, d.auc_interval))
+        .or_else(|| of(b, a).map(|d| (-d.auc, d.auc_interval.map(|i| Interval { low: -i.high, high: -i.low }))))
+}
+
+fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
+    let attributes = attributes(report);
+    let radar = plots.attributes.as_ref()?;
+    let mut text = String::from("<div class=\"plots single\">\n");
+    text += &figure(radar, "AUC by attribute");
+    text += "</div>\n<div class=\"scroll\"><table class=\"sortable heat\" id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
+    for (short, long, n) in &attributes {
+        text += &format!("<th title=\"{long}\">{short} ({n})</th>");
+    }
+    text += "</tr></thead>\n<tbody>\n";
+    for tracker in &report.trackers {
+        text += &format!("<tr>{}", name_cell(report, &tracker.name));
+        for (short, ..) in &attributes {
+            text += &match tracker.attributes.get(*short) {
+                Some(a) => format!("<td data-v=\"{}\" style=\"--v:{:.3}\">{:.3}</td>", a.auc, a.auc, a.auc),
+                None => "<td data-v=\"\">–</td>".into(),
+            };
+        }
+        text += "</tr>\n";
+    }
+    text += "</tbody></table></div>\n";
+    let names: Vec<String> = attributes.iter().map(|(short, long, _)| format!("{short} {long}")).collect();
+    text += &format!("<p class=\"note\">{}. In brackets: number of sequences.</p>\n", names.join(" · "));
+    if !plots.by_attribute.is_empty() {
+        text += "<details><summary>Success plots by attribute</summary><div class=\"plots small\">\n";
+        for (name, plot) in &plots.by_attribute {
+            text += &figure(plot, name);
+        }
+        text += "</div></details>\n";
+    }
+    Some(text)
+}
+
+fn by_sequence(report: &Report) -> String {
+    let mut text = String::from(
+        "<p class=\"tools\"><label>Show <select id=\"metric\">\
+         <option value=\"auc\" data-decimals=\"3\">AUC</option><option value=\"p20\" data-decimals=\"3\">precision at 20 px</option>\
+         <option value=\"pn\" data-decimals=\"3\">normalised precision at 0.2</option>\
+         <option value=\"or\" data-decimals=\"3\">overlap rate at 0.5</option>\
+         <option value=\"iou\" data-decimals=\"3\">mean overlap</option><option value=\"cle\" data-decimals=\"1\">mean centre error (px)</option>\
+         </select></label></p>\n<div class=\"scroll\"><table class=\"sortable heat\" id=\"sequences-table\"><thead><tr><th>Sequence</th><th>Frames</th>",
+    );
+    for tracker in &report.trackers {
+        text += &format!("<th>{}</th>", escape(&tracker.name));
+    }
+    text += "<th class=\"left\">Attributes</th></tr></thead>\n<tbody>\n";
+    for sequence in &report.sequences {
+        text += &format!("<tr><td>{}</td><td data-v=\"{1}\">{1}</td>", escape(&sequence.name), sequence.frames);
+        for tracker in &report.trackers {
+            text += &match tracker.sequences.get(&sequence.name) {
+                Some(s) => format!(
+                    "<td class=\"score\" data-v=\"{0}\" data-auc=\"{0}\" data-p20=\"{1}\" data-pn=\"{2}\" data-or=\"{3}\" data-iou=\"{4}\" \
+                     data-cle=\"{5}\" style=\"--v:{0:.3}\">{0:.3}</td>",
+                    s.auc,
+                    s.precision_20,
+                    s.normalized_precision,
+                    s.overlap_rate_50,
+                    s.mean_overlap,
+                    s.mean_center_error.map_or(String::new(), |e| e.to_string()),
+                ),
+                None => "<td class=\"score\" data-v=\"\" style=\"--v:0\">–</td>".into(),
+            };
+        }
+        text += &format!("<td class=\"left soft\">{}</td></tr>\n", escape(&sequence.attributes.join(" ")));
+    }
+    text + "</tbody></table></div>\n"
+}
+
+fn differences(report: &Report) -> String {
+    let mut text = String::from(
+        "<p>AUC of the row less AUC of the column, mean over the sequences that both have. In bold where the paired bootstrap \
+         interval leaves zero out; point at a number for the interval.</p>\n<div class=\"scroll\"><table id=\"differences-table\"><thead><tr><th></th>",
+    );
+    for tracker in &report.trackers {
+        text += &format!("<th>{}</th>", escape(&tracker.name));
+    }
+    text += "</tr></thead>\n<tbody>\n";
+    for row in &report.trackers {
+        text += &format!("<tr>{}", name_cell(report, &row.name));
+        for column in &report.trackers {
+            text += &match difference(report, &row.name, &column.name) {
+                Some((d, ci)) => {
+                    let certain = if ci.is_some_and(|ci| ci.excludes_zero()) { "certain" } else { "soft" };
+                    let minus = if d < 0.0 { " minus" } else { "" };
+                    let hint = ci.map_or(String::new(), |i| format!("{} to {}", signed(i.low), signed(i.high)));
+                    format!("<td class=\"{certain}{minus}\" title=\"{hint}\">{}</td>", signed(d))
+                }
+                None => "<td></td>".into(),
+            };
+        }
+        text += "</tr>\n";
+    }
+    text + "</tbody></table></div>\n"
+}
+
+fn failures(focus: &str, strips: &[Strip]) -> String {
+    if strips.is_empty() {
+        return format!("<p>{} covers the target more than half of the time in every sequence.</p>\n", escape(focus));
+    }
+    let mut text = format!(
+        "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key p\"></span>{0}</p>\n",
+        escape(focus)
+    );
+    for strip in strips {
+        let lost = strip
+            .lost_at
+            .map_or("never without any overlap".into(), |at| format!("target lost at frame {at} of {}", strip.frames));
+        text += &format!(
+            "<div class=\"strip\"><h3>{} <span class=\"soft\">AUC {:.3}, {lost}</span></h3>\n<div class=\"frames\">\n",
+            escape(&strip.sequence),
+            strip.auc
+        );
+        for picture in &strip.pictures {
+            text += &framed(picture);
+        }
+        text += "</div></div>\n";
+    }
+    text
+}
+
+fn framed(picture: &Picture) -> String {
+    let (width, height) = picture.size;
+    let rect = |class: &str, b: &BBox| {
+        format!(
+            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+            b.x,
+            b.y,
+            b.w.max(0.0),
+            b.h.max(0.0)
+        )
+    };
+    let image = picture.jpeg.as_ref().map_or(String::new(), |data| {
+        format!("<image href=\"data:image/jpeg;base64,{data}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\"/>")
+    });
+    let truth = picture.truth.as_ref().map_or(String::new(), |b| rect("truth", b));
+    let predicted = if picture.predicted.is_valid() { rect("predicted", &picture.predicted) } else { String::new() };
+    let (w, h) = (width as f64, height as f64);
+    let outside = picture.predicted.intersection(&BBox::new(0.0, 0.0, w, h)) <= 0.0;
+    let outside = if outside { ", box outside the frame" } else { "" };
+    let overlap = picture.overlap.map_or("no label".into(), |o| format!("overlap {o:.2}"));
+    format!(
+        "<figure><svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"frame {0}\">{image}{truth}{predicted}</svg>\
+         <figcaption>#{0} {1}, {overlap}{outside}</figcaption></figure>\n",
+        picture.number, picture.caption
+    )
+}
+
+fn method(report: &Report) -> String {
+    let Rules { overlap_needs, invalid_truth, invalid_prediction, drops_zero_curves, .. } = report.toolkit.rules();
+    let mut text = String::from("<ul>\n");
+    let mut item = |line: &str| text += &format!("<li>{line}</li>\n");
+    item(match report.protocol {
+        crate::eval::Protocol::Ope => "One-pass evaluation: each tracker runs once from the first label.",
+        crate::eval::Protocol::Tre => {
+            "Temporal robustness: runs from up to 20 labels spread over each sequence, pooled by frame."
+        }
+        crate::eval::Protocol::Sre => {
+            "Spatial robustness: 12 runs from shifted and scaled first labels, pooled by frame."
+        }
+    });
+    item(
+        "Success: share of frames with an overlap above 0, 0.05, …, 1 (strictly). AUC is the mean of the 21 numbers; a perfect tracker has 20/21 = 0.952.",
+    );
+    item(
+        "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides the error by the label's size, at 0.2.",
+    );
+    item("The first box counts as the label. Means are over sequences, not frames.");
+    item(&format!(
+        "A label counts when: {}.",
+        match overlap_needs {
+            crate::eval::TruthValidity::AllPositive => "all four of its numbers are above zero, 1-based",
+            crate::eval::TruthValidity::PositiveSize => "its width and height are above zero",
+            crate::eval::TruthValidity::PositiveCenter => "its centre is above zero",
+            crate::eval::TruthValidity::Always => "always",
+        }
+    ));
+    item(match invalid_truth {
+        InvalidTruth::MissForSuccessHitForPrecision => {
+            "A frame whose label does not count is a miss for success and a hit for precision, as in the OTB toolkit."
+        }
+        InvalidTruth::MissForBoth => "A frame whose label does not count is a miss.",
+    });
+    item(match invalid_prediction {
+        InvalidPrediction::PreviousBox => "A predicted box that is none repeats the one before.",
+        InvalidPrediction::PreviousBoxWhenEmpty => "A predicted box of zero width or height repeats the one before.",
+        InvalidPrediction::AsItIs => "A predicted box that is none is scored as it is.",
+    });
+    if drops_zero_curves {
+        item("Sequences whose curve is zero everywhere are left out of the mean, as the MATLAB toolkit's plots do.");
+    }
+    text += "</ul>\n";
+    if !report.left_out.is_empty() {
+        text += "<h3>Left out</h3>\n<ul>\n";
+        for l in &report.left_out {
+            let tracker = l.tracker.as_ref().map_or(String::new(), |t| format!(" ({})", escape(t)));
+            text += &format!("<li><b>{}</b>{tracker}: {}</li>\n", escape(&l.sequence), escape(&l.reason));
+        }
+        text += "</ul>\n";
+    }
+    if !report.warnings.is_empty() {
+        text += "<h3>Warnings</h3>\n<ul>\n";
+        text.extend(report.warnings.iter().map(|w| format!("<li>{}</li>\n", escape(w))));
+        text += "</ul>\n";
+    }
+    for tracker in report.trackers.iter().filter(|t| t.origin == Origin::Run) {
+        let parameters = serde_json::to_string_pretty(&tracker.parameters).unwrap_or_default();
+        text += &format!(
+            "<details><summary>Parameters of {}</summary><pre>{}</pre></details>\n",
+            escape(&tracker.name),
+            escape(&parameters)
+        );
+    }
+    text
+}

@@ -1,0 +1,245 @@
+//! The report of an evaluation: a page, plots and tables.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `report.html` | everything on one page that needs no network |
+//! | `report.json` | all numbers, [`Report`]; the same for the same boxes, to the byte |
+//! | `timings.json` | frames per second, which differ from run to run |
+//! | `success`, `precision`, `normalized_precision`, `attributes` as `.svg` and `.png` | plots for papers |
+//! | `table.tex`, `table.md` | the scores as tables |
+
+mod filmstrip;
+mod html;
+pub mod plot;
+mod table;
+
+use std::path::Path;
+
+use plot::{Axes, Plot, Series, curves, radar};
+pub use table::plain;
+
+use super::evaluation::{Evaluated, Evaluation};
+use super::store::write_whole;
+use super::summary::{Aggregate, Origin, Report, TrackerReport};
+use crate::error::{Error, Result};
+
+/// Fewer spokes make no radar.
+const MIN_SPOKES: usize = 3;
+/// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
+const MIN_SEQUENCES: usize = 2;
+
+/// All plots of a report.
+struct Plots {
+    success: Plot,
+    precision: Plot,
+    normalized: Plot,
+    attributes: Option<Plot>,
+    by_attribute: Vec<(String, Plot)>,
+}
+
+/// The colour and dash of each tracker of the report: our own first, which get the strongest, then the others, best first.
+fn styles(report: &Report) -> Vec<usize> {
+    let own = report.trackers.iter().filter(|t| t.origin == Origin::Run).count();
+    let (mut ours, mut others) = (0..own, own..);
+    let next = |t: &TrackerReport| if t.origin == Origin::Run { ours.next() } else { others.next() };
+    report.trackers.iter().map(next).map(Option::unwrap_or_default).collect()
+}
+
+impl Plots {
+    fn draw(report: &Report) -> Result<Self> {
+        let protocol = report.protocol.name().to_uppercase();
+        let styles = styles(report);
+        let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
+        let series = |score: fn(&Aggregate) -> f64, values: fn(&Aggregate) -> &Vec<f64>, attribute: Option<&str>| {
+            let of = |(t, &style): (&TrackerReport, &usize)| {
+                let aggregate = attribute.map_or(Some(&t.overall), |a| t.attributes.get(a))?;
+                let emphasis = mixed && t.origin == Origin::Run;
+                Some(Series {
+                    name: t.name.clone(),
+                    score: score(aggregate),
+                    style,
+                    emphasis,
+                    values: values(aggregate).clone(),
+                })
+            };
+            report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
+        };
+        let success_axes = |title: String| Axes {
+            title,
+            x_label: "Overlap threshold",
+            y_label: "Success rate",
+            x_max: 1.0,
+            x_decimals: 1,
+        };
+        let spokes: Vec<_> = table::attributes(report);
+        let attributes = (spokes.len() >= MIN_SPOKES)
+            .then(|| {
+                let series: Vec<Series> = report
+                    .trackers
+                    .iter()
+                    .zip(&styles)
+                    .map(|(t, &style)| Series {
+                        name: t.name.clone(),
+                        score: t.overall.auc,
+                        style,
+                        emphasis: mixed && t.origin == Origin::Run,
+                        values: spokes.iter().map(|(a, ..)| t.attributes.get(*a).map_or(0.0, |x| x.auc)).collect(),
+                    })
+                    .collect();
+                let labels: Vec<String> = spokes.iter().map(|(short, _, n)| format!("{short} ({n})")).collect();
+                let best = series.iter().flat_map(|s| &s.values).copied().fold(0.0, f64::max);
+                // Four rings with round numbers.
+                let rim = [0.2, 0.4, 0.8].into_iter().find(|&rim| best <= rim).unwrap_or(1.0);
+                radar(&format!("AUC by attribute, {protocol}"), &labels, rim, &series)
+            })
+            .transpose()?;
+        let by_attribute = spokes
+            .iter()
+            .filter(|(.., n)| *n >= MIN_SEQUENCES)
+            .map(|(short, long, n)| {
+                let title = format!("Success, {long} ({n})");
+                let plot = curves(&success_axes(title.clone()), &series(|a| a.auc, |a| &a.success, Some(short)))?;
+                Ok((title, plot))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            success: curves(
+                &success_axes(format!("Success plots of {protocol}")),
+                &series(|a| a.auc, |a| &a.success, None),
+            )?,
+            precision: curves(
+                &Axes {
+                    title: format!("Precision plots of {protocol}"),
+                    x_label: "Location error threshold (px)",
+                    y_label: "Precision",
+                    x_max: 50.0,
+                    x_decimals: 0,
+                },
+                &series(|a| a.precision_20, |a| &a.precision, None),
+            )?,
+            normalized: curves(
+                &Axes {
+                    title: format!("Normalised precision plots of {protocol}"),
+                    x_label: "Normalised location error threshold",
+                    y_label: "Precision",
+                    x_max: 0.5,
+                    x_decimals: 2,
+                },
+                &series(|a| a.normalized_precision, |a| &a.normalized, None),
+            )?,
+            attributes,
+            by_attribute,
+        })
+    }
+
+    fn files(&self) -> Vec<(&'static str, &Plot)> {
+        let mut files = vec![
+            ("success", &self.success),
+            ("precision", &self.precision),
+            ("normalized_precision", &self.normalized),
+        ];
+        files.extend(self.attributes.as_ref().map(|p| ("attributes", p)));
+        files
+    }
+}
+
+/// The tracker that the others are compared with: the best of our own, else the best.
+fn focus(report: &Report) -> &str {
+    let own = report.trackers.iter().find(|t| t.origin == Origin::Run);
+    own.or(report.trackers.first()).map_or("", |t| t.name.as_str())
+}
+
+/// Writes all files of the report into the folder `out`.
+///
+/// # Errors
+/// When a plot cannot be drawn or a file cannot be written.
+pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Result<()> {
+    let report = &evaluated.report;
+    write_json(&out.join("report.json"), report)?;
+    write_json(&out.join("timings.json"), &evaluated.timings)?;
+    write_whole(&out.join("table.md"), table::markdown(report).as_bytes())?;
+    write_whole(&out.join("table.tex"), table::latex(report).as_bytes())?;
+    let plots = Plots::draw(report)?;
+    for (name, plot) in plots.files() {
+        write_whole(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
+        write_whole(&out.join(format!("{name}.png")), &plot.png)?;
+    }
+    let focus = focus(report);
+    let strips = filmstrip::worst(evaluation, evaluated, focus);
+    let page = html::page(report, &evaluated.timings, &plots, focus, &strips);
+    write_whole(&out.join("report.html"), page.as_bytes())
+}
+
+fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    text.push(b'\n');
+    write_whole(path, &text)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::eval::evaluation::Timings;
+    use crate::eval::metrics::score;
+    use crate::eval::summary::{LeftOut, Scored, SequenceFacts, summarize};
+    use crate::eval::{Protocol, Toolkit};
+    use crate::geometry::BBox;
+
+    /// Three trackers on three sequences; names that have to be escaped.
+    pub(crate) fn report() -> Report {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 40.0, 40.0)); 20];
+        let scored =
+            [("good", 1.0), ("a|b_<1>", 6.0), ("<script>alert(1)</script>", 15.0)].map(|(name, speed)| Scored {
+                name: name.into(),
+                origin: if name == "good" { Origin::Run } else { Origin::Results },
+                parameters: serde_json::json!({"sigma": 0.5}),
+                scores: ["A", "B", "C"]
+                    .iter()
+                    .enumerate()
+                    .map(|(i, sequence)| {
+                        let boxes: Vec<BBox> = (0..20)
+                            .map(|t| BBox::new(10.0 + speed * t as f64 * (1 + i) as f64 / 2.0, 10.0, 40.0, 40.0))
+                            .collect();
+                        (sequence.to_string(), score(&truth, &boxes, Toolkit::Otb).unwrap())
+                    })
+                    .collect::<BTreeMap<_, _>>(),
+            });
+        let facts = ["A", "B", "C"]
+            .map(|name| SequenceFacts {
+                name: name.into(),
+                frames: 20,
+                attributes: ["IV", "SV", "OCC"].map(String::from).to_vec(),
+            })
+            .to_vec();
+        let left_out = vec![LeftOut { sequence: "D".into(), tracker: None, reason: "<b>broken</b>".into() }];
+        summarize(Protocol::Ope, Toolkit::Otb, facts, scored.into(), left_out, vec!["odd & even".into()])
+    }
+
+    #[test]
+    fn the_page_escapes_what_comes_from_outside() {
+        let report = report();
+        let plots = Plots::draw(&report).unwrap();
+        let page = html::page(&report, &Timings::default(), &plots, focus(&report), &[]);
+        assert!(!page.contains("<script>alert") && !page.contains("<b>broken"));
+        assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("odd &amp; even"));
+        assert_eq!(page.matches("<script>").count(), 1);
+        assert_eq!(page.matches("<svg").count(), 3 + 3, "success, precision, radar, and three attributes");
+        assert!(
+            !page.contains("http://")
+                || page.matches("http://").count() == page.matches("http://www.w3.org/2000/svg").count()
+        );
+        assert!(!page.contains("https://"));
+    }
+
+    #[test]
+    fn ours_is_compared_with() {
+        let mut report = report();
+        assert_eq!(focus(&report), "good");
+        report.trackers.rotate_left(1);
+        assert_eq!(focus(&report), "good");
+        report.trackers.iter_mut().for_each(|t| t.origin = Origin::Results);
+        assert_eq!(focus(&report), report.trackers[0].name);
+    }
+}

@@ -1,0 +1,403 @@
+//! The plots of a report, as SVG for pages and papers and as PNG.
+//!
+//! Success and precision plots follow the field: curves over the thresholds, a legend `name [score]` sorted by score. A tracker
+//! has one colour and one dash in all plots of a report. Legends stand beside the axes, where they hide no curve.
+
+use std::f64::consts::TAU;
+use std::sync::OnceLock;
+
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontStyle, register_font};
+
+use crate::error::{Error, Result};
+
+/// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
+const HEIGHT: u32 = 440;
+const AXES_WIDTH: i32 = 530;
+/// PNG plots are drawn this much larger, for print.
+const PNG_SCALE: u32 = 2;
+/// Where the text of the legend begins, from its left edge.
+const LEGEND_TEXT: i32 = 54;
+const FONT: &str = "sans-serif";
+
+/// Colours that are told apart on white. Every third is solid, dashed, dotted, so that print in gray helps as well.
+const COLORS: [RGBColor; 13] = [
+    RGBColor(214, 39, 40),
+    RGBColor(31, 119, 180),
+    RGBColor(44, 150, 44),
+    RGBColor(255, 127, 14),
+    RGBColor(130, 80, 180),
+    RGBColor(23, 180, 200),
+    RGBColor(140, 86, 75),
+    RGBColor(227, 110, 185),
+    RGBColor(110, 110, 110),
+    RGBColor(175, 175, 20),
+    RGBColor(20, 30, 130),
+    RGBColor(0, 110, 100),
+    RGBColor(0, 0, 0),
+];
+
+/// One tracker in a plot.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// What it is ranked by and what the legend says.
+    pub score: f64,
+    /// Which colour and dash it has in all plots of the report.
+    pub style: usize,
+    /// Whether it is drawn thicker.
+    pub emphasis: bool,
+    /// The curve's values at the thresholds, or one value per spoke of a radar.
+    pub values: Vec<f64>,
+}
+
+impl Series {
+    fn color(&self) -> RGBColor {
+        COLORS[self.style % COLORS.len()]
+    }
+
+    /// Dash and gap in pixels of a plot of this scale; `None` for a solid line.
+    fn dash(&self, scale: u32) -> Option<(u32, u32)> {
+        // Colours that come again do so with another dash, as 13 is no multiple of 3.
+        match self.style % 3 {
+            0 => None,
+            1 => Some((10 * scale, 4 * scale)),
+            _ => Some((3 * scale, 3 * scale)),
+        }
+    }
+
+    fn stroke(&self, scale: u32) -> ShapeStyle {
+        // In half pixels, which PNG plots have.
+        let halves = if self.emphasis { 7 } else { 4 };
+        self.color().stroke_width((halves * scale).div_ceil(2))
+    }
+
+    fn label(&self) -> String {
+        format!("{} [{:.3}]", self.name, self.score)
+    }
+}
+
+/// The colour of a [`Series::style`] as `#rrggbb`.
+pub fn color_of(style: usize) -> String {
+    let RGBColor(r, g, b) = COLORS[style % COLORS.len()];
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+/// A plot in both forms.
+pub struct Plot {
+    /// A complete SVG document.
+    pub svg: String,
+    /// A PNG file.
+    pub png: Vec<u8>,
+}
+
+/// What stands around the curves.
+pub struct Axes {
+    /// Above the plot.
+    pub title: String,
+    /// Below the plot.
+    pub x_label: &'static str,
+    /// Left of the plot.
+    pub y_label: &'static str,
+    /// The last threshold; the first is 0.
+    pub x_max: f64,
+    /// Decimals of the thresholds' labels.
+    pub x_decimals: usize,
+}
+
+/// Draws curves over equally spaced thresholds.
+///
+/// # Errors
+/// [`Error::Evaluation`] when drawing fails.
+pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
+    both(width(series), |root, scale| draw_curves(root, scale, axes, &sorted(series)).map_err(|e| e.to_string()))
+}
+
+/// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim.
+///
+/// # Errors
+/// [`Error::Evaluation`] when drawing fails.
+pub fn radar(title: &str, labels: &[String], max: f64, series: &[Series]) -> Result<Plot> {
+    both(width(series), |root, scale| {
+        draw_radar(root, scale, title, labels, max, &sorted(series)).map_err(|e| e.to_string())
+    })
+}
+
+fn sorted(series: &[Series]) -> Vec<Series> {
+    let mut sorted = series.to_vec();
+    sorted.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
+    sorted
+}
+
+/// The drawing areas of the two forms.
+enum Root<'a> {
+    Svg(DrawingArea<SVGBackend<'a>, Shift>),
+    Png(DrawingArea<BitMapBackend<'a>, Shift>),
+}
+
+/// The width that the axes and the longest line of the legend need.
+fn width(series: &[Series]) -> u32 {
+    let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
+    AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9
+}
+
+fn both(width: u32, draw: impl Fn(Root<'_>, u32) -> Result<(), String>) -> Result<Plot> {
+    let wrong = |reason: String| Error::Evaluation { what: "drawing a plot".into(), reason };
+    fonts().map_err(|reason| wrong(reason.into()))?;
+    let mut svg = String::new();
+    draw(Root::Svg(SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area()), 1).map_err(wrong)?;
+    let (width, height) = (width * PNG_SCALE, HEIGHT * PNG_SCALE);
+    let mut pixels = vec![0u8; width as usize * height as usize * 3];
+    let root = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+    draw(Root::Png(root), PNG_SCALE).map_err(wrong)?;
+    let mut png = Vec::new();
+    let picture = image::RgbImage::from_raw(width, height, pixels).ok_or_else(|| wrong("its size is wrong".into()))?;
+    picture.write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png).map_err(|e| wrong(e.to_string()))?;
+    Ok(Plot { svg, png })
+}
+
+/// The font of PNG plots. In SVG the reader's own sans-serif is used.
+fn fonts() -> Result<(), &'static str> {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    let registered = REGISTERED.get_or_init(|| {
+        register_font(FONT, FontStyle::Normal, dejavu::sans::regular()).is_ok()
+            && register_font(FONT, FontStyle::Bold, dejavu::sans::bold()).is_ok()
+    });
+    if *registered { Ok(()) } else { Err("the font cannot be read") }
+}
+
+type Drawn<E> = std::result::Result<(), DrawingAreaErrorKind<E>>;
+
+fn draw_curves(root: Root<'_>, scale: u32, axes: &Axes, series: &[Series]) -> Result<(), Box<dyn std::error::Error>> {
+    match root {
+        Root::Svg(area) => Ok(curves_on(&area, scale, axes, series).map_err(|e| e.to_string())?),
+        Root::Png(area) => Ok(curves_on(&area, scale, axes, series).map_err(|e| e.to_string())?),
+    }
+}
+
+fn curves_on<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    scale: u32,
+    axes: &Axes,
+    series: &[Series],
+) -> Drawn<DB::ErrorType> {
+    let px = |v: u32| v * scale;
+    root.fill(&WHITE)?;
+    let (plot, legend) = root.split_horizontally(AXES_WIDTH * scale as i32);
+    let mut chart = ChartBuilder::on(&plot)
+        .caption(&axes.title, (FONT, px(19)).into_font().style(FontStyle::Bold))
+        .margin(px(10))
+        .x_label_area_size(px(48))
+        .y_label_area_size(px(58))
+        .build_cartesian_2d(0.0..axes.x_max, 0.0..1.0)?;
+    let decimals = axes.x_decimals;
+    chart
+        .configure_mesh()
+        .x_desc(axes.x_label)
+        .y_desc(axes.y_label)
+        .axis_desc_style((FONT, px(16)))
+        .label_style((FONT, px(14)))
+        .x_labels(11)
+        .y_labels(11)
+        .x_label_formatter(&|x| format!("{x:.decimals$}"))
+        .y_label_formatter(&|y| format!("{y:.1}"))
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(RGBColor(222, 222, 222).stroke_width(scale))
+        .axis_style(RGBColor(70, 70, 70).stroke_width(scale))
+        .draw()?;
+    // The best curve is drawn last, on top.
+    for one in series.iter().rev() {
+        let step = axes.x_max / (one.values.len().max(2) - 1) as f64;
+        let points = one.values.iter().enumerate().map(|(i, &v)| (i as f64 * step, v));
+        match one.dash(scale) {
+            None => chart.draw_series(LineSeries::new(points, one.stroke(scale)))?,
+            Some((dash, gap)) => chart.draw_series(DashedLineSeries::new(points, dash, gap, one.stroke(scale)))?,
+        };
+    }
+    legend_on(&legend, scale, series, 44)?;
+    root.present()
+}
+
+/// One line a tracker: a piece of its curve and `name [score]`.
+fn legend_on<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    scale: u32,
+    series: &[Series],
+    top: i32,
+) -> Drawn<DB::ErrorType> {
+    let s = scale as i32;
+    let room = HEIGHT as i32 - top - 14;
+    let line = (room / series.len().max(1) as i32).clamp(11, 23);
+    let size = (line - 6).clamp(8, 15) as u32;
+    for (i, one) in series.iter().enumerate() {
+        let y = (top + line * i as i32 + line / 2) * s;
+        let ends = [(6 * s, y), (46 * s, y)];
+        path_on(area, scale, one, ends.to_vec())?;
+        let mut font = (FONT, size * scale).into_font();
+        if one.emphasis {
+            font = font.style(FontStyle::Bold);
+        }
+        let text = TextStyle::from(font).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(one.label(), (LEGEND_TEXT * s, y), text))?;
+    }
+    Ok(())
+}
+
+/// A line in a tracker's colour and dash.
+fn path_on<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    scale: u32,
+    one: &Series,
+    points: Vec<(i32, i32)>,
+) -> Drawn<DB::ErrorType> {
+    match one.dash(scale) {
+        None => area.draw(&PathElement::new(points, one.stroke(scale))),
+        Some((dash, gap)) => area.draw(&DashedPathElement::new(points, dash, gap, one.stroke(scale))),
+    }
+}
+
+fn draw_radar(
+    root: Root<'_>,
+    scale: u32,
+    title: &str,
+    labels: &[String],
+    max: f64,
+    series: &[Series],
+) -> Result<(), Box<dyn std::error::Error>> {
+    match root {
+        Root::Svg(area) => Ok(radar_on(&area, scale, title, labels, max, series).map_err(|e| e.to_string())?),
+        Root::Png(area) => Ok(radar_on(&area, scale, title, labels, max, series).map_err(|e| e.to_string())?),
+    }
+}
+
+fn radar_on<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    scale: u32,
+    title: &str,
+    labels: &[String],
+    max: f64,
+    series: &[Series],
+) -> Drawn<DB::ErrorType> {
+    let s = f64::from(scale);
+    root.fill(&WHITE)?;
+    let (plot, legend) = root.split_horizontally(AXES_WIDTH * scale as i32);
+    let center = (f64::from(AXES_WIDTH) / 2.0, 238.0);
+    let radius = 168.0;
+    // The first spoke points up; they go round clockwise.
+    let at = |spoke: usize, share: f64| {
+        let angle = TAU * spoke as f64 / labels.len().max(1) as f64;
+        let (x, y) = (center.0 + radius * share * angle.sin(), center.1 - radius * share * angle.cos());
+        ((x * s).round() as i32, (y * s).round() as i32)
+    };
+    let text = |size: u32, bold: bool, h: HPos, v: VPos| {
+        let font = (FONT, size * scale).into_font();
+        let font = if bold { font.style(FontStyle::Bold) } else { font };
+        TextStyle::from(font).pos(Pos::new(h, v))
+    };
+    let title_at = ((center.0 * s) as i32, (10.0 * s) as i32);
+    plot.draw(&Text::new(title.to_owned(), title_at, text(19, true, HPos::Center, VPos::Top)))?;
+    let gray = RGBColor(215, 215, 215).stroke_width(scale);
+    let ring = |share: f64| (0..=labels.len()).map(|i| at(i % labels.len().max(1), share)).collect::<Vec<_>>();
+    const RINGS: usize = 4;
+    for i in 1..=RINGS {
+        plot.draw(&PathElement::new(ring(i as f64 / RINGS as f64), gray))?;
+    }
+    for (i, label) in labels.iter().enumerate() {
+        plot.draw(&PathElement::new([at(i, 0.0), at(i, 1.0)], gray))?;
+        let (x, _) = at(i, 1.0);
+        let middle = (center.0 * s).round() as i32;
+        let h = match x - middle {
+            d if d.abs() <= 3 * scale as i32 => HPos::Center,
+            d if d > 0 => HPos::Left,
+            _ => HPos::Right,
+        };
+        plot.draw(&Text::new(label.clone(), at(i, 1.05), text(14, false, h, VPos::Center)))?;
+    }
+    for one in series.iter().rev() {
+        let points: Vec<(i32, i32)> = (0..=labels.len())
+            .map(|i| i % labels.len().max(1))
+            .map(|i| at(i, (one.values.get(i).copied().unwrap_or(0.0) / max).clamp(0.0, 1.0)))
+            .collect();
+        path_on(&plot, scale, one, points)?;
+    }
+    // Above the polygons, so that they can be read.
+    for i in 1..=RINGS {
+        let share = i as f64 / RINGS as f64;
+        let (x, y) = at(0, share);
+        let label =
+            Text::new(format!("{:.2}", max * share), (x + 4 * scale as i32, y), text(11, false, HPos::Left, VPos::Top));
+        plot.draw(&label)?;
+    }
+    legend_on(&legend, scale, series, 44)?;
+    root.present()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series() -> Vec<Series> {
+        (0..12)
+            .map(|i| Series {
+                name: format!("tracker <{i}> & co"),
+                score: 0.5 - i as f64 / 100.0,
+                style: i,
+                emphasis: i == 3,
+                values: (0..21).map(|t| (1.0 - t as f64 / 20.0).powf(1.0 + i as f64 / 4.0)).collect(),
+            })
+            .collect()
+    }
+
+    fn axes() -> Axes {
+        Axes {
+            title: "Success".into(),
+            x_label: "Overlap threshold",
+            y_label: "Success rate",
+            x_max: 1.0,
+            x_decimals: 1,
+        }
+    }
+
+    #[test]
+    fn legends_are_sorted_and_escaped() {
+        let mut unsorted = series();
+        unsorted.reverse();
+        let plot = curves(&axes(), &unsorted).unwrap();
+        let places: Vec<usize> =
+            (0..12).map(|i| plot.svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
+        assert!(places.is_sorted());
+        assert!(plot.svg.contains("[0.500]") && plot.svg.contains("Overlap threshold"));
+    }
+
+    #[test]
+    fn both_forms_hold_the_curves() {
+        let plot = curves(&axes(), &series()).unwrap();
+        for color in &COLORS[..12] {
+            let RGBColor(r, g, b) = *color;
+            assert!(plot.svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
+        }
+        let picture = image::load_from_memory(&plot.png).unwrap().into_rgb8();
+        assert_eq!(picture.height(), HEIGHT * PNG_SCALE);
+        let RGBColor(r, g, b) = COLORS[0];
+        assert!(picture.pixels().filter(|p| p.0 == [r, g, b]).count() > 500);
+    }
+
+    #[test]
+    fn the_same_series_give_the_same_bytes() {
+        let (a, b) = (curves(&axes(), &series()).unwrap(), curves(&axes(), &series()).unwrap());
+        assert_eq!((a.svg, a.png), (b.svg, b.png));
+    }
+
+    #[test]
+    fn a_radar_of_any_number_of_spokes_is_drawn() {
+        for n in [0, 1, 2, 11] {
+            let labels: Vec<String> = (0..n).map(|i| format!("A{i} (3)")).collect();
+            let plot = radar("AUC by attribute", &labels, 0.8, &series()).unwrap();
+            assert_eq!(plot.svg.matches("(3)").count(), n);
+        }
+    }
+}

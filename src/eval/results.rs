@@ -1,0 +1,283 @@
+//! Other people's results: per-sequence text files in the layouts of OTB, GOT-10k and pysot, read and written.
+//!
+//! | layout | file of a sequence |
+//! | --- | --- |
+//! | OTB, LaSOT, pysot, `ExperimentOTB` | `Deer.txt`, `Jogging-1.txt` or `Jogging.1.txt` |
+//! | GOT-10k | `GOT-10k_Val_000001/GOT-10k_Val_000001_001.txt` |
+//! | pysot for VOT | `baseline/bag/bag_001.txt`, with lines of one number where a run is started or has failed |
+//!
+//! Separators are free, names are compared without case and without `.`, `_` and `-` before their number. Numbers are in the base of the
+//! sequence's own truth file, as all these tools hand its first row to the tracker as it stands.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::dataset::{LabelledSequence, key};
+use super::protocol::Start;
+use super::runner::Trace;
+use super::store::{file_name, write_whole};
+use crate::annotation::{Annotations, Base};
+use crate::error::{Error, Result};
+use crate::geometry::BBox;
+
+/// Folders of folders are looked into so deep: `baseline/bag/bag_001.txt`.
+const DEPTH: usize = 3;
+
+/// The files of one tracker.
+#[derive(Clone, Debug)]
+pub struct ResultFiles {
+    /// The tracker's name.
+    pub name: String,
+    folder: PathBuf,
+    files: BTreeMap<String, PathBuf>,
+    seconds: BTreeMap<String, PathBuf>,
+}
+
+/// Boxes that were read, and what was odd about them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadResult {
+    /// One box for each frame of the sequence; a frame without one has numbers that are NaN.
+    pub boxes: Vec<BBox>,
+    /// What a person should know.
+    pub warning: Option<String>,
+    /// Frames per second, the mean over the frames whose time was written.
+    pub fps: Option<f64>,
+}
+
+impl ResultFiles {
+    /// Lists the files in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read, [`Error::Evaluation`] when there is no text file in it.
+    pub fn open(name: &str, folder: &Path) -> Result<Self> {
+        let mut found = Vec::new();
+        list(folder, DEPTH, &mut found).map_err(|e| Error::io(folder, e))?;
+        found.sort();
+        let (mut files, mut seconds) = (BTreeMap::new(), BTreeMap::new());
+        for path in found {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if let Some(of) = stem.strip_suffix("_time") {
+                seconds.entry(key(of)).or_insert(path);
+                continue;
+            }
+            // `bag/bag_001.txt`: the first of several runs stands for the tracker.
+            let of_folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+            let run = stem.strip_prefix(of_folder.as_str()).filter(|rest| is_run_number(rest));
+            let sequence = if run.is_some() { of_folder } else { stem };
+            files.entry(key(&sequence)).or_insert(path);
+        }
+        if files.is_empty() {
+            return Err(Error::Evaluation {
+                what: format!("--results {name}={}", folder.display()),
+                reason: "there is no result file <sequence>.txt in it".into(),
+            });
+        }
+        Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files, seconds })
+    }
+
+    /// Reads the boxes for a sequence.
+    ///
+    /// Rows beyond the last frame are left out, missing ones are scored as boxes that are none; either gives a warning.
+    ///
+    /// # Errors
+    /// [`Error::Evaluation`] when there is no file or no box in it, [`Error::Io`] and [`Error::Annotation`] when it cannot be read.
+    pub fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
+        let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
+        let Some(path) = self.files.get(&key(&sequence.name)) else {
+            return Err(wrong(format!("there is no file for {} in {}", sequence.name, self.folder.display())));
+        };
+        let text = fs::read(path).map_err(|e| Error::io(path, e))?;
+        let annotations = Annotations::parse(&without_codes(&text), path, sequence.base)?;
+        let none = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+        let mut boxes: Vec<BBox> = annotations.rows().iter().map(|row| sequence.base.to_bbox(row.numbers())).collect();
+        if boxes.is_empty() {
+            return Err(wrong(format!("{} is empty", path.display())));
+        }
+        let (rows, frames) = (boxes.len(), sequence.truth.len());
+        let warning = (rows != frames).then(|| {
+            let what = if rows > frames {
+                "the last ones are left out"
+            } else {
+                "the missing ones are scored as boxes that are none"
+            };
+            format!("{}, {}: {rows} rows for {frames} frames: {what}", self.name, sequence.name)
+        });
+        boxes.resize(frames, none);
+        Ok(ReadResult { boxes, warning, fps: self.fps(&sequence.name) })
+    }
+
+    /// As got10k counts: the mean of the frames' rates.
+    fn fps(&self, sequence: &str) -> Option<f64> {
+        let text = fs::read_to_string(self.seconds.get(&key(sequence))?).ok()?;
+        let rates: Vec<f64> = text
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .filter_map(|word| word.parse::<f64>().ok())
+            .filter(|&seconds| seconds > 0.0 && seconds.is_finite())
+            .map(|seconds| 1.0 / seconds)
+            .collect();
+        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+    }
+}
+
+fn is_run_number(rest: &str) -> bool {
+    rest.strip_prefix('_').is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+}
+
+fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            if depth > 1 {
+                list(&path, depth - 1, found)?;
+            }
+        } else if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt")) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// VOT's files have a single number where a run is started (1), has failed (2) or waits to start again (0): rows without a box.
+fn without_codes(text: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(text) else { return text.to_vec() };
+    let is_code =
+        |line: &str| matches!(line.trim().trim_end_matches(['.', '0']), "" | "1" | "2") && !line.trim().is_empty();
+    let lines: Vec<&str> = text.lines().map(|line| if is_code(line) { "NaN" } else { line }).collect();
+    lines.join("\n").into_bytes()
+}
+
+/// What a tool calls a sequence with several targets in one folder.
+fn with_separator(name: &str, separator: &str) -> String {
+    match name.rsplit_once('-') {
+        Some((folder, target)) if !folder.is_empty() && (target == "1" || target == "2") => {
+            format!("{folder}{separator}{target}")
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Writes the run of `tracker` as other tools look for it below `folder`: for got10k `got10k/OTB2015/<tracker>/<sequence>.txt` (with
+/// `times/`), to be given as `result_dir` to `ExperimentOTB`; for a sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`; for pysot
+/// `pysot/<tracker>/<sequence>.txt`.
+///
+/// # Errors
+/// [`Error::Io`] when a file cannot be written.
+pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
+    let tracker = file_name(tracker);
+    let text = |digits: Option<usize>| -> String {
+        let number = |v: f64| digits.map_or_else(|| v.to_string(), |digits| format!("{v:.digits$}"));
+        let row = |b: &BBox| sequence.base.to_numbers(b).map(number).join(",") + "\n";
+        trace.boxes.iter().map(row).collect()
+    };
+    let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
+    let got10k = folder.join("got10k");
+    let (rows, times) = if sequence.base == Base::One {
+        let (name, home) = (file_name(&with_separator(&sequence.name, ".")), got10k.join("OTB2015").join(&tracker));
+        (home.join(format!("{name}.txt")), home.join("times").join(format!("{name}_time.txt")))
+    } else {
+        let name = file_name(&sequence.name);
+        let home = got10k.join("GOT-10k").join(&tracker).join(&name);
+        (home.join(format!("{name}_001.txt")), home.join(format!("{name}_time.txt")))
+    };
+    // Three decimals are got10k's own form.
+    write_whole(&rows, text(Some(3)).as_bytes())?;
+    write_whole(&times, seconds.as_bytes())?;
+    let pysot = folder.join("pysot").join(&tracker).join(format!("{}.txt", file_name(&sequence.name)));
+    write_whole(&pysot, text(None).as_bytes())
+}
+
+/// Results as the trace of a one-pass run, to be scored like one.
+pub fn as_trace(boxes: Vec<BBox>) -> Trace {
+    let init = boxes.first().copied().unwrap_or_default();
+    Trace { start: Start { frame: 0, init }, boxes, micros: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
+        LabelledSequence {
+            name: name.into(),
+            frames: vec![PathBuf::from("x.jpg"); n],
+            truth: vec![Some(BBox::new(0.0, 1.0, 10.0, 12.0)); n],
+            attributes: vec![],
+            base,
+        }
+    }
+
+    fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn every_layout_and_separator_is_read() {
+        for (path, text) in [
+            ("Jogging-2.txt", "1,2,10,12\n2,2,10,12\n"),
+            ("Jogging.2.txt", "1\t2\t10\t12\r\n2\t2\t10\t12\r\n"),
+            ("jogging_2.txt", "1 2 10 12\n2 2 10 12"),
+            ("Jogging-2/Jogging-2_001.txt", "1.0000,2.0000,10.0000,12.0000\n2,2,10,12\n"),
+            ("baseline/Jogging-2/Jogging-2_001.txt", "1\n2,2,10,12\n"),
+        ] {
+            let dir = written(&[(path, text), ("times/Jogging-2_time.txt", "0.5\n0.5")]);
+            let read =
+                ResultFiles::open("other", dir.path()).unwrap().read(&sequence("Jogging-2", 2, Base::One)).unwrap();
+            assert_eq!(read.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
+            assert_eq!((read.warning, read.fps), (None, Some(2.0)), "{path}");
+        }
+    }
+
+    #[test]
+    fn other_lengths_are_scored_with_a_warning() {
+        let dir = written(&[("Deer.txt", "1,2,10,12\n1,2,10,12\n1,2,10,12\n"), ("Toy.txt", "1,2,10,12\n")]);
+        let files = ResultFiles::open("other", dir.path()).unwrap();
+        let longer = files.read(&sequence("Deer", 2, Base::One)).unwrap();
+        assert_eq!(longer.boxes.len(), 2);
+        assert!(longer.warning.unwrap().contains("3 rows for 2 frames"));
+        let shorter = files.read(&sequence("Toy", 3, Base::One)).unwrap();
+        assert_eq!(shorter.boxes.len(), 3);
+        assert!(shorter.boxes[1].x.is_nan() && shorter.warning.unwrap().contains("1 rows for 3"));
+    }
+
+    #[test]
+    fn unreadable_results_are_said() {
+        let dir = written(&[("Deer.txt", ""), ("Toy.txt", "1,2,three,4"), ("nan.txt", "1,2,10,12\nNaN,NaN,NaN,NaN\n")]);
+        let files = ResultFiles::open("other", dir.path()).unwrap();
+        assert!(files.read(&sequence("Deer", 2, Base::One)).unwrap_err().to_string().contains("empty"));
+        assert!(files.read(&sequence("Toy", 2, Base::One)).unwrap_err().to_string().contains("line 1"));
+        assert!(files.read(&sequence("Girl", 2, Base::One)).unwrap_err().to_string().contains("no file for Girl"));
+        assert!(files.read(&sequence("nan", 2, Base::One)).unwrap().boxes[1].x.is_nan());
+        assert!(ResultFiles::open("none", tempfile::tempdir().unwrap().path()).is_err());
+        assert!(ResultFiles::open("none", Path::new("/nowhere")).is_err());
+    }
+
+    #[test]
+    fn what_is_saved_is_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let jogging = sequence("Jogging-2", 2, Base::One);
+        let boxes = vec![BBox::new(0.0, 1.0, 10.0, 12.0), BBox::new(1.25, 1.5, 10.0, 12.0)];
+        let trace = Trace { micros: vec![2000, 4000], ..as_trace(boxes.clone()) };
+        save(dir.path(), "paper", &jogging, &trace).unwrap();
+        let home = dir.path().join("got10k/OTB2015/paper");
+        assert_eq!(
+            fs::read_to_string(home.join("Jogging.2.txt")).unwrap(),
+            "1.000,2.000,10.000,12.000\n2.250,2.500,10.000,12.000\n"
+        );
+        assert_eq!(fs::read_to_string(home.join("times/Jogging.2_time.txt")).unwrap(), "0.00200000\n0.00400000\n");
+        for folder in [home, dir.path().join("pysot/paper")] {
+            assert_eq!(ResultFiles::open("us", &folder).unwrap().read(&jogging).unwrap().boxes, boxes);
+        }
+        let val = sequence("GOT-10k_Val_000001", 2, Base::Zero);
+        save(dir.path(), "paper", &val, &trace).unwrap();
+        let home = dir.path().join("got10k/GOT-10k/paper");
+        assert_eq!(ResultFiles::open("us", &home).unwrap().read(&val).unwrap().boxes, boxes);
+        assert_eq!(ResultFiles::open("us", &home).unwrap().read(&val).unwrap().fps, Some(375.0));
+    }
+}

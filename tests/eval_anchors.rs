@@ -1,0 +1,61 @@
+//! The published boxes score what the literature and an independent scorer say.
+//!
+//! Needs the sequences (`KCF_TRACK_OTB`, by default `../shared/otb`) and beside them `otb_results/<tracker>/<sequence>.txt`.
+
+use std::path::PathBuf;
+
+use kcf_track::eval::dataset::Dataset;
+use kcf_track::eval::evaluation::Evaluation;
+use kcf_track::eval::results::ResultFiles;
+use kcf_track::eval::store::Store;
+use kcf_track::eval::{Protocol, Toolkit};
+
+fn data() -> Option<(PathBuf, PathBuf)> {
+    let otb = std::env::var_os("KCF_TRACK_OTB").map_or_else(|| PathBuf::from("../shared/otb"), PathBuf::from);
+    let results = otb.parent()?.join("otb_results");
+    if otb.is_dir() && results.is_dir() {
+        return Some((otb, results));
+    }
+    eprintln!("skipped: no sequences in {} or no results in {}", otb.display(), results.display());
+    None
+}
+
+fn evaluation(names: &[&str], toolkit: Toolkit) -> Option<Evaluation> {
+    let (otb, results) = data()?;
+    let results = names.iter().map(|name| ResultFiles::open(name, &results.join(name)).unwrap()).collect();
+    let dataset = Dataset::open(&otb, &[]).unwrap();
+    Some(Evaluation { dataset, runners: vec![], results, protocol: Protocol::Ope, toolkit })
+}
+
+#[test]
+fn published_trackers_score_what_is_known() {
+    // Mean over the 24 sequences, as scored by another toolkit.
+    let known = [("KCF", 0.370, 0.537), ("SRDCF", 0.535, 0.737), ("MUSTER", 0.537, 0.748)];
+    let Some(evaluation) = evaluation(&known.map(|(name, ..)| name), Toolkit::Otb) else { return };
+    let names: Vec<_> = evaluation.dataset.sequences.iter().map(|s| s.name.clone()).collect();
+    assert_eq!(names.len(), 24, "{names:?}, left out {:?}", evaluation.dataset.left_out);
+    let none = tempfile::tempdir().unwrap();
+    let report = evaluation.report(&Store::in_folder(none.path())).unwrap().report;
+    assert!(report.left_out.is_empty() && report.warnings.is_empty(), "{:?} {:?}", report.left_out, report.warnings);
+    for (name, auc, precision) in known {
+        let overall = &report.trackers.iter().find(|t| t.name == name).unwrap().overall;
+        assert!((overall.auc - auc).abs() < 5e-4, "{name}: AUC {}", overall.auc);
+        assert!((overall.precision_20 - precision).abs() < 5e-4, "{name}: P@20 {}", overall.precision_20);
+        assert!(overall.auc_interval.unwrap().low < auc && auc < overall.auc_interval.unwrap().high);
+    }
+    assert_eq!(report.trackers[2].name, "KCF");
+    assert_eq!(report.sequences.iter().map(|s| s.frames).sum::<usize>(), 7040);
+}
+
+#[test]
+fn sequences_start_and_end_where_the_benchmark_says() {
+    let Some(evaluation) = evaluation(&["KCF"], Toolkit::Otb) else { return };
+    let frames = |name: &str| {
+        let s = evaluation.dataset.sequences.iter().find(|s| s.name == name).unwrap();
+        (s.frames.len(), s.frames[0].file_name().unwrap().to_string_lossy().into_owned(), s.truth.len())
+    };
+    assert_eq!(frames("David"), (471, "0300.jpg".into(), 471));
+    assert_eq!(frames("Football1"), (74, "0001.jpg".into(), 74));
+    assert_eq!(frames("Diving"), (215, "0001.jpg".into(), 215));
+    assert_eq!(frames("Jogging-2"), (307, "0001.jpg".into(), 307));
+}

@@ -1,0 +1,196 @@
+//! `kcf-track eval` from outside: what it writes, that it is the same every time, and what it says to bad input.
+
+mod eval_data;
+
+use std::fs;
+
+use eval_data::{dataset, eval, read, report, results, sequence, text};
+
+#[test]
+fn jobs_shards_and_resume_give_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    dataset(&data);
+    results(&data, &dir.path().join("lag"), 1.5);
+    let other = format!("lag={}", text(&dir.path().join("lag")));
+    let base = ["--data", text(&data), "--preset", "paper", "--preset", "paper-gray", "--results", &other, "--quiet"];
+    let run = |name: &str, more: &[&str]| {
+        let out = dir.path().join(name);
+        let outcome = eval(&[&base[..], more, &["--out", text(&out)]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        out
+    };
+    let one = run("one", &["--jobs", "1"]);
+    let expected = read(&one, "report.json");
+    let scores = report(&one);
+    let trackers: Vec<&str> =
+        scores["trackers"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(trackers.len(), 3, "{trackers:?}");
+    assert!(scores["trackers"][0]["overall"]["auc"].as_f64().unwrap() > 0.6, "the tracker follows a textured square");
+    for file in
+        ["report.html", "timings.json", "table.tex", "table.md", "success.png", "precision.svg", "attributes.svg"]
+    {
+        assert!(!read(&one, file).is_empty());
+    }
+
+    let same =
+        ["report.json", "success.svg", "success.png", "precision.svg", "attributes.svg", "table.md", "table.tex"];
+    let check = |name: &str| {
+        for file in same {
+            assert_eq!(read(&dir.path().join(name), file), read(&one, file), "{name}/{file}");
+        }
+    };
+    run("three", &["--jobs", "3"]);
+    check("three");
+
+    run("part1", &["--shard", "1/2"]);
+    run("part2", &["--shard", "2/2"]);
+    assert!(!dir.path().join("part1/report.json").exists());
+    let (a, b, merged) = (dir.path().join("part1"), dir.path().join("part2"), dir.path().join("merged"));
+    let half = eval(&["merge", text(&a), "--out", text(&merged)]);
+    assert_eq!(half.code, 1);
+    assert!(half.stderr.contains("shard 2/2 is missing"), "{}", half.stderr);
+    let whole = eval(&["merge", text(&b), text(&a), "--out", text(&merged), "--quiet"]);
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    check("merged");
+
+    // A killed run: some runs are there, one is cut off, a temporary file lies about, the report was never written.
+    let killed = run("killed", &["--shard", "1/2"]);
+    let runs = killed.join("runs/ope/paper");
+    let cut = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let kept = fs::read(&cut).unwrap();
+    fs::write(&cut, &kept[..kept.len() / 3]).unwrap();
+    fs::write(runs.join(".kcf-track-x1y2z3.tmp"), "{").unwrap();
+    let again = eval(&[&base[..8], &["--out", text(&killed)]].concat());
+    assert_eq!(again.code, 2, "an evaluation is gone on with only if asked to");
+    assert!(again.stderr.contains("--resume"), "{}", again.stderr);
+    let resumed = eval(&[&base[..8], &["--out", text(&killed), "--resume"]].concat());
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert!(
+        resumed.stderr.contains("were done before") && resumed.stderr.contains("computed again"),
+        "{}",
+        resumed.stderr
+    );
+    assert_eq!(read(&killed, "report.json"), expected);
+}
+
+#[test]
+fn other_protocols_run_from_other_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    sequence(&data.join("long"), 30, 2.0);
+    for (protocol, frames) in [("tre", (20..=30).sum::<u64>()), ("sre", 12 * 30)] {
+        let out = dir.path().join(protocol);
+        let outcome = eval(&["--data", text(&data), "--protocol", protocol, "--out", text(&out)]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("paper"), "{}", outcome.stdout);
+        assert_eq!(report(&out)["trackers"][0]["overall"]["frames"].as_u64(), Some(frames), "{protocol}");
+    }
+    let theirs = dir.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    fs::write(theirs.join("long.txt"), "1,1,2,2").unwrap();
+    let given = format!("x={}", text(&theirs));
+    let outcome =
+        eval(&["--data", text(&data), "--protocol", "tre", "--results", &given, "--out", text(&dir.path().join("no"))]);
+    assert_eq!(outcome.code, 2);
+    assert!(!dir.path().join("no").exists());
+}
+
+#[test]
+fn our_boxes_are_saved_for_other_tools_and_score_the_same_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));
+    dataset(&data);
+    let first = dir.path().join("first");
+    let outcome = eval(&["--data", text(&data), "--out", text(&first), "--save-results", text(&saved), "--quiet"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let second = dir.path().join("second");
+    let pysot = format!("pysot={}", text(&saved.join("pysot/paper")));
+    let got10k = format!("got10k={}", text(&saved.join("got10k/OTB2015/paper")));
+    let outcome =
+        eval(&["--data", text(&data), "--out", text(&second), "--results", &pysot, "--results", &got10k, "--quiet"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let (ours, theirs) = (report(&first), report(&second));
+    for tracker in theirs["trackers"].as_array().unwrap() {
+        assert_eq!(tracker["overall"], ours["trackers"][0]["overall"], "{}", tracker["name"]);
+    }
+    let timings: serde_json::Value = serde_json::from_slice(&read(&second, "timings.json")).unwrap();
+    assert!(timings["trackers"]["got10k"]["fps"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn what_cannot_be_used_is_named_and_the_rest_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    dataset(&data);
+    // An unreadable image in one sequence, a sequence of the same name elsewhere, one without labels, and a known one that is not there.
+    fs::write(data.join("Deer/img/0007.png"), "this is no picture").unwrap();
+    sequence(&data.join("more/plain"), 5, 1.0);
+    fs::create_dir_all(data.join("hollow/img")).unwrap();
+    let theirs = dir.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    // Too short; NaN in the middle; empty.
+    fs::write(theirs.join("Crossing.txt"), "21,25,28,24\nNaN,NaN,NaN,NaN\n25,26,28,24\n").unwrap();
+    fs::write(theirs.join("plain.txt"), "").unwrap();
+    let given = format!("theirs={}", text(&theirs));
+    let out = dir.path().join("out");
+    let outcome = eval(&["--data", text(&data), "--preset", "paper", "--results", &given, "--out", text(&out)]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for part in [
+        "Deer (paper)",
+        "0007.png",
+        "left out: plain: two sequences have this name",
+        "left out: hollow",
+        "left out: plain (theirs)",
+        "is empty",
+        "3 rows for 14 frames",
+    ] {
+        assert!(outcome.stderr.contains(part), "{part} is not in:\n{}", outcome.stderr);
+    }
+    let scores = report(&out);
+    let paper = scores["trackers"].as_array().unwrap().iter().find(|t| t["name"] == "paper").unwrap();
+    assert_eq!(paper["sequences"].as_object().unwrap().keys().collect::<Vec<_>>(), ["Crossing", "plain"]);
+    let page = String::from_utf8(read(&out, "report.html")).unwrap();
+    assert!(page.contains("0007.png") && page.contains("3 rows for 14 frames"));
+    // Repaired, only that sequence is run.
+    fs::copy(data.join("Deer/img/0006.png"), data.join("Deer/img/0007.png")).unwrap();
+    let outcome = eval(&["--data", text(&data), "--preset", "paper", "--out", text(&out), "--resume"]);
+    assert!(outcome.stderr.contains("23 of 43 frames were done before"), "{}", outcome.stderr);
+}
+
+#[test]
+fn wrong_usage_touches_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    dataset(&data);
+    let out = dir.path().join("out");
+    let wrong = |args: &[&str], part: &str| {
+        let outcome = eval(&[&["--data", text(&data), "--out", text(&out)], args].concat());
+        assert_eq!(outcome.code, 2, "{args:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(part), "{args:?}: {}", outcome.stderr);
+        assert!(!out.exists(), "{args:?}");
+    };
+    wrong(&["--shard", "3/2"], "i from 1 to n");
+    wrong(&["--sequences", "Deer,Tyger"], "Tyger");
+    wrong(&["--preset", "papre"], "paper-dcf");
+    wrong(&["--toolkit", "vot"], "pytracking");
+    wrong(&["--protocol", "all"], "sre");
+    wrong(&["--jobs", "0"], "--jobs");
+    wrong(&["--results", "no-folder"], "NAME=DIR");
+    wrong(&["--preset", "paper", "--preset", "paper"], "two trackers are called paper");
+
+    let mine = dir.path().join("mine");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("thesis.tex"), "years of work").unwrap();
+    for resume in [&[][..], &["--resume"]] {
+        let outcome = eval(&[&["--data", text(&data), "--out", text(&mine)], resume].concat());
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("something else"), "{}", outcome.stderr);
+    }
+    assert_eq!(fs::read_dir(&mine).unwrap().count(), 1);
+    let nothing = dir.path().join("nothing");
+    fs::create_dir(&nothing).unwrap();
+    let outcome = eval(&["--data", text(&nothing), "--out", text(&out)]);
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stderr.contains("no sequence here"), "{}", outcome.stderr);
+}
