@@ -13,6 +13,7 @@ use kcf_track::feature::hog::{self, Hog};
 use kcf_track::feature::window;
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::simd::SimdLevel;
 use kcf_track::source::synth::{Preset, Scene};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
@@ -79,7 +80,7 @@ mod spectra {
     #[divan::bench(args = named(&CELLS))]
     fn forward_31_channels(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
-        let plan = MapPlan::new(rows, cols, hog::CHANNELS);
+        let plan = MapPlan::new(rows, cols, hog::CHANNELS, SimdLevel::Best);
         let (mut map, mut scratch) = (plan.map(), plan.scratch());
         let fresh: Vec<f32> = (0..rows * cols * hog::LANES).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
         bencher.bench_local(|| {
@@ -92,12 +93,12 @@ mod spectra {
     #[divan::bench(args = named(&CELLS))]
     fn plane_there_and_back(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
-        let plan = MapPlan::new(rows, cols, 1);
+        let plan = MapPlan::new(rows, cols, 1, SimdLevel::Best);
         let mut scratch = plan.scratch();
         let (mut plane, mut half) = (vec![0.5; rows * cols], vec![Complex32::default(); plan.half_len()]);
         bencher.bench_local(|| {
-            plan.forward(&mut plane, &mut half, &mut scratch);
-            plan.inverse(&mut half, &mut plane, &mut scratch);
+            plan.forward(&plane, &mut half, &mut scratch);
+            plan.inverse(&half, &mut plane, &mut scratch);
             black_box(plane[0])
         });
     }
@@ -108,15 +109,14 @@ mod correlation {
 
     fn correlate(bencher: Bencher<'_, '_>, cells: &str, kernel: Kernel) {
         let (rows, cols) = numbers(cells);
-        let plan = MapPlan::new(rows, cols, hog::CHANNELS);
+        let plan = MapPlan::new(rows, cols, hog::CHANNELS, SimdLevel::Best);
         let (mut map, mut scratch) = (plan.map(), plan.scratch());
         map.values_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7919 % 1013) as f32 / 1013.0);
         plan.transform(&mut map, &mut scratch);
-        let energy = plan.energy(&map);
         let mut correlator = KernelCorrelator::new(kernel, &plan, hog::CHANNELS);
         let mut out = vec![Complex32::default(); plan.half_len()];
         bencher.bench_local(|| {
-            correlator.correlate(&plan, (&map, energy), (&map, energy), &mut out, &mut scratch);
+            correlator.correlate(&plan, &map, &map, None, &mut out, &mut scratch);
             black_box(out[0])
         });
     }

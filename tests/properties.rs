@@ -56,7 +56,7 @@ fn noise(len: usize, seed: u64) -> Vec<u8> {
 }
 
 fn filter(rows: usize, cols: usize, channels: usize, kernel: Kernel) -> Kcf {
-    Kcf::new(rows, cols, channels, kernel, 1e-4, window::gaussian_target(rows, cols, 0.8))
+    Kcf::new(rows, cols, channels, kernel, 1e-4, &window::gaussian_target(rows, cols, 0.8))
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::simd::SimdLevel;
 use kcf_track::spectrum::MapPlan;
 use rustfft::num_complex::Complex32;
 
@@ -10,21 +11,22 @@ use crate::samples::{KERNELS, assert_close, random, real_looking, write};
 
 /// `k^zx` by the library, back in space.
 fn by_library(kind: Kernel, size: Size, z: &[f64], x: &[f64]) -> Vec<f32> {
-    let plan = MapPlan::new(size.rows, size.cols, size.channels);
+    let plan = MapPlan::new(size.rows, size.cols, size.channels, SimdLevel::Best);
     let mut scratch = plan.scratch();
     let [z, x] = [z, x].map(|values| {
         let mut map = plan.map();
         write(size, values, map.values_mut());
         plan.transform(&mut map, &mut scratch);
-        let energy = plan.energy(&map);
-        (map, energy)
+        map
     });
     let mut spectrum = vec![Complex32::default(); plan.half_len()];
     let mut correlator = KernelCorrelator::new(kind, &plan, size.channels);
-    correlator.correlate(&plan, (&z.0, z.1), (&x.0, x.1), &mut spectrum, &mut scratch);
+    // The energy of the model is known beforehand: that of its own correlation pass.
+    let xx = plan.cross_power(&x, &x, &mut spectrum, &mut scratch);
+    correlator.correlate(&plan, &z, &x, Some(xx), &mut spectrum, &mut scratch);
     let mut out = vec![0.0; size.cells()];
-    plan.inverse(&mut spectrum, &mut out, &mut scratch);
-    out
+    plan.inverse(&spectrum, &mut out, &mut scratch);
+    out.iter().map(|v| v / size.cells() as f32).collect()
 }
 
 fn sizes() -> impl Iterator<Item = Size> {

@@ -11,7 +11,7 @@ use crate::samples::{KERNELS, assert_close, random, real_looking, write};
 const LAMBDA: f64 = 1e-4;
 
 fn filter(size: Size, kind: Kernel, lambda: f64, target: &[f64]) -> Kcf {
-    Kcf::new(size.rows, size.cols, size.channels, kind, lambda, target.iter().map(|&v| v as f32).collect())
+    Kcf::new(size.rows, size.cols, size.channels, kind, lambda, &target.iter().map(|&v| v as f32).collect::<Vec<_>>())
 }
 
 fn learn(filter: &mut Kcf, size: Size, x: &[f64], rate: f64) {
