@@ -94,3 +94,8 @@ pub use frame::{Frame, FrameBuf, PixelFormat};
 pub use geometry::BBox;
 pub use kernel::Kernel;
 pub use tracker::{Estimate, FeatureKind, KernelKind, Params, ResponseMap, State, Tracker};
+
+/// The README's example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

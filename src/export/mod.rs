@@ -14,7 +14,8 @@
 //! - A **document** ([`Json`]) grows in a nameless temporary file, is written beside its target at the end and renamed over
 //!   it. A run that fails is finished too, with `"completed": false` and the reason.
 //! - **Lines** ([`JsonLines`], [`Otb`], [`Csv`]) replace the old file by a rename when the first frame is there; from then on
-//!   each line is one write. A line that does not fit on the disk is taken back.
+//!   each line is one write. A line that does not fit on the disk is taken back. (The one exception is the kernel's: it copies a
+//!   write page by page, and a kill in just that moment leaves the line that crosses a page without its end.)
 //! - **Pictures** and maps are each written beside their target and renamed.
 //!
 //! Where something is to be written is checked when an export is created, before anything is tracked.

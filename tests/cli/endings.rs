@@ -42,7 +42,11 @@ fn wait_for(child: &mut Child, file: &Path, bytes: u64) {
 /// Checks that all files of lines hold whole ones, and gives how many.
 fn whole_lines(place: &Place) -> usize {
     let read = |name: &str| {
-        let text = place.read(name);
+        let mut text = place.read(name);
+        // The operating system copies a write page by page and looks for a kill in between.
+        if text.len().is_multiple_of(4096) {
+            text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        }
         assert!(text.ends_with('\n'), "{name}");
         text
     };
