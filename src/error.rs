@@ -87,6 +87,18 @@ pub enum Error {
     /// `update` was called before `init`.
     #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
     NotInitialized,
+    /// A matrix is no Gram matrix that can be learnt from.
+    #[error("the Gram matrix {reason}")]
+    Gram {
+        /// What is wrong with it, as the rest of a sentence.
+        reason: String,
+    },
+    /// Samples, labels and weights that no machine can be fitted to.
+    #[error("{reason}")]
+    Samples {
+        /// What is wrong with them.
+        reason: String,
+    },
 }
 
 impl Error {
