@@ -80,6 +80,7 @@ impl PivotedCholesky {
     }
 
     /// The samples chosen, in order.
+    #[cfg(test)]
     pub fn pivots(&self) -> &[usize] {
         &self.pivots
     }

@@ -1,7 +1,7 @@
 //! Gram matrices of rows of numbers, and centring them in feature space.
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 
 use super::function::GramKernel;
 use crate::error::{Error, Result};
@@ -83,7 +83,7 @@ fn pairwise(
 /// # Errors
 /// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry that is not finite
 /// or beyond 1e60, or a negative one on the diagonal.
-pub fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
+pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     let wrong = |reason: String| Err(Error::Gram { reason });
     let (n, columns) = gram.dim();
     if n != columns {
@@ -114,17 +114,13 @@ pub fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
 }
 
 /// A matrix from `ndarray` for `nalgebra`.
-pub fn to_matrix(from: ArrayView2<f64>) -> DMatrix<f64> {
+#[cfg(test)]
+pub(crate) fn to_matrix(from: ArrayView2<f64>) -> DMatrix<f64> {
     DMatrix::from_fn(from.nrows(), from.ncols(), |i, j| from[[i, j]])
 }
 
-/// A vector from `ndarray` for `nalgebra`.
-pub fn to_vector(from: ArrayView1<f64>) -> DVector<f64> {
-    DVector::from_iterator(from.len(), from.iter().copied())
-}
-
 /// A matrix from `nalgebra` for `ndarray`.
-pub fn from_matrix(from: &DMatrix<f64>) -> Array2<f64> {
+pub(crate) fn from_matrix(from: &DMatrix<f64>) -> Array2<f64> {
     Array2::from_shape_fn((from.nrows(), from.ncols()), |(i, j)| from[(i, j)])
 }
 
@@ -133,7 +129,7 @@ pub fn from_matrix(from: &DMatrix<f64>) -> Array2<f64> {
 /// With weights `p` of sum one, `μ = K p` and `c = pᵀ K p`: in training `K̃ = K - μ 1ᵀ - 1 μᵀ + c`, of a new sample
 /// `κ̃ = κ - μ - (pᵀκ) 1 + c 1`, both with the `μ` and `c` of training.
 #[derive(Clone, Debug)]
-pub struct Centring {
+pub(crate) struct Centring {
     /// The weights, of sum one.
     pub weights: DVector<f64>,
     /// `K p`: kernel values of the mean with each sample.
@@ -151,16 +147,12 @@ impl Centring {
         Self { weights, mean, norm }
     }
 
-    /// The plain mean of n samples.
-    pub fn uniform(gram: &DMatrix<f64>) -> Self {
-        Self::new(gram, &DVector::from_element(gram.nrows(), 1.0))
-    }
-
     /// The Gram matrix of the samples minus their mean.
     pub fn train(&self, gram: &DMatrix<f64>) -> DMatrix<f64> {
         DMatrix::from_fn(gram.nrows(), gram.ncols(), |i, j| gram[(i, j)] - (self.mean[i] + self.mean[j]) + self.norm)
     }
 
+    #[cfg(test)]
     /// Kernel values of new samples (rows) with the training samples (columns), both minus the mean of training.
     pub fn test(&self, cross: &DMatrix<f64>) -> DMatrix<f64> {
         let with_mean = cross * &self.weights;
