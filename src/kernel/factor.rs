@@ -22,11 +22,17 @@ pub fn cholesky(matrix: DMatrix<f64>) -> Result<Cholesky<f64, Dyn>> {
     let mut attempt = Cholesky::new(matrix.clone());
     while attempt.is_none() && jitter > 0.0 && jitter <= 1.01e-4 * mean_diagonal {
         let mut lifted = matrix.clone();
-        lifted.iter_mut().step_by(matrix.nrows() + 1).for_each(|d| *d += jitter);
+        lift_diagonal(&mut lifted, jitter);
         attempt = Cholesky::new(lifted);
         jitter *= 10.0;
     }
     attempt.ok_or_else(|| Error::Gram { reason: "is not positive semi-definite".into() })
+}
+
+/// Adds `by` to the diagonal of a square matrix.
+pub fn lift_diagonal(matrix: &mut DMatrix<f64>, by: f64) {
+    let next = matrix.nrows() + 1;
+    matrix.iter_mut().step_by(next).for_each(|d| *d += by);
 }
 
 /// The low-rank factor of a Gram matrix, `K ≈ B Bᵀ`, with the samples that it was built from.
@@ -98,13 +104,13 @@ impl PivotedCholesky {
         self.landmarks.solve_lower_triangular(&at_pivots).unwrap_or(at_pivots)
     }
 
-    /// The coefficients over the n samples whose expansion has the coordinates `v`: all of them sit on the pivots,
+    /// The coefficients over the n samples whose expansion has the coordinates `v` (one column each): all of them sit on the pivots,
     /// `α = B_piv⁻ᵀ v`. The solution of least norm exists as well, but this one is sparse and needs no inverse.
-    pub fn expand(&self, coordinates: &DVector<f64>) -> DVector<f64> {
+    pub fn expand(&self, coordinates: &DMatrix<f64>) -> DMatrix<f64> {
         let at_pivots = self.landmarks.tr_solve_lower_triangular(coordinates).unwrap_or_else(|| coordinates.clone());
-        let mut alpha = DVector::zeros(self.factor.nrows());
-        for (&pivot, &value) in self.pivots.iter().zip(at_pivots.iter()) {
-            alpha[pivot] = value;
+        let mut alpha = DMatrix::zeros(self.factor.nrows(), coordinates.ncols());
+        for (row, &pivot) in self.pivots.iter().enumerate() {
+            alpha.set_row(pivot, &at_pivots.row(row));
         }
         alpha
     }
@@ -173,7 +179,12 @@ mod tests {
         let coordinates = factored.encode(&inside);
         assert!((factored.factor() * &coordinates - &inside).amax() < 1e-9);
         // The expansion has the same coordinates: Bᵀ α = v.
-        assert!((factored.factor().transpose() * factored.expand(&coordinates) - coordinates).amax() < 1e-9);
+        assert!(
+            (factored.factor().transpose() * factored.expand(&DMatrix::from_columns(&[coordinates.clone()]))
+                - coordinates)
+                .amax()
+                < 1e-9
+        );
         assert_eq!(PivotedCholesky::new(&DMatrix::zeros(3, 3), 1e-10).rank(), 0);
         assert_eq!(PivotedCholesky::new(&DMatrix::from_element(5, 5, 1.0), 1e-10).rank(), 1);
     }

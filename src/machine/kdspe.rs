@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::weights::{self, Sparse};
 use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
 use crate::error::Result;
-use crate::kernel::factor::{cholesky, generalised_eigen};
+use crate::kernel::factor::{cholesky, generalised_eigen, lift_diagonal};
 use crate::kernel::gram::{Centring, check_gram};
 
 /// Added to the right side of the eigenproblem, relative to the trace of the Gram matrix.
@@ -89,7 +89,7 @@ impl Machine for Kdspe {
         }
         let difference = &means[0] - &means[1];
         let size = scatter.trace().max(difference.norm_squared()) / a.ncols().max(1) as f64;
-        scatter.iter_mut().step_by(a.ncols() + 1).for_each(|d| *d += self.0.rule * size);
+        lift_diagonal(&mut scatter, self.0.rule * size);
         let rule = if size > 0.0 { cholesky(scatter)?.solve(&difference) } else { difference };
         Head::affine(&(a * rule), 0.0).calibrated(samples)
     }
@@ -154,7 +154,7 @@ impl Kdspe {
         let mut rows = centred.clone();
         rows.column_iter_mut().for_each(|mut column| column.component_mul_assign(&w));
         let mut right = centred.tr_mul(&rows) + &centred * eps;
-        right.iter_mut().step_by(kept.len() + 1).for_each(|v| *v += JITTER * trace);
+        lift_diagonal(&mut right, JITTER * trace);
         let (values, vectors) = generalised_eigen(&(&centred * m * &centred), right)?;
         let dims = dims.min(kept.len() - 1);
         let (folded, constant) = centring.fold(&vectors.columns(0, dims).into_owned());

@@ -3,7 +3,8 @@
 //! With `p_c` the weights of class c divided by their sum `W_c`, `μ_c = K p_c` and the within-class scatter
 //! `N = K (diag(w) - Σ W_c p_c p_cᵀ) K = K G K`. `N` is singular always and must be regularised: by `ε I` (Mika et al. 1999), or by
 //! `ε K`, which is linear discriminant analysis with `S_w + ε I` in feature space. For the latter
-//! `(N + ε K)⁻¹ K = (G K + ε I)⁻¹`, which needs no inverse of `K`: singular Gram matrices are no special case.
+//! a factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the samples span: singular Gram matrices are no special
+//! case.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
@@ -11,8 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
 use crate::error::{Error, Result};
-use crate::kernel::factor::{cholesky, generalised_eigen};
+use crate::kernel::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
 use crate::kernel::gram::check_gram;
+
+/// Where the factor of a Gram matrix ends, relative to its diagonal: at rounding.
+const FULL_RANK: f64 = 1e-13;
 
 /// What regularises the within-class scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,18 +86,18 @@ impl Klda {
         masses: &[f64],
         right: DMatrix<f64>,
     ) -> Result<DMatrix<f64>> {
-        let mut scatter = scatter_times(gram, shares, masses);
-        let diagonal = scatter.nrows() + 1;
+        let ridged = |mut scatter: DMatrix<f64>| {
+            lift_diagonal(&mut scatter, self.0.eps);
+            cholesky(scatter)
+        };
         match self.0.ridge {
             Ridge::Gram => {
-                scatter.iter_mut().step_by(diagonal).for_each(|d| *d += self.0.eps);
-                scatter.lu().solve(&right).ok_or_else(|| Error::Gram { reason: "is singular beyond repair".into() })
+                let factored = PivotedCholesky::new(gram, FULL_RANK);
+                let features = factored.factor();
+                let scatter = features.tr_mul(&scatter_times(features, shares, masses));
+                Ok(factored.expand(&ridged(scatter)?.solve(&features.tr_mul(&right))))
             }
-            Ridge::Identity => {
-                let mut scatter = gram * scatter;
-                scatter.iter_mut().step_by(diagonal).for_each(|d| *d += self.0.eps);
-                Ok(cholesky(scatter)?.solve(&(gram * right)))
-            }
+            Ridge::Identity => Ok(ridged(gram * scatter_times(gram, shares, masses))?.solve(&(gram * right))),
         }
     }
 

@@ -39,6 +39,8 @@ pub mod preimage;
 mod samples;
 pub mod slem;
 pub mod svm;
+#[cfg(test)]
+mod vectors;
 mod weights;
 
 use std::ops::RangeInclusive;

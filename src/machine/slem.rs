@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Build, Head, Machine, Samples, in_range};
 use crate::error::{Error, Result};
-use crate::kernel::factor::{PivotedCholesky, cholesky};
+use crate::kernel::factor::{PivotedCholesky, cholesky, lift_diagonal};
 use crate::kernel::gram::check_gram;
 
 /// An exemplar with less than this share of its norm outside the span of the negatives lies in it.
@@ -58,12 +58,12 @@ impl Machine for Slem {
         let negatives = samples.gram.select_rows(&background).select_columns(&background);
         let encoder = Encoder::build(self.0, &negatives, &samples.weights.select_rows(&background))?;
         let mut alpha = DVector::zeros(samples.len());
-        let mut over_negatives = DVector::zeros(encoder.negatives.rank());
+        let mut over_negatives = DMatrix::zeros(encoder.negatives.rank(), 1);
         for (&i, share) in target.iter().zip(samples.shares(&target).select_rows(&target).iter()) {
             let values = samples.gram.column(i).select_rows(&background);
             let encoding = encoder.encode_vector(&values, samples.gram[(i, i)]);
             alpha[i] = share * encoding.alpha0();
-            over_negatives.axpy(*share, &encoding.negative_part(), 1.0);
+            over_negatives += encoding.negative_part() * *share;
         }
         for (&i, value) in background.iter().zip(encoder.negatives.expand(&over_negatives).iter()) {
             alpha[i] = *value;
@@ -112,7 +112,7 @@ impl Encoder {
         weighted.column_iter_mut().for_each(|mut column| column.component_mul_assign(&shares));
         let mut scatter = factor.tr_mul(&weighted);
         scatter.ger(-1.0, &mean, &mean, 1.0);
-        scatter.iter_mut().step_by(mean.len() + 1).for_each(|d| *d += params.lambda);
+        lift_diagonal(&mut scatter, params.lambda);
         Ok(Self { params, negatives, mean, scatter: cholesky(scatter)? })
     }
 
@@ -172,8 +172,8 @@ impl Encoding {
     }
 
     /// What of the weight vector is made of negatives, in their coordinates: `β̂ - v β₀ / u`.
-    fn negative_part(&self) -> DVector<f64> {
-        &self.beta - &self.v * self.alpha0()
+    fn negative_part(&self) -> DMatrix<f64> {
+        DMatrix::from_columns(&[&self.beta - &self.v * self.alpha0()])
     }
 
     /// How much alike two exemplars are that were encoded by the same negatives: the inner product of their machines,

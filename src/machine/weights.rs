@@ -8,7 +8,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use crate::error::Result;
-use crate::kernel::factor::cholesky;
+use crate::kernel::factor::{cholesky, lift_diagonal};
 
 /// How an l1 problem is solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub(crate) fn unsupervised(gram: &DMatrix<f64>, sparse: Sparse) -> Result<DMatri
 fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f64>> {
     let n = gram.nrows();
     let mut lifted = gram.clone();
-    lifted.iter_mut().step_by(n + 1).for_each(|d| *d += ridge);
+    lift_diagonal(&mut lifted, ridge);
     // One inverse Q serves all: without row and column j it is Q - q_j q_jᵀ / Q_jj.
     let inverse = cholesky(lifted)?.inverse();
     let ones = inverse.column_sum();
@@ -88,7 +88,7 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse:
     let (n, m) = (h.nrows(), g.ncols());
     let rho = (h.trace() / n as f64).max(f64::MIN_POSITIVE);
     let mut lifted = h.clone();
-    lifted.iter_mut().step_by(n + 1).for_each(|d| *d += rho);
+    lift_diagonal(&mut lifted, rho);
     let inverse = cholesky(lifted)?.inverse();
     let ones = inverse.column_sum();
     let mut z = DMatrix::zeros(n, m);
