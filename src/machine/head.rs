@@ -121,8 +121,7 @@ impl Head {
         let values = self.on_training(samples);
         let means = [target, background].map(|class| samples.shares(&class).dot(&values));
         let spread = means[0] - means[1];
-        let size = values.amax().max(self.linear().bias.abs());
-        let separable = spread > 1e-12 * size && spread.is_normal();
+        let separable = spread > 1e-11 * self.rounding_scale(samples) && spread.is_normal();
         let gain = if separable { 2.0 / spread } else { 0.0 };
         let shift = if separable { -gain * 0.5 * (means[0] + means[1]) } else { 0.0 };
         let affine = match &mut self {
@@ -139,6 +138,14 @@ impl Head {
         affine.alpha *= gain;
         affine.bias = affine.bias * gain + shift;
         Ok(self)
+    }
+
+    /// The largest sum of magnitudes that a decision on the training samples is the difference of.
+    fn rounding_scale(&self, samples: &Samples) -> f64 {
+        let affine = self.linear();
+        let alpha = affine.alpha.mapv(f64::abs);
+        let largest = samples.gram.row_iter().map(|row| row.iter().zip(&alpha).map(|(k, a)| k.abs() * a).sum::<f64>());
+        largest.fold(affine.bias.abs(), f64::max)
     }
 
     fn on_training(&self, samples: &Samples) -> DVector<f64> {

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::weights::{self, Sparse};
 use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
 use crate::error::Result;
-use crate::kernel::factor::{cholesky, generalised_eigen, lift_diagonal};
+use crate::kernel::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
 use crate::kernel::gram::{Centring, check_gram};
 
-/// Added to the right side of the eigenproblem, relative to the trace of the Gram matrix.
-const JITTER: f64 = 1e-9;
+/// Where the factor of a centred Gram matrix ends, relative to its diagonal: above the rounding that centring leaves.
+const FULL_RANK: f64 = 1e-10;
 
 /// Parameters of [`Kdspe`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,21 +143,23 @@ impl Kdspe {
         let w = &w * (kept.len() as f64 / w.sum());
         let centring = Centring::new(&part, &w);
         let centred = centring.train(&part);
-        let trace = centred.trace();
-        if trace <= 1e-12 * part.trace() {
+        if centred.trace() <= 1e-12 * part.trace() {
             return Ok(none);
         }
+        // In coordinates of the samples' own span, K̃ = F Fᵀ and w = Fᵀa, the right side is Fᵀ W F + ε I: regular whatever the rank.
+        let factored = PivotedCholesky::new(&centred, FULL_RANK);
+        let features = factored.factor();
         let residual = DMatrix::identity(kept.len(), kept.len()) - d.select_rows(&kept).select_columns(&kept);
         let mut weighted = residual.clone();
         weighted.row_iter_mut().for_each(|mut row| row.component_mul_assign(&w.transpose()));
         let m = DMatrix::from_diagonal(&w) - weighted * residual.transpose();
-        let mut rows = centred.clone();
+        let mut rows = features.clone();
         rows.column_iter_mut().for_each(|mut column| column.component_mul_assign(&w));
-        let mut right = centred.tr_mul(&rows) + &centred * eps;
-        lift_diagonal(&mut right, JITTER * trace);
-        let (values, vectors) = generalised_eigen(&(&centred * m * &centred), right)?;
-        let dims = dims.min(kept.len() - 1);
-        let (folded, constant) = centring.fold(&vectors.columns(0, dims).into_owned());
+        let mut right = features.tr_mul(&rows);
+        lift_diagonal(&mut right, eps);
+        let (values, vectors) = generalised_eigen(&(features.tr_mul(&m) * features), right)?;
+        let dims = dims.min(factored.rank());
+        let (folded, constant) = centring.fold(&factored.expand(&vectors.columns(0, dims).into_owned()));
         let mut coefficients = DMatrix::zeros(gram.nrows(), dims);
         for (row, &i) in kept.iter().enumerate() {
             coefficients.set_row(i, &folded.row(row));

@@ -28,7 +28,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { c: 1.0, balance: true, tolerance: 1e-3, max_steps: 1_000_000 }
+        Self { c: 1.0, balance: true, tolerance: 1e-3, max_steps: 100_000 }
     }
 }
 
@@ -125,7 +125,10 @@ impl Machine for Svm {
             v.axpy(step, &k.column(j), 1.0);
         }
         Err(Error::Samples {
-            reason: format!("the support vector machine did not settle in {} steps: lower --svm-c", self.0.max_steps),
+            reason: format!(
+                "the support vector machine did not settle in {} steps: the kernel values are too large for --svm-c, lower it or scale them",
+                self.0.max_steps
+            ),
         })
     }
 }
