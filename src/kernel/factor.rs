@@ -35,6 +35,13 @@ pub fn lift_diagonal(matrix: &mut DMatrix<f64>, by: f64) {
     matrix.iter_mut().step_by(next).for_each(|d| *d += by);
 }
 
+/// `diag(scales) M`.
+pub fn scale_rows(matrix: &DMatrix<f64>, scales: &DVector<f64>) -> DMatrix<f64> {
+    let mut scaled = matrix.clone();
+    scaled.column_iter_mut().for_each(|mut column| column.component_mul_assign(scales));
+    scaled
+}
+
 /// The low-rank factor of a Gram matrix, `K ≈ B Bᵀ`, with the samples that it was built from.
 ///
 /// Also known as incomplete Cholesky, and as the Nyström approximation on greedily chosen landmarks.
@@ -180,7 +187,8 @@ mod tests {
         assert!((factored.factor() * &coordinates - &inside).amax() < 1e-9);
         // The expansion has the same coordinates: Bᵀ α = v.
         assert!(
-            (factored.factor().transpose() * factored.expand(&DMatrix::from_columns(&[coordinates.clone()]))
+            (factored.factor().transpose()
+                * factored.expand(&DMatrix::from_columns(std::slice::from_ref(&coordinates)))
                 - coordinates)
                 .amax()
                 < 1e-9

@@ -1,22 +1,20 @@
 //! Kernel discriminative sparsity preserving embedding, its linear form, and the projections that it grew from.
 //!
-//! From reconstruction weights `D` the embedding that reconstructs best by the same weights,
-//! `min Σ wⱼ ‖y_j - Y d_j‖²`, is the generalised eigenproblem `K̃MK̃ a = l (K̃WK̃ + ε K̃) a` with `M = W - (I - D) W (I - D)ᵀ`
-//! (for equal weights `D + Dᵀ - DDᵀ`). Two things make it work that the papers leave out: `K̃` is centred, for else the first direction is a
-//! constant; and `ε` holds it back, for else it does not depend on an invertible Gram matrix at all.
+//! [Weights](Preserved) that reconstruct each sample from others are found first, then the few coordinates in which the same weights
+//! reconstruct best.
+//!
+//! In problems of few dimensions the first coordinates follow the shape of the classes before they tell them apart: give it a dozen.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
+use super::preserving::preserve;
 use super::weights::{self, Sparse};
 use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
 use crate::error::Result;
-use crate::kernel::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
-use crate::kernel::gram::{Centring, check_gram};
-
-/// Where the factor of a centred Gram matrix ends, relative to its diagonal: above the rounding that centring leaves.
-const FULL_RANK: f64 = 1e-10;
+use crate::kernel::factor::{cholesky, lift_diagonal, scale_rows};
+use crate::kernel::gram::check_gram;
 
 /// Parameters of [`Kdspe`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,9 +81,7 @@ impl Machine for Kdspe {
         let means = shares.each_ref().map(|share| y.tr_mul(share));
         let mut scatter = DMatrix::zeros(a.ncols(), a.ncols());
         for (share, mean) in shares.iter().zip(&means) {
-            let mut weighted = y.clone();
-            weighted.column_iter_mut().for_each(|mut column| column.component_mul_assign(share));
-            scatter += y.tr_mul(&weighted) - mean * mean.transpose();
+            scatter += y.tr_mul(&scale_rows(&y, share)) - mean * mean.transpose();
         }
         let difference = &means[0] - &means[1];
         let size = scatter.trace().max(difference.norm_squared()) / a.ncols().max(1) as f64;
@@ -134,36 +130,18 @@ impl Kdspe {
             Preserved::Neighbours => Vec::new(),
         };
         kept.sort_unstable();
-        let none = (DMatrix::zeros(gram.nrows(), 0), DVector::zeros(0), DVector::zeros(0));
         if kept.is_empty() {
-            return Ok(none);
+            return Ok((DMatrix::zeros(gram.nrows(), 0), DVector::zeros(0), DVector::zeros(0)));
         }
         let part = gram.select_rows(&kept).select_columns(&kept);
         let w = weights.select_rows(&kept);
         let w = &w * (kept.len() as f64 / w.sum());
-        let centring = Centring::new(&part, &w);
-        let centred = centring.train(&part);
-        if centred.trace() <= 1e-12 * part.trace() {
-            return Ok(none);
-        }
-        // In coordinates of the samples' own span, K̃ = F Fᵀ and w = Fᵀa, the right side is Fᵀ W F + ε I: regular whatever the rank.
-        let factored = PivotedCholesky::new(&centred, FULL_RANK);
-        let features = factored.factor();
-        let residual = DMatrix::identity(kept.len(), kept.len()) - d.select_rows(&kept).select_columns(&kept);
-        let mut weighted = residual.clone();
-        weighted.row_iter_mut().for_each(|mut row| row.component_mul_assign(&w.transpose()));
-        let m = DMatrix::from_diagonal(&w) - weighted * residual.transpose();
-        let mut rows = features.clone();
-        rows.column_iter_mut().for_each(|mut column| column.component_mul_assign(&w));
-        let mut right = features.tr_mul(&rows);
-        lift_diagonal(&mut right, eps);
-        let (values, vectors) = generalised_eigen(&(features.tr_mul(&m) * features), right)?;
-        let dims = dims.min(factored.rank());
-        let (folded, constant) = centring.fold(&factored.expand(&vectors.columns(0, dims).into_owned()));
-        let mut coefficients = DMatrix::zeros(gram.nrows(), dims);
+        let d = d.select_rows(&kept).select_columns(&kept);
+        let (folded, constant, values) = preserve(&part, &d, &w, eps, dims)?;
+        let mut coefficients = DMatrix::zeros(gram.nrows(), values.len());
         for (row, &i) in kept.iter().enumerate() {
             coefficients.set_row(i, &folded.row(row));
         }
-        Ok((coefficients, constant, values.rows(0, dims).into_owned()))
+        Ok((coefficients, constant, values))
     }
 }

@@ -10,6 +10,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
+use super::samples::{scatter_times, shares};
 use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
 use crate::error::{Error, Result};
 use crate::kernel::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
@@ -105,21 +106,16 @@ impl Klda {
     /// within the classes is the identity. [`Embedding::values`] are the ratios of the scatter between and within.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`]); [`Error::Samples`] for another number of samples or fewer than two classes.
+    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`]); [`Error::Samples`] for another number of samples or fewer than
+    /// two classes.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Embedding> {
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;
         if members.len() < 2 {
             return Err(Error::Samples { reason: "a discriminant needs samples of at least two classes".into() });
         }
-        let shares: Vec<DVector<f64>> = members
-            .iter()
-            .map(|class| {
-                let mut share = DVector::zeros(gram.nrows());
-                class.iter().for_each(|&i| share[i] = 1.0 / class.len() as f64);
-                share
-            })
-            .collect();
+        let ones = DVector::from_element(gram.nrows(), 1.0);
+        let shares: Vec<DVector<f64>> = members.iter().map(|class| shares(&ones, class)).collect();
         let masses: Vec<f64> =
             members.iter().map(|class| if self.0.balance { 1.0 } else { class.len() as f64 }).collect();
         let total: f64 = masses.iter().sum();
@@ -146,16 +142,4 @@ impl Klda {
         let constant = -(&gram * &coefficients).tr_mul(&mean);
         Embedding::raw(&coefficients, &constant, values.as_slice())
     }
-}
-
-/// `G M` with `G = diag(w) - Σ W_c p_c p_cᵀ`, where `w = Σ W_c p_c`.
-fn scatter_times(matrix: &DMatrix<f64>, shares: &[DVector<f64>], masses: &[f64]) -> DMatrix<f64> {
-    let mut weights = DVector::zeros(matrix.nrows());
-    shares.iter().zip(masses).for_each(|(share, mass)| weights.axpy(*mass, share, 1.0));
-    let mut product = matrix.clone();
-    product.column_iter_mut().for_each(|mut column| column.component_mul_assign(&weights));
-    for (share, mass) in shares.iter().zip(masses) {
-        product.ger(-mass, share, &matrix.tr_mul(share), 1.0);
-    }
-    product
 }

@@ -29,13 +29,16 @@
 //! # Ok::<(), kcf_track::Error>(())
 //! ```
 
+mod components;
 mod embedding;
+mod exemplar;
 mod head;
 pub mod kdspe;
 pub mod klda;
 pub mod kpca;
 pub mod krr;
 pub mod preimage;
+mod preserving;
 mod samples;
 pub mod slem;
 pub mod svm;
@@ -48,7 +51,9 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use components::Novelty;
 pub use embedding::{Embedding, LinearEmbedding};
+pub use exemplar::{Encoder, Encoding};
 pub use head::{Affine, Head, Subspace};
 pub use samples::Samples;
 

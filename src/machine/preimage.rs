@@ -6,7 +6,7 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
-use super::kpca::Novelty;
+use super::Novelty;
 use crate::error::Result;
 use crate::kernel::{Kernel, cross_gram};
 

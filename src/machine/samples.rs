@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
+use crate::kernel::factor::scale_rows;
 use crate::kernel::gram::check_gram;
 
 /// A Gram matrix, the label and the weight of each sample, and, where there are any, regression targets and the
@@ -94,11 +95,28 @@ impl Samples {
 
     /// The weights of the samples `of`, divided by their sum, at their places among all samples; zero elsewhere.
     pub(crate) fn shares(&self, of: &[usize]) -> DVector<f64> {
-        let total: f64 = of.iter().map(|&i| self.weights[i]).sum();
-        let mut shares = DVector::zeros(self.len());
-        of.iter().for_each(|&i| shares[i] = self.weights[i] / total);
-        shares
+        shares(&self.weights, of)
     }
+}
+
+/// As [`Samples::shares`], of any weights.
+pub(crate) fn shares(weights: &DVector<f64>, of: &[usize]) -> DVector<f64> {
+    let total: f64 = of.iter().map(|&i| weights[i]).sum();
+    let mut shares = DVector::zeros(weights.len());
+    of.iter().for_each(|&i| shares[i] = weights[i] / total);
+    shares
+}
+
+/// `G M`, where `Mᵀ G M` is the scatter of the rows of `M` within classes of the `shares` p and the `masses` W:
+/// `G = diag(Σ W_c p_c) - Σ W_c p_c p_cᵀ`.
+pub(crate) fn scatter_times(matrix: &DMatrix<f64>, shares: &[DVector<f64>], masses: &[f64]) -> DMatrix<f64> {
+    let mut weights = DVector::zeros(matrix.nrows());
+    shares.iter().zip(masses).for_each(|(share, mass)| weights.axpy(*mass, share, 1.0));
+    let mut product = scale_rows(matrix, &weights);
+    for (share, mass) in shares.iter().zip(masses) {
+        product.ger(-mass, share, &matrix.tr_mul(share), 1.0);
+    }
+    product
 }
 
 fn sized(n: usize, what: &str, values: &[f64]) -> Result<DVector<f64>> {
