@@ -2,7 +2,7 @@
 //! how the samples happen to be written down.
 
 use kcf_track::Error;
-use kcf_track::kernel::{Kernel, cross_gram, gram};
+use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram};
 use kcf_track::machine::{Build, Head, Samples, from_name, kdspe, klda, kpca, names, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
@@ -125,6 +125,20 @@ proptest! {
             let (a, b) = (decide(x.view(), weighted), decide(twice.view(), repeated));
             let apart = (&a - &b).mapv(f64::abs).sum();
             prop_assert!(apart < 1e-5 * (1.0 + a.mapv(f64::abs).sum()), "{}: {} {}", name, a, b);
+        }
+    }
+
+    #[test]
+    fn every_kernel_satisfies_mercers_condition(
+        points in prop::collection::vec(0.0..3.0f64, 30),
+        c in prop::collection::vec(-1.0..1.0f64, 10),
+    ) {
+        let x = Array2::from_shape_vec((10, 3), points).unwrap();
+        let c = Array1::from(c);
+        for name in GramKernel::NAMES {
+            let k = gram(GramKernel::from_name(name).unwrap(), x.view()).unwrap();
+            prop_assert_eq!(&k, &k.t(), "{}", name);
+            prop_assert!(c.dot(&k.dot(&c)) >= -1e-9 * k.diag().sum(), "{}", name);
         }
     }
 
