@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example digits FOLDER` reads `train.csv` and `test.csv` (a class, then feature values, a sample a line) and the same
 //! samples with noise in `train-noisy.csv` and `test-noisy.csv`. It prints one line of JSON: per method the error of the nearest neighbour
-//! in the embedding in percent, and the mean squared error of the digits denoised by kernel PCA. Parameters are chosen by two-fold
+//! in the embedding in percent, and the mean squared error of the digits denoised by kernel PCA. Parameters are chosen by five-fold
 //! cross-validation on the training samples alone.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ use kcf_track::machine::kpca::{self, Kpca};
 use kcf_track::machine::{Build, Embedding, preimage};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use serde_json::json;
+
+/// Parts that the training samples are cut into to choose parameters.
+const FOLDS: usize = 5;
 
 /// Samples, a row each, and their classes.
 #[derive(Clone)]
@@ -60,76 +63,89 @@ fn neighbour_error(train: ArrayView2<f64>, test: ArrayView2<f64>, dims: usize, a
     100.0 * wrong.count() as f64 / b.len() as f64
 }
 
-/// One setting of one method.
+/// One setting of one method, but for the number of coordinates and what they are measured in.
 #[derive(Clone, Copy, Debug)]
 enum Method {
     Klda(Kernel, klda::Params),
     Spe(Kernel, kdspe::Params, Preserved),
 }
 
-impl Method {
-    fn embed(&self, k: ArrayView2<f64>, classes: &[usize]) -> kcf_track::Result<Embedding> {
-        match self {
-            Self::Klda(_, params) => Klda::new(*params)?.embed(k, classes),
-            Self::Spe(_, params, preserved) => Kdspe::new(*params)?.embed(k, classes, *preserved),
-        }
-    }
+/// What the coordinates of reconstruction weights are measured in.
+#[derive(Clone, Copy, Debug)]
+enum Unit {
+    /// As in the papers.
+    Variance,
+    /// What the weights do not reconstruct.
+    Residual,
+}
 
+const DIMS: [usize; 10] = [7, 9, 12, 16, 20, 25, 32, 40, 50, 64];
+
+impl Method {
     fn kernel(&self) -> Kernel {
         match self {
             Self::Klda(kernel, _) | Self::Spe(kernel, ..) => *kernel,
         }
     }
 
-    /// Errors for each number of coordinates.
-    fn errors(&self, train: &Set, test: &Set, dims: &[usize]) -> anyhow::Result<Vec<f64>> {
+    /// The errors for each unit and number of coordinates.
+    fn errors(&self, train: &Set, test: &Set) -> anyhow::Result<Vec<(Unit, usize, f64)>> {
         let k = gram(self.kernel(), train.x.view())?;
-        let embedding = self.embed(k.view(), &train.classes)?;
-        let a = embedding.transform(k.view())?;
-        let b = embedding.transform(cross_gram(self.kernel(), test.x.view(), train.x.view())?.view())?;
-        let error = |&d: &usize| neighbour_error(a.view(), b.view(), d, &train.classes, &test.classes);
-        Ok(dims.iter().map(error).collect())
+        let cross = cross_gram(self.kernel(), test.x.view(), train.x.view())?;
+        let (embedding, units): (Embedding, &[Unit]) = match self {
+            Self::Klda(_, params) => (Klda::new(*params)?.embed(k.view(), &train.classes)?, &[Unit::Variance]),
+            Self::Spe(_, params, preserved) => {
+                let embedding = Kdspe::new(*params)?.embed(k.view(), &train.classes, *preserved)?;
+                (embedding, &[Unit::Variance, Unit::Residual])
+            }
+        };
+        let mut errors = Vec::new();
+        for unit in units {
+            let scaled = embedding.scaled(|l| match unit {
+                Unit::Variance => 1.0,
+                Unit::Residual => 1.0 / (1.0 - l).max(1e-9).sqrt(),
+            })?;
+            let (a, b) = (scaled.transform(k.view())?, scaled.transform(cross.view())?);
+            for dims in DIMS.into_iter().filter(|&dims| dims <= scaled.dims()) {
+                let error = neighbour_error(a.view(), b.view(), dims, &train.classes, &test.classes);
+                errors.push((*unit, dims, error));
+            }
+        }
+        Ok(errors)
     }
 }
 
-const DIMS: [usize; 10] = [7, 9, 12, 16, 20, 25, 32, 40, 50, 64];
-
 fn grid(name: &str) -> Vec<Method> {
-    let gaussians = [0.25, 0.35, 0.5, 0.7].map(|sigma| Kernel::Gaussian { sigma });
+    let gaussians = [0.25, 0.35, 0.5].map(|sigma| Kernel::Gaussian { sigma });
     let base = kdspe::Params { dims: 64, ..Default::default() };
     let mut methods = Vec::new();
     match name {
         "klda" => {
             for kernel in gaussians {
-                for eps in [1e-3, 1e-2, 1e-1, 1.0] {
+                for eps in [1e-4, 1e-3, 1e-2, 1e-1] {
                     methods.push(Method::Klda(kernel, klda::Params { eps, ..Default::default() }));
                 }
             }
         }
-        "kdspe" => {
-            for kernel in gaussians {
-                for eps in [1e-2, 1e-1, 1.0, 10.0] {
-                    for ridge in [1e-2, 1e-1] {
-                        for (tau, iterations) in [(0.0, 0), (0.01, 30)] {
-                            let params = kdspe::Params { ridge, tau, iterations, eps, ..base };
-                            methods.push(Method::Spe(kernel, params, Preserved::Classes));
-                        }
-                    }
+        "spp" => {
+            for eps in [1e-1, 1.0, 10.0] {
+                for tau in [1e-4, 1e-3, 3e-3] {
+                    let params = kdspe::Params { tau, iterations: 30, eps, ..base };
+                    methods.push(Method::Spe(Kernel::Linear, params, Preserved::Neighbours));
                 }
             }
         }
         _ => {
-            for eps in [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0] {
-                if name == "spp" {
-                    for tau in [1e-4, 1e-3, 3e-3] {
-                        let params = kdspe::Params { tau, iterations: 60, eps, ..base };
-                        methods.push(Method::Spe(Kernel::Linear, params, Preserved::Neighbours));
-                    }
-                } else {
-                    for ridge in [1e-3, 1e-2, 1e-1] {
-                        for (tau, iterations) in [(0.0, 0), (1e-3, 30)] {
+            let (kernels, penalties, tau) = match name {
+                "kdspe" => (gaussians.to_vec(), [1e-3, 1e-2, 1e-1], 1e-2),
+                _ => (vec![Kernel::Linear], [1e-1, 1.0, 10.0], 1e-3),
+            };
+            for kernel in kernels {
+                for eps in penalties {
+                    for ridge in [1e-2, 1e-1] {
+                        for iterations in [0, 30] {
                             let params = kdspe::Params { ridge, tau, iterations, eps, ..base };
-                            methods.push(Method::Spe(Kernel::Linear, params, Preserved::Classes));
+                            methods.push(Method::Spe(kernel, params, Preserved::Classes));
                         }
                     }
                 }
@@ -144,26 +160,36 @@ fn main() -> anyhow::Result<()> {
     let read = |name: &str| Set::read(&folder.join(name));
     let (train, test) = (read("train.csv")?, read("test.csv")?);
     let (train_noisy, test_noisy) = (read("train-noisy.csv")?, read("test-noisy.csv")?);
-    let halves = [0, 1].map(|half| (0..train.classes.len()).filter(|i| i % 2 == half).collect::<Vec<usize>>());
+    // Rows to learn from, and rows to validate on.
+    let folds: Vec<(Vec<usize>, Vec<usize>)> =
+        (0..FOLDS).map(|fold| (0..train.classes.len()).partition(|i| i % FOLDS != fold)).collect();
 
     let (mut errors, mut chosen) = (BTreeMap::new(), BTreeMap::new());
     for name in ["klda", "kdspe", "dspe", "spp"] {
-        let mut best: Option<(f64, Method, usize)> = None;
+        let mut best: Option<(f64, Method, Unit, usize)> = None;
         for method in grid(name) {
-            let mut sums = vec![0.0; DIMS.len()];
-            for (a, b) in [(0, 1), (1, 0)] {
-                let part = method.errors(&train.part(&halves[a]), &train.part(&halves[b]), &DIMS)?;
-                sums.iter_mut().zip(part).for_each(|(sum, error)| *sum += error / 2.0);
+            let mut sums: Vec<(Unit, usize, f64)> = Vec::new();
+            for (learn, validate) in &folds {
+                let part = method.errors(&train.part(learn), &train.part(validate))?;
+                ensure!(sums.is_empty() || sums.len() == part.len(), "the folds span different dimensions");
+                match sums.is_empty() {
+                    true => sums = part,
+                    false => sums.iter_mut().zip(part).for_each(|(sum, part)| sum.2 += part.2),
+                }
             }
-            for (sum, dims) in sums.into_iter().zip(DIMS) {
-                if best.as_ref().is_none_or(|(error, ..)| sum < *error) {
-                    best = Some((sum, method, dims));
+            for (unit, dims, sum) in sums {
+                let mean = sum / FOLDS as f64;
+                if best.as_ref().is_none_or(|(error, ..)| mean < *error) {
+                    best = Some((mean, method, unit, dims));
                 }
             }
         }
-        let (validation, method, dims) = best.context("no setting")?;
-        errors.insert(name, method.errors(&train, &test, &[dims])?[0]);
-        chosen.insert(name, format!("{validation:.2} % in validation, {dims} coordinates of {method:?}"));
+        let (validation, method, unit, dims) = best.context("no setting")?;
+        let found = method.errors(&train, &test)?;
+        let same = |entry: &&(Unit, usize, f64)| entry.1 == dims && entry.0 as u8 == unit as u8;
+        errors.insert(name, found.iter().find(same).context("no such setting")?.2);
+        chosen
+            .insert(name, format!("{validation:.2} % in validation, {dims} coordinates of unit {unit:?}, {method:?}"));
     }
 
     let denoise = |sigma: f64, rank: usize, clean: &Set, noisy: &Set, truth: &Set| -> anyhow::Result<f64> {
@@ -177,9 +203,9 @@ fn main() -> anyhow::Result<()> {
     for sigma in [0.25, 0.35, 0.5, 0.7, 1.0] {
         for rank in [8, 16, 32, 64, 128, 192] {
             let mut sum = 0.0;
-            for (a, b) in [(0, 1), (1, 0)] {
-                let (clean, truth) = (train.part(&halves[a]), train.part(&halves[b]));
-                sum += denoise(sigma, rank, &clean, &train_noisy.part(&halves[b]), &truth)? / 2.0;
+            for (learn, validate) in &folds[..2] {
+                let (clean, truth) = (train.part(learn), train.part(validate));
+                sum += denoise(sigma, rank, &clean, &train_noisy.part(validate), &truth)? / 2.0;
             }
             if sum < best.0 {
                 best = (sum, sigma, rank);

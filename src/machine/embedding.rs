@@ -51,6 +51,25 @@ impl Embedding {
         Ok(cross.dot(&self.coefficients) + &self.constant)
     }
 
+    /// The embedding with each coordinate multiplied by what `factor` makes of its [value](Embedding::values). Distances between samples
+    /// depend on it.
+    ///
+    /// The coordinates of reconstruction weights have unit variance; `|l| 1.0 / (1.0 - l).sqrt()` gives them a unit of reconstruction
+    /// residual instead, which brings samples of a class together.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] when a factor is not finite.
+    pub fn scaled(&self, factor: impl Fn(f64) -> f64) -> Result<Self> {
+        let factors = self.values.mapv(factor);
+        if factors.iter().any(|v| !v.is_finite()) {
+            return Err(Error::Samples {
+                reason: "a coordinate would be scaled by what is not a finite number".into(),
+            });
+        }
+        let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
+        Ok(Self { coefficients, constant, values: self.values.clone() })
+    }
+
     /// The same map as one of feature values, for an embedding fitted to the Gram matrix of
     /// [`Kernel::Linear`](crate::kernel::Kernel::Linear) of the rows of `train` (n x D).
     ///
