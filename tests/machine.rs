@@ -123,7 +123,12 @@ proptest! {
             let weighted = Samples::new(gram(kernel, x.view()).unwrap().view(), &labels).unwrap().with_weights(&weights).unwrap();
             let repeated = Samples::new(gram(kernel, twice.view()).unwrap().view(), &labels_twice).unwrap();
             let (a, b) = (decide(x.view(), weighted), decide(twice.view(), repeated));
-            let apart = (&a - &b).mapv(f64::abs).sum();
+            let mut apart = &a - &b;
+            if name == "svm" {
+                // Where no coefficient is strictly between its bounds, any bias of an interval is optimal.
+                apart -= apart.mean().unwrap();
+            }
+            let apart = apart.mapv(f64::abs).sum();
             prop_assert!(apart < 1e-5 * (1.0 + a.mapv(f64::abs).sum()), "{}: {} {}", name, a, b);
         }
     }
@@ -176,8 +181,15 @@ proptest! {
                 prop_assert!(head.linear().alpha.iter().all(|v| v.is_finite()));
             }
         }
-        if let Ok(embedding) = kdspe::Kdspe::new(Default::default()).unwrap()
-            .embed(k.view(), &vec![0; n], kdspe::Preserved::Classes) {
+        let classes: Vec<usize> = (0..n).map(|i| i % 2).collect();
+        let sparse = kdspe::Kdspe::new(kdspe::Params { iterations: 5, ..Default::default() }).unwrap();
+        let found = [
+            sparse.embed(k.view(), &classes, kdspe::Preserved::Classes),
+            sparse.embed(k.view(), &classes, kdspe::Preserved::Neighbours),
+            klda::Klda::new(Default::default()).unwrap().embed(k.view(), &classes),
+            kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).map(|novelty| novelty.embedding),
+        ];
+        for embedding in found.into_iter().flatten() {
             prop_assert!(embedding.coefficients.iter().all(|v| v.is_finite()));
         }
     }
@@ -226,6 +238,23 @@ fn samples_that_are_all_equal_are_not_told_apart() {
         let none = klda::Klda::new(Default::default()).unwrap().embed(k.view(), &[0, 0, 1, 1, 2, 2]).unwrap();
         assert!(none.transform(k.view()).unwrap().iter().all(|v| v.abs() < 1e-3), "{:?}", none);
         assert_eq!(kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap().embedding.dims(), 0);
+    }
+}
+
+#[test]
+fn samples_too_small_for_numbers_are_told_apart_or_not() {
+    // Denormal numbers, whose products are zero.
+    for k in [Array2::eye(6) * 1e-310, Array2::from_elem((6, 6), 1e-310), Array2::eye(6) * f64::MIN_POSITIVE] {
+        for name in names() {
+            let values = on_training(&fit(name, &k, &[1.0, 1.0, 1.0, -1.0, -1.0, -1.0]).unwrap(), &k);
+            assert!(values.iter().all(|v| v.is_finite()), "{name}: {values}");
+        }
+        let machine = kdspe::Kdspe::new(kdspe::Params { iterations: 5, ..Default::default() }).unwrap();
+        for preserved in [kdspe::Preserved::Classes, kdspe::Preserved::Neighbours] {
+            if let Ok(embedding) = machine.embed(k.view(), &[0, 0, 1, 1, 2, 2], preserved) {
+                assert!(embedding.coefficients.iter().all(|v| v.is_finite()));
+            }
+        }
     }
 }
 

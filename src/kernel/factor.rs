@@ -132,6 +132,9 @@ pub fn symmetric_eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f6
         return Err(Error::Gram { reason: "has entries too large to be multiplied".into() });
     }
     let n = matrix.nrows();
+    if n == 0 {
+        return Ok((DVector::zeros(0), matrix));
+    }
     let symmetric = (&matrix + matrix.transpose()) * 0.5;
     let eigen = SymmetricEigen::try_new(symmetric, f64::EPSILON, MAX_EIGEN_STEPS.max(100 * n))
         .ok_or_else(|| Error::Gram { reason: "has eigenvalues that cannot be computed".into() })?;
@@ -210,5 +213,6 @@ mod tests {
             assert!(i == 0 || values[i - 1] >= values[i]);
         }
         assert!(symmetric_eigen(DMatrix::from_element(2, 2, f64::NAN)).is_err());
+        assert!(symmetric_eigen(DMatrix::zeros(0, 0)).unwrap().0.is_empty());
     }
 }
