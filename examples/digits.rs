@@ -116,7 +116,7 @@ impl Method {
 }
 
 fn grid(name: &str) -> Vec<Method> {
-    let gaussians = [0.25, 0.35, 0.5].map(|sigma| Kernel::Gaussian { sigma });
+    let gaussians = [0.25, 0.35].map(|sigma| Kernel::Gaussian { sigma });
     let base = kdspe::Params { dims: 64, ..Default::default() };
     let mut methods = Vec::new();
     match name {
@@ -129,10 +129,8 @@ fn grid(name: &str) -> Vec<Method> {
         }
         "spp" => {
             for eps in [1e-1, 1.0, 10.0] {
-                for tau in [1e-4, 1e-3, 3e-3] {
-                    let params = kdspe::Params { tau, iterations: 30, eps, ..base };
-                    methods.push(Method::Spe(Kernel::Linear, params, Preserved::Neighbours));
-                }
+                let params = kdspe::Params { tau: 1e-3, iterations: 30, eps, ..base };
+                methods.push(Method::Spe(Kernel::Linear, params, Preserved::Neighbours));
             }
         }
         _ => {
@@ -142,11 +140,9 @@ fn grid(name: &str) -> Vec<Method> {
             };
             for kernel in kernels {
                 for eps in penalties {
-                    for ridge in [1e-2, 1e-1] {
-                        for iterations in [0, 30] {
-                            let params = kdspe::Params { ridge, tau, iterations, eps, ..base };
-                            methods.push(Method::Spe(kernel, params, Preserved::Classes));
-                        }
+                    for iterations in [0, 30] {
+                        let params = kdspe::Params { ridge: 1e-1, tau, iterations, eps, ..base };
+                        methods.push(Method::Spe(kernel, params, Preserved::Classes));
                     }
                 }
             }
@@ -200,8 +196,8 @@ fn main() -> anyhow::Result<()> {
         Ok(off.mapv(|v| v * v).mean().unwrap_or(f64::NAN))
     };
     let mut best = (f64::INFINITY, 0.0, 0);
-    for sigma in [0.25, 0.35, 0.5, 0.7, 1.0] {
-        for rank in [8, 16, 32, 64, 128, 192] {
+    for sigma in [0.25, 0.35, 0.5, 0.7] {
+        for rank in [16, 32, 64, 128, 192] {
             let mut sum = 0.0;
             for (learn, validate) in &folds[..2] {
                 let (clean, truth) = (train.part(learn), train.part(validate));
