@@ -103,6 +103,18 @@ pub enum Error {
         /// What is wrong with it, and what would be right.
         reason: String,
     },
+    /// A matrix is no Gram matrix that can be learnt from.
+    #[error("the Gram matrix {reason}")]
+    Gram {
+        /// What is wrong with it, as the rest of a sentence.
+        reason: String,
+    },
+    /// Samples, labels and weights that no machine can be fitted to.
+    #[error("{reason}")]
+    Samples {
+        /// What is wrong with them.
+        reason: String,
+    },
 }
 
 impl Error {

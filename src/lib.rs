@@ -84,6 +84,7 @@ pub mod feature;
 pub mod frame;
 pub mod geometry;
 pub mod kernel;
+pub mod machine;
 pub mod simd;
 pub mod source;
 pub mod spectrum;

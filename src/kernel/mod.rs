@@ -3,9 +3,12 @@
 //!
 //! [`Kernel`] is written as a function of `(a·b, ‖a‖², ‖b‖²)`, so that one definition serves two vectors, a Gram
 //! matrix and a whole map of inner products made by FFT. The two kernels of histograms that are no such functions exist for
-//! Gram matrices only ([`GramKernel`]).
+//! Gram matrices only ([`GramKernel`]). [`gram()`] and [`cross_gram`] build them.
 
 pub mod correlation;
+pub(crate) mod factor;
 pub mod function;
+pub mod gram;
 
 pub use function::{GramKernel, Kernel};
+pub use gram::{cross_gram, gram};

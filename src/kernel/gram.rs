@@ -1,0 +1,228 @@
+//! Gram matrices of rows of numbers, and centring them in feature space.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::{Array2, ArrayView2};
+
+use super::function::GramKernel;
+use crate::error::{Error, Result};
+
+/// Entries larger than this would overflow once a few of them are multiplied.
+const LARGEST_ENTRY: f64 = 1e60;
+
+/// How far two entries that should be equal may differ, relative to the largest one.
+const SYMMETRY_TOLERANCE: f64 = 1e-8;
+
+/// The Gram matrix of the rows of `samples` (n x D): n x n, symmetric to the last bit.
+///
+/// # Errors
+/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] when there are no samples, values that are not finite, or
+/// negative values under a kernel of histograms.
+pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let mut values = cross_gram(kernel, samples, samples)?;
+    for i in 0..values.nrows() {
+        for j in 0..i {
+            values[[i, j]] = values[[j, i]];
+        }
+    }
+    Ok(values)
+}
+
+/// The kernel values of each row of `test` (m x D) with each row of `train` (n x D): m x n.
+///
+/// # Errors
+/// As [`gram`], and [`Error::Samples`] when the rows differ in length.
+pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let kernel = kernel.into().checked()?;
+    let wrong = |reason: String| Err(Error::Samples { reason });
+    let (rows, other) = (test.ncols(), train.ncols());
+    if rows != other {
+        return wrong(format!("the samples have {rows} and {other} feature values, a kernel needs equally many"));
+    }
+    if rows == 0 || test.nrows() == 0 || train.nrows() == 0 {
+        return wrong("there are no samples".into());
+    }
+    if test.iter().chain(train.iter()).any(|v| !v.is_finite()) {
+        return wrong("a feature value is not a finite number".into());
+    }
+    if kernel.needs_histograms() && test.iter().chain(train.iter()).any(|&v| v < 0.0) {
+        return wrong("a kernel of histograms needs feature values of at least zero".into());
+    }
+    let (test, train) = (test.as_standard_layout(), train.as_standard_layout());
+    Ok(match kernel {
+        GramKernel::Dot(kernel) => {
+            let inv_d = 1.0 / rows as f64;
+            let norms = |of: &ArrayView2<f64>| of.outer_iter().map(|row| row.dot(&row)).collect::<Vec<f64>>();
+            let (aa, bb) = (norms(&test.view()), norms(&train.view()));
+            let mut values = test.dot(&train.t());
+            for ((i, j), value) in values.indexed_iter_mut() {
+                *value = kernel.eval64(*value, aa[i], bb[j], inv_d);
+            }
+            values
+        }
+        GramKernel::Intersection => pairwise(test.view(), train.view(), |a, b| a.min(b), |sum| sum),
+        GramKernel::ChiSquared { gamma } => {
+            let term = |a: f64, b: f64| if a + b > 0.0 { (a - b) * ((a - b) / (a + b)) } else { 0.0 };
+            pairwise(test.view(), train.view(), term, |sum| (-gamma * sum).exp())
+        }
+    })
+}
+
+fn pairwise(
+    test: ArrayView2<f64>,
+    train: ArrayView2<f64>,
+    term: impl Fn(f64, f64) -> f64,
+    finish: impl Fn(f64) -> f64,
+) -> Array2<f64> {
+    Array2::from_shape_fn((test.nrows(), train.nrows()), |(i, j)| {
+        finish(test.row(i).iter().zip(train.row(j)).map(|(&a, &b)| term(a, b)).sum())
+    })
+}
+
+/// A Gram matrix that came from outside, checked and made symmetric to the last bit, for the linear algebra inside.
+///
+/// # Errors
+/// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry that is not finite
+/// or beyond 1e60, or a negative one on the diagonal.
+pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
+    let wrong = |reason: String| Err(Error::Gram { reason });
+    let (n, columns) = gram.dim();
+    if n != columns {
+        return wrong(format!("is {n} x {columns}, not square"));
+    }
+    if n == 0 {
+        return wrong("is empty".into());
+    }
+    let mut largest = 0.0f64;
+    for ((i, j), value) in gram.indexed_iter() {
+        if !value.is_finite() || value.abs() > LARGEST_ENTRY {
+            return wrong(format!("has the entry {value} in row {i}, column {j}"));
+        }
+        largest = largest.max(value.abs());
+    }
+    for i in 0..n {
+        if gram[[i, i]] < 0.0 {
+            return wrong(format!("has the negative entry {} on its diagonal, row {i}", gram[[i, i]]));
+        }
+        for j in 0..i {
+            let (below, above) = (gram[[i, j]], gram[[j, i]]);
+            if (below - above).abs() > SYMMETRY_TOLERANCE * largest {
+                return wrong(format!("is not symmetric: row {i}, column {j} is {below}, the other way round {above}"));
+            }
+        }
+    }
+    Ok(DMatrix::from_fn(n, n, |i, j| 0.5 * (gram[[i, j]] + gram[[j, i]])))
+}
+
+/// A matrix from `ndarray` for `nalgebra`.
+#[cfg(test)]
+pub(crate) fn to_matrix(from: ArrayView2<f64>) -> DMatrix<f64> {
+    DMatrix::from_fn(from.nrows(), from.ncols(), |i, j| from[[i, j]])
+}
+
+/// A matrix from `nalgebra` for `ndarray`.
+pub(crate) fn from_matrix(from: &DMatrix<f64>) -> Array2<f64> {
+    Array2::from_shape_fn((from.nrows(), from.ncols()), |(i, j)| from[(i, j)])
+}
+
+/// The weighted mean of the training samples in feature space, and how to subtract it from kernel values.
+///
+/// With weights `p` of sum one, `μ = K p` and `c = pᵀ K p`: in training `K̃ = K - μ 1ᵀ - 1 μᵀ + c`, of a new sample
+/// `κ̃ = κ - μ - (pᵀκ) 1 + c 1`, both with the `μ` and `c` of training.
+#[derive(Clone, Debug)]
+pub(crate) struct Centring {
+    /// The weights, of sum one.
+    pub weights: DVector<f64>,
+    /// `K p`: kernel values of the mean with each sample.
+    pub mean: DVector<f64>,
+    /// `pᵀ K p`: squared norm of the mean.
+    pub norm: f64,
+}
+
+impl Centring {
+    /// The mean of samples with the Gram matrix `gram` under `weights`, which are divided by their sum.
+    pub fn new(gram: &DMatrix<f64>, weights: &DVector<f64>) -> Self {
+        let weights = weights / weights.sum();
+        let mean = gram * &weights;
+        let norm = weights.dot(&mean);
+        Self { weights, mean, norm }
+    }
+
+    /// The Gram matrix of the samples minus their mean.
+    pub fn train(&self, gram: &DMatrix<f64>) -> DMatrix<f64> {
+        DMatrix::from_fn(gram.nrows(), gram.ncols(), |i, j| gram[(i, j)] - (self.mean[i] + self.mean[j]) + self.norm)
+    }
+
+    #[cfg(test)]
+    /// Kernel values of new samples (rows) with the training samples (columns), both minus the mean of training.
+    pub fn test(&self, cross: &DMatrix<f64>) -> DMatrix<f64> {
+        let with_mean = cross * &self.weights;
+        DMatrix::from_fn(cross.nrows(), cross.ncols(), |i, j| cross[(i, j)] - self.mean[j] - with_mean[i] + self.norm)
+    }
+
+    /// Coefficients of centred kernel values turned into those of raw ones: `Aᵀκ̃ = (returned matrix)ᵀκ + (returned vector)`.
+    pub fn fold(&self, coefficients: &DMatrix<f64>) -> (DMatrix<f64>, DVector<f64>) {
+        let sums = coefficients.row_sum();
+        let folded = coefficients - &self.weights * &sums;
+        let constant = sums.transpose() * self.norm - coefficients.tr_mul(&self.mean);
+        (folded, constant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{array, s};
+
+    use super::*;
+    use crate::kernel::Kernel;
+
+    #[test]
+    fn folding_is_centring_done_once() {
+        let x = Array2::from_shape_fn((7, 3), |(i, j)| ((i * 3 + j) as f64 * 1.7).sin());
+        let k = to_matrix(gram(Kernel::Gaussian { sigma: 0.8 }, x.view()).unwrap().view());
+        let t = to_matrix(cross_gram(Kernel::Gaussian { sigma: 0.8 }, x.slice(s![..2, ..]), x.view()).unwrap().view());
+        let centring = Centring::new(&k, &DVector::from_fn(7, |i, _| 1.0 + i as f64));
+        let a = DMatrix::from_fn(7, 2, |i, j| (i as f64 - 2.0) * (j as f64 + 0.5));
+        let (folded, constant) = centring.fold(&a);
+        let slow = centring.test(&t) * &a;
+        let mut fast = &t * folded;
+        fast.row_iter_mut().for_each(|mut row| row += constant.transpose());
+        assert!((slow - fast).amax() < 1e-12);
+        // The centred samples have the mean zero.
+        assert!((centring.train(&k) * &centring.weights).amax() < 1e-14);
+        // A training sample is centred alike in training and test.
+        assert!((centring.test(&t) - centring.train(&k).rows(0, 2)).amax() < 1e-14);
+    }
+
+    #[test]
+    fn bad_matrices_are_told_apart() {
+        let message = |k: Array2<f64>| check_gram(k.view()).unwrap_err().to_string();
+        assert!(message(Array2::zeros((2, 3))).contains("2 x 3"));
+        assert!(message(Array2::zeros((0, 0))).contains("empty"));
+        assert!(message(array![[1.0, 0.5], [0.4, 1.0]]).contains("not symmetric"));
+        assert!(message(array![[1.0, f64::NAN], [0.4, 1.0]]).contains("NaN"));
+        assert!(message(array![[1.0, f64::INFINITY], [f64::INFINITY, 1.0]]).contains("inf"));
+        assert!(message(array![[1e61]]).contains("row 0"));
+        assert!(message(array![[-1.0]]).contains("negative"));
+        assert!(check_gram(array![[1.0, 0.5], [0.5 + 1e-12, 1.0]].view()).is_ok());
+    }
+
+    #[test]
+    fn bad_samples_are_told_apart() {
+        let x = array![[1.0, -2.0], [0.5, 1.0]];
+        let bad = |kernel: GramKernel, x: &Array2<f64>| gram(kernel, x.view()).unwrap_err().to_string();
+        assert!(bad(GramKernel::Intersection, &x).contains("histograms"));
+        assert!(bad(Kernel::Linear.into(), &array![[f64::NAN]]).contains("finite"));
+        assert!(bad(Kernel::Linear.into(), &Array2::zeros((0, 2))).contains("no samples"));
+        assert!(bad(Kernel::Gaussian { sigma: 0.0 }.into(), &x).contains("--sigma"));
+        assert!(cross_gram(Kernel::Linear, x.view(), array![[1.0]].view()).is_err());
+    }
+
+    #[test]
+    fn empty_histogram_bins_do_not_divide_by_zero() {
+        let x = array![[0.0, 1.0], [0.0, 0.5]];
+        let k = gram(GramKernel::ChiSquared { gamma: 2.0 }, x.view()).unwrap();
+        assert!((k[[0, 1]] - (-2.0f64 * 0.25 / 1.5).exp()).abs() < 1e-15);
+        assert_eq!(k[[0, 0]], 1.0);
+        assert_eq!(gram(GramKernel::Intersection, x.view()).unwrap()[[0, 1]], 0.5);
+    }
+}

@@ -1,0 +1,145 @@
+//! The kernel Fisher discriminant, for two classes as a machine and for many as an embedding.
+//!
+//! With `p_c` the weights of class c divided by their sum `W_c`, `μ_c = K p_c` and the within-class scatter
+//! `N = K (diag(w) - Σ W_c p_c p_cᵀ) K = K G K`. `N` is singular always and must be regularised: by `ε I` (Mika et al. 1999), or by
+//! `ε K`, which is linear discriminant analysis with `S_w + ε I` in feature space. For the latter
+//! a factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the samples span: singular Gram matrices are no special
+//! case.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
+
+use super::samples::{scatter_times, shares};
+use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
+use crate::error::{Error, Result};
+use crate::kernel::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
+use crate::kernel::gram::check_gram;
+
+/// Where the factor of a Gram matrix ends, relative to its diagonal: at rounding.
+const FULL_RANK: f64 = 1e-13;
+
+/// What regularises the within-class scatter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ridge {
+    /// `N + ε K`: small weight vectors in feature space.
+    Gram,
+    /// `N + ε I`: small coefficients.
+    Identity,
+}
+
+/// Parameters of [`Klda`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The regularisation ε, above zero.
+    pub eps: f64,
+    /// What it is multiplied with.
+    pub ridge: Ridge,
+    /// Whether both classes have the same say in the scatter, instead of each sample.
+    pub balance: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { eps: 1e-2, ridge: Ridge::Gram, balance: true }
+    }
+}
+
+/// The kernel Fisher discriminant, scaled so that the class means have the decisions +1 and -1.
+///
+/// Samples that cannot be told apart give the decision zero everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Klda(Params);
+
+impl Build for Klda {
+    type Params = Params;
+    const NAME: &'static str = "klda";
+
+    fn new(params: Params) -> Result<Self> {
+        in_range("klda-eps", params.eps, 1e-12..=1e12)?;
+        Ok(Self(params))
+    }
+}
+
+impl Machine for Klda {
+    fn solve(&self, samples: &Samples) -> Result<Head> {
+        let (target, background) = samples.two_classes()?;
+        let classes = [target, background];
+        let shares = classes.each_ref().map(|class| samples.shares(class));
+        let masses = classes.each_ref().map(|class| match self.0.balance {
+            true => 1.0,
+            false => class.iter().map(|&i| samples.weights[i]).sum(),
+        });
+        let difference = &shares[0] - &shares[1];
+        let alpha = self.solve_scatter(&samples.gram, &shares, &masses, DMatrix::from_columns(&[difference]))?;
+        Head::affine(&alpha.column(0).into_owned(), 0.0).calibrated(samples)
+    }
+}
+
+impl Klda {
+    /// `(N + ε R)⁻¹ K` times the columns of `right`.
+    fn solve_scatter(
+        &self,
+        gram: &DMatrix<f64>,
+        shares: &[DVector<f64>],
+        masses: &[f64],
+        right: DMatrix<f64>,
+    ) -> Result<DMatrix<f64>> {
+        let ridged = |mut scatter: DMatrix<f64>| {
+            lift_diagonal(&mut scatter, self.0.eps);
+            cholesky(scatter)
+        };
+        match self.0.ridge {
+            Ridge::Gram => {
+                let factored = PivotedCholesky::new(gram, FULL_RANK);
+                let features = factored.factor();
+                let scatter = features.tr_mul(&scatter_times(features, shares, masses));
+                Ok(factored.expand(&ridged(scatter)?.solve(&features.tr_mul(&right))))
+            }
+            Ridge::Identity => Ok(ridged(gram * scatter_times(gram, shares, masses))?.solve(&(gram * right))),
+        }
+    }
+
+    /// The discriminant coordinates of c `classes` (any numbers, one per sample): at most c - 1, in which the regularised scatter
+    /// within the classes is the identity. [`Embedding::values`] are the ratios of the scatter between and within.
+    ///
+    /// # Errors
+    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`]); [`Error::Samples`] for another number of samples or fewer than
+    /// two classes.
+    pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Embedding> {
+        let gram = check_gram(gram)?;
+        let members = classes_of(classes, gram.nrows())?;
+        if members.len() < 2 {
+            return Err(Error::Samples { reason: "a discriminant needs samples of at least two classes".into() });
+        }
+        let ones = DVector::from_element(gram.nrows(), 1.0);
+        let shares: Vec<DVector<f64>> = members.iter().map(|class| shares(&ones, class)).collect();
+        let masses: Vec<f64> =
+            members.iter().map(|class| if self.0.balance { 1.0 } else { class.len() as f64 }).collect();
+        let total: f64 = masses.iter().sum();
+        let mean = shares.iter().zip(&masses).fold(DVector::zeros(gram.nrows()), |sum, (p, m)| sum + p * (m / total));
+        // The discriminant directions lie in the span of the solutions for the differences of the means.
+        let away: Vec<DVector<f64>> = shares[1..].iter().map(|p| p - &shares[0]).collect();
+        let basis = self.solve_scatter(&gram, &shares, &masses, DMatrix::from_columns(&away))?;
+        let kernel_basis = &gram * &basis;
+        let mut between = DMatrix::zeros(basis.ncols(), basis.ncols());
+        for (share, mass) in shares.iter().zip(&masses) {
+            let offset = kernel_basis.tr_mul(&(share - &mean));
+            between.ger(*mass, &offset, &offset, 1.0);
+        }
+        let ridge = match self.0.ridge {
+            Ridge::Gram => basis.tr_mul(&kernel_basis),
+            Ridge::Identity => basis.tr_mul(&basis),
+        };
+        let within = kernel_basis.tr_mul(&scatter_times(&kernel_basis, &shares, &masses)) + ridge * self.0.eps;
+        if within.amax() <= f64::MIN_POSITIVE {
+            return Embedding::raw(&DMatrix::zeros(gram.nrows(), 0), &DVector::zeros(0), &[]);
+        }
+        let (values, vectors) = generalised_eigen(&between, within)?;
+        let coefficients = basis * vectors;
+        let constant = -(&gram * &coefficients).tr_mul(&mean);
+        Embedding::raw(&coefficients, &constant, values.as_slice())
+    }
+}

@@ -1,0 +1,78 @@
+//! The square-loss exemplar machine (Rezende et al., CVPR 2017), in closed form on a low-rank factor of the negatives.
+//!
+//! One exemplar against all negatives, in closed form ([`Encoder`]). The machine of a tracker is the sum over several exemplars.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
+
+use super::exemplar::Encoder;
+use super::{Build, Head, Machine, Samples, in_range};
+use crate::error::Result;
+use crate::kernel::gram::check_gram;
+
+/// Parameters of [`Slem`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The weight θ of the exemplar against all negatives together, above zero.
+    pub theta: f64,
+    /// The ridge λ, above zero.
+    pub lambda: f64,
+    /// Where the factorisation of the negatives stops, relative to their largest squared norm.
+    pub tolerance: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { theta: 1.0, lambda: 0.2, tolerance: 1e-10 }
+    }
+}
+
+/// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have the
+/// decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Slem(Params);
+
+impl Build for Slem {
+    type Params = Params;
+    const NAME: &'static str = "slem";
+
+    fn new(params: Params) -> Result<Self> {
+        in_range("slem-theta", params.theta, 1e-9..=1e9)?;
+        in_range("slem-lambda", params.lambda, 1e-12..=1e9)?;
+        in_range("slem-tolerance", params.tolerance, 1e-14..=1.0)?;
+        Ok(Self(params))
+    }
+}
+
+impl Machine for Slem {
+    fn solve(&self, samples: &Samples) -> Result<Head> {
+        let (target, background) = samples.two_classes()?;
+        let negatives = samples.gram.select_rows(&background).select_columns(&background);
+        let encoder = Encoder::new(self.0, &negatives, &samples.weights.select_rows(&background))?;
+        let mut alpha = DVector::zeros(samples.len());
+        let mut over_negatives = DMatrix::zeros(encoder.rank(), 1);
+        for (&i, share) in target.iter().zip(samples.shares(&target).select_rows(&target).iter()) {
+            let values = samples.gram.column(i).select_rows(&background);
+            let encoding = encoder.encode_vector(&values, samples.gram[(i, i)]);
+            alpha[i] = share * encoding.alpha0();
+            over_negatives += encoding.negative_part() * *share;
+        }
+        for (&i, value) in background.iter().zip(encoder.expand(&over_negatives).iter()) {
+            alpha[i] = *value;
+        }
+        Head::affine(&alpha, 0.0).calibrated(samples)
+    }
+}
+
+impl Slem {
+    /// Factors the negatives of the Gram matrix `gram` (n x n), all of the same weight.
+    ///
+    /// # Errors
+    /// [`Error::Gram`](crate::Error::Gram) for a matrix that is none (see [`Samples::new`]).
+    pub fn encoder(&self, gram: ArrayView2<f64>) -> Result<Encoder> {
+        let gram = check_gram(gram)?;
+        Encoder::new(self.0, &gram, &DVector::from_element(gram.nrows(), 1.0))
+    }
+}

@@ -1,0 +1,371 @@
+//! What every kernel machine owes its user, whatever the samples: finite numbers or a typed error, and decisions that do not depend on
+//! how the samples happen to be written down.
+
+use kcf_track::Error;
+use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram};
+use kcf_track::machine::{Build, Head, Samples, from_name, kdspe, klda, kpca, names, preimage, slem};
+use ndarray::{Array1, Array2, ArrayView2, array};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// The decisions of a head on its own training samples.
+fn on_training(head: &Head, k: &Array2<f64>) -> Array1<f64> {
+    head.decision(k.view(), k.diag()).unwrap()
+}
+
+fn fit(name: &str, k: &Array2<f64>, labels: &[f64]) -> Result<Head, Error> {
+    from_name(name, &Value::Null).unwrap().fit(&Samples::new(k.view(), labels)?)
+}
+
+/// A positive semi-definite matrix of some rank and scale, with labels and weights.
+#[derive(Clone, Debug)]
+struct Problem {
+    gram: Array2<f64>,
+    labels: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+fn problems() -> impl Strategy<Value = Problem> {
+    (1usize..18, 0usize..8, -5i32..6).prop_flat_map(|(n, rank, scale)| {
+        let features = prop::collection::vec(-1.0..1.0f64, n * rank);
+        let labels = prop::collection::vec(prop::bool::ANY.prop_map(|b| if b { 1.0 } else { -1.0 }), n);
+        let weights = prop::collection::vec(0.01..10.0f64, n);
+        (features, labels, weights).prop_map(move |(features, labels, weights)| {
+            let b = Array2::from_shape_vec((n, rank), features).unwrap() * 10f64.powi(scale);
+            Problem { gram: b.dot(&b.t()), labels, weights }
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_gram_matrix_gives_finite_decisions_or_a_typed_error(problem in problems()) {
+        let one_class = problem.labels.iter().all(|&l| l == problem.labels[0]);
+        for name in names() {
+            let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap().with_weights(&problem.weights).unwrap();
+            match from_name(name, &Value::Null).unwrap().fit(&samples) {
+                Ok(head) => {
+                    let values = on_training(&head, &problem.gram);
+                    prop_assert!(values.iter().all(|v| v.is_finite()));
+                    prop_assert!(head.support().len() <= problem.labels.len());
+                }
+                // An unscaled kernel can take more steps than anybody would wait for.
+                Err(Error::Samples { .. }) if name == "svm" && problem.gram.diag().sum() > 1e3 => {}
+                // The only thing else that can be wrong with such a matrix.
+                Err(Error::Samples { .. }) => prop_assert!(one_class, "{}", name),
+                Err(error) => prop_assert!(false, "{name}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn calibrated_class_means_are_plus_and_minus_one(problem in problems()) {
+        prop_assume!(problem.labels.iter().any(|&l| l != problem.labels[0]));
+        for name in ["klda", "kpca", "slem", "kdspe"] {
+            let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap().with_weights(&problem.weights).unwrap();
+            let values = on_training(&from_name(name, &Value::Null).unwrap().fit(&samples).unwrap(), &problem.gram);
+            let mean = |label: f64| {
+                let of = || problem.labels.iter().enumerate().filter(move |(_, l)| **l == label).map(|(i, _)| i);
+                of().map(|i| problem.weights[i] * values[i]).sum::<f64>() / of().map(|i| problem.weights[i]).sum::<f64>()
+            };
+            let told_apart = (mean(1.0) - 1.0).abs() < 1e-5 && (mean(-1.0) + 1.0).abs() < 1e-5;
+            let all_zero = values.iter().all(|&v| v == 0.0);
+            prop_assert!(told_apart || all_zero, "{}: {} {}", name, mean(1.0), mean(-1.0));
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_samples_does_not_matter(
+        points in prop::collection::vec(-1.0..1.0f64, 24),
+        order in Just((0..12).collect::<Vec<usize>>()).prop_shuffle(),
+    ) {
+        let x = Array2::from_shape_vec((12, 2), points).unwrap();
+        let labels: Vec<f64> = (0..12).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let kernel = Kernel::Gaussian { sigma: 0.5 };
+        let test = array![[0.3, -0.2], [-0.5, 0.9]];
+        let decide = |x: ArrayView2<f64>, labels: &[f64], name: &str| {
+            let settings = if name == "svm" { json!({"tolerance": 1e-10}) } else { Value::Null };
+            let samples = Samples::new(gram(kernel, x).unwrap().view(), labels).unwrap();
+            let head = from_name(name, &settings).unwrap().fit(&samples).unwrap();
+            head.decision(cross_gram(kernel, test.view(), x).unwrap().view(), Array1::ones(2).view()).unwrap()
+        };
+        let shuffled = x.select(ndarray::Axis(0), &order);
+        let shuffled_labels: Vec<f64> = order.iter().map(|&i| labels[i]).collect();
+        for name in names() {
+            let (a, b) = (decide(x.view(), &labels, name), decide(shuffled.view(), &shuffled_labels, name));
+            let apart = (&a - &b).mapv(f64::abs).sum();
+            prop_assert!(apart < 1e-5 * (1.0 + a.mapv(f64::abs).sum()), "{}: {} {}", name, a, b);
+        }
+    }
+
+    #[test]
+    fn a_sample_twice_is_a_sample_of_weight_two(points in prop::collection::vec(-1.0..1.0f64, 20)) {
+        let x = Array2::from_shape_vec((10, 2), points).unwrap();
+        let twice = x.select(ndarray::Axis(0), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 5]);
+        let labels: Vec<f64> = (0..10).map(|i| if i < 4 { 1.0 } else { -1.0 }).collect();
+        let labels_twice: Vec<f64> = labels.iter().copied().chain([1.0, -1.0]).collect();
+        let weights: Vec<f64> = (0..10).map(|i| if i % 5 == 0 { 2.0 } else { 1.0 }).collect();
+        let kernel = Kernel::Gaussian { sigma: 0.5 };
+        let test = array![[0.3, -0.2], [-0.5, 0.9]];
+        for (name, settings) in [
+            ("krr", Value::Null),
+            ("svm", json!({"tolerance": 1e-10, "balance": false})),
+            ("klda", Value::Null),
+            ("kpca", json!({"rank": 2})),
+            ("slem", Value::Null),
+        ] {
+            let decide = |x: ArrayView2<f64>, samples: Samples| {
+                let head = from_name(name, &settings).unwrap().fit(&samples).unwrap();
+                head.decision(cross_gram(kernel, test.view(), x).unwrap().view(), Array1::ones(2).view()).unwrap()
+            };
+            let weighted = Samples::new(gram(kernel, x.view()).unwrap().view(), &labels).unwrap().with_weights(&weights).unwrap();
+            let repeated = Samples::new(gram(kernel, twice.view()).unwrap().view(), &labels_twice).unwrap();
+            let (a, b) = (decide(x.view(), weighted), decide(twice.view(), repeated));
+            let mut apart = &a - &b;
+            if name == "svm" {
+                // Where no coefficient is strictly between its bounds, any bias of an interval is optimal.
+                apart -= apart.mean().unwrap();
+            }
+            let apart = apart.mapv(f64::abs).sum();
+            prop_assert!(apart < 1e-5 * (1.0 + a.mapv(f64::abs).sum()), "{}: {} {}", name, a, b);
+        }
+    }
+
+    #[test]
+    fn every_kernel_satisfies_mercers_condition(
+        points in prop::collection::vec(0.0..3.0f64, 30),
+        c in prop::collection::vec(-1.0..1.0f64, 10),
+    ) {
+        let x = Array2::from_shape_vec((10, 3), points).unwrap();
+        let c = Array1::from(c);
+        for name in GramKernel::NAMES {
+            let k = gram(GramKernel::from_name(name).unwrap(), x.view()).unwrap();
+            prop_assert_eq!(&k, &k.t(), "{}", name);
+            prop_assert!(c.dot(&k.dot(&c)) >= -1e-9 * k.diag().sum(), "{}", name);
+        }
+    }
+
+    #[test]
+    fn a_warm_start_changes_the_way_and_not_the_solution(
+        points in prop::collection::vec(-1.0..1.0f64, 40),
+        start in prop::collection::vec(-3.0..3.0f64, 20),
+    ) {
+        let x = Array2::from_shape_vec((20, 2), points).unwrap();
+        let labels: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let k = gram(Kernel::Gaussian { sigma: 0.5 }, x.view()).unwrap();
+        let samples = Samples::new(k.view(), &labels).unwrap();
+        let machine = from_name("svm", &json!({"tolerance": 1e-9})).unwrap();
+        let cold = on_training(&machine.fit(&samples).unwrap(), &k);
+        let warm = on_training(&machine.fit(&samples.with_start(&start).unwrap()).unwrap(), &k);
+        // Where no coefficient is strictly between its bounds, any bias of an interval is optimal.
+        let apart = &cold - &warm;
+        prop_assert!((&apart - apart.mean().unwrap()).mapv(f64::abs).sum() < 1e-5, "{} {}", cold, warm);
+    }
+
+    #[test]
+    fn no_matrix_of_numbers_makes_a_machine_panic(
+        n in 1usize..7,
+        values in prop::collection::vec(prop_oneof![
+            Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(1e300), Just(-1.0), Just(1e-310), Just(1e59), -2.0..2.0f64
+        ], 36),
+        symmetric in prop::bool::ANY,
+    ) {
+        let at = |i: usize, j: usize| values[if symmetric { i.max(j) * 6 + i.min(j) } else { i * 6 + j }];
+        let k = Array2::from_shape_fn((n, n), |(i, j)| at(i, j));
+        let labels: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        for name in names() {
+            // An indefinite matrix may be refused or not; what comes out of it is finite.
+            if let Ok(head) = fit(name, &k, &labels) {
+                prop_assert!(head.linear().alpha.iter().all(|v| v.is_finite()));
+            }
+        }
+        let classes: Vec<usize> = (0..n).map(|i| i % 2).collect();
+        let sparse = kdspe::Kdspe::new(kdspe::Params { iterations: 5, ..Default::default() }).unwrap();
+        let found = [
+            sparse.embed(k.view(), &classes, kdspe::Preserved::Classes),
+            sparse.embed(k.view(), &classes, kdspe::Preserved::Neighbours),
+            klda::Klda::new(Default::default()).unwrap().embed(k.view(), &classes),
+            kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).map(|novelty| novelty.embedding),
+        ];
+        for embedding in found.into_iter().flatten() {
+            prop_assert!(embedding.coefficients.iter().all(|v| v.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn matrices_that_are_no_gram_matrices_are_refused() {
+    let labels = [1.0, -1.0];
+    for (k, says) in [
+        (array![[1.0, 0.2, 0.1], [0.2, 1.0, 0.3]], "not square"),
+        (array![[1.0, 0.2], [0.5, 1.0]], "not symmetric"),
+        (array![[1.0, f64::NAN], [f64::NAN, 1.0]], "NaN"),
+        (array![[f64::INFINITY, 0.0], [0.0, 1.0]], "inf"),
+        (array![[1.0, 0.0], [0.0, -1.0]], "negative"),
+        (Array2::zeros((0, 0)), "empty"),
+    ] {
+        for name in names() {
+            match fit(name, &k, &labels) {
+                Err(error @ Error::Gram { .. }) => assert!(error.to_string().contains(says), "{name}: {error}"),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+        let classes = vec![0; k.nrows()];
+        assert!(klda::Klda::new(Default::default()).unwrap().embed(k.view(), &classes).is_err());
+        assert!(kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).is_err());
+        assert!(slem::Slem::new(Default::default()).unwrap().encoder(k.view()).is_err());
+        let machine = kdspe::Kdspe::new(Default::default()).unwrap();
+        assert!(machine.embed(k.view(), &classes, kdspe::Preserved::Neighbours).is_err());
+    }
+}
+
+#[test]
+fn samples_that_are_all_equal_are_not_told_apart() {
+    for value in [0.0, 1.0, 1e6] {
+        let k = Array2::from_elem((6, 6), value);
+        let labels = [1.0, 1.0, -1.0, -1.0, -1.0, -1.0];
+        for name in names() {
+            let values = on_training(&fit(name, &k, &labels).unwrap(), &k);
+            match name {
+                // The best constant for a square loss is the mean of the labels.
+                "krr" => assert!(values.iter().all(|v| (v + 1.0 / 3.0).abs() < 1e-6), "{name} {value}: {values}"),
+                "svm" => assert!(values.iter().all(|v| v.abs() <= 1.0), "{name} {value}: {values}"),
+                _ => assert!(values.iter().all(|&v| v == 0.0), "{name} {value}: {values}"),
+            }
+        }
+        let none = klda::Klda::new(Default::default()).unwrap().embed(k.view(), &[0, 0, 1, 1, 2, 2]).unwrap();
+        assert!(none.transform(k.view()).unwrap().iter().all(|v| v.abs() < 1e-3), "{:?}", none);
+        assert_eq!(kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap().embedding.dims(), 0);
+    }
+}
+
+#[test]
+fn samples_too_small_for_numbers_are_told_apart_or_not() {
+    // Denormal numbers, whose products are zero.
+    for k in [Array2::eye(6) * 1e-310, Array2::from_elem((6, 6), 1e-310), Array2::eye(6) * f64::MIN_POSITIVE] {
+        for name in names() {
+            let values = on_training(&fit(name, &k, &[1.0, 1.0, 1.0, -1.0, -1.0, -1.0]).unwrap(), &k);
+            assert!(values.iter().all(|v| v.is_finite()), "{name}: {values}");
+        }
+        let machine = kdspe::Kdspe::new(kdspe::Params { iterations: 5, ..Default::default() }).unwrap();
+        for preserved in [kdspe::Preserved::Classes, kdspe::Preserved::Neighbours] {
+            if let Ok(embedding) = machine.embed(k.view(), &[0, 0, 1, 1, 2, 2], preserved) {
+                assert!(embedding.coefficients.iter().all(|v| v.is_finite()));
+            }
+        }
+    }
+}
+
+#[test]
+fn one_class_or_one_sample_is_an_error_or_the_documented_limit() {
+    for (k, labels) in [(Array2::eye(3), vec![1.0; 3]), (Array2::eye(3), vec![-1.0; 3]), (array![[2.0]], vec![1.0])] {
+        for name in names() {
+            let result = fit(name, &k, &labels);
+            match (name, labels[0] > 0.0) {
+                // A regression on equal labels is that label.
+                ("krr", _) => {
+                    let values = on_training(&result.unwrap(), &k);
+                    assert!(values.iter().all(|v| (v - labels[0]).abs() < 1e-9), "{values}");
+                }
+                // A subspace of the target alone has a novelty, which is the least at the target.
+                ("kpca", true) => {
+                    let head = result.unwrap();
+                    assert!(on_training(&head, &k).iter().all(|v| v.abs() < 1e-9));
+                    let far = head.decision(Array2::zeros((1, k.nrows())).view(), array![5.0].view()).unwrap();
+                    assert!(far[0] < -4.9, "{far}");
+                }
+                _ => assert!(matches!(result, Err(Error::Samples { .. })), "{name}: {result:?}"),
+            }
+        }
+    }
+    // One sample of each class is the least that can be told apart.
+    for name in names() {
+        let k = array![[1.0, 0.3], [0.3, 1.0]];
+        let values = on_training(&fit(name, &k, &[1.0, -1.0]).unwrap(), &k);
+        // The embedding of sparse weights needs two of a kind.
+        assert!(name == "kdspe" || (values[0] > 0.5 && values[1] < -0.5), "{name}: {values}");
+    }
+}
+
+#[test]
+fn an_exemplar_in_the_span_of_the_negatives_is_told_by_them_alone() {
+    // Four negatives span the plane in which the exemplar lies.
+    let x = array![[0.1, 0.2], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.5], [0.5, -1.0]];
+    let k = gram(Kernel::Linear, x.view()).unwrap();
+    let head = fit("slem", &k, &[1.0, -1.0, -1.0, -1.0, -1.0]).unwrap();
+    assert_eq!(head.linear().alpha[0], 0.0);
+    let values = on_training(&head, &k);
+    assert!((values[0] - 1.0).abs() < 1e-9 && values.iter().all(|v| v.is_finite()), "{values}");
+    let encoder = slem::Slem::new(Default::default()).unwrap().encoder(k.slice(ndarray::s![1.., 1..])).unwrap();
+    let encoding = encoder.encode(&k.slice(ndarray::s![0, 1..]).to_vec(), k[[0, 0]]).unwrap();
+    assert_eq!((encoder.rank(), encoding.outside()), (2, 0.0));
+    assert_eq!(encoder.coefficients(&encoding).0, 0.0);
+    assert!(encoding.matching_score(&encoding, k[[0, 0]]).is_finite());
+    assert!(encoder.encode(&[1.0], 1.0).is_err());
+    assert!(encoder.encode(&[f64::NAN; 4], 1.0).is_err());
+    assert!(encoder.encode(&[0.0; 4], -1.0).is_err());
+}
+
+#[test]
+fn parameters_are_checked_and_named() {
+    for (name, settings, says) in [
+        ("svm", json!({"c": 0.0}), "--svm-c 0"),
+        ("svm", json!({"c": -1.0}), "--svm-c -1"),
+        ("svm", json!({"tolerance": 0.0}), "--svm-tolerance"),
+        ("svm", json!({"max_steps": 0}), "--svm-max-steps"),
+        ("krr", json!({"lambda": 0.0}), "--krr-lambda"),
+        ("klda", json!({"eps": -0.1}), "--klda-eps"),
+        ("klda", json!({"ridge": "none"}), "gram"),
+        ("kpca", json!({"rank": 0}), "--kpca-rank"),
+        ("slem", json!({"theta": 0.0}), "--slem-theta"),
+        ("slem", json!({"lambda": 0.0}), "--slem-lambda"),
+        ("kdspe", json!({"dims": 0}), "--kdspe-dims"),
+        ("kdspe", json!({"eps": 0.0}), "--kdspe-eps"),
+        ("kdspe", json!({"gamma": 1.0}), "gamma"),
+        ("krr", json!({"lambda": "much"}), "lambda"),
+        ("krr", json!([1, 2, 3]), "--krr"),
+        ("rvm", Value::Null, "krr, svm, klda, kpca, slem, kdspe"),
+    ] {
+        let error = from_name(name, &settings).unwrap_err();
+        assert!(matches!(error, Error::Parameter { .. }), "{error:?}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn decisions_refuse_what_does_not_fit() {
+    let k = Array2::eye(3);
+    for name in names() {
+        let head = fit(name, &k, &[1.0, 1.0, -1.0]).unwrap();
+        assert!(head.decision(Array2::zeros((2, 4)).view(), array![1.0, 1.0].view()).is_err());
+        assert!(head.decision(Array2::zeros((2, 3)).view(), array![1.0].view()).is_err());
+        assert!(head.decision(Array2::from_elem((1, 3), f64::NAN).view(), array![1.0].view()).is_err());
+        assert!(head.decision(Array2::zeros((1, 3)).view(), array![f64::NAN].view()).is_err());
+        assert!(head.decision(Array2::zeros((0, 3)).view(), array![].view()).unwrap().is_empty());
+    }
+    let novelty = kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap();
+    assert!(novelty.novelty(k.view(), &[1.0]).is_err());
+    assert!(novelty.embedding.transform(Array2::zeros((1, 2)).view()).is_err());
+    assert!(novelty.embedding.linear(Array2::zeros((2, 2)).view()).is_err());
+    let x = array![[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]];
+    assert!(preimage::denoise(&novelty, 0.5, x.view(), array![[1.0]].view()).is_err());
+    assert!(preimage::denoise(&novelty, -0.5, x.view(), x.view()).is_err());
+    assert!(preimage::denoise(&novelty, 0.5, x.slice(ndarray::s![..2, ..]), x.view()).is_err());
+}
+
+#[test]
+fn a_linear_embedding_is_a_projection_of_the_features() {
+    let x = Array2::from_shape_fn((9, 4), |(i, j)| ((i * 5 + j * 3) as f64).sin() + (i / 3) as f64);
+    let k = gram(Kernel::Linear, x.view()).unwrap();
+    let classes = [0, 0, 0, 1, 1, 1, 2, 2, 2];
+    let machine = kdspe::Kdspe::new(kdspe::Params { dims: 2, iterations: 50, ..Default::default() }).unwrap();
+    for preserved in [kdspe::Preserved::Classes, kdspe::Preserved::Neighbours] {
+        let embedding = machine.embed(k.view(), &classes, preserved).unwrap();
+        let projected = embedding.linear(x.view()).unwrap().transform(x.view()).unwrap();
+        let apart = (projected - embedding.transform(k.view()).unwrap()).mapv(f64::abs).sum();
+        assert!(apart < 1e-9, "{apart}");
+        assert!(embedding.values.iter().all(|&v| v < 1.0 + 1e-9));
+    }
+}
