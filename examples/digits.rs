@@ -4,6 +4,20 @@
 //! samples with noise in `train-noisy.csv` and `test-noisy.csv`. It prints one line of JSON: per method the error of the nearest neighbour
 //! in the embedding in percent, and the mean squared error of the digits denoised by kernel PCA. Parameters are chosen by five-fold
 //! cross-validation on the training samples alone.
+//!
+//! Means of `scripts/digits.py --first 5 --seeds 10`: 500 digits to learn from, 1297 to test on. The grids below were settled on other
+//! splits (seeds 0 to 4, and 100).
+//!
+//! | embedding | error of the nearest neighbour, % | | denoised by | mean squared error |
+//! | --- | ---: | --- | --- | ---: |
+//! | klda | 1.48 | | nothing | 0.0902 |
+//! | kdspe | 1.70 | | linear PCA | 0.0334 |
+//! | dspe | 2.23 | | pre-images of kernel PCA | 0.0193 |
+//! | PCA (scikit-learn) | 2.48 | | | |
+//! | spp | 2.51 | | | |
+//! | pixels as they are | 2.51 | | | |
+//! | KernelPCA (scikit-learn) | 2.68 | | | |
+//! | LDA (scikit-learn) | 5.39 | | | |
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

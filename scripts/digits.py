@@ -3,7 +3,7 @@
 
     pip install numpy scikit-learn
     cargo build --release --example digits
-    python3 scripts/digits.py [--seeds 5] [--train 500] [--example target/release/examples/digits]
+    python3 scripts/digits.py [--seeds 5] [--first 0] [--train 500] [--example target/release/examples/digits]
 
 Each seed is one split of `load_digits` into training and test samples, the same share of each class in both. The machines of this
 crate run in `examples/digits.rs`, their neighbours from scikit-learn here; all choose their parameters on the training samples by the same
@@ -79,6 +79,7 @@ def denoised_by_pca(x, noisy_x, tx, noisy_tx):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--train", type=int, default=500)
     parser.add_argument("--example", default="target/release/examples/digits")
     parser.add_argument("--verbose", action="store_true", help="print the parameters chosen")
@@ -87,7 +88,8 @@ def main():
     digits = load_digits()
     pixels, classes = digits.data / 16, digits.target
     rows, denoised = {}, {"noisy": [], "PCA": [], "kpca pre-image": []}
-    for seed in range(args.seeds):
+    seeds = range(args.first, args.first + args.seeds)
+    for seed in seeds:
         x, tx, y, ty = train_test_split(pixels, classes, train_size=args.train, stratify=classes, random_state=seed)
         rng = np.random.default_rng(seed)
         noisy_x, noisy_tx = x + NOISE * rng.normal(size=x.shape), tx + NOISE * rng.normal(size=tx.shape)
@@ -108,12 +110,12 @@ def main():
                 print(f"seed {seed} {name}: {text}", flush=True)
 
     print(f"\n1-NN error in percent, {args.train} training and {len(ty)} test digits, {args.seeds} splits\n")
-    print("| embedding | " + " | ".join(f"seed {s}" for s in range(args.seeds)) + " | mean |")
+    print("| embedding | " + " | ".join(f"seed {s}" for s in seeds) + " | mean |")
     print("| --- |" + " ---: |" * (args.seeds + 1))
     for name, values in sorted(rows.items(), key=lambda item: np.mean(item[1])):
         print(f"| {name} | " + " | ".join(f"{v:.2f}" for v in values) + f" | {np.mean(values):.2f} |")
     print(f"\nMean squared error of digits with noise of standard deviation {NOISE} (pixels 0 to 1)\n")
-    print("| denoised by | " + " | ".join(f"seed {s}" for s in range(args.seeds)) + " | mean |")
+    print("| denoised by | " + " | ".join(f"seed {s}" for s in seeds) + " | mean |")
     print("| --- |" + " ---: |" * (args.seeds + 1))
     for name, values in denoised.items():
         print(f"| {name} | " + " | ".join(f"{v:.4f}" for v in values) + f" | {np.mean(values):.4f} |")
