@@ -194,3 +194,29 @@ fn wrong_usage_touches_nothing() {
     assert_eq!(outcome.code, 1);
     assert!(outcome.stderr.contains("no sequence here"), "{}", outcome.stderr);
 }
+
+/// The colour frames of the demo: both ways must decode them alike.
+#[test]
+fn a_preset_scores_as_it_does_when_it_tracks() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out, json) = (dir.path().join("data"), dir.path().join("out"), dir.path().join("run.json"));
+    let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+    fs::create_dir_all(data.join("demo/img")).unwrap();
+    fs::copy(demo.join("groundtruth_rect.txt"), data.join("demo/groundtruth_rect.txt")).unwrap();
+    for image in fs::read_dir(demo.join("img")).unwrap() {
+        let image = image.unwrap();
+        fs::copy(image.path(), data.join("demo/img").join(image.file_name())).unwrap();
+    }
+    let outcome = eval(&["--data", text(&data), "--preset", "paper", "--out", text(&out), "--quiet"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_kcf-track"))
+        .args(["--seq", text(&data.join("demo")), "--quiet", "--json", text(&json)])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let run: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    let evaluated = &report(&out)["trackers"][0]["overall"];
+    for score in ["auc", "precision_20"] {
+        assert_eq!(evaluated[score], run["summary"]["truth"][score], "{score}");
+    }
+}

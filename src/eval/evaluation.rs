@@ -98,6 +98,26 @@ pub struct TrackerTiming {
     pub fps: f64,
     /// Frames per second of each sequence.
     pub sequences: BTreeMap<String, f64>,
+    /// Frames per second by attribute, the mean over the sequences that have it.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, f64>,
+}
+
+impl TrackerTiming {
+    /// From the speed of each sequence; `None` without any.
+    fn of(fps: BTreeMap<String, f64>, sequences: &[&LabelledSequence]) -> Option<Self> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let mut by_attribute: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for sequence in sequences {
+            let Some(&rate) = fps.get(&sequence.name) else { continue };
+            for attribute in &sequence.attributes {
+                by_attribute.entry(attribute).or_default().push(rate);
+            }
+        }
+        let attributes = by_attribute.into_iter().map(|(name, rates)| (name.to_owned(), mean(&rates))).collect();
+        let all: Vec<f64> = fps.values().copied().collect();
+        (!all.is_empty()).then(|| Self { fps: mean(&all), sequences: fps, attributes })
+    }
 }
 
 struct Job<'a> {
@@ -194,9 +214,8 @@ impl Evaluation {
                     }),
                 }
             }
-            if !fps.is_empty() {
-                let mean = fps.values().sum::<f64>() / fps.len() as f64;
-                timings.trackers.insert(name.to_owned(), TrackerTiming { fps: mean, sequences: fps });
+            if let Some(timing) = TrackerTiming::of(fps, &usable) {
+                timings.trackers.insert(name.to_owned(), timing);
             }
             scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
         };
@@ -346,6 +365,24 @@ mod tests {
             protocol,
             toolkit: Toolkit::Otb,
         }
+    }
+
+    #[test]
+    fn speeds_are_means_over_the_sequences_of_an_attribute() {
+        let dir = tempfile::tempdir().unwrap();
+        dataset(dir.path());
+        let sequences = Dataset::open(dir.path(), &[]).unwrap().sequences;
+        let sequences: Vec<_> = sequences.iter().collect();
+        let fps = [("Crossing", 10.0), ("Deer", 20.0)].map(|(name, fps)| (name.to_owned(), fps));
+        let timing = TrackerTiming::of(fps.into(), &sequences).unwrap();
+        assert_eq!(timing.fps, 15.0);
+        for (attribute, mean) in &timing.attributes {
+            let has = |i: usize| sequences[i].attributes.contains(attribute);
+            let expected = [(has(0), 10.0), (has(1), 20.0)].into_iter().filter(|(has, _)| *has).map(|(_, fps)| fps);
+            let expected: Vec<f64> = expected.collect();
+            assert_eq!(*mean, expected.iter().sum::<f64>() / expected.len() as f64, "{attribute}");
+        }
+        assert_eq!(TrackerTiming::of(BTreeMap::new(), &sequences), None);
     }
 
     fn run(evaluation: &Evaluation, out: &Path, jobs: usize, shard: Option<&str>) -> usize {
