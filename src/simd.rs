@@ -1,7 +1,7 @@
 //! The SIMD room: which vector instructions the inner loops of the crate may use.
 //!
 //! An inner loop is written once, in plain safe Rust over fixed-size arrays, and compiled several times: for the
-//! instructions that every CPU of the architecture has, and for wider ones. [`leveled!`](crate::simd::leveled)
+//! instructions that every CPU of the architecture has, and for wider ones. `leveled!`
 //! makes the copies with the `multiversion` crate, which looks at the CPU before it takes one.
 //!
 //! All copies give the same bits. They are the same source, no fused multiply-add is allowed, and
