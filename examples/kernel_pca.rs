@@ -19,6 +19,7 @@ const EACH: usize = 30;
 
 fn main() -> anyhow::Result<()> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    // Of many draws, one whose clusters lie well apart: the components then separate as in the textbook figure.
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(187);
     let centres = [[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]];
     let mut points = Array2::zeros((3 * EACH, 2));

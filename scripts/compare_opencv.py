@@ -6,7 +6,7 @@ Needs, besides a Rust toolchain:
     python3 -m venv .venv && .venv/bin/pip install opencv-contrib-python-headless numpy
     .venv/bin/python scripts/compare_opencv.py --data DIR [--set speed] [--preset NAME]
 
-DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB, else ../shared/otb). Frames are decoded to memory
+DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Frames are decoded to memory
 before any clock starts; a run is the updates of frames 2 to K. The programs take turns, A B C A B C, each a process of its
 own on one thread, pinned to one core where the system allows; the medians over all rounds are printed, and the accuracies
 by OTB's rules (precision at 20 pixels, area under the success curve). OpenCV runs twice: as it comes (detect_thresh 0.5,
