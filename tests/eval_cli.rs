@@ -97,6 +97,34 @@ fn other_protocols_run_from_other_starts() {
 }
 
 #[test]
+fn a_detector_is_another_tracker() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    sequence(&data.join("short"), 6, 1.0);
+    let changed = ["--data", text(&data), "--preset", "paper", "--detector", "krr", "--circulant", "--quiet"];
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let out = dir.path().join(shard.replace('/', "of"));
+        let outcome = eval(&[&changed[..], &["--shard", shard, "--out", text(&out)]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        out
+    });
+    let out = dir.path().join("merged");
+    let outcome = eval(&["merge", text(&parts[0]), text(&parts[1]), "--out", text(&out), "--quiet"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let tracker = &report(&out)["trackers"][0];
+    assert_eq!(tracker["name"], "paper+circulant-krr");
+    assert_eq!(
+        (&tracker["parameters"]["detector"], &tracker["parameters"]["circulant"]),
+        (&"krr".into(), &true.into())
+    );
+
+    let refused = dir.path().join("refused");
+    let outcome = eval(&["--data", text(&data), "--detector", "kdspe", "--circulant", "--out", text(&refused)]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("--detector kdspe") && !refused.exists(), "{}", outcome.stderr);
+}
+
+#[test]
 fn our_boxes_are_saved_for_other_tools_and_score_the_same_there() {
     let dir = tempfile::tempdir().unwrap();
     let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kcf_track::eval::dataset::Dataset;
 use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
 use kcf_track::eval::manifest::Manifest;
-use kcf_track::eval::preset::Preset;
+use kcf_track::eval::preset::{Changes, Preset};
 use kcf_track::eval::results::{self, ResultFiles};
 use kcf_track::eval::runner::Runner;
 use kcf_track::eval::shard::Shard;
@@ -17,6 +17,7 @@ use kcf_track::eval::store::Store;
 use kcf_track::eval::{Protocol, Toolkit, report};
 
 use super::Failure;
+use super::detector::DetectorArgs;
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
@@ -75,6 +76,9 @@ struct RunArgs {
     /// No progress and no table
     #[arg(long, short)]
     quiet: bool,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    detector: DetectorArgs,
 }
 
 #[derive(Debug, Args)]
@@ -100,6 +104,9 @@ Examples:
 
   Two presets beside two published trackers:
     kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --results MUSTER=results/MUSTER --out report
+
+  Other kernel machines, each in a folder of its own:
+    kcf-track eval --data OTB --detector svm --circulant --out svm
 
   On two machines:
     kcf-track eval --data OTB --shard 1/2 --out part1
@@ -129,7 +136,8 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--data and --out are needed"));
     };
     let mut presets = args.presets.clone();
-    if presets.is_empty() && args.results.is_empty() {
+    let changes = args.detector.changes();
+    if presets.is_empty() && (args.results.is_empty() || changes != Changes::default()) {
         presets.push("paper".into());
     }
     if args.save_results.is_some() && args.protocol != Protocol::Ope {
@@ -141,6 +149,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         data: data.clone(),
         sequences: args.sequences.clone(),
         presets,
+        changes,
         results: args.results.clone(),
         protocol: args.protocol,
         toolkit: args.toolkit,
@@ -192,8 +201,12 @@ fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
 }
 
 fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
-    let mut names: Vec<&str> =
-        manifest.presets.iter().chain(manifest.results.iter().map(|(n, _)| n)).map(String::as_str).collect();
+    let mut runners: Vec<Box<dyn Runner>> = Vec::new();
+    for name in &manifest.presets {
+        runners.push(Box::new(Preset::changed(name, &manifest.changes)?));
+    }
+    let results = manifest.results.iter().map(|(name, _)| name.as_str());
+    let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).chain(results).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Failure::usage(format!(
@@ -203,10 +216,6 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
     }
     if !manifest.results.is_empty() && manifest.protocol != Protocol::Ope {
         return Err(Failure::usage(format!("--results are of one-pass runs, not of --protocol {}", manifest.protocol)));
-    }
-    let mut runners: Vec<Box<dyn Runner>> = Vec::new();
-    for name in &manifest.presets {
-        runners.push(Box::new(Preset::named(name)?));
     }
     let mut results = Vec::new();
     for (name, folder) in &manifest.results {

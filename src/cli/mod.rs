@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand. Nothing else prints.
 
 mod completions;
+mod detector;
 mod eval;
 mod failure;
 mod init_box;

@@ -7,6 +7,7 @@ use kcf_track::tracker::{FeatureKind, KernelKind};
 use kcf_track::{Params, Result};
 
 use super::Failure;
+use super::detector::DetectorArgs;
 
 /// What a preset is changed by.
 #[derive(Clone, Debug, Args)]
@@ -54,6 +55,8 @@ pub struct ParamArgs {
     /// Peak-to-sidelobe ratio below which a frame's state is `lost` [paper: 5 for hog, 5 or 2 for gray]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     lost_psr: Option<f64>,
+    #[command(flatten)]
+    detector: DetectorArgs,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -97,6 +100,7 @@ impl ParamArgs {
         set(&mut params.uncertain_psr, self.uncertain_psr);
         set(&mut params.lost_psr, self.lost_psr);
         params.cell_size = self.cell_size.unwrap_or(params.cell_size);
+        self.detector.changes().apply(&mut params);
         params.check()?;
         Ok(params)
     }

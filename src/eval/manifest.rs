@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::preset::Changes;
 use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::store::write_whole;
@@ -23,6 +24,9 @@ pub struct Manifest {
     pub sequences: Vec<String>,
     /// Presets that are run.
     pub presets: Vec<String>,
+    /// What all presets are changed by.
+    #[serde(default)]
+    pub changes: Changes,
     /// Names and folders of results that are read.
     pub results: Vec<(String, PathBuf)>,
     /// The protocol.
@@ -135,6 +139,7 @@ mod tests {
             data: "data".into(),
             sequences: vec![],
             presets: vec!["paper".into()],
+            changes: Changes::default(),
             results: vec![],
             protocol: Protocol::Ope,
             toolkit: Toolkit::Otb,
@@ -175,6 +180,9 @@ mod tests {
         assert!(message(&[part("1/2"), other]).contains("not of one evaluation"));
         assert!(message(&[("x".into(), manifest(None))]).contains("no shard"));
         assert!(message(&[]).contains("no shard"));
+        let mut detector = part("2/2");
+        detector.1.changes.circulant = true;
+        assert!(message(&[part("1/2"), detector]).contains("not of one evaluation"));
         let mut elsewhere = part("2/2");
         elsewhere.1.data = "/mnt/data".into();
         assert!(Manifest::of_shards(&[part("1/2"), elsewhere]).is_ok());

@@ -1,10 +1,39 @@
 //! The project's own tracker as a runner.
 
+use serde::{Deserialize, Serialize};
+
 use super::runner::{Run, Runner};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::tracker::{Params, Tracker};
+use crate::tracker::{DetectorKind, Params, Tracker};
+
+/// What the presets of an evaluation are changed by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Another detector; `None` for the preset's own.
+    pub detector: Option<DetectorKind>,
+    /// Whether the detector learns all cyclic shifts of a window.
+    pub circulant: bool,
+}
+
+impl Changes {
+    /// Makes the changes.
+    pub fn apply(&self, params: &mut Params) {
+        params.detector = self.detector.unwrap_or(params.detector);
+        params.circulant |= self.circulant;
+    }
+
+    /// How a preset so changed is called in reports: `paper+svm`, `paper+circulant-svm`, or as before where nothing is changed.
+    pub fn rename(&self, preset: &str) -> String {
+        match (self.detector, self.circulant) {
+            // All cyclic shifts of a window are what this one always learns.
+            (None | Some(DetectorKind::Kcf), _) => preset.to_owned(),
+            (Some(detector), true) => format!("{preset}+circulant-{detector}"),
+            (Some(detector), false) => format!("{preset}+{detector}"),
+        }
+    }
+}
 
 /// A [`Tracker`] with a name and parameters.
 #[derive(Clone, Debug)]
@@ -34,6 +63,16 @@ impl Preset {
             expected: format!("one of {}", Params::PRESETS.map(|(name, _)| name).join(", ")),
         })?;
         Self::new(name, params)
+    }
+
+    /// The tracker of a published preset with some changes, named after both.
+    ///
+    /// # Errors
+    /// As [`Preset::named`], and when the changes do not fit.
+    pub fn changed(name: &str, changes: &Changes) -> Result<Self> {
+        let mut params = Self::named(name)?.params;
+        changes.apply(&mut params);
+        Self::new(&changes.rename(name), params)
     }
 }
 
@@ -76,6 +115,13 @@ mod tests {
         let runner = Preset::named("paper").unwrap();
         assert_eq!(runner.name(), "paper");
         assert!(runner.parameters().is_object() && runner.gray());
+        let changes = Changes { detector: Some(DetectorKind::Krr), circulant: true };
+        let changed = Preset::changed("paper", &changes).unwrap();
+        assert_eq!(changed.name(), "paper+circulant-krr");
+        assert_ne!(changed.parameters(), runner.parameters());
+        assert_eq!(Preset::changed("paper", &Changes::default()).unwrap().parameters(), runner.parameters());
+        let changes = Changes { detector: Some(DetectorKind::Kdspe), circulant: true };
+        assert!(Preset::changed("paper", &changes).unwrap_err().to_string().contains("no circulant form"));
         assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
     }
 }

@@ -1,11 +1,13 @@
 //! Tracking: a box in the first frame, a box and how far to trust it in every later one.
 
 pub mod confidence;
+mod detector_kind;
 mod params;
 mod response;
 mod state;
 mod target;
 
+pub use detector_kind::DetectorKind;
 pub use params::{FeatureKind, KernelKind, Params};
 pub use response::{ResponseLayout, ResponseMap};
 pub use state::State;

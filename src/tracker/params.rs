@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::DetectorKind;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 
@@ -33,6 +34,12 @@ pub enum KernelKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Params {
+    /// What scores the translations of the search window.
+    #[serde(default)]
+    pub detector: DetectorKind,
+    /// Whether the detector learns all cyclic shifts of one window, as [`DetectorKind::Kcf`] always does, and not real windows.
+    #[serde(default)]
+    pub circulant: bool,
     /// What the filter sees.
     pub feature: FeatureKind,
     /// The kernel and its parameters.
@@ -100,6 +107,8 @@ impl Params {
             KernelKind::Linear => Kernel::Linear,
         };
         Self {
+            detector: DetectorKind::Kcf,
+            circulant: false,
             feature,
             kernel,
             padding: 1.5,
@@ -134,6 +143,7 @@ impl Params {
             }
             wrong(name, value, format!("must be a number above {above} and at most {up_to}"))
         };
+        self.check_detector()?;
         self.kernel.checked()?;
         if !(0.0..=20.0).contains(&self.padding) {
             return wrong("padding", self.padding, "must be a number from 0 to 20");
@@ -169,6 +179,20 @@ impl Params {
             );
         }
         Ok(())
+    }
+
+    fn check_detector(&self) -> Result<()> {
+        match (self.detector, self.circulant) {
+            (DetectorKind::Kcf, _) | (DetectorKind::Krr, true) => Ok(()),
+            (DetectorKind::Kdspe, true) => wrong(
+                "detector",
+                self.detector,
+                "it has no circulant form: it writes each sample by the others of its class, and of all cyclic shifts only \
+                 one is the target",
+            ),
+            (_, true) => wrong("detector", self.detector, "it has no circulant form yet: give kcf or krr"),
+            (_, false) => wrong("detector", self.detector, "it has no bank of real windows yet: give kcf"),
+        }
     }
 }
 
@@ -219,6 +243,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
+        assert_eq!(name_of(|p| (p.detector, p.circulant) = (DetectorKind::Kdspe, true)), "detector");
         assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "kernel-sigma");
         assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: f64::NAN }), "kernel-sigma");
         assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");

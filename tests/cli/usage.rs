@@ -27,6 +27,7 @@ fn a_bad_value_of_any_flag_is_named() {
         ("--half-size-from", &["-1", "NaN", "x"]),
         ("--uncertain-psr", &["-1", "NaN", "4.9"]),
         ("--lost-psr", &["-1", "NaN", "inf"]),
+        ("--detector", &["rbf", ""]),
         ("--target", &["x", "-1"]),
     ] {
         for value in values {
@@ -46,6 +47,11 @@ fn a_bad_value_of_any_flag_is_named() {
         place.run("--kernel polynomial").arg(format!("{flags}={value}")).assert().code(2).stderr(contains(flags));
     }
     place.run("--nonsense").assert().code(2).stderr(contains("--nonsense"));
+    place
+        .run("--detector kdspe --circulant")
+        .assert()
+        .code(2)
+        .stderr(contains("--detector kdspe: it has no circulant form"));
     place.run("--start 2 --end 1").assert().code(2).stderr(contains("--end 1: it lies before --start 2"));
 }
 

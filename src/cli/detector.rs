@@ -1,0 +1,30 @@
+//! The choice of a detector on the command line, the same for tracking and for evaluating.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use kcf_track::eval::preset::Changes;
+use kcf_track::tracker::DetectorKind;
+
+/// What finds the target.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Detector")]
+pub struct DetectorArgs {
+    /// Kernel machine that scores the translations [default: the preset's, kcf]
+    #[arg(long, value_name = "NAME", value_parser = detectors())]
+    detector: Option<DetectorKind>,
+    /// Teach it all cyclic shifts of the window, as kcf is, in place of real windows around the target
+    #[arg(long)]
+    circulant: bool,
+}
+
+impl DetectorArgs {
+    /// What these flags change of a preset.
+    pub fn changes(&self) -> Changes {
+        Changes { detector: self.detector, circulant: self.circulant }
+    }
+}
+
+fn detectors() -> impl TypedValueParser<Value = DetectorKind> {
+    let names = DetectorKind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.description()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<DetectorKind>())
+}
