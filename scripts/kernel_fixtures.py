@@ -14,6 +14,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.kernel_ridge import KernelRidge
@@ -218,7 +219,30 @@ for name, k, kt in [("linear", X @ X.T, T @ X.T), ("gauss", K, KT)]:
         cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ s) - k[rest, j] @ s + few * cp.norm1(s)), [cp.sum(s) == 1]).solve(**TIGHT)
         sparse[rest, j] = np.where(np.abs(s.value) < 1e-8, 0, s.value)
     spe[name] = dict(spp=dict(l1=few, D_columns=sparse), ridge=ridge, l1=tau, eps=eps, D_columns=weights, M=m, eigenvalues=values[::-1][:3], abs_embedding_test=np.abs(embedded))
-save("dspe", **spe)
+# The sparse step as first published, in feature values: the fewest weights that leave at most `limit` of the residual, both by their sums
+# of magnitudes. A linear programme over s = s+ - s- and the magnitudes of what is left.
+own, other = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+left, limit = X[own[0]] - X[own].T @ spe["linear"]["D_columns"][own, own[0]], 0.05
+m = len(other)
+program = scipy.optimize.linprog(
+    np.r_[np.ones(2 * m), np.zeros(DIM)],
+    np.block([[-X[other].T, X[other].T, -np.eye(DIM)], [X[other].T, -X[other].T, -np.eye(DIM)], [np.zeros((1, 2 * m)), np.ones((1, DIM))]]),
+    np.r_[-left, left, limit],
+    np.r_[np.ones(m), -np.ones(m), np.zeros(DIM)][None],
+    [0],
+)
+assert np.abs(left).sum() > limit and program.fun > 1e-3
+# Least squares with the sum one is not least squares after both sides are multiplied by the Gram matrix.
+rest, at = own[1:], own[0]
+inner, values = K[np.ix_(rest, rest)], K[rest, at]
+constrained = lambda q, g: np.linalg.solve(np.block([[q, np.ones((len(g), 1))], [np.ones((1, len(g))), np.zeros((1, 1))]]), np.r_[g, 1])[:-1]
+exact, multiplied = constrained(inner, values), constrained(inner @ inner, inner @ values)
+remains = lambda t: float(K[at, at] - 2 * values @ t + t @ inner @ t)
+assert np.abs(exact - multiplied).max() > 1e-3
+save(
+    "dspe", lp=dict(er=left, X_other=X[other], eps=limit, norm="l1 residual", objective=float(program.fun)),
+    counterexample=dict(t_exact=exact, t_gram=multiplied, res_exact=remains(exact), res_gram=remains(multiplied)), **spe,
+)
 
 # All cyclic shifts of one patch, as a dense problem.
 rows, cols, channels = 4, 3, 2
@@ -232,9 +256,26 @@ alpha = np.linalg.solve(gram + lam * np.eye(len(places)), labels)
 fast = np.fft.ifft2(np.fft.fft2(labels.reshape(rows, cols)) / (np.fft.fft2(gram[0].reshape(rows, cols)) + lam)).real
 same(fast.ravel(), alpha, 1e-9)
 a_ex, nu = exemplar(gram)
+# Another patch, most of it the first one moved, from a stream of its own.
+noise = np.random.default_rng(21).normal(size=x.shape)
+z = np.round(np.roll(x, (2, 1), (0, 1)) + 0.3 * noise, 2)
+kernel = lambda a, b: np.exp(-((a - b) ** 2).sum() / (x.size * sigma**2))
+k_xx = np.array([kernel(x, np.roll(x, s, (0, 1))) for s in places])
+k_xz = np.array([kernel(z, np.roll(x, s, (0, 1))) for s in places])
+response = np.array([sum(a * kernel(np.roll(z, (-i, -j), (0, 1)), np.roll(x, s, (0, 1))) for a, s in zip(alpha, places)) for i, j in places])
+# A support vector machine with squared hinge loss on all shifts, as a quadratic programme.
+code, cost = np.where(labels > 0.4, 1.0, -1.0), 20.0
+a, b = cp.Variable(len(places)), cp.Variable()
+root = np.linalg.cholesky(gram + 1e-12 * np.eye(len(places)))
+slack = cp.pos(1 - cp.multiply(code, gram @ a + b))
+hinge = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ a) + cost / 2 * cp.sum_squares(slack)))
+hinge.solve(**TIGHT)
+plane = lambda v: np.asarray(v).reshape(rows, cols)
 save(
-    "circulant", shape=[rows, cols, channels], x=x, sigma=sigma, lambda_=lam, labels=labels.reshape(rows, cols), alpha=alpha.reshape(rows, cols),
-    slem=dict(theta=theta, alpha=a_ex.reshape(rows, cols), nu=float(nu)),
+    "circulant", shape=[rows, cols, channels], x=x, z=z, sigma=sigma, lambda_=lam, labels=plane(labels), alpha=plane(alpha),
+    k_xx=plane(k_xx), k_xz=plane(k_xz), response=plane(response),
+    squared_hinge=dict(y=plane(code), C=cost, objective=float(hinge.value), alpha=plane(a.value), bias=float(b.value)),
+    slem=dict(theta=theta, alpha=plane(a_ex), nu=float(nu)),
 )
 
 # Pivoted Cholesky, column by column.

@@ -1,6 +1,8 @@
 //! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch
-//! (Henriques, Caseiro, Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015).
+//! (Henriques, Caseiro, Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), and the
+//! other kernel machines in its place.
 
+use super::circulant::{Form, Rule};
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::simd::SimdLevel;
@@ -12,11 +14,8 @@ use rustfft::num_complex::Complex32;
 pub struct Kcf {
     plan: MapPlan,
     correlator: KernelCorrelator,
-    lambda: f32,
-    /// The regression target's half-spectrum, ŷ.
-    target: Vec<Complex32>,
-    /// The model: dual coefficients α̂ and the appearance x̂ that they belong to.
-    alpha: Vec<Complex32>,
+    /// The model: what its machine learnt, and the appearance x̂ that it belongs to.
+    rule: Rule,
     model: FeatureMap,
     model_energy: f32,
     trained: bool,
@@ -32,21 +31,30 @@ impl Kcf {
     ///
     /// `target` is the regression target `[row][column]` with its peak at (0, 0), `lambda` the regularisation.
     pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, target: &[f32]) -> Self {
+        Self::with_form(rows, cols, channels, kernel, lambda, target, Form::Ridge)
+    }
+
+    /// A filter whose coefficients are those of another machine, see [`circulant`](super::circulant). All but the first learn binary
+    /// labels, or weights, made of `target`.
+    pub fn with_form(
+        rows: usize,
+        cols: usize,
+        channels: usize,
+        kernel: Kernel,
+        lambda: f64,
+        target: &[f32],
+        form: Form,
+    ) -> Self {
         let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
         let mut scratch = plan.scratch();
-        let empty = vec![Complex32::default(); plan.half_len()];
-        let mut spectrum = empty.clone();
-        plan.forward(target, &mut spectrum, &mut scratch);
         Self {
             correlator: KernelCorrelator::new(kernel, &plan, channels),
-            lambda: lambda as f32,
-            target: spectrum,
-            alpha: empty.clone(),
+            rule: Rule::new(form, &plan, lambda, target, &mut scratch),
             model: plan.map(),
             model_energy: 0.0,
             trained: false,
             input: plan.map(),
-            correlation: empty,
+            correlation: vec![Complex32::default(); plan.half_len()],
             response: vec![0.0; rows * cols],
             scratch,
             plan,
@@ -63,41 +71,55 @@ impl Kcf {
         self.input.values_mut()
     }
 
-    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂)` (equation 22): element (r, c) is the
-    /// score of the target displaced by r rows and c columns, wrapped around.
+    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; KCF has no `b`): element (r, c)
+    /// is the score of the target displaced by r rows and c columns, wrapped around.
     pub fn respond(&mut self) -> &[f32] {
-        self.plan.transform(&mut self.input, &mut self.scratch);
-        self.correlator.correlate(
-            &self.plan,
-            &self.input,
-            &self.model,
-            Some(self.model_energy),
-            &mut self.correlation,
-            &mut self.scratch,
-        );
-        // The inverse transform leaves a factor of the number of cells.
-        let per_cell = 1.0 / self.response.len() as f32;
-        self.correlation.iter_mut().zip(&self.alpha).for_each(|(k, a)| *k *= a * per_cell);
-        self.plan.inverse(&self.correlation, &mut self.response, &mut self.scratch);
-        &self.response
+        let Self { plan, scratch, correlation, response, .. } = self;
+        plan.transform(&mut self.input, scratch);
+        let energy =
+            self.correlator.correlate(plan, &self.input, &self.model, Some(self.model_energy), correlation, scratch);
+        match &mut self.rule {
+            Rule::Affine(affine) => affine.respond(plan, correlation, response, scratch),
+            Rule::Components(components) => {
+                let own = self.correlator.own(energy);
+                components.respond(plan, correlation, own, response, scratch);
+            }
+        }
+        response
     }
 
-    /// Learns the input map as the target at zero shift: `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17), and moves the model
-    /// by `rate` towards it; the first map is taken as it is.
+    /// Learns the input map as the target at zero shift: solves the machine, `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17) for KCF, and moves
+    /// the model by `rate` towards it; the first map is taken as it is.
     pub fn learn(&mut self, rate: f64) {
-        self.plan.transform(&mut self.input, &mut self.scratch);
-        let x = &self.input;
-        self.correlator.correlate(&self.plan, x, x, None, &mut self.correlation, &mut self.scratch);
+        let Self { plan, scratch, correlation, input, model, .. } = self;
+        plan.transform(input, scratch);
         let rate = if self.trained { rate as f32 } else { 1.0 };
-        for ((alpha, k), y) in self.alpha.iter_mut().zip(&self.correlation).zip(&self.target) {
-            *alpha = *alpha * (1.0 - rate) + y / (k + self.lambda) * rate;
+        match &mut self.rule {
+            Rule::Affine(affine) => {
+                self.correlator.correlate(plan, input, input, None, correlation, scratch);
+                affine.learn(plan, correlation, rate, scratch);
+                self.model_energy = plan.interpolate(model, input, rate);
+            }
+            // Coefficients can be averaged, directions of a subspace cannot: those are of the averaged appearance.
+            Rule::Components(components) => {
+                self.model_energy = plan.interpolate(model, input, rate);
+                self.correlator.correlate(plan, model, model, None, correlation, scratch);
+                components.learn(plan, correlation, scratch);
+            }
         }
-        self.model_energy = self.plan.interpolate(&mut self.model, &self.input, rate);
         self.trained = true;
     }
 
     /// The last response, `[row][column]`.
     pub fn response(&self) -> &[f32] {
         &self.response
+    }
+
+    /// Lets the support vector machine take this many steps for each patch.
+    #[cfg(test)]
+    pub(super) fn hinge_steps(&mut self, steps: usize) {
+        if let Rule::Affine(affine) = &mut self.rule {
+            affine.hinge_steps(steps);
+        }
     }
 }

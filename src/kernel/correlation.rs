@@ -22,7 +22,7 @@ impl KernelCorrelator {
         Self { kernel, per_feature: 1.0 / (rows * cols * channels) as f32, plane: vec![0.0; plane] }
     }
 
-    /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced
+    /// The half-spectrum of the kernel correlation `k^zx` to `out`, and the energy of `z`; its element at a shift belongs to `z` displaced
     /// against `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
     ///
     /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;
@@ -38,12 +38,12 @@ impl KernelCorrelator {
         xx: Option<f32>,
         out: &mut [Complex32],
         scratch: &mut Scratch,
-    ) {
+    ) -> f32 {
         let zz = plan.cross_power(z, x, out, scratch);
         let d = self.per_feature;
         if self.kernel == Kernel::Linear {
             out.iter_mut().for_each(|v| *v *= d);
-            return;
+            return zz;
         }
         plan.inverse(out, &mut self.plane, scratch);
         let (rows, cols) = plan.size();
@@ -51,5 +51,11 @@ impl KernelCorrelator {
         self.plane.iter_mut().for_each(|v| *v *= normalise);
         self.kernel.apply(&mut self.plane, zz, xx.unwrap_or(zz), d);
         plan.forward(&self.plane, out, scratch);
+        zz
+    }
+
+    /// The kernel of a map with itself, from its energy.
+    pub fn own(&self, energy: f32) -> f32 {
+        self.kernel.eval(energy, energy, energy, self.per_feature)
     }
 }

@@ -30,6 +30,7 @@
 //! ```
 
 mod components;
+mod constrained;
 mod embedding;
 mod exemplar;
 mod head;
@@ -43,7 +44,7 @@ mod samples;
 pub mod slem;
 pub mod svm;
 #[cfg(test)]
-mod vectors;
+pub(crate) mod vectors;
 mod weights;
 
 use std::ops::RangeInclusive;
@@ -52,6 +53,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use components::Novelty;
+pub use constrained::constrained_weights;
 pub use embedding::{Embedding, LinearEmbedding};
 pub use exemplar::{Encoder, Encoding};
 pub use head::{Affine, Head, Subspace};

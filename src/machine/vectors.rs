@@ -12,33 +12,33 @@ use super::kpca::Kpca;
 use super::krr::Krr;
 use super::slem::Slem;
 use super::svm::Svm;
-use super::weights::{Sparse, discriminative, unsupervised};
+use super::weights::{Sparse, discriminative, unsupervised, within_class};
 use super::*;
 use crate::kernel::factor::{PivotedCholesky, symmetric_eigen};
 use crate::kernel::gram::{Centring, from_matrix, to_matrix};
 use crate::kernel::{GramKernel, Kernel, cross_gram, gram};
 
-fn load(name: &str) -> Value {
+pub(crate) fn load(name: &str) -> Value {
     let folder = std::env::var_os("KCF_TRACK_KERNEL_VECTORS")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels"), PathBuf::from);
     serde_json::from_str(&std::fs::read_to_string(folder.join(name).with_extension("json")).unwrap()).unwrap()
 }
 
-fn vector(value: &Value) -> Vec<f64> {
+pub(crate) fn vector(value: &Value) -> Vec<f64> {
     match value {
         Value::Array(items) => items.iter().flat_map(vector).collect(),
         other => vec![other.as_f64().unwrap()],
     }
 }
 
-fn matrix(value: &Value) -> Array2<f64> {
+pub(crate) fn matrix(value: &Value) -> Array2<f64> {
     let rows = value.as_array().unwrap();
     let values: Vec<f64> = vector(value);
     Array2::from_shape_vec((rows.len(), values.len() / rows.len()), values).unwrap()
 }
 
 #[track_caller]
-fn close<'a>(a: impl IntoIterator<Item = &'a f64>, b: impl IntoIterator<Item = &'a f64>, tolerance: f64) {
+pub(crate) fn close<'a>(a: impl IntoIterator<Item = &'a f64>, b: impl IntoIterator<Item = &'a f64>, tolerance: f64) {
     let (a, b): (Vec<&f64>, Vec<&f64>) = (a.into_iter().collect(), b.into_iter().collect());
     assert_eq!(a.len(), b.len());
     let worst = a.iter().zip(&b).map(|(a, b)| (*a - *b).abs()).fold(0.0, f64::max);
@@ -296,6 +296,35 @@ fn reconstruction_weights_and_their_embedding() {
         let y = embedding.transform(test.view()).unwrap();
         close(&y.mapv(f64::abs), &vector(&expected["abs_embedding_test"]), 1e-3);
     }
+}
+
+#[test]
+fn the_sparse_step_as_a_linear_programme() {
+    let lp = &load("dspe")["lp"];
+    let (others, residual, limit) =
+        (matrix(&lp["X_other"]), Array1::from(vector(&lp["er"])), lp["eps"].as_f64().unwrap());
+    let s = constrained_weights(others.view(), residual.view(), limit).unwrap();
+    close([&s.mapv(f64::abs).sum()], &vector(&lp["objective"]), 1e-6);
+    assert!(s.sum().abs() < 1e-8);
+    assert!((&residual - &others.t().dot(&s)).mapv(f64::abs).sum() < limit + 1e-8);
+}
+
+/// The two are said to reach their minimum together: with a constraint they do not, so that the weights are solved for exactly.
+#[test]
+fn least_squares_is_another_after_a_multiplication_by_the_gram_matrix() {
+    let (p, f) = (Points::new(), &load("dspe")["counterexample"]);
+    let own: Vec<usize> = (0..p.y.len()).filter(|&i| p.y[i] > 0.0).collect();
+    let k = to_matrix(p.train().view()).select_rows(&own).select_columns(&own);
+    let t: Vec<f64> = within_class(&k, 1e-13).unwrap().column(0).iter().skip(1).copied().collect();
+    close(&t, &vector(&f["t_exact"]), 1e-6);
+    let remains = |t: &[f64]| {
+        let full = DVector::from_iterator(own.len(), [-1.0].into_iter().chain(t.iter().copied()));
+        (&k * &full).dot(&full)
+    };
+    let multiplied = vector(&f["t_gram"]);
+    close([&remains(&t)], &vector(&f["res_exact"]), 1e-9);
+    close([&remains(&multiplied)], &vector(&f["res_gram"]), 1e-9);
+    assert!(remains(&t) < remains(&multiplied));
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(crate) fn unsupervised(gram: &DMatrix<f64>, sparse: Sparse) -> Result<DMatri
 }
 
 /// Each sample from all others of its class: `min ‖φ_j - Φt‖² + ρ‖t‖², 1ᵀt = 1, t_j = 0`.
-fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f64>> {
+pub(super) fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f64>> {
     let n = gram.nrows();
     let mut lifted = gram.clone();
     lift_diagonal(&mut lifted, ridge);

@@ -183,14 +183,13 @@ impl Params {
 
     fn check_detector(&self) -> Result<()> {
         match (self.detector, self.circulant) {
-            (DetectorKind::Kcf, _) | (DetectorKind::Krr, true) => Ok(()),
             (DetectorKind::Kdspe, true) => wrong(
                 "detector",
                 self.detector,
                 "it has no circulant form: it writes each sample by the others of its class, and of all cyclic shifts only \
                  one is the target",
             ),
-            (_, true) => wrong("detector", self.detector, "it has no circulant form yet: give kcf or krr"),
+            (DetectorKind::Kcf, _) | (_, true) => Ok(()),
             (_, false) => wrong("detector", self.detector, "it has no bank of real windows yet: give kcf"),
         }
     }

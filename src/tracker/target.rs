@@ -2,7 +2,8 @@
 //! (Henriques et al., TPAMI 2015, algorithm 1 and section 8.1).
 
 use super::confidence::{Peak, displacement};
-use super::{Estimate, FeatureKind, Params, ResponseLayout, ResponseMap, State};
+use super::{DetectorKind, Estimate, FeatureKind, Params, ResponseLayout, ResponseMap, State};
+use crate::detector::circulant::Form;
 use crate::detector::kcf::Kcf;
 use crate::error::{Error, Result};
 use crate::feature::hog::{self, Hog};
@@ -52,6 +53,18 @@ pub(super) struct Target {
 enum Feature {
     Hog(Box<Hog>),
     Gray,
+}
+
+/// How a detector learns cyclic shifts. Regression on them is the filter itself.
+fn form(detector: DetectorKind) -> Form {
+    match detector {
+        DetectorKind::Svm => Form::Hinge,
+        DetectorKind::Klda => Form::Fisher,
+        DetectorKind::Slem => Form::Exemplar,
+        DetectorKind::Kpca => Form::Components,
+        // The last has no such form, and is refused by `Params::check`.
+        DetectorKind::Kcf | DetectorKind::Krr | DetectorKind::Kdspe => Form::Ridge,
+    }
 }
 
 impl Target {
@@ -108,7 +121,7 @@ impl Target {
             feature,
             row_window: window::hann(rows),
             col_window: window::hann(cols),
-            filter: Kcf::new(rows, cols, channels, params.kernel, params.lambda, &labels),
+            filter: Kcf::with_form(rows, cols, channels, params.kernel, params.lambda, &labels, form(params.detector)),
             // Three standard deviations of the regression target: the peak that the filter was taught.
             peak_radius: (3.0 * sigma).ceil().max(1.0) as usize,
         };
