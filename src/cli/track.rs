@@ -127,16 +127,19 @@ impl OutputArgs {
     /// Checks and opens all outputs before anything is computed.
     fn create(&self, sequence: &Sequence) -> Result<Exports, Failure> {
         let folders = [&self.response, &self.overlay].map(|path| path.as_deref().map(Destination::from));
-        let named = [
+        let files = [
             ("json", self.json.as_ref()),
             ("jsonl", self.jsonl.as_ref()),
             ("otb", self.otb.as_ref()),
             ("csv", self.csv.as_ref()),
-            ("response", folders[0].as_ref()),
-            ("overlay", folders[1].as_ref()),
         ];
-        let given: Vec<_> = named.into_iter().filter_map(|(name, to)| to.map(|to| (name, to))).collect();
+        let folders = [("response", folders[0].as_ref()), ("overlay", folders[1].as_ref())];
+        let given = |(name, to): (&'static str, Option<_>)| to.map(|to| (name, to));
+        let files: Vec<(_, &Destination)> = files.into_iter().filter_map(given).collect();
+        let folders: Vec<(_, &Destination)> = folders.into_iter().filter_map(given).collect();
+        let given = [files.as_slice(), &folders].concat();
         export::check_distinct(&given)?;
+        export::check_outside(&files, &folders)?;
         inputs::refuse(sequence, &given)?;
         let mut exports = Exports::default();
         self.json.as_ref().map(|to| Json::create(to).map(|e| exports.push(e))).transpose()?;

@@ -1,20 +1,16 @@
-//! An evaluation as a whole: trackers and results over a dataset, run in parallel, kept on disk, summed up.
-
-use std::collections::BTreeMap;
+//! An evaluation as a whole: trackers and results over a dataset, run in parallel and kept on disk. What they come to is
+//! summed up in [`outcome`](super::outcome).
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
-use serde::{Deserialize, Serialize};
 
 use super::dataset::{Dataset, LabelledSequence};
 use super::protocol::{Protocol, Start};
-use super::results::{ResultFiles, as_trace};
+use super::results::ResultFiles;
 use super::rules::Toolkit;
 use super::runner::{Runner, Trace, run_sequence};
 use super::shard::Shard;
 use super::store::{RunKey, Store, Stored};
-use super::summary::{LeftOut, Origin, Report, Scored, SequenceFacts, score_traces, summarize};
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
 use crate::source::{Channels, decode};
 
 /// What is evaluated, on what, and how.
@@ -72,54 +68,6 @@ pub struct RunOptions {
     pub shard: Option<Shard>,
 }
 
-/// The outcome of an evaluation.
-pub struct Evaluated {
-    /// Everything that is computed from boxes alone.
-    pub report: Report,
-    /// How fast the trackers were.
-    pub timings: Timings,
-    /// The boxes of each tracker's first run by sequence, for pictures.
-    pub boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>>,
-}
-
-/// The document `timings.json`: it differs from run to run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Timings {
-    /// `kcf-track-timings/1`.
-    pub schema: String,
-    /// Speed by tracker; trackers without times are missing.
-    pub trackers: BTreeMap<String, TrackerTiming>,
-}
-
-/// The speed of one tracker, without decoding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrackerTiming {
-    /// Frames per second, the mean over sequences.
-    pub fps: f64,
-    /// Frames per second of each sequence.
-    pub sequences: BTreeMap<String, f64>,
-    /// Frames per second by attribute, the mean over the sequences that have it.
-    #[serde(default)]
-    pub attributes: BTreeMap<String, f64>,
-}
-
-impl TrackerTiming {
-    /// From the speed of each sequence; `None` without any.
-    fn of(fps: BTreeMap<String, f64>, sequences: &[&LabelledSequence]) -> Option<Self> {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let mut by_attribute: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for sequence in sequences {
-            let Some(&rate) = fps.get(&sequence.name) else { continue };
-            for attribute in &sequence.attributes {
-                by_attribute.entry(attribute).or_default().push(rate);
-            }
-        }
-        let attributes = by_attribute.into_iter().map(|(name, rates)| (name.to_owned(), mean(&rates))).collect();
-        let all: Vec<f64> = fps.values().copied().collect();
-        (!all.is_empty()).then(|| Self { fps: mean(&all), sequences: fps, attributes })
-    }
-}
-
 struct Job<'a> {
     runner: &'a dyn Runner,
     sequence: &'a LabelledSequence,
@@ -168,106 +116,6 @@ impl Evaluation {
         pool.install(|| jobs.iter().par_bridge().try_for_each(|job| job.run(store, watch)))
     }
 
-    /// Sums up what `store` and the result files hold.
-    ///
-    /// # Errors
-    /// [`Error::Evaluation`] when runs are missing, or when there is nothing to sum up.
-    pub fn report(&self, store: &Store) -> Result<Evaluated> {
-        let mut left_out = self.dataset.left_out.clone();
-        let mut warnings = self.dataset.warnings.clone();
-        let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
-        let mut boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>> = BTreeMap::new();
-        let mut starts = BTreeMap::new();
-        for sequence in &self.dataset.sequences {
-            match self.starts(sequence) {
-                Ok(s) => drop(starts.insert(sequence.name.as_str(), s)),
-                Err(error) => {
-                    let reason = error.to_string();
-                    left_out.push(LeftOut { sequence: sequence.name.clone(), tracker: None, reason });
-                }
-            }
-        }
-        let usable: Vec<&LabelledSequence> =
-            self.dataset.sequences.iter().filter(|s| starts.contains_key(s.name.as_str())).collect();
-
-        let mut scored = Vec::new();
-        let mut add = |name: &str, origin, parameters, loaded: Vec<(&LabelledSequence, Loaded)>| {
-            let mut scores = BTreeMap::new();
-            let mut fps = BTreeMap::new();
-            for (sequence, loaded) in loaded {
-                let score = loaded.traces.and_then(|traces| {
-                    let score = score_traces(&sequence.truth, &traces, self.toolkit).map_err(|e| e.to_string())?;
-                    Ok((score, traces))
-                });
-                match score {
-                    Ok((score, traces)) => {
-                        scores.insert(sequence.name.clone(), score);
-                        fps.extend(loaded.fps.or_else(|| rate(&traces)).map(|r| (sequence.name.clone(), r)));
-                        if let Some(first) = traces.into_iter().next() {
-                            boxes.entry(name.to_owned()).or_default().insert(sequence.name.clone(), first.boxes);
-                        }
-                    }
-                    Err(reason) => left_out.push(LeftOut {
-                        sequence: sequence.name.clone(),
-                        tracker: Some(name.to_owned()),
-                        reason,
-                    }),
-                }
-            }
-            if let Some(timing) = TrackerTiming::of(fps, &usable) {
-                timings.trackers.insert(name.to_owned(), timing);
-            }
-            scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
-        };
-
-        for runner in &self.runners {
-            let mut loaded = Vec::new();
-            for &sequence in &usable {
-                let key = self.key(runner.as_ref(), sequence, &starts[sequence.name.as_str()]);
-                let traces = match store.load(&key) {
-                    Stored::Runs(traces) => Ok(traces),
-                    Stored::Failed(reason) => Err(reason),
-                    Stored::Absent | Stored::Unusable(_) => {
-                        return Err(Error::Evaluation {
-                            what: format!("{}, {}", runner.name(), sequence.name),
-                            reason: "its runs are missing: the evaluation, or one of its shards, is not finished"
-                                .into(),
-                        });
-                    }
-                };
-                loaded.push((sequence, Loaded { traces, fps: None }));
-            }
-            add(runner.name(), Origin::Run, runner.parameters(), loaded);
-        }
-        for files in &self.results {
-            let read = usable.iter().map(|&sequence| {
-                let loaded = match files.read(sequence) {
-                    Ok(read) => {
-                        warnings.extend(read.warning);
-                        Loaded { traces: Ok(vec![as_trace(read.boxes)]), fps: read.fps }
-                    }
-                    Err(error) => Loaded { traces: Err(error.to_string()), fps: None },
-                };
-                (sequence, loaded)
-            });
-            let read = read.collect();
-            add(&files.name, Origin::Results, serde_json::Value::Null, read);
-        }
-        if scored.iter().all(|s| s.scores.is_empty()) {
-            let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
-            return Err(Error::Evaluation {
-                what: "report".into(),
-                reason: format!("no sequence could be scored{first}"),
-            });
-        }
-        let facts = usable
-            .iter()
-            .map(|s| SequenceFacts { name: s.name.clone(), frames: s.frames.len(), attributes: s.attributes.clone() })
-            .collect();
-        let report = summarize(self.protocol, self.toolkit, facts, scored, left_out, warnings);
-        Ok(Evaluated { report, timings, boxes })
-    }
-
     /// The runs of `runner` on `sequence`, if they are stored.
     pub fn traces(&self, store: &Store, runner: &dyn Runner, sequence: &LabelledSequence) -> Option<Vec<Trace>> {
         let starts = self.starts(sequence).ok()?;
@@ -277,7 +125,7 @@ impl Evaluation {
         }
     }
 
-    fn starts(&self, sequence: &LabelledSequence) -> Result<Vec<Start>> {
+    pub(super) fn starts(&self, sequence: &LabelledSequence) -> Result<Vec<Start>> {
         let (width, height) = match (self.protocol, sequence.frames.first()) {
             // Only here boxes are kept on the image.
             (Protocol::Sre, Some(path)) => {
@@ -289,7 +137,7 @@ impl Evaluation {
         self.protocol.starts(&sequence.truth, width, height)
     }
 
-    fn key(&self, runner: &dyn Runner, sequence: &LabelledSequence, starts: &[Start]) -> RunKey {
+    pub(super) fn key(&self, runner: &dyn Runner, sequence: &LabelledSequence, starts: &[Start]) -> RunKey {
         let file = |path: Option<&std::path::PathBuf>| {
             path.and_then(|p| p.file_name()).unwrap_or_default().to_string_lossy().into_owned()
         };
@@ -306,23 +154,10 @@ impl Evaluation {
     }
 }
 
-struct Loaded {
-    traces: std::result::Result<Vec<Trace>, String>,
-    fps: Option<f64>,
-}
-
-/// Frames per second of all runs of a sequence together.
-fn rate(traces: &[Trace]) -> Option<f64> {
-    let micros: u64 = traces.iter().flat_map(|t| &t.micros).map(|&m| u64::from(m)).sum();
-    let frames: usize = traces.iter().map(|t| t.micros.len()).sum();
-    (micros > 0).then(|| frames as f64 * 1e6 / micros as f64)
-}
-
 impl Job<'_> {
     fn run(&self, store: &Store, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
-        let channels = if self.runner.gray() { Channels::Luma } else { Channels::Color };
-        // Decoded here and not ahead: with a sequence on each core there is no core to decode on.
-        let frames = self.sequence.frames.iter().map(|path| decode(path, channels));
+        // All features are of gray values, here as on the command line, so that the boxes are the same. Decoded here and not ahead: with a sequence on each core there is no core to decode on.
+        let frames = self.sequence.frames.iter().map(|path| decode(path, Channels::Luma));
         let (tracker, sequence) = (self.runner.name(), self.sequence.name.as_str());
         match run_sequence(self.runner, sequence, &self.key.starts, frames, &|| watch(Event::Frame)) {
             Ok(traces) => {
@@ -348,6 +183,7 @@ mod tests {
     use super::*;
     use crate::eval::dataset::tests::{rows, write_sequence};
     use crate::eval::runner::tests::Drift;
+    use crate::eval::summary::Origin;
 
     fn dataset(dir: &Path) {
         for (name, n) in [("Crossing", 9), ("Deer", 25), ("Toy", 6)] {
@@ -365,24 +201,6 @@ mod tests {
             protocol,
             toolkit: Toolkit::Otb,
         }
-    }
-
-    #[test]
-    fn speeds_are_means_over_the_sequences_of_an_attribute() {
-        let dir = tempfile::tempdir().unwrap();
-        dataset(dir.path());
-        let sequences = Dataset::open(dir.path(), &[]).unwrap().sequences;
-        let sequences: Vec<_> = sequences.iter().collect();
-        let fps = [("Crossing", 10.0), ("Deer", 20.0)].map(|(name, fps)| (name.to_owned(), fps));
-        let timing = TrackerTiming::of(fps.into(), &sequences).unwrap();
-        assert_eq!(timing.fps, 15.0);
-        for (attribute, mean) in &timing.attributes {
-            let has = |i: usize| sequences[i].attributes.contains(attribute);
-            let expected = [(has(0), 10.0), (has(1), 20.0)].into_iter().filter(|(has, _)| *has).map(|(_, fps)| fps);
-            let expected: Vec<f64> = expected.collect();
-            assert_eq!(*mean, expected.iter().sum::<f64>() / expected.len() as f64, "{attribute}");
-        }
-        assert_eq!(TrackerTiming::of(BTreeMap::new(), &sequences), None);
     }
 
     fn run(evaluation: &Evaluation, out: &Path, jobs: usize, shard: Option<&str>) -> usize {

@@ -5,6 +5,7 @@ pub mod dataset;
 pub mod evaluation;
 pub mod manifest;
 pub mod metrics;
+pub mod outcome;
 pub mod preset;
 pub mod protocol;
 #[cfg(feature = "cli")]
@@ -15,6 +16,7 @@ pub mod runner;
 pub mod shard;
 pub mod store;
 pub mod summary;
+pub mod timings;
 
 pub use metrics::{FrameErrors, Score, frame_errors, score};
 pub use protocol::{Protocol, Start};

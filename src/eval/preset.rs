@@ -86,11 +86,6 @@ impl Runner for Preset {
         serde_json::to_value(&self.params).unwrap_or_default()
     }
 
-    /// All features are of gray values: a preset gives the same boxes here as on the command line.
-    fn gray(&self) -> bool {
-        true
-    }
-
     fn begin(&self) -> Result<Box<dyn Run>> {
         Ok(Box::new(Tracker::new(self.params.clone())?))
     }
@@ -114,7 +109,7 @@ mod tests {
     fn presets_are_known_by_name() {
         let runner = Preset::named("paper").unwrap();
         assert_eq!(runner.name(), "paper");
-        assert!(runner.parameters().is_object() && runner.gray());
+        assert!(runner.parameters().is_object());
         let changes = Changes { detector: Some(DetectorKind::Krr), circulant: true };
         let changed = Preset::changed("paper", &changes).unwrap();
         assert_eq!(changed.name(), "paper+circulant-krr");

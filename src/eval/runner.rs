@@ -20,11 +20,6 @@ pub trait Runner: Send + Sync {
     /// All parameters, as they stand in the report. Runs that were made with other ones are not taken up again.
     fn parameters(&self) -> serde_json::Value;
 
-    /// Whether gray frames are enough for it, which are faster to decode.
-    fn gray(&self) -> bool {
-        false
-    }
-
     /// A tracker without a target.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::protocol::{Protocol, Start};
 use super::runner::Trace;
 use crate::error::{Error, Result};
+use crate::replace::{parent, replace};
 
 /// What the runs of a file were made from. Runs are taken up again only if all of it is the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -177,19 +178,9 @@ pub fn file_name(name: &str) -> String {
 /// # Errors
 /// [`Error::Io`] when it cannot be written.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent(path);
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    let at = |e: std::io::Error| Error::io(path, e);
-    let mut file = tempfile::Builder::new().prefix(".kcf-track-").suffix(".tmp").tempfile_in(folder).map_err(at)?;
-    file.write_all(contents).map_err(at)?;
-    // Temporary files are private to their owner; a report is meant to be read by others as well.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o644)).map_err(at)?;
-    }
-    file.persist(path).map_err(|e| at(e.error))?;
-    Ok(())
+    replace(path, |file| file.write_all(contents)).map(drop).map_err(|e| Error::io(path, e))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::replace::temporary_beside;
 use crate::error::{Error, Result};
+use crate::replace::{parent, temporary_beside};
 
 /// A file, or `-` for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,11 +112,6 @@ pub(super) enum Target {
     Special(File),
 }
 
-/// The folder that a path lies in.
-pub(super) fn parent(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 fn ends_with_separator(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| std::path::is_separator(byte.into()))
 }
@@ -138,6 +133,31 @@ pub fn check_distinct(outputs: &[(&'static str, &Destination)]) -> Result<()> {
                 name,
                 value: destination.to_string(),
                 expected: format!("--{earlier} is written there already: name another place"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that none of `files` lies in one of `folders`, where a frame's result could take its name. Each is given with its command
+/// line flag without the dashes.
+///
+/// # Errors
+/// [`Error::Parameter`] for the first that does.
+pub fn check_outside(files: &[(&'static str, &Destination)], folders: &[(&'static str, &Destination)]) -> Result<()> {
+    for (name, file) in files {
+        let Some(identity) = file.identity().and_then(|path| std::path::absolute(path).ok()) else { continue };
+        let around = folders.iter().find(|(_, folder)| {
+            let folder = folder.identity().and_then(|path| std::path::absolute(path).ok());
+            folder.is_some_and(|folder| identity != folder && identity.starts_with(folder))
+        });
+        if let (Some((folder, _)), Destination::File(_)) = (around, file) {
+            return Err(Error::Parameter {
+                name,
+                value: file.to_string(),
+                expected: format!(
+                    "it lies in the folder of --{folder}, where a frame's result could replace it: name another place"
+                ),
             });
         }
     }
@@ -197,6 +217,21 @@ mod tests {
         let null = Destination::from(Path::new("/dev/null"));
         #[cfg(unix)]
         check_distinct(&[("json", &null), ("jsonl", &null)]).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_a_folder_of_results_is_found() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |path: &str| Destination::File(parent.path().join(path));
+        fs::create_dir(parent.path().join("maps")).unwrap();
+        for (file, folder) in [("maps/0001.npy", "maps"), ("maps/../maps/run.json", "maps/"), ("new/a.csv", "new")] {
+            let error = check_outside(&[("json", &at(file))], &[("response", &at(folder))]).unwrap_err().to_string();
+            assert!(error.starts_with("--json ") && error.contains("folder of --response"), "{error}");
+        }
+        for (file, folder) in [("run.json", "maps"), ("maps.csv", "maps"), ("maps/../run.json", "maps")] {
+            check_outside(&[("json", &at(file))], &[("response", &at(folder))]).unwrap();
+        }
+        check_outside(&[("csv", &Destination::Stdout)], &[("overlay", &at("new"))]).unwrap();
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::destination::{Destination, Target, parent};
-use super::replace::replace;
+use super::destination::{Destination, Target};
 use crate::error::{Error, Result};
+use crate::replace::{parent, replace};
 
 /// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a kill,
 /// and put in its place at the end.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use image::ImageError;
 
-use super::replace::{replace, temporary_beside};
 use crate::error::{Error, Result};
+use crate::replace::{parent, replace, temporary_beside};
 
 /// A folder that files are put into, each whole or not at all.
 pub(super) struct Folder {
@@ -56,7 +56,7 @@ impl Folder {
     /// # Errors
     /// [`Error::Output`].
     pub(super) fn refuse_frames(&self, frame: Option<&Path>) -> Result<()> {
-        let folder = frame.and_then(|frame| fs::canonicalize(super::destination::parent(frame)).ok());
+        let folder = frame.and_then(|frame| fs::canonicalize(parent(frame)).ok());
         if folder.as_ref() == Some(&self.real_path) {
             let reason = "the frames are read from here, and one of them could be replaced; name another folder";
             return Err(Error::Output { path: self.path.clone(), reason: reason.into() });

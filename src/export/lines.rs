@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::destination::{Destination, Target};
-use super::replace::replace;
 use crate::error::{Error, Result};
+use crate::replace::replace;
 
 /// A file or a pipe that takes whole lines, each with one write.
 pub(super) struct Lines {

@@ -73,7 +73,6 @@ mod otb;
 #[cfg(feature = "cli")]
 mod overlays;
 mod record;
-mod replace;
 #[cfg(feature = "cli")]
 mod response_maps;
 #[cfg(test)]
@@ -83,7 +82,7 @@ mod summary;
 use std::path::Path;
 
 pub use self::csv::Csv;
-pub use self::destination::{Destination, check_distinct};
+pub use self::destination::{Destination, check_distinct, check_outside};
 pub use self::exports::Exports;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;

@@ -81,6 +81,23 @@ fn two_outputs_to_one_place_are_refused() {
 }
 
 #[test]
+fn a_file_among_a_frames_results_is_refused() {
+    let place = place(2);
+    std::fs::create_dir(place.path("maps")).unwrap();
+    for (line, flags) in [
+        ("--json @maps/0001.npy --response @maps", ["--json", "--response"]),
+        ("--csv @maps/boxes.csv --response @maps/", ["--csv", "--response"]),
+        ("--otb @new/boxes.txt --overlay @new", ["--otb", "--overlay"]),
+    ] {
+        let said =
+            contains(flags[0]).and(contains(format!("the folder of {}", flags[1]))).and(contains("name another place"));
+        place.run(line).assert().code(2).stdout("").stderr(said);
+    }
+    assert_eq!(std::fs::read_dir(place.path("maps")).unwrap().count(), 0);
+    place.run("--json @maps.json --response @maps").assert().success();
+}
+
+#[test]
 fn frames_and_truth_are_not_written_over() {
     let place = place(2);
     let truth = place.read("seq/groundtruth_rect.txt");

@@ -7,8 +7,9 @@ use image::imageops::FilterType;
 use image::{DynamicImage, ExtendedColorType};
 
 use crate::eval::dataset::LabelledSequence;
-use crate::eval::evaluation::{Evaluated, Evaluation};
+use crate::eval::evaluation::Evaluation;
 use crate::eval::metrics::frame_errors;
+use crate::eval::outcome::Evaluated;
 use crate::frame::{Frame, PixelFormat};
 use crate::geometry::BBox;
 use crate::source::{Channels, decode};

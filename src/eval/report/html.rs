@@ -5,9 +5,9 @@ use super::plot::{Plot, color_of};
 use super::table::attributes;
 use super::{Plots, styles};
 use crate::eval::bootstrap::Interval;
-use crate::eval::evaluation::Timings;
 use crate::eval::rules::{InvalidPrediction, InvalidTruth, Rules};
 use crate::eval::summary::{Difference, Origin, Report};
+use crate::eval::timings::Timings;
 use crate::geometry::BBox;
 
 const STYLE: &str = include_str!("style.css");

@@ -18,7 +18,8 @@ use std::path::Path;
 use plot::{Axes, Plot, Series, curves, radar};
 pub use table::plain;
 
-use super::evaluation::{Evaluated, Evaluation};
+use super::evaluation::Evaluation;
+use super::outcome::Evaluated;
 use super::store::write_whole;
 use super::summary::{Aggregate, Origin, Report, TrackerReport};
 use crate::error::{Error, Result};
@@ -181,9 +182,9 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::eval::evaluation::Timings;
     use crate::eval::metrics::score;
     use crate::eval::summary::{LeftOut, Scored, SequenceFacts, summarize};
+    use crate::eval::timings::Timings;
     use crate::eval::{Protocol, Toolkit};
     use crate::geometry::BBox;
 

@@ -1,8 +1,8 @@
 //! The tables of a report for papers and pages: LaTeX (booktabs) and Markdown.
 
 use crate::eval::bootstrap::Interval;
-use crate::eval::evaluation::Timings;
 use crate::eval::summary::{ATTRIBUTES, Aggregate, Report, TrackerReport};
+use crate::eval::timings::Timings;
 
 /// One column of the table of all trackers.
 struct Column {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Scene, SceneParams, Truth};
 use crate::annotation::Base;
 use crate::error::{Error, Result};
+use crate::replace::{PREFIX, replace};
 
 /// The first word of a scene file and its version.
 const SCHEMA: &str = "kcf-track-scene/1";
@@ -144,7 +145,7 @@ pub fn write_sequence(
             let (picture, truth) = scene.render(index);
             let path = images.join(format!("{:0digits$}.{}", index + 1, options.format.extension()));
             let encoded = options.format.encode(&picture).map_err(|e| Error::io(&path, std::io::Error::other(e)))?;
-            replace(&path, &encoded)?;
+            write_whole(&path, &encoded)?;
             bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1);
             Ok(truth)
@@ -152,7 +153,7 @@ pub fn write_sequence(
         .collect::<Result<Vec<Truth>>>()?;
 
     let lines: String = frames.iter().map(otb_line).collect();
-    replace(&out.join("groundtruth_rect.txt"), lines.as_bytes())?;
+    write_whole(&out.join("groundtruth_rect.txt"), lines.as_bytes())?;
     let file = SceneFile {
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -163,7 +164,7 @@ pub fn write_sequence(
     };
     let path = out.join("scene.json");
     let document = file.to_json().map_err(|e| Error::io(&path, e.into()))?;
-    replace(&path, document.as_bytes())?;
+    write_whole(&path, document.as_bytes())?;
     Ok(Written { frames: file.frames.len(), bytes: bytes.into_inner() })
 }
 
@@ -224,24 +225,12 @@ fn is_ours(path: &Path) -> bool {
     let part = |part: Option<&std::ffi::OsStr>| part.and_then(|s| s.to_str()).unwrap_or_default().to_owned();
     let (stem, extension) = (part(path.file_stem()), part(path.extension()));
     let number = !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_digit());
-    (number && matches!(extension.as_str(), "jpg" | "png")) || (stem.starts_with(".kcf-") && extension == "tmp")
+    (number && matches!(extension.as_str(), "jpg" | "png")) || (stem.starts_with(PREFIX) && extension == "tmp")
 }
 
 /// Writes a file so that it is never seen half written.
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".kcf-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // As other new files: what the user's mask leaves of it.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder).map_err(|e| Error::io(path, e))?;
-    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
-    file.persist(path).map_err(|e| Error::io(path, e.error))?;
-    Ok(())
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, |file| file.write_all(bytes)).map(drop).map_err(|e| Error::io(path, e))
 }
 
 #[cfg(test)]
@@ -346,17 +335,5 @@ mod tests {
         let bad = WriteOptions { format: Format::Jpg { quality: 0 }, ..WriteOptions::default() };
         let error = write_sequence(&scene(1), &folder.path().join("x"), &bad, |_| ()).unwrap_err();
         assert!(matches!(error, Error::Parameter { name: "quality", .. }));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn files_get_the_permissions_of_other_files() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let (plain, ours) = (folder.path().join("plain"), folder.path().join("ours"));
-        fs::write(&plain, "x").unwrap();
-        replace(&ours, b"x").unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&plain), mode(&ours));
     }
 }

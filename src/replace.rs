@@ -6,12 +6,18 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-use super::destination::parent;
+/// How the names of temporary files begin. Those that a killed run leaves behind are known by it.
+pub(crate) const PREFIX: &str = ".kcf-";
+
+/// The folder that a path lies in.
+pub(crate) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
 
 /// An empty temporary file in the folder of `path`, with the permissions that `path` has or would have.
-pub(super) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
-    builder.prefix(".kcf-track-").suffix(".partial");
+    builder.prefix(PREFIX).suffix(".tmp");
     // A temporary file is the owner's alone by default; a result is anybody's, less the umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -27,7 +33,7 @@ fn permissions(path: &Path) -> Option<Permissions> {
 }
 
 /// Puts what `write` writes in the place of `path`, and gives the file, to be written on.
-pub(super) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<File> {
+pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<File> {
     let file = temporary_beside(path)?;
     let mut buffered = BufWriter::new(file.as_file());
     write(&mut buffered)?;
