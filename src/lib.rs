@@ -85,6 +85,7 @@ pub mod frame;
 pub mod geometry;
 pub mod kernel;
 pub mod machine;
+pub mod profile;
 pub mod simd;
 pub mod source;
 pub mod spectrum;

@@ -3,6 +3,7 @@
 
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
+use crate::profile::{Profile, Stage, Stopwatch};
 use crate::simd::SimdLevel;
 use crate::spectrum::{FeatureMap, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
@@ -25,6 +26,7 @@ pub struct Kcf {
     correlation: Vec<Complex32>,
     response: Vec<f32>,
     scratch: Scratch,
+    watch: Stopwatch,
 }
 
 impl Kcf {
@@ -32,7 +34,20 @@ impl Kcf {
     ///
     /// `target` is the regression target `[row][column]` with its peak at (0, 0), `lambda` the regularisation.
     pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, target: &[f32]) -> Self {
-        let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
+        Self::with_level((rows, cols), channels, kernel, lambda, target, SimdLevel::Best)
+    }
+
+    /// As [`Kcf::new`] for maps of `size` (rows, columns), with no wider instructions than `level`. The results are the
+    /// same bits on every level.
+    pub fn with_level(
+        (rows, cols): (usize, usize),
+        channels: usize,
+        kernel: Kernel,
+        lambda: f64,
+        target: &[f32],
+        level: SimdLevel,
+    ) -> Self {
+        let plan = MapPlan::new(rows, cols, channels, level);
         let mut scratch = plan.scratch();
         let empty = vec![Complex32::default(); plan.half_len()];
         let mut spectrum = empty.clone();
@@ -50,6 +65,7 @@ impl Kcf {
             response: vec![0.0; rows * cols],
             scratch,
             plan,
+            watch: Stopwatch::default(),
         }
     }
 
@@ -66,7 +82,9 @@ impl Kcf {
     /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂)` (equation 22): element (r, c) is the
     /// score of the target displaced by r rows and c columns, wrapped around.
     pub fn respond(&mut self) -> &[f32] {
+        self.watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
+        self.watch.lap(Stage::Forward);
         self.correlator.correlate(
             &self.plan,
             &self.input,
@@ -75,29 +93,129 @@ impl Kcf {
             &mut self.correlation,
             &mut self.scratch,
         );
+        self.watch.start();
         // The inverse transform leaves a factor of the number of cells.
         let per_cell = 1.0 / self.response.len() as f32;
         self.correlation.iter_mut().zip(&self.alpha).for_each(|(k, a)| *k *= a * per_cell);
         self.plan.inverse(&self.correlation, &mut self.response, &mut self.scratch);
+        self.watch.lap(Stage::Inverse);
         &self.response
     }
 
     /// Learns the input map as the target at zero shift: `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17), and moves the model
     /// by `rate` towards it; the first map is taken as it is.
     pub fn learn(&mut self, rate: f64) {
+        self.watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
+        self.watch.lap(Stage::Forward);
+        self.learn_again(rate, (0.0, 0.0));
+    }
+
+    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at hand.
+    /// What lies at `shift` (rows, columns; in cells) in it is the target, and is learned as lying at no shift, the map
+    /// being taken as cyclic: without a shift that is exact, with one the cosine window stands beside the target.
+    pub fn learn_again(&mut self, rate: f64, shift: (f64, f64)) {
         let x = &self.input;
         self.correlator.correlate(&self.plan, x, x, None, &mut self.correlation, &mut self.scratch);
+        self.watch.start();
         let rate = if self.trained { rate as f32 } else { 1.0 };
         for ((alpha, k), y) in self.alpha.iter_mut().zip(&self.correlation).zip(&self.target) {
             *alpha = *alpha * (1.0 - rate) + y / (k + self.lambda) * rate;
         }
-        self.model_energy = self.plan.interpolate(&mut self.model, &self.input, rate);
+        self.watch.lap(Stage::Alpha);
+        // A cyclic shift changes nothing of `k^xx`, and so of α.
+        self.model_energy = if shift == (0.0, 0.0) {
+            self.plan.interpolate(&mut self.model, &self.input, rate)
+        } else {
+            self.plan.interpolate_shifted(&mut self.model, &self.input, rate, shift, &mut self.scratch)
+        };
+        self.watch.lap(Stage::Interpolate);
         self.trained = true;
+    }
+
+    /// Switches the measuring of stages on or off.
+    pub fn switch_watch(&mut self, on: bool) {
+        self.watch.switch(on);
+        self.correlator.watch().switch(on);
+    }
+
+    /// The time of the stages while that was on.
+    pub fn profile(&self) -> Profile {
+        self.watch.profile().plus(self.correlator.profile())
     }
 
     /// The last response, `[row][column]`.
     pub fn response(&self) -> &[f32] {
         &self.response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feature::window::gaussian_target;
+
+    fn value(i: usize, seed: usize) -> f32 {
+        ((i * 7919 + seed * 104_729) % 1013) as f32 / 1013.0
+    }
+
+    fn filter((rows, cols): (usize, usize), channels: usize) -> Kcf {
+        let target = gaussian_target(rows, cols, 0.8);
+        let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &target);
+        write(&mut filter, 1, (0, 0));
+        filter.learn(1.0);
+        filter
+    }
+
+    /// A map of noise; its cell (r, c) is that of another one at (r, c) less `shift`.
+    fn write(filter: &mut Kcf, seed: usize, shift: (usize, usize)) {
+        let (rows, cols) = filter.size();
+        let lanes = filter.input().len() / (rows * cols);
+        for (i, v) in filter.input().iter_mut().enumerate() {
+            let (r, c) = (i / lanes / cols, i / lanes % cols);
+            let from = (r + rows - shift.0) % rows * cols + (c + cols - shift.1) % cols;
+            *v = value(from * lanes + i % lanes, seed);
+        }
+    }
+
+    /// The answer to a map of its own, to the last bit.
+    fn answer(filter: &mut Kcf) -> Vec<u32> {
+        write(filter, 3, (1, 2));
+        filter.respond().iter().map(|v| v.to_bits()).collect()
+    }
+
+    #[test]
+    fn a_spectrum_at_hand_is_learned_as_its_map_would_be() {
+        for (size, channels) in [((5, 6), 31), ((7, 4), 31), ((9, 8), 1)] {
+            let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
+            write(&mut anew, 2, (0, 0));
+            anew.learn(0.3);
+            write(&mut again, 2, (0, 0));
+            again.respond();
+            again.learn_again(0.3, (0.0, 0.0));
+            assert_eq!(answer(&mut anew), answer(&mut again), "{size:?}, {channels}");
+        }
+    }
+
+    #[test]
+    fn a_shifted_target_is_learned_where_it_lies() {
+        for (size, channels) in [((6, 8), 31), ((7, 5), 31), ((9, 8), 1)] {
+            let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
+            write(&mut anew, 2, (0, 0));
+            anew.learn(0.3);
+            write(&mut again, 2, (2, 1));
+            again.respond();
+            again.learn_again(0.3, (2.0, 1.0));
+            let close = |a: u32, b: u32| (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-3;
+            let (expected, got) = (answer(&mut anew), answer(&mut again));
+            assert!(expected.iter().zip(&got).all(|(a, b)| close(*a, *b)), "{size:?}, {channels}");
+            // It is not learned where it does not lie.
+            let mut wrong = filter(size, channels);
+            write(&mut wrong, 2, (2, 1));
+            wrong.respond();
+            wrong.learn_again(0.3, (0.0, 0.0));
+            let other = answer(&mut wrong);
+            assert!(expected.iter().zip(&other).any(|(a, b)| !close(*a, *b)), "{size:?}, {channels}");
+        }
     }
 }
