@@ -2,12 +2,13 @@
 //!
 //!     cargo bench --bench spectrum              # divan's table
 //!     cargo bench --bench spectrum -- ratios    # medians of interleaved runs and their ratios
+//!     cargo bench --bench spectrum -- lengths   # nanoseconds a cell of lines of each length, and the estimate of `cost`
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kcf_track::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, SimdLevel, cross_power, fold};
+use kcf_track::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, SimdLevel, cost, cross_power, fold};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::Fft;
 use rustfft::num_complex::Complex32;
@@ -111,6 +112,29 @@ fn lanes_all_at_once(bencher: divan::Bencher<'_, '_>, size: &str) {
     bencher.bench_local(|| lanes.run());
 }
 
+/// Maps of 16 columns and every number of rows: the time of the columns is what is left once that of the rows is taken away,
+/// which is half of that of 16 x 16.
+fn lengths() {
+    let forward = |rows: usize| {
+        let mut all = AllAtOnce::new(rows, 16, SimdLevel::Best);
+        let mut times: Vec<f64> = (0..400)
+            .map(|_| {
+                all.map.copy_from_slice(&all.fresh);
+                let begun = Instant::now();
+                all.plan.forward(&mut all.map, &mut all.scratch);
+                begun.elapsed().as_secs_f64() * 1e9 / (rows * 16) as f64
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times[40]
+    };
+    let rows_of_16 = forward(16) / 2.0;
+    println!("{:>6} {:>10} {:>10}", "length", "ns a cell", "estimate");
+    for length in (2..=64).chain([71, 72, 75, 79, 80, 81, 89, 90, 96, 97, 100, 101, 125, 127, 128]) {
+        println!("{length:>6} {:>10.1} {:>10.1}", forward(length) - rows_of_16, cost::line(length));
+    }
+}
+
 fn parse(size: &str) -> (usize, usize) {
     let (rows, cols) = size.split_once('x').unwrap();
     (rows.parse().unwrap(), cols.parse().unwrap())
@@ -208,6 +232,8 @@ fn main() {
     if std::env::args().any(|arg| arg == "ratios") {
         ratios();
         steps();
+    } else if std::env::args().any(|arg| arg == "lengths") {
+        lengths();
     } else {
         divan::main();
     }

@@ -2,24 +2,32 @@
 //!
 //!     cargo bench --bench tracker              # divan's table
 //!     cargo bench --bench tracker -- update    # one part of it
-//!     cargo bench --bench tracker -- growth    # time against window area and against the position in a sequence
+//!     cargo bench --bench tracker -- stages    # where the time of an update goes
+//!     cargo bench --bench tracker -- growth    # time and memory against window area and against the position in a
+//!                                              # sequence, as a table and as target/growth/growth.png
 
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
 use divan::Bencher;
+use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::hog::{self, Hog};
 use kcf_track::feature::window;
+use kcf_track::frame::half::HalfSampler;
+use kcf_track::frame::patch::{self, PatchRect};
+use kcf_track::frame::scaled::ScaledSampler;
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
 use kcf_track::simd::SimdLevel;
 use kcf_track::source::synth::{Preset, Scene};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
+use kcf_track::tracker::confidence::Peak;
 use kcf_track::{BBox, Frame, FrameBuf, Params, Tracker};
 use rustfft::num_complex::Complex32;
 
+mod growth;
 #[path = "../tests/reference/fhog.rs"]
 mod reference;
 
@@ -27,10 +35,17 @@ mod reference;
 const CELLS: [(usize, usize); 6] = [(31, 10), (50, 21), (40, 60), (59, 40), (64, 64), (72, 20)];
 /// Sides of targets in pixels.
 const TARGETS: [(usize, usize); 4] = [(24, 32), (40, 60), (95, 65), (160, 120)];
-const PRESETS: [&str; 4] = ["paper", "paper-dcf", "paper-gray", "paper-polynomial"];
+const PRESETS: [&str; 5] = ["paper", "paper-dcf", "paper-gray", "paper-polynomial", "fast"];
 
 fn main() {
-    if std::env::args().any(|arg| arg == "growth") { growth() } else { divan::main() }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [growth::CHILD, preset, side] => growth::child(preset, side),
+        _ if words.contains(&"growth") => growth::run(),
+        _ if words.contains(&"stages") => stages(),
+        _ => divan::main(),
+    }
 }
 
 fn named(sizes: &[(usize, usize)]) -> Vec<String> {
@@ -48,6 +63,82 @@ fn picture(width: usize, height: usize) -> Vec<u8> {
     let frame = FrameBuf::try_from(image::DynamicImage::from(scene.render(3).0)).unwrap();
     let frame = frame.as_frame();
     (0..width * height).map(|i| frame.gray_at(i % width % frame.width(), i / width % frame.height())).collect()
+}
+
+mod crop {
+    use super::*;
+
+    /// The patch that `cells` of 4 pixels are made of, out of a picture `scale` times as large and a bit.
+    fn crop(
+        bencher: Bencher<'_, '_>,
+        cells: &str,
+        scale: usize,
+        mut cut: impl FnMut(&Frame<'_>, PatchRect, &mut [u8]),
+    ) {
+        let (rows, cols) = numbers(cells);
+        let (width, height) = (4 * cols, 4 * rows);
+        let side = (scale * width + 8, scale * height + 8);
+        let pixels = picture(side.0, side.1);
+        let frame = Frame::gray(&pixels, side.0, side.1).unwrap();
+        let mut out = vec![0; width * height];
+        bencher.bench_local(|| {
+            cut(&frame, PatchRect { left: 3, top: 2, width, height }, &mut out);
+            black_box(out[0])
+        });
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn whole(bencher: Bencher<'_, '_>, cells: &str) {
+        crop(bencher, cells, 1, patch::sample);
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn half(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let mut sampler = HalfSampler::new(4 * cols, 4 * rows);
+        crop(bencher, cells, 2, |frame, rect, out| sampler.sample(frame, rect, out));
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn at_scale_1_7(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let mut sampler = ScaledSampler::new(4 * cols, 4 * rows, 1.7);
+        crop(bencher, cells, 2, |frame, rect, out| sampler.sample(frame, rect.left, rect.top, out));
+    }
+}
+
+mod filter {
+    use super::*;
+
+    fn trained(cells: &str) -> Kcf {
+        let (rows, cols) = numbers(cells);
+        let target = window::gaussian_target(rows, cols, 2.0);
+        let mut filter = Kcf::new(rows, cols, hog::CHANNELS, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &target);
+        filter.input().iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7919 % 1013) as f32 / 1013.0);
+        filter.learn(1.0);
+        filter
+    }
+
+    /// Kernel correlation, dual coefficients and interpolation of a map whose spectrum is at hand.
+    #[divan::bench(args = named(&CELLS))]
+    fn learn_again(bencher: Bencher<'_, '_>, cells: &str) {
+        let mut filter = trained(cells);
+        bencher.bench_local(|| filter.learn_again(0.02, (0.0, 0.0)));
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn learn_again_shifted(bencher: Bencher<'_, '_>, cells: &str) {
+        let mut filter = trained(cells);
+        bencher.bench_local(|| filter.learn_again(0.02, (0.5, -0.25)));
+    }
+
+    #[divan::bench(args = named(&CELLS))]
+    fn peak(bencher: Bencher<'_, '_>, cells: &str) {
+        let (rows, cols) = numbers(cells);
+        let mut filter = trained(cells);
+        let response = filter.respond().to_vec();
+        bencher.bench_local(|| Peak::find(black_box(&response), rows, cols, 6));
+    }
 }
 
 mod features {
@@ -185,6 +276,12 @@ impl Still {
         Self { tracker, gray, side }
     }
 
+    /// The frame with everything moved to the left.
+    fn moved(&self, by: usize) -> Vec<u8> {
+        let (width, _) = self.side;
+        (0..self.gray.len()).map(|i| self.gray[i / width * width + (i % width + by) % width]).collect()
+    }
+
     fn update(&mut self) {
         let frame = Frame::gray(&self.gray, self.side.0, self.side.1).unwrap();
         black_box(self.tracker.update(frame).unwrap().bbox);
@@ -204,27 +301,21 @@ impl Still {
     }
 }
 
-fn growth() {
-    println!("one update of a square target, never at half size; n = pixels of the window (gray: cells)");
-    println!(
-        "{:>12} {:>8} {:>10} {:>12} {:>12} {:>14}",
-        "preset", "target", "n", "fastest us", "median us", "ns/(n log2 n)"
-    );
-    for preset in ["paper", "paper-dcf", "paper-gray"] {
-        for side in [16, 32, 64, 128, 256] {
-            let params = Params { half_size_from: f64::INFINITY, ..Params::preset(preset).unwrap() };
-            let n = (2.5 * side as f64).floor().powi(2);
-            let count = (20_000_000.0 / n).clamp(9.0, 501.0) as usize;
-            let (fastest, median) = Still::with(params, side, side).times(count);
-            let relative = fastest * 1e3 / (n * n.log2());
-            println!("{preset:>12} {side:>8} {n:>10} {fastest:>12.1} {median:>12.1} {relative:>14.3}");
+/// Where the time of an update goes, by the tracker's own stopwatches: one frame in two the target has moved.
+fn stages() {
+    for preset in ["paper", "paper-dcf", "paper-gray", "fast"] {
+        for (w, h) in TARGETS {
+            let mut still = Still::new(preset, w, h);
+            (0..20).for_each(|_| still.update());
+            still.tracker.switch_profile(true);
+            let other = still.moved(5);
+            const PAIRS: u64 = 150;
+            for _ in 0..PAIRS {
+                still.update();
+                still.tracker.update(Frame::gray(&other, still.side.0, still.side.1).unwrap()).unwrap();
+            }
+            println!("{preset}, target {w}x{h}");
+            println!("{}", still.tracker.profile().table(2 * PAIRS));
         }
-    }
-    println!("\none update at a position in a long sequence, 40x60, paper");
-    println!("{:>10} {:>12} {:>12}", "position", "fastest us", "median us");
-    let mut still = Still::new("paper", 40, 60);
-    for block in 0..8 {
-        let (fastest, median) = still.times(1000);
-        println!("{:>10} {fastest:>12.1} {median:>12.1}", 1 + block * 1000);
     }
 }

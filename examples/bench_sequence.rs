@@ -3,13 +3,15 @@
 //!     cargo run --release --example bench_sequence -- DIR [--target N] [--preset NAME] [--frames K] [--repeat N]
 //!                                                     [--channels luma|color] [--files]
 //!
-//! Decoding and `Tracker::init` are not part of the time: a run is the updates of frames 2 to K. `scripts/compare_opencv.py`
+//! Decoding and `Tracker::init` are not part of the time: a run is the updates of frames 2 to K, by the clock on the wall and by the
+//! time that its thread had a core (what is left of it on a busy machine). `scripts/compare_opencv.py`
 //! takes turns between this program and others.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
+use cpu_time::ThreadTime;
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 
@@ -69,11 +71,12 @@ fn main() -> Result<(), Failure> {
     let frames: Vec<FrameBuf> =
         sequence.prefetch(first..=last, arguments.channels)?.map(|decoded| decoded.frame).collect::<Result<_, _>>()?;
 
-    let mut seconds = Vec::new();
+    let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
     let mut boxes = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
-        let (time, found) = track(&params, &frames, initial)?;
+        let (time, cpu_time, found) = track(&params, &frames, initial)?;
         seconds.push(time);
+        cpu_seconds.push(cpu_time);
         boxes = found;
     }
     let mut result = serde_json::json!({
@@ -83,6 +86,7 @@ fn main() -> Result<(), Failure> {
         "last": last,
         "updates": frames.len() - 1,
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "boxes": boxes,
     });
     if arguments.files {
@@ -93,16 +97,16 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The seconds that all updates took, and the boxes.
-fn track(params: &Params, frames: &[FrameBuf], initial: BBox) -> Result<(f64, Vec<BBox>), Failure> {
+/// The seconds that all updates took on the wall and on a core, and the boxes.
+fn track(params: &Params, frames: &[FrameBuf], initial: BBox) -> Result<(f64, f64, Vec<BBox>), Failure> {
     let mut tracker = Tracker::new(params.clone())?;
     let mut boxes = Vec::with_capacity(frames.len());
     let (first, rest) = frames.split_first().ok_or("there are no frames")?;
     tracker.init(first, initial)?;
     boxes.push(initial);
-    let begun = Instant::now();
+    let (begun, cpu_begun) = (Instant::now(), ThreadTime::now());
     for frame in rest {
         boxes.push(black_box(tracker.update(frame)?.bbox));
     }
-    Ok((begun.elapsed().as_secs_f64(), boxes))
+    Ok((begun.elapsed().as_secs_f64(), cpu_begun.elapsed().as_secs_f64(), boxes))
 }

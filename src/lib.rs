@@ -85,6 +85,7 @@ pub mod frame;
 pub mod geometry;
 pub mod kernel;
 pub mod machine;
+pub mod profile;
 mod replace;
 pub mod simd;
 pub mod source;

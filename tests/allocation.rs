@@ -9,7 +9,7 @@ use kcf_track::{BBox, Frame, Params, Tracker};
 #[path = "support/scene.rs"]
 mod scene;
 
-use scene::{Clip, paper_presets};
+use scene::{Clip, presets};
 
 /// Targets and how they are tracked: full size, half size (from 100 px on by default), over the border.
 fn cases(clip: &Clip) -> [(&'static str, BBox, f64); 4] {
@@ -29,7 +29,7 @@ fn clip() -> Clip {
 #[test]
 fn no_update_allocates() {
     let clip = clip();
-    for (name, params) in paper_presets() {
+    for (name, params) in presets() {
         for (case, initial, half_size_from) in cases(&clip) {
             let params = Params { half_size_from, ..params.clone() };
             for colour in [false, true] {
@@ -57,7 +57,7 @@ fn no_update_allocates() {
 fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
     const UPDATES: usize = 2000;
     let clip = clip();
-    for (name, colour) in [("paper", false), ("paper", true), ("paper-dcf", true)] {
+    for (name, colour) in [("paper", false), ("paper", true), ("paper-dcf", true), ("fast", false)] {
         let mut tracker = Tracker::new(Params::preset(name).unwrap()).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         let info = measure(|| {
@@ -78,7 +78,7 @@ fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
 fn a_lost_target_allocates_nothing() {
     let clip = clip();
     let black = vec![0; clip.gray[0].len()];
-    for (name, params) in paper_presets() {
+    for (name, params) in presets() {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         let info = measure(|| {

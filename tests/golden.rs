@@ -1,4 +1,4 @@
-//! The boxes of every preset of the paper on the demo and on rendered scenes do not change (`tests/golden`).
+//! The boxes of every preset on the demo and on rendered scenes do not change (`tests/golden`).
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ mod otb;
 #[path = "support/scene.rs"]
 mod scene;
 
-use scene::{Clip, paper_presets};
+use scene::{Clip, presets};
 
 #[test]
 fn the_demo() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
     let sequence = Sequence::open(folder, &SequenceOptions::default()).unwrap();
-    let runs: Vec<_> = paper_presets().map(|(name, _)| (name, otb::track(&sequence, name))).collect();
+    let runs: Vec<_> = presets().map(|(name, _)| (name, otb::track(&sequence, name))).collect();
     golden::check("demo.txt", runs.iter().map(|(name, boxes)| (*name, &boxes[..])));
     // What is kept is worth keeping: the presets of HOG follow the target to the end.
     let last = sequence.truth().last().copied().flatten().unwrap();
@@ -50,7 +50,7 @@ fn rendered_scenes() {
     for (scene, params, initial) in scenes {
         let clip = Clip::render(params);
         let initial = initial.unwrap_or(clip.initial());
-        for (name, params) in paper_presets() {
+        for (name, params) in presets() {
             let frames = (0..clip.gray.len()).map(|i| clip.gray(i));
             runs.push((format!("{scene}/{name}"), scene::track(&params, frames, initial)));
         }

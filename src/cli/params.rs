@@ -49,6 +49,18 @@ pub struct ParamArgs {
     /// Track at half size from this size on, the root of width times height in pixels; `inf` for never [paper: 100]
     #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
     half_size_from: Option<f64>,
+    /// Cells of a search window at most, about: a larger one is looked at at a coarser scale; `inf` for any number [paper: inf]
+    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
+    max_cells: Option<f64>,
+    /// Round windows up to numbers of cells that transform cheaply [paper: false]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
+    smooth_window: Option<bool>,
+    /// Look for the peak between cells [paper: false]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
+    sub_cell: Option<bool>,
+    /// Learn from the window that the target was found in, up to so many cells of motion [paper: 0]
+    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
+    reuse_shift: Option<f64>,
     /// Peak-to-sidelobe ratio below which a frame's state is `uncertain` [paper: 8 for hog, 7 or 3 for gray]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     uncertain_psr: Option<f64>,
@@ -97,6 +109,10 @@ impl ParamArgs {
         set(&mut params.output_sigma, self.output_sigma);
         set(&mut params.learning_rate, self.learning_rate);
         set(&mut params.half_size_from, self.half_size_from);
+        set(&mut params.max_cells, self.max_cells);
+        set(&mut params.reuse_shift, self.reuse_shift);
+        params.smooth_window = self.smooth_window.unwrap_or(params.smooth_window);
+        params.sub_cell = self.sub_cell.unwrap_or(params.sub_cell);
         set(&mut params.uncertain_psr, self.uncertain_psr);
         set(&mut params.lost_psr, self.lost_psr);
         params.cell_size = self.cell_size.unwrap_or(params.cell_size);

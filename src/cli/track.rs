@@ -11,7 +11,8 @@ use kcf_track::export::{
     self, Csv, Destination, Exports, FrameRecord, FrameView, Json, JsonLines, Otb, Overlays, ResponseMaps, Run, Source,
     Summary, Tally, TruthSummary,
 };
-use kcf_track::source::{Channels, Decoded, Sequence, SequenceOptions, Truth};
+use kcf_track::profile::{Stage, Stopwatch};
+use kcf_track::source::{Channels, Decoded, Prefetch, Sequence, SequenceOptions, Truth};
 use kcf_track::{BBox, Error, Estimate, FrameBuf, Params, State, Tracker};
 
 use super::failure::message;
@@ -48,6 +49,9 @@ pub struct TrackArgs {
     /// Print neither progress nor a summary
     #[arg(long, short)]
     quiet: bool,
+    /// Print a table of what the time was spent on, to the standard error
+    #[arg(long)]
+    profile: bool,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -111,16 +115,23 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         tally: Tally::default(),
         boxes: Vec::new(),
         progress: Progress::new(range.count(), args.quiet),
+        watch: Stopwatch::default(),
     };
+    session.watch.switch(args.profile);
+    tracker.switch_profile(args.profile);
     let interrupt = Interrupt::watch();
-    let result = session.first(&mut tracker, &params, initial, frames.next()).and_then(|()| {
-        frames.try_for_each(|frame| match interrupt.asked() {
-            true => Err(Failure::Interrupted),
-            false => session.next(&mut tracker, frame),
-        })
+    let first = session.wait(&mut frames);
+    let result = session.first(&mut tracker, &params, initial, first).and_then(|()| {
+        while let Some(frame) = session.wait(&mut frames) {
+            if interrupt.asked() {
+                return Err(Failure::Interrupted);
+            }
+            session.next(&mut tracker, frame)?;
+        }
+        Ok(())
     });
     session.progress.finish();
-    session.end(result)
+    session.end(&tracker, result)
 }
 
 impl OutputArgs {
@@ -166,9 +177,17 @@ struct Session<'a> {
     tally: Tally,
     boxes: Vec<BBox>,
     progress: Progress,
+    watch: Stopwatch,
 }
 
 impl Session<'_> {
+    fn wait(&mut self, frames: &mut Prefetch) -> Option<Decoded> {
+        self.watch.start();
+        let frame = frames.next()?;
+        self.watch.lap(Stage::Wait);
+        Some(frame)
+    }
+
     /// The start frame: the tracker learns the target.
     fn first(
         &mut self,
@@ -255,7 +274,9 @@ impl Session<'_> {
         };
         self.boxes.push(bbox);
         self.tally.add(&record);
+        self.watch.start();
         let written = self.exports.frame(&record, &view);
+        self.watch.lap(Stage::Export);
         self.progress.frame(record.psr);
         self.survive(written)
     }
@@ -269,7 +290,7 @@ impl Session<'_> {
     }
 
     /// Completes all outputs, of a run that failed too, and prints the summary.
-    fn end(self, result: Result<(), Failure>) -> Result<(), Failure> {
+    fn end(mut self, tracker: &Tracker, result: Result<(), Failure>) -> Result<(), Failure> {
         let truth = self.truth_summary();
         let summary = match &result {
             Ok(()) => self.tally.completed(truth),
@@ -278,11 +299,18 @@ impl Session<'_> {
             Err(Failure::ReaderGone) => self.tally.failed(truth, "the reader of the output has gone"),
         };
         // Nothing was begun when not even the first frame was there: old files stay.
+        let frames = self.boxes.len() as u64;
+        self.watch.start();
         let finished = if self.boxes.is_empty() { Ok(()) } else { self.exports.finish(&summary) };
+        self.watch.lap(Stage::Export);
         result?;
         finished?;
         if !self.args.quiet {
             print_summary(self.sequence.name(), &summary, self.args.output.uses_stdout())?;
+        }
+        if self.args.profile {
+            let table = self.watch.profile().plus(&tracker.profile()).table(frames);
+            let _ = std::io::stderr().write_all(table.as_bytes());
         }
         Ok(())
     }

@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 
+use crate::profile::{Profile, Stage, Stopwatch};
 use crate::simd::{SimdLevel, leveled};
 
 /// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
@@ -59,6 +60,7 @@ pub struct Hog {
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
     texture: Vec<[[f32; 16]; 4]>,
+    watch: Stopwatch,
 }
 
 impl Hog {
@@ -105,6 +107,7 @@ impl Hog {
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
             texture: vec![[[0.0; 16]; 4]; cols],
+            watch: Stopwatch::default(),
         }
     }
 
@@ -130,6 +133,16 @@ impl Hog {
         extract(self.level, self, patch, row_window, col_window, out.as_chunks_mut().0);
     }
 
+    /// The stopwatch of the stages of [`Hog::extract`].
+    pub fn watch(&mut self) -> &mut Stopwatch {
+        &mut self.watch
+    }
+
+    /// What that stopwatch measured.
+    pub fn profile(&self) -> &Profile {
+        self.watch.profile()
+    }
+
     /// The pixels (of rows or columns) that belong to gap `gap` of `cells` cells, and the phase of the first.
     #[inline(always)]
     fn gap_pixels(&self, gap: usize, cells: usize) -> (Range<usize>, usize) {
@@ -148,6 +161,7 @@ impl Hog {
             let (magnitude, bin) = (&mut self.magnitude[i * stride..][..stride], &mut self.bin[i * stride..][..stride]);
             gradient_row(patch, self.width, self.height, y, magnitude, bin);
         }
+        self.watch.lap(Stage::Gradient);
         let mut gaps = std::mem::take(&mut self.gaps[row % 2]);
         for (column, gap) in gaps.iter_mut().enumerate() {
             gap[..SIGNED].fill([0.0; 4]);
@@ -167,6 +181,7 @@ impl Hog {
             }
         }
         self.gaps[row % 2] = gaps;
+        self.watch.lap(Stage::Cells);
     }
 
     /// Row `row` of the histogram from the gaps above and below it: makes up for the border, adds the unsigned orientations
@@ -191,6 +206,7 @@ impl Hog {
             }
             *energy = squares.iter().sum();
         }
+        self.watch.lap(Stage::Cells);
     }
 
     /// Reciprocal norms of all 2x2 blocks; a block over the border takes its inner neighbour's.
@@ -235,6 +251,7 @@ impl Hog {
 
 leveled! {
     fn extract(hog: &mut Hog, patch: &[u8], row_window: &[f32], col_window: &[f32], out: &mut [[f32; LANES]]) {
+        hog.watch.start();
         hog.sum_gaps(patch, 0);
         for row in 0..hog.rows {
             hog.sum_gaps(patch, row + 1);
@@ -242,6 +259,7 @@ leveled! {
         }
         hog.block_norms();
         hog.normalise(row_window, col_window, out);
+        hog.watch.lap(Stage::Normalise);
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod half;
 pub mod patch;
+pub mod scaled;
 
 use image::DynamicImage;
 

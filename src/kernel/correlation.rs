@@ -2,6 +2,7 @@
 //! (Henriques et al., TPAMI 2015, section 5 and appendix A).
 
 use super::Kernel;
+use crate::profile::{Profile, Stage, Stopwatch};
 use crate::spectrum::{FeatureMap, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
@@ -12,6 +13,7 @@ pub struct KernelCorrelator {
     /// 1 / (rows * columns * channels): kernels take means over the features, so that their widths fit any size.
     per_feature: f32,
     plane: Vec<f32>,
+    watch: Stopwatch,
 }
 
 impl KernelCorrelator {
@@ -19,7 +21,18 @@ impl KernelCorrelator {
     pub fn new(kernel: Kernel, plan: &MapPlan, channels: usize) -> Self {
         let (rows, cols) = plan.size();
         let plane = if kernel == Kernel::Linear { 0 } else { rows * cols };
-        Self { kernel, per_feature: 1.0 / (rows * cols * channels) as f32, plane: vec![0.0; plane] }
+        let per_feature = 1.0 / (rows * cols * channels) as f32;
+        Self { kernel, per_feature, plane: vec![0.0; plane], watch: Stopwatch::default() }
+    }
+
+    /// The stopwatch of the stages of [`KernelCorrelator::correlate`].
+    pub fn watch(&mut self) -> &mut Stopwatch {
+        &mut self.watch
+    }
+
+    /// What that stopwatch measured.
+    pub fn profile(&self) -> &Profile {
+        self.watch.profile()
     }
 
     /// The half-spectrum of the kernel correlation `k^zx` to `out`, and the energy of `z`; its element at a shift belongs to `z` displaced
@@ -39,18 +52,24 @@ impl KernelCorrelator {
         out: &mut [Complex32],
         scratch: &mut Scratch,
     ) -> f32 {
+        self.watch.start();
         let zz = plan.cross_power(z, x, out, scratch);
+        self.watch.lap(Stage::CrossPower);
         let d = self.per_feature;
         if self.kernel == Kernel::Linear {
             out.iter_mut().for_each(|v| *v *= d);
+            self.watch.lap(Stage::KernelMap);
             return zz;
         }
         plan.inverse(out, &mut self.plane, scratch);
+        self.watch.lap(Stage::KernelInverse);
         let (rows, cols) = plan.size();
         let normalise = 1.0 / (rows * cols) as f32;
         self.plane.iter_mut().for_each(|v| *v *= normalise);
         self.kernel.apply(&mut self.plane, zz, xx.unwrap_or(zz), d);
+        self.watch.lap(Stage::KernelMap);
         plan.forward(&self.plane, out, scratch);
+        self.watch.lap(Stage::KernelForward);
         zz
     }
 

@@ -59,7 +59,7 @@ pub(super) enum LinePlan {
 }
 
 /// The radices of `n` in the order of their passes, or the large prime that stands in the way.
-fn radices(n: usize) -> Result<Vec<usize>, usize> {
+pub(super) fn radices(n: usize) -> Result<Vec<usize>, usize> {
     let mut rest = n.max(1);
     let mut found = Vec::new();
     let mut prime = 3;

@@ -17,6 +17,8 @@ use super::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
 pub struct Scratch {
     work: AlignedBuf,
     full: Vec<Complex32>,
+    /// Factors that displace a spectrum, one for each row and then one for each column.
+    ramps: Vec<Complex32>,
 }
 
 /// A feature map, or its spectrum after [`MapPlan::transform`].
@@ -89,6 +91,7 @@ impl MapPlan {
         Scratch {
             work: AlignedBuf::zeroed(lanes.max(self.plane.scratch_len())),
             full: vec![Complex32::default(); full],
+            ramps: vec![Complex32::default(); self.rows + self.cols],
         }
     }
 
@@ -130,6 +133,38 @@ impl MapPlan {
             }
             (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 model.iter_mut().zip(x).for_each(|(model, x)| *model = *model * (1.0 - rate) + x * rate);
+                self.half_energy(model)
+            }
+            _ => unreachable!("both maps were made by one plan"),
+        }
+    }
+
+    /// As [`MapPlan::interpolate`], towards `x` displaced against `shift` (rows, columns; in cells, fractions welcome): what
+    /// lies at `shift` in `x` comes to lie at no shift. By the shift theorem that is a factor
+    /// `exp(2πi (u shift_rows / rows + v shift_cols / cols))`, whose frequencies are those nearest zero; at the
+    /// highest one of an even length, its real part, so that maps stay real.
+    pub fn interpolate_shifted(
+        &self,
+        model: &mut FeatureMap,
+        x: &FeatureMap,
+        rate: f32,
+        shift: (f64, f64),
+        scratch: &mut Scratch,
+    ) -> f32 {
+        let (row_ramp, col_ramp) = scratch.ramps.split_at_mut(self.rows);
+        ramp(shift.0, row_ramp);
+        ramp(shift.1, col_ramp);
+        match (model, x) {
+            (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
+                self.per_cell(interpolate_shifted_lanes(self.level, model, x, rate, row_ramp, col_ramp))
+            }
+            (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
+                let half = self.plane.half_cols();
+                for ((model, x), row) in model.chunks_exact_mut(half).zip(x.chunks_exact(half)).zip(row_ramp) {
+                    for ((model, x), col) in model.iter_mut().zip(x).zip(&*col_ramp) {
+                        *model = *model * (1.0 - rate) + x * (*row * col) * rate;
+                    }
+                }
                 self.half_energy(model)
             }
             _ => unreachable!("both maps were made by one plan"),
@@ -183,9 +218,83 @@ leveled! {
     }
 }
 
+/// The factors of one direction for [`MapPlan::interpolate_shifted`].
+fn ramp(shift: f64, out: &mut [Complex32]) {
+    let n = out.len();
+    for (k, factor) in out.iter_mut().enumerate() {
+        let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
+        // The library's own sine: that of the system differs from one to the next.
+        let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * shift / n as f64);
+        *factor = Complex32::new(cos as f32, if 2 * k == n { 0.0 } else { sin as f32 });
+    }
+}
+
+leveled! {
+    fn interpolate_shifted_lanes(
+        model: &mut [f32],
+        x: &[f32],
+        rate: f32,
+        row_ramp: &[Complex32],
+        col_ramp: &[Complex32],
+    ) -> f64 {
+        const HALF: usize = CHANNELS / 2;
+        let keep = 1.0 - rate;
+        let mut energy = 0.0;
+        let line = col_ramp.len() * CHANNELS;
+        for ((model, x), row) in model.chunks_exact_mut(line).zip(x.chunks_exact(line)).zip(row_ramp) {
+            let mut sums = [0.0f32; HALF];
+            let cells = model.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(x.as_chunks::<CHANNELS>().0);
+            for ((model, x), col) in cells.zip(col_ramp) {
+                let factor = *row * *col * rate;
+                for k in 0..HALF {
+                    let (re, im) = (x[k], x[HALF + k]);
+                    let re_now = keep * model[k] + (factor.re * re - factor.im * im);
+                    let im_now = keep * model[HALF + k] + (factor.re * im + factor.im * re);
+                    (model[k], model[HALF + k]) = (re_now, im_now);
+                    sums[k] += re_now * re_now + im_now * im_now;
+                }
+            }
+            energy += f64::from(sums.iter().sum::<f32>());
+        }
+        energy
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shifted_spectrum_is_that_of_the_shifted_map() {
+        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1)] {
+            let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
+            let (mut x, mut shifted, mut scratch) = (plan.map(), plan.map(), plan.scratch());
+            let lanes = x.values_mut().len() / (rows * cols);
+            for (dr, dc) in [(0usize, 0usize), (1, 2), (3, 0), (2, 5)] {
+                for i in 0..rows * cols * lanes {
+                    let (cell, lane) = (i / lanes, i % lanes);
+                    let from = ((cell / cols + dr) % rows) * cols + (cell % cols + dc) % cols;
+                    let value = |cell: usize| ((cell * lanes + lane) * 7919 % 1013) as f32 / 1013.0;
+                    (x.values_mut()[i], shifted.values_mut()[i]) = (value(cell), value(from));
+                }
+                plan.transform(&mut x, &mut scratch);
+                plan.transform(&mut shifted, &mut scratch);
+                let (mut model, mut expected) = (plan.map(), plan.map());
+                let expected_energy = plan.interpolate(&mut expected, &shifted, 1.0);
+                let shift = (dr as f64, dc as f64);
+                let energy = plan.interpolate_shifted(&mut model, &x, 1.0, shift, &mut scratch);
+                assert!((energy / expected_energy - 1.0).abs() < 1e-4, "{rows}x{cols}x{channels}, {shift:?}");
+                // Alike when they correlate as much as their energies allow.
+                let mut cross = vec![Complex32::default(); plan.half_len()];
+                let mut plane = vec![0.0; rows * cols];
+                plan.cross_power(&model, &expected, &mut cross, &mut scratch);
+                plan.inverse(&cross, &mut plane, &mut scratch);
+                let product = plane[0] / (rows * cols) as f32;
+                // At the highest frequency of an even length only whole shifts keep the energy, as these do.
+                assert!((product / energy - 1.0).abs() < 1e-4, "{rows}x{cols}x{channels}, {shift:?}");
+            }
+        }
+    }
 
     #[test]
     fn energies_and_interpolation_agree_with_the_maps() {

@@ -3,6 +3,7 @@
 mod aligned;
 mod bluestein;
 mod butterfly;
+pub mod cost;
 mod cross;
 mod dense;
 mod lanes;

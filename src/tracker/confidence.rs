@@ -68,9 +68,39 @@ pub fn displacement(i: usize, n: usize) -> i64 {
     if 2 * (i + 1) > n && n > 1 { i as i64 - n as i64 } else { i as i64 }
 }
 
+/// How far the maximum of a parabola through the peak at `(row, col)` and its neighbours, in rows and in columns, lies beside
+/// the peak: -0.5 to 0.5 cells each.
+pub fn sub_cell(response: &[f32], (rows, cols): (usize, usize), (row, col): (usize, usize)) -> (f64, f64) {
+    let at = |r: usize, c: usize| f64::from(response[r % rows * cols + c % cols]);
+    let vertex = |before: f64, peak: f64, after: f64| {
+        let curvature = before - 2.0 * peak + after;
+        let offset = 0.5 * (before - after) / curvature;
+        if curvature < 0.0 && offset.is_finite() { offset.clamp(-0.5, 0.5) } else { 0.0 }
+    };
+    let peak = at(row, col);
+    (vertex(at(row + rows - 1, col), peak, at(row + 1, col)), vertex(at(row, col + cols - 1), peak, at(row, col + 1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_vertex_of_a_parabola_is_found_between_cells() {
+        // A parabola with its top at (0.25, -0.4), wrapped.
+        let (rows, cols) = (7, 6);
+        let value = |r: usize, c: usize| {
+            let wrap = |i: usize, n: usize| if 2 * i > n { i as f64 - n as f64 } else { i as f64 };
+            (1.0 - (wrap(r, rows) - 0.25).powi(2) - 0.5 * (wrap(c, cols) + 0.4).powi(2)) as f32
+        };
+        let map: Vec<f32> = (0..rows * cols).map(|i| value(i / cols, i % cols)).collect();
+        let (r, c) = sub_cell(&map, (rows, cols), (0, 0));
+        assert!((r - 0.25).abs() < 1e-5 && (c + 0.4).abs() < 1e-5, "{r}, {c}");
+        // Nothing to be found on a plain, in a single cell, or beside NaN.
+        assert_eq!(sub_cell(&[0.5; 9], (3, 3), (1, 1)), (0.0, 0.0));
+        assert_eq!(sub_cell(&[0.5], (1, 1), (0, 0)), (0.0, 0.0));
+        assert_eq!(sub_cell(&[f32::NAN; 9], (3, 3), (0, 0)), (0.0, 0.0));
+    }
 
     #[test]
     fn the_first_maximum_in_column_order_wins() {

@@ -6,6 +6,7 @@ mod params;
 mod response;
 mod state;
 mod target;
+mod window;
 
 pub use detector_kind::DetectorKind;
 pub use params::{FeatureKind, KernelKind, Params};
@@ -15,6 +16,8 @@ pub use state::State;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
+use crate::profile::Profile;
+use crate::simd::SimdLevel;
 use target::Target;
 
 /// What a tracker says of one frame.
@@ -40,6 +43,8 @@ pub struct Estimate<'a> {
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,
+    level: SimdLevel,
+    profiling: bool,
     target: Option<Target>,
 }
 
@@ -49,8 +54,17 @@ impl Tracker {
     /// # Errors
     /// [`Error::Parameter`] with the name of a value outside its range.
     pub fn new(params: Params) -> Result<Self> {
+        Self::with_level(params, SimdLevel::Best)
+    }
+
+    /// As [`Tracker::new`], with no wider instructions than `level`. Boxes, scores and responses are the same bits on every
+    /// level.
+    ///
+    /// # Errors
+    /// As [`Tracker::new`].
+    pub fn with_level(params: Params, level: SimdLevel) -> Result<Self> {
         params.check()?;
-        Ok(Self { params, target: None })
+        Ok(Self { params, level, profiling: false, target: None })
     }
 
     /// The settings.
@@ -66,8 +80,9 @@ impl Tracker {
     /// but uniform pixels. The
     /// earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
-        let target = Target::new(&self.params, &frame.into(), bbox)?;
-        Ok(self.target.insert(target).first_estimate(&self.params))
+        let mut target = Target::new(&self.params, self.level, &frame.into(), bbox)?;
+        target.switch_watch(self.profiling);
+        Ok(self.target.insert(target).first_estimate())
     }
 
     /// Finds the target in the next frame and learns how it looks there.
@@ -78,6 +93,19 @@ impl Tracker {
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate<'_>> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
         target.update(&self.params, &frame.into())
+    }
+
+    /// Measures from now on how long the stages of the updates take, or no longer does.
+    pub fn switch_profile(&mut self, on: bool) {
+        self.profiling = on;
+        if let Some(target) = &mut self.target {
+            target.switch_watch(on);
+        }
+    }
+
+    /// The time of the stages since [`Tracker::init`], while that was switched on.
+    pub fn profile(&self) -> Profile {
+        self.target.as_ref().map(Target::profile).unwrap_or_default()
     }
 
     /// Where the target was last; `None` before [`Tracker::init`].

@@ -50,8 +50,12 @@ pub fn track<'f>(params: &Params, frames: impl IntoIterator<Item = Frame<'f>>, i
     boxes
 }
 
+/// All presets, by name.
+pub fn presets() -> impl Iterator<Item = (&'static str, Params)> {
+    Params::PRESETS.into_iter().map(|(name, _)| (name, Params::preset(name).unwrap()))
+}
+
 /// All presets of the paper, by name.
 pub fn paper_presets() -> impl Iterator<Item = (&'static str, Params)> {
-    let names = Params::PRESETS.into_iter().map(|(name, _)| name).filter(|name| name.starts_with("paper"));
-    names.map(|name| (name, Params::preset(name).unwrap()))
+    presets().filter(|(name, _)| name.starts_with("paper"))
 }

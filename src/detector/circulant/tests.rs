@@ -12,6 +12,7 @@ use crate::kernel::{Kernel, cross_gram, gram};
 use crate::machine::vectors::{close, load, vector};
 use crate::machine::{Build, Machine, Samples, klda, kpca, slem};
 use crate::simd::SimdLevel;
+use crate::simd::SimdLevel;
 
 const KERNELS: [Kernel; 3] = [Kernel::Gaussian { sigma: 0.6 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
 
@@ -61,7 +62,7 @@ impl Map {
     }
 
     fn filter(&self, kernel: Kernel, lambda: f64, target: &[f32], form: Form) -> Kcf {
-        Kcf::with_form(self.rows, self.cols, self.channels, kernel, lambda, target, form)
+        Kcf::with_form((self.rows, self.cols), self.channels, kernel, lambda, target, form, SimdLevel::Best)
     }
 }
 

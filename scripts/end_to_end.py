@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Tracking a folder of images, from the start of the program to its end, beside decoding the same images alone.
+
+    python3 scripts/end_to_end.py --data DIR [--preset paper] [--rounds 9] [SEQUENCE ...]
+
+DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Whole processes take turns: one that only decodes, one
+image after the other (examples/decode.rs); the same ahead on another thread; and `kcf-track --seq` with its boxes written. Medians
+of the ratio of each turn to the decoding of the same turn are printed, so that a busy machine disturbs both alike.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SEQUENCES = ["Crossing", "Couple", "Deer", "David", "FaceOcc1", "MotorRolling", "Walking2", "Woman"]
+
+
+def seconds(command):
+    begun = time.perf_counter()
+    finished = subprocess.run(command, capture_output=True, text=True)
+    taken = time.perf_counter() - begun
+    if finished.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{finished.stderr}")
+    return taken
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sequences", nargs="*", help="names of folders in --data")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", ROOT / "../shared/otb")))
+    parser.add_argument("--preset", action="append", help="may be given several times (paper, fast)")
+    parser.add_argument("--rounds", type=int, default=9, help="turns that every program takes")
+    parser.add_argument("--json", type=Path, help="write all seconds there")
+    arguments = parser.parse_args()
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "decode"], cwd=ROOT, check=True)
+    metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
+    built = Path(metadata["target_directory"]) / "release"
+    presets = arguments.preset or ["paper", "fast"]
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.sequences or SEQUENCES:
+            sequence = arguments.data / name
+            if not sequence.is_dir():
+                sys.exit(f"there is no {sequence}: give the folder of the OTB sequences by --data")
+            commands = {"decode": [built / "examples/decode", sequence],
+                        "decode ahead": [built / "examples/decode", sequence, "--threads"]}
+            for preset in presets:
+                commands[preset] = [built / "kcf-track", "--seq", sequence, "--preset", preset, "--quiet",
+                                    "--otb", Path(folder) / "boxes.txt"]
+            times = {program: [] for program in commands}
+            for _ in range(arguments.rounds):
+                for program, command in commands.items():
+                    times[program].append(seconds(command))
+            ratio = {program: statistics.median(t / d for t, d in zip(times[program], times["decode"]))
+                     for program in commands}
+            print(f"{name:>14}: decode {statistics.median(times['decode']):.3f} s"
+                  + "".join(f", {program} {ratio[program]:.2f}x" for program in commands if program != "decode"), flush=True)
+            results[name] = {"seconds": times, "ratio": ratio}
+    for program in ["decode ahead", *presets]:
+        ratios = [result["ratio"][program] for result in results.values()]
+        print(f"{program:>14}: {statistics.geometric_mean(ratios):.3f}x decoding alone (geometric mean),"
+              f" at most {max(ratios):.3f}x")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+//! What the transform of a line costs, by a fixed table: windows are chosen by it.
+//!
+//! The table was measured once (`cargo bench --bench spectrum -- lengths` prints measurement and estimate beside each other) and is
+//! a constant, not a measurement at run time: the same box gets the same window on every machine.
+
+use super::line::radices;
+
+/// Nanoseconds for each cell of all that is not a transform: features, products, interpolation.
+const OTHER: f64 = 60.0;
+/// Nanoseconds for each cell of a transform whose length is too large a prime's multiple for a pass of its own.
+const BLUESTEIN: f64 = 120.0;
+
+/// Nanoseconds that a pass of this radix takes for each cell.
+fn pass(radix: usize) -> f64 {
+    match radix {
+        2 => 3.0,
+        3 => 3.4,
+        4 => 3.4,
+        5 => 4.0,
+        7 => 5.5,
+        8 => 4.6,
+        11 => 9.5,
+        13 => 10.5,
+        // Dense: as many products as the prime has elements.
+        prime => 3.0 + 0.6 * prime as f64,
+    }
+}
+
+/// Estimated nanoseconds for each cell of a line of `len` cells.
+pub fn line(len: usize) -> f64 {
+    radices(len).map_or(BLUESTEIN, |passes| passes.into_iter().map(pass).sum())
+}
+
+/// The length from `cells` on, up to an eighth and one more, that costs least: transform and all else of a window whose other
+/// side stays. A longer line has more cells, so one that is quick already stays as it is.
+pub fn cheapest_from(cells: usize) -> usize {
+    let cost = |n: usize| n as f64 * (OTHER + line(n));
+    (cells..=cells + cells / 8 + 1).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(cells)
+}

@@ -1,0 +1,158 @@
+//! The search window: how large it is, at which scale it is looked at, and cutting it out of a frame.
+//!
+//! By the paper (Henriques et al., TPAMI 2015, section 8.1) a window is the padded target, at half size for large targets. Bounded
+//! ([`Params::max_cells`]), it is looked at so coarsely that it has about as many cells as allowed, whatever the target's size.
+
+use super::Params;
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::frame::half::HalfSampler;
+use crate::frame::patch::{self, PatchRect};
+use crate::frame::scaled::ScaledSampler;
+use crate::geometry::BBox;
+use crate::spectrum::cost;
+
+/// A filter of more cells than this would need gigabytes.
+const MAX_CELLS: f64 = (1 << 20) as f64;
+/// Pixels of a search window, at the size that is searched or in the frame, that are cut out of each frame at most.
+const MAX_PIXELS: f64 = (1 << 26) as f64;
+/// Fewer cells than this in a row or column leave nothing between the zeros of the cosine window.
+const MIN_CELLS: usize = 3;
+/// A narrower regression target is 1 at no shift and 0 elsewhere already; its square must not vanish.
+const MIN_SIGMA: f64 = 1e-3;
+
+/// A window around a position, which is a point on the frame, or on the frame at half size.
+#[derive(Clone, Debug)]
+pub(super) struct SearchWindow {
+    sampler: Sampler,
+    /// Width and height in pixels that are searched.
+    size: (usize, usize),
+    /// Rows and columns of cells.
+    cells: (usize, usize),
+    /// Standard deviation of the regression target in cells.
+    sigma: f64,
+    /// Units of the position from one cell to the next.
+    pitch: f64,
+    patch: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+enum Sampler {
+    Whole,
+    Half(HalfSampler),
+    Scaled(ScaledSampler),
+}
+
+impl SearchWindow {
+    /// The window for a target at `bbox`.
+    ///
+    /// # Errors
+    /// [`Error::Box`] when it is too large.
+    pub fn new(params: &Params, bbox: BBox) -> Result<Self> {
+        let bounded = params.max_cells.is_finite();
+        let halved = !bounded && (bbox.w * bbox.h).sqrt() >= params.half_size_from;
+        // A target of one pixel's width stays one.
+        let half = |length: f64| (length / 2.0).floor().max(1.0);
+        let target = if halved { (half(bbox.w), half(bbox.h)) } else { (bbox.w, bbox.h) };
+        let cell = params.cell_size as f64;
+        let padded = |length: f64| length * (1.0 + params.padding);
+        let cells_at_full_size = padded(target.0) / cell * (padded(target.1) / cell);
+        let scale = (cells_at_full_size / params.max_cells).sqrt().max(1.0);
+        let side = |length: f64| (padded(length) / scale).floor().max(MIN_CELLS as f64 * cell);
+        let (mut width, mut height) = (side(target.0), side(target.1));
+        let in_frame = if halved { 2.0 } else { scale };
+        if (width / cell) * (height / cell) > MAX_CELLS
+            || width * height > MAX_PIXELS
+            || (!halved && width * scale * height * scale > MAX_PIXELS)
+        {
+            let reason = format!(
+                "its search window of {}x{} pixels is too large; a larger --cell-size or a smaller --padding shrinks the filter",
+                width * in_frame,
+                height * in_frame
+            );
+            return Err(Error::Box { bbox, reason });
+        }
+        if params.smooth_window {
+            let smooth = |length: f64| (cost::cheapest_from(length as usize / params.cell_size) as f64) * cell;
+            (width, height) = (smooth(width), smooth(height));
+        }
+        let size = (width as usize, height as usize);
+        let sampler = match (halved, scale > 1.0) {
+            (true, _) => Sampler::Half(HalfSampler::new(size.0, size.1)),
+            (false, true) => Sampler::Scaled(ScaledSampler::new(size.0, size.1, scale)),
+            (false, false) => Sampler::Whole,
+        };
+        Ok(Self {
+            sampler,
+            size,
+            cells: (size.1 / params.cell_size, size.0 / params.cell_size),
+            sigma: ((target.0 * target.1).sqrt() * params.output_sigma / (cell * scale)).max(MIN_SIGMA),
+            pitch: cell * scale,
+            patch: vec![0; size.0 * size.1],
+        })
+    }
+
+    /// Width and height of the patch in pixels.
+    pub fn size(&self) -> (usize, usize) {
+        self.size
+    }
+
+    /// Rows and columns of cells.
+    pub fn cells(&self) -> (usize, usize) {
+        self.cells
+    }
+
+    /// Standard deviation of the regression target in cells.
+    pub fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
+    /// Units of the position from one cell to the next.
+    pub fn pitch(&self) -> f64 {
+        self.pitch
+    }
+
+    /// Pixels of the frame from one cell to the next.
+    pub fn step(&self) -> f64 {
+        if self.halved() { 2.0 * self.pitch } else { self.pitch }
+    }
+
+    fn halved(&self) -> bool {
+        matches!(self.sampler, Sampler::Half(_))
+    }
+
+    /// The position for a target at `bbox` as the published code keeps it, but 0-based: the corner plus the rounded-down half
+    /// of the size, on the frame that is searched (half size or not).
+    pub fn position(&self, bbox: BBox) -> (f64, f64) {
+        // In the published code's 1-based pixels, halved and rounded down there, then back to 0-based ones.
+        let position = |corner: f64, length: f64| {
+            let center = corner + 1.0 + (length / 2.0).floor();
+            if self.halved() { (center / 2.0).floor() - 1.0 } else { center - 1.0 }
+        };
+        (position(bbox.x, bbox.w), position(bbox.y, bbox.h))
+    }
+
+    /// The box of width `w` and height `h` at a position. The published boxes reach from the position back by *half* the size,
+    /// while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
+    pub fn bbox(&self, position: (f64, f64), w: f64, h: f64) -> BBox {
+        let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
+        BBox::new(full(position.0) - w / 2.0, full(position.1) - h / 2.0, w, h)
+    }
+
+    /// Cuts the window at `position`, rounded down, out of the frame.
+    pub fn cut(&mut self, frame: &Frame<'_>, position: (f64, f64)) -> &[u8] {
+        // The published window runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
+        let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
+        let (width, height) = match &self.sampler {
+            Sampler::Scaled(scaled) => scaled.source_size(),
+            _ => self.size,
+        };
+        let rect = PatchRect { left: first(position.0, width), top: first(position.1, height), width, height };
+        match &mut self.sampler {
+            Sampler::Whole => patch::sample(frame, rect, &mut self.patch),
+            Sampler::Half(half) => half.sample(frame, rect, &mut self.patch),
+            Sampler::Scaled(scaled) => scaled.sample(frame, rect.left, rect.top, &mut self.patch),
+        }
+        &self.patch
+    }
+}

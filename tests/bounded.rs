@@ -1,0 +1,77 @@
+//! Windows of bounded size, peaks between cells, learning from the window at hand: what `fast` is made of, each by itself.
+
+use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::{BBox, Params, Tracker};
+
+#[path = "support/scene.rs"]
+mod scene;
+
+use scene::Clip;
+
+fn cells(params: &Params, clip: &Clip, bbox: BBox) -> usize {
+    let mut tracker = Tracker::new(params.clone()).unwrap();
+    tracker.init(clip.gray(0), bbox).unwrap().response.values.len()
+}
+
+fn clip(size: (u32, u32), frames: usize) -> Clip {
+    Clip::render(SceneParams { frames, target_width: size.0, target_height: size.1, ..Preset::Easy.params() })
+}
+
+#[test]
+fn a_window_has_about_as_many_cells_as_allowed_whatever_the_target() {
+    let clip = clip((60, 50), 1);
+    for max_cells in [100.0, 400.0, 1000.0] {
+        for (w, h) in [(60.0, 50.0), (120.0, 90.0), (200.0, 40.0), (31.0, 130.0), (400.0, 300.0)] {
+            let params = Params { max_cells, ..Params::default() };
+            let bounded = cells(&params, &clip, BBox::new(40.0, 30.0, w, h));
+            let free = cells(
+                &Params { half_size_from: f64::INFINITY, ..Params::default() },
+                &clip,
+                BBox::new(40.0, 30.0, w, h),
+            );
+            let expected = max_cells.min(free as f64);
+            // Whole rows and columns of cells only.
+            assert!(
+                bounded as f64 <= expected && bounded as f64 >= 0.75 * expected,
+                "{w}x{h}: {bounded} of {max_cells}"
+            );
+            let smooth = cells(&Params { smooth_window: true, ..params }, &clip, BBox::new(40.0, 30.0, w, h));
+            assert!(smooth >= bounded && smooth as f64 <= 1.5 * max_cells, "{w}x{h}: {smooth}, {bounded}");
+        }
+    }
+}
+
+/// The mean distance of the boxes' centres from the true ones.
+fn error(params: &Params, clip: &Clip) -> f64 {
+    let boxes = scene::track(params, (0..clip.gray.len()).map(|i| clip.gray(i)), clip.initial());
+    let errors = boxes.iter().zip(&clip.truth).map(|(found, truth)| found.center_error(truth));
+    errors.sum::<f64>() / boxes.len() as f64
+}
+
+#[test]
+fn every_part_follows_a_target() {
+    let clip = clip((90, 80), 40);
+    let paper = error(&Params::default(), &clip);
+    let parts = [
+        ("bounded", Params { max_cells: 400.0, ..Params::default() }),
+        ("smooth", Params { smooth_window: true, ..Params::default() }),
+        ("sub-cell", Params { sub_cell: true, ..Params::default() }),
+        ("sub-cell at half size", Params { sub_cell: true, half_size_from: 40.0, ..Params::default() }),
+        ("reusing", Params { reuse_shift: 2.0, ..Params::default() }),
+        ("fast", Params::preset("fast").unwrap()),
+    ];
+    for (part, params) in parts {
+        let error = error(&params, &clip);
+        // A window of 400 cells here has cells of nine pixels, so that whole ones are up to six pixels off.
+        assert!(error < paper + 2.5, "{part}: {error} px, paper {paper}");
+    }
+}
+
+/// At a coarse scale, whole cells are many pixels.
+#[test]
+fn peaks_between_cells_are_closer_to_the_truth() {
+    let clip = clip((120, 100), 40);
+    let coarse = Params { max_cells: 200.0, ..Params::default() };
+    let (whole, between) = (error(&coarse, &clip), error(&Params { sub_cell: true, ..coarse.clone() }, &clip));
+    assert!(between < 0.8 * whole, "{between} px, with whole cells {whole}");
+}

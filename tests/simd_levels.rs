@@ -1,0 +1,82 @@
+//! Boxes, scores and responses are the same bits with the widest vector instructions of this CPU and with those that every CPU has.
+
+use kcf_track::simd::SimdLevel;
+use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
+
+#[path = "support/otb.rs"]
+#[allow(dead_code)]
+mod otb;
+#[path = "support/scene.rs"]
+mod scene;
+
+use scene::Clip;
+
+/// FNV-1a over the bits of all that an estimate says.
+fn add(sum: &mut u64, estimate: &Estimate<'_>) {
+    let numbers = <[f64; 4]>::from(estimate.bbox).map(f64::to_bits);
+    let scores = [estimate.peak, estimate.psr, estimate.apce].map(|v| u64::from(v.to_bits()));
+    let response = estimate.response.values.iter().map(|v| u64::from(v.to_bits()));
+    for word in numbers.into_iter().chain(scores).chain(response).chain([estimate.state as u64]) {
+        *sum = (*sum ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+}
+
+/// A checksum after each frame.
+fn track<'f>(
+    params: &Params,
+    level: SimdLevel,
+    frames: impl IntoIterator<Item = Frame<'f>>,
+    initial: BBox,
+) -> Vec<u64> {
+    let mut tracker = Tracker::with_level(params.clone(), level).unwrap();
+    let mut frames = frames.into_iter();
+    let mut sum = 0xcbf2_9ce4_8422_2325;
+    add(&mut sum, &tracker.init(frames.next().unwrap(), initial).unwrap());
+    let sums = frames.map(|frame| {
+        add(&mut sum, &tracker.update(frame).unwrap());
+        sum
+    });
+    sums.collect()
+}
+
+fn compare<'f, I: IntoIterator<Item = Frame<'f>>>(what: &str, params: &Params, frames: impl Fn() -> I, initial: BBox) {
+    let narrow = track(params, SimdLevel::Baseline, frames(), initial);
+    assert!(narrow.len() > 1 && narrow.windows(2).any(|pair| pair[0] != pair[1]), "{what}: nothing was tracked");
+    for level in [SimdLevel::Avx2, SimdLevel::Best] {
+        let wide = track(params, level, frames(), initial);
+        let first = narrow.iter().zip(&wide).position(|(a, b)| a != b);
+        assert_eq!(first, None, "{what}: at {level} the first estimate that differs from the baseline's");
+        assert_eq!(narrow.len(), wide.len());
+    }
+}
+
+#[test]
+fn rendered_scenes_on_every_level() {
+    let clip = Clip::render(SceneParams { frames: 40, ..Preset::Medium.params() });
+    let large = BBox::new(60.0, 40.0, 121.0, 103.0);
+    for (name, _) in Params::PRESETS {
+        let params = Params::preset(name).unwrap();
+        for initial in [clip.initial(), large] {
+            let frames = || (0..clip.gray.len()).map(|i| clip.gray(i));
+            compare(&format!("{name}, {initial}"), &params, frames, initial);
+        }
+    }
+}
+
+#[test]
+fn real_sequences_on_every_level() {
+    let Some(root) = otb::root() else { return };
+    for name in ["Deer", "Skiing", "MotorRolling"].into_iter().filter(|name| root.join(name).is_dir()) {
+        let sequence = Sequence::open(root.join(name), &SequenceOptions::default()).unwrap();
+        let range = sequence.range(None, None).unwrap();
+        let initial = sequence.initial_box(*range.start()).unwrap();
+        let frames: Vec<_> =
+            sequence.prefetch(range, Channels::Luma).unwrap().map(|decoded| decoded.frame.unwrap()).collect();
+        for preset in ["paper", "paper-dcf", "fast"] {
+            let params = Params::preset(preset).unwrap();
+            compare(&format!("{name}, {preset}"), &params, || frames.iter().map(Frame::from), initial);
+        }
+    }
+}
