@@ -48,7 +48,7 @@ fn main() -> anyhow::Result<()> {
     let (ones_down, ones_across) = (vec![1.0; hog.rows()], vec![1.0; hog.cols()]);
     let mut patch = vec![0; width * height];
     let mut map = vec![0.0; hog.rows() * hog.cols() * LANES];
-    let (mut rows, mut values) = (0, Vec::new());
+    let (mut rows, mut values) = (0, Vec::<f32>::new());
     let mut last = None;
     let place = || windows.display().to_string();
     let mut table = csv::ReaderBuilder::new().has_headers(false).from_path(&windows).with_context(place)?;

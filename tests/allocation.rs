@@ -4,12 +4,25 @@
 
 use allocation_counter::measure;
 use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::tracker::DetectorKind;
 use kcf_track::{BBox, Frame, Params, Tracker};
 
 #[path = "support/scene.rs"]
 mod scene;
 
 use scene::{Clip, presets};
+
+/// The presets, and the machines that learn cyclic shifts in another way.
+fn trackers() -> impl Iterator<Item = (String, Params)> {
+    let circulant = [DetectorKind::Svm, DetectorKind::Klda, DetectorKind::Slem, DetectorKind::Kpca];
+    let circulant = circulant.into_iter().flat_map(|detector| {
+        ["paper", "paper-gray"].map(|name| {
+            let params = Params { detector, circulant: true, ..Params::preset(name).unwrap() };
+            (format!("{name}, circulant {detector}"), params)
+        })
+    });
+    presets().map(|(name, params)| (name.to_owned(), params)).chain(circulant)
+}
 
 /// Targets and how they are tracked: full size, half size (from 100 px on by default), over the border.
 fn cases(clip: &Clip) -> [(&'static str, BBox, f64); 4] {
@@ -29,7 +42,7 @@ fn clip() -> Clip {
 #[test]
 fn no_update_allocates() {
     let clip = clip();
-    for (name, params) in presets() {
+    for (name, params) in trackers() {
         for (case, initial, half_size_from) in cases(&clip) {
             let params = Params { half_size_from, ..params.clone() };
             for colour in [false, true] {
@@ -78,7 +91,7 @@ fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
 fn a_lost_target_allocates_nothing() {
     let clip = clip();
     let black = vec![0; clip.gray[0].len()];
-    for (name, params) in presets() {
+    for (name, params) in trackers() {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         let info = measure(|| {

@@ -16,8 +16,8 @@ use rustfft::num_complex::Complex32;
 pub(super) const REACH: usize = 1;
 const SIDE: usize = 2 * REACH + 1;
 const SAMPLES: usize = SIDE * SIDE;
-/// The largest number of components. All of them would take in every displacement by one cell, which is what a detector has to tell apart.
-pub(super) const RANK: usize = 2;
+/// The largest number of components. Each takes in a displacement, which is what a detector has to tell apart: more of them blur the peak.
+pub(super) const RANK: usize = 1;
 /// Components of less variance, relative to the first, are rounding.
 const RANK_TOLERANCE: f64 = 1e-6;
 
