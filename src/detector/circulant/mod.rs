@@ -2,16 +2,16 @@
 //!
 //! The Gram matrix of all shifts is circulant. Its eigenvectors are Fourier modes, its eigenvalues the spectrum `k̂^xx` of the kernel
 //! correlation of the patch with itself, and what a machine solves by factoring a matrix becomes arithmetic on spectra. All
-//! but the [components](Components) give a function `f(z) = Σ αᵢ k(z, Pⁱx) + b`, whose values at all shifts of `z` are
+//! but the [components](Form::Components) give a function `f(z) = Σ αᵢ k(z, Pⁱx) + b`, whose values at all shifts of `z` are
 //! `F^-1(k̂^zx ⊙ α̂) + b`; they differ in `α̂` and `b` alone:
 //!
 //! | machine | solves | coefficients |
 //! | --- | --- | --- |
-//! | [`Ridge`] | least squares on the regression target: KCF itself | `ŷ ⊘ (k̂ + λ)` |
-//! | [`Hinge`] | squared hinge on binary labels | a fixed point of ridge regressions |
-//! | [`Fisher`] | the Fisher discriminant of binary labels | `ŷ ⊘ (k̂ + λ)` of labels without their mean |
-//! | [`Exemplar`] | the square loss of one shift against all others | two ridge regressions, a rank-one correction |
-//! | [`Components`] | the principal components of the shifts near zero | novelty |
+//! | [`Form::Ridge`] | least squares on the regression target: KCF itself | `ŷ ⊘ (k̂ + λ)` |
+//! | [`Form::Hinge`] | squared hinge on binary labels | a fixed point of ridge regressions |
+//! | [`Form::Fisher`] | the Fisher discriminant of binary labels | `ŷ ⊘ (k̂ + λ)` of labels without their mean |
+//! | [`Form::Exemplar`] | the square loss of one shift against all others | two ridge regressions, a rank-one correction |
+//! | [`Form::Components`] | the principal components of the shifts near zero | novelty |
 //!
 //! `λ` is what is added to the diagonal of the Gram matrix in all of them. The discriminative ones learn from a single positive (or the few
 //! shifts next to it) and from negatives that wrap around the patch, which no picture shows: windows of the real
