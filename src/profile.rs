@@ -36,13 +36,17 @@ pub enum Stage {
     Inverse,
     /// The response's peak, its ratio to the sidelobe and its energy.
     Peak,
+    /// A kernel machine's decisions on all windows.
+    Windows,
+    /// A kernel machine's samples taken in and the machine refitted.
+    Refit,
     /// Writing results.
     Export,
 }
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 15] = [
+    pub const ALL: [Stage; 17] = [
         Stage::Wait,
         Stage::Crop,
         Stage::Gradient,
@@ -57,6 +61,8 @@ impl Stage {
         Stage::Interpolate,
         Stage::Inverse,
         Stage::Peak,
+        Stage::Windows,
+        Stage::Refit,
         Stage::Export,
     ];
 
@@ -77,6 +83,8 @@ impl Stage {
             Stage::Interpolate => "interpolation",
             Stage::Inverse => "response: inverse FFT",
             Stage::Peak => "peak",
+            Stage::Windows => "machine: all windows",
+            Stage::Refit => "machine: refit",
             Stage::Export => "exports",
         }
     }

@@ -16,6 +16,7 @@ const ONE: f64 = 256.0;
 pub struct ScaledSampler {
     columns: Weights,
     rows: Weights,
+    scale: f64,
     source: Vec<u8>,
     averaged: Vec<u8>,
 }
@@ -71,12 +72,17 @@ impl ScaledSampler {
         assert!(scale >= 1.0 && scale.is_finite(), "a coarser scale is at least 1");
         let (columns, rows) = (Weights::new(width, scale), Weights::new(height, scale));
         let (source, averaged) = (vec![0; columns.span * rows.span], vec![0; columns.span * height]);
-        Self { columns, rows, source, averaged }
+        Self { columns, rows, scale, source, averaged }
     }
 
     /// Width and height of the part of the frame that a patch is made of, in pixels of the frame.
     pub fn source_size(&self) -> (usize, usize) {
         (self.columns.span, self.rows.span)
+    }
+
+    /// Width and height of the area that a patch shows, in pixels of the frame: no whole numbers in general.
+    pub fn covered(&self) -> (f64, f64) {
+        (self.columns.first.len() as f64 * self.scale, self.rows.first.len() as f64 * self.scale)
     }
 
     /// Cuts the gray patch whose first source pixel is column `left`, row `top` of the frame into `out` (row-major); pixels outside

@@ -6,9 +6,11 @@
 //! Gram matrices only ([`GramKernel`]). [`gram()`] and [`cross_gram`] build them.
 
 pub mod correlation;
+mod exponential;
 pub(crate) mod factor;
 pub mod function;
 pub mod gram;
 
+pub use exponential::exp_negative;
 pub use function::{GramKernel, Kernel};
 pub use gram::{cross_gram, gram};

@@ -34,6 +34,15 @@ pub fn line(len: usize) -> f64 {
 /// The length from `cells` on, up to an eighth and one more, that costs least: transform and all else of a window whose other
 /// side stays. A longer line has more cells, so one that is quick already stays as it is.
 pub fn cheapest_from(cells: usize) -> usize {
+    cheapest(cells..=cells + cells / 8 + 1).unwrap_or(cells)
+}
+
+/// As [`cheapest_from`], of lengths that are even or odd as `cells` is, so that what stood in the middle still does.
+pub fn cheapest_centred_from(cells: usize) -> usize {
+    cheapest((cells..=cells + cells / 8 + 2).step_by(2)).unwrap_or(cells)
+}
+
+fn cheapest(lengths: impl Iterator<Item = usize>) -> Option<usize> {
     let cost = |n: usize| n as f64 * (OTHER + line(n));
-    (cells..=cells + cells / 8 + 1).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(cells)
+    lengths.min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
 }

@@ -82,17 +82,49 @@ impl LanePlan {
     /// # Panics
     /// When `map` is not [`map_len`](Self::map_len) long, or `scratch` shorter than [`scratch_len`](Self::scratch_len).
     pub fn forward(&self, map: &mut [f32], scratch: &mut [f32]) {
+        self.forward_from_top(map, self.rows, scratch);
+    }
+
+    /// As [`forward`](Self::forward), of a map whose cells are zero but for the first `filled` rows: the rest of them is not looked at before
+    /// the columns are transformed.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward).
+    pub fn forward_from_top(&self, map: &mut [f32], filled: usize, scratch: &mut [f32]) {
+        let (cells, scratch) = self.cells(map, scratch);
+        self.transform_rows(cells, filled.min(self.rows), scratch);
+        self.transform_cols(cells, scratch);
+    }
+
+    /// As [`forward`](Self::forward), where only the first `wanted` rows of the result are needed: what the others hold afterwards is
+    /// undefined.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward).
+    pub fn forward_to_top(&self, map: &mut [f32], wanted: usize, scratch: &mut [f32]) {
+        let (cells, scratch) = self.cells(map, scratch);
+        self.transform_cols(cells, scratch);
+        self.transform_rows(cells, wanted.min(self.rows), scratch);
+    }
+
+    fn cells<'m, 's>(&self, map: &'m mut [f32], scratch: &'s mut [f32]) -> (&'m mut [Cell], &'s mut [Cell]) {
         assert_eq!(map.len(), self.map_len(), "the map must have rows * cols * {CHANNELS} floats");
         assert!(scratch.len() >= self.scratch_len(), "the scratch must have {} floats", self.scratch_len());
-        let (cells, _): (&mut [Cell], _) = map.as_chunks_mut();
-        let (scratch, _): (&mut [Cell], _) = aligned(scratch).as_chunks_mut();
-        if cells.is_empty() {
-            return;
+        (map.as_chunks_mut().0, aligned(scratch).as_chunks_mut().0)
+    }
+
+    fn transform_rows(&self, cells: &mut [Cell], count: usize, scratch: &mut [Cell]) {
+        if !cells.is_empty() && count > 0 {
+            let rows = Lines { count, next: self.cols, stride: 1, block: 1 };
+            self.along_rows.run(self.level, cells, rows, scratch);
         }
-        let rows = Lines { count: self.rows, next: self.cols, stride: 1, block: 1 };
-        self.along_rows.run(self.level, cells, rows, scratch);
-        let cols = Lines { count: self.cols, next: 1, stride: self.cols, block: column_block(self.rows) };
-        self.along_cols.run(self.level, cells, cols, scratch);
+    }
+
+    fn transform_cols(&self, cells: &mut [Cell], scratch: &mut [Cell]) {
+        if !cells.is_empty() {
+            let cols = Lines { count: self.cols, next: 1, stride: self.cols, block: column_block(self.rows) };
+            self.along_cols.run(self.level, cells, cols, scratch);
+        }
     }
 }
 
