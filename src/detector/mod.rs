@@ -1,4 +1,11 @@
 //! Detectors: from feature maps to a response for every translation.
+//!
+//! [`kcf`] and the other machines in its place ([`circulant`]) learn all cyclic shifts of one window. A [`WindowDetector`](windows::WindowDetector) learns real windows: a
+//! [`bank`] remembers them, a machine is fitted to it, the [`dense`] engine scores all windows of a search map.
 
+pub mod bank;
 pub mod circulant;
+pub mod dense;
 pub mod kcf;
+pub mod projection;
+pub mod windows;

@@ -12,7 +12,6 @@ use crate::kernel::{Kernel, cross_gram, gram};
 use crate::machine::vectors::{close, load, vector};
 use crate::machine::{Build, Machine, Samples, klda, kpca, slem};
 use crate::simd::SimdLevel;
-use crate::simd::SimdLevel;
 
 const KERNELS: [Kernel; 3] = [Kernel::Gaussian { sigma: 0.6 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
 

@@ -1,0 +1,458 @@
+//! The dense engine: the kernel between every window of a search map and every support, by FFT.
+//!
+//! Supports are real windows of the template's size, weighted by a soft mask `m`. For the window at offset `p` of the map `Z`
+//!
+//! `‖m ∘ (s_j - z_p)‖² = n_j + E(p) - 2 X_j(p)`, `n_j = Σ m² s_j²`, `X_j = Σ m² s_j z_p`, `E(p) = Σ m² z_p²`,
+//!
+//! where `X_j` and `E` are correlations of `m² s_j` with `Z` and of `m²` with `Σ_c Z_c²`. The map is at least as large as what it is
+//! correlated with and only offsets of windows that lie in it are read: nothing wraps around, the values are those of real windows.
+//!
+//! All supports share a vector register: a spectrum of supports is `[frequency][16 supports][channel]`, so that the sum over the channels needs
+//! no sum across lanes, and one complex transform of 16 lanes brings 32 correlation maps back.
+
+use rustfft::num_complex::Complex32;
+
+use crate::kernel::{Kernel, exp_negative};
+use crate::machine::Head;
+use crate::simd::{SimdLevel, leveled};
+use crate::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
+
+/// Floats of a vector of supports: half a cell.
+const LANES: usize = CHANNELS / 2;
+
+/// One cell of a map: 32 floats.
+type Cell = [f32; CHANNELS];
+
+/// What a [`DenseKernel`] is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct DenseSettings {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Rows and columns of cells of a search map.
+    pub size: (usize, usize),
+    /// Rows and columns of cells of a template.
+    pub template: (usize, usize),
+    /// Channels of a cell, at most 31.
+    pub channels: usize,
+    /// Feature values of a cell that the kernel's width refers to: more than `channels` where they are projections.
+    pub features: usize,
+    /// Supports, rounded up to whole vectors.
+    pub slots: usize,
+    /// The vector instructions that may be used.
+    pub level: SimdLevel,
+}
+
+/// Kernel maps of a bank of supports over all windows of a search map.
+#[derive(Clone, Debug)]
+pub struct DenseKernel {
+    level: SimdLevel,
+    kernel: Kernel,
+    /// 1 / D: D is the number of feature values that a masked window counts for.
+    per_feature: f32,
+    size: (usize, usize),
+    template: (usize, usize),
+    channels: usize,
+    slots: usize,
+    /// The squared mask, `[row][column]` of the template.
+    weights: Vec<f32>,
+    lanes: LanePlan,
+    plane: PlanePlan,
+    work: AlignedBuf,
+    map: AlignedBuf,
+    /// The search map's spectrum, `[frequency][channel]`, half of the frequencies.
+    spectrum: Vec<Complex32>,
+    /// The supports' spectra, `[frequency][16 supports][channel]` cells of 16 real and 16 imaginary parts.
+    supports: AlignedBuf,
+    norms: Vec<f32>,
+    energy: Vec<f32>,
+    energy_half: Vec<Complex32>,
+    mask_half: Vec<Complex32>,
+    /// For each 32 supports a map of correlations, then of kernel values: `[row][column][32]`.
+    maps: Vec<AlignedBuf>,
+}
+
+leveled! {
+    /// The cells of half the frequencies taken apart into the spectra of the real signals in their lanes, and written to `out` as
+    /// complex numbers `[frequency][channels]`.
+    fn spectra_of_map(map: &[Cell], rows: usize, cols: usize, channels: usize, out: &mut [Complex32]) {
+        let half = cols / 2 + 1;
+        for (u, out) in out.chunks_exact_mut(half * channels).enumerate() {
+            for (v, out) in out.chunks_exact_mut(channels).enumerate() {
+                let z = &map[u * cols + v];
+                let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
+                let both = take_apart(z, m);
+                for (c, out) in out.iter_mut().enumerate() {
+                    let [re, im] = both[c / LANES];
+                    *out = Complex32::new(re[c % LANES], im[c % LANES]);
+                }
+            }
+        }
+    }
+}
+
+/// `A = (Z(f) + conj Z(-f)) / 2` and `B = (Z(f) - conj Z(-f)) / 2i`: the spectra of the real and of the imaginary part of a signal.
+#[inline(always)]
+fn take_apart(z: &Cell, m: &Cell) -> [[[f32; LANES]; 2]; 2] {
+    let mut out = [[[0.0; LANES]; 2]; 2];
+    for l in 0..LANES {
+        let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);
+        out[0][0][l] = (zr + mr) * 0.5;
+        out[0][1][l] = (zi - mi) * 0.5;
+        out[1][0][l] = (zi + mi) * 0.5;
+        out[1][1][l] = (mr - zr) * 0.5;
+    }
+    out
+}
+
+leveled! {
+    /// As `spectra_of_map`, written to the places of supports: real signals `0..channels` of the lanes from `first` on go to `slot`.
+    #[allow(clippy::too_many_arguments)]
+    fn spectra_of_supports(
+        map: &[Cell], rows: usize, cols: usize, channels: usize, first: usize, slot: usize, groups: usize, supports: &mut [Cell],
+    ) {
+        let half = cols / 2 + 1;
+        let (group, lane) = (slot / LANES, slot % LANES);
+        for u in 0..rows {
+            for v in 0..half {
+                let z = &map[u * cols + v];
+                let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
+                let both = take_apart(z, m);
+                let to = &mut supports[((u * half + v) * groups + group) * channels..][..channels];
+                for (c, to) in to.iter_mut().enumerate() {
+                    let at = first + c;
+                    let [re, im] = &both[at / LANES];
+                    to[lane] = re[at % LANES];
+                    to[LANES + lane] = im[at % LANES];
+                }
+            }
+        }
+    }
+}
+
+/// `Σ_c Z_c conj S_jc` of 16 supports at one frequency.
+#[inline(always)]
+fn channel_sum(z: &[Complex32], supports: &[Cell]) -> ([f32; LANES], [f32; LANES]) {
+    let (mut re, mut im) = ([0.0f32; LANES], [0.0f32; LANES]);
+    for (z, s) in z.iter().zip(supports) {
+        for l in 0..LANES {
+            re[l] += z.re * s[l] + z.im * s[LANES + l];
+            im[l] += z.im * s[l] - z.re * s[LANES + l];
+        }
+    }
+    (re, im)
+}
+
+leveled! {
+    /// `C_j = Σ_c Z_c conj S_jc` for 32 supports at half of the frequencies, packed as one complex signal of 16 lanes, `C_j + i C_(j+16)`, all
+    /// frequencies, real and imaginary parts swapped: its forward transform is then the inverse one, swapped back.
+    #[allow(clippy::too_many_arguments)]
+    fn correlate(
+        spectrum: &[Complex32], supports: &[Cell], rows: usize, cols: usize, channels: usize, pair: usize, groups: usize, out: &mut [Cell],
+    ) {
+        let half = cols / 2 + 1;
+        for u in 0..rows {
+            for v in 0..half {
+                let f = u * half + v;
+                let z = &spectrum[f * channels..][..channels];
+                let from = &supports[(f * groups + 2 * pair) * channels..][..2 * channels];
+                let (first, second) = from.split_at(channels);
+                let (a, b) = (channel_sum(z, first), channel_sum(z, second));
+                let cell = &mut out[u * cols + v];
+                for l in 0..LANES {
+                    cell[l] = a.0[l] + b.1[l];
+                    cell[LANES + l] = b.0[l] - a.1[l];
+                }
+                if v > 0 && 2 * v < cols {
+                    let cell = &mut out[(rows - u) % rows * cols + cols - v];
+                    for l in 0..LANES {
+                        cell[l] = a.0[l] - b.1[l];
+                        cell[LANES + l] = b.0[l] + a.1[l];
+                    }
+                }
+            }
+        }
+    }
+}
+
+leveled! {
+    /// Correlations to kernel values in place, for the windows at the first `width` columns of each row.
+    #[allow(clippy::too_many_arguments)]
+    fn kernel_rows(
+        kernel: Kernel, map: &mut [Cell], energy: &[f32], cols: usize, width: usize, norms: &Cell, per_feature: f32, normalise: f32,
+    ) {
+        for (row, energy) in map.chunks_exact_mut(cols).zip(energy.chunks_exact(cols)) {
+            for (cell, &e) in row.iter_mut().zip(energy).take(width) {
+                match kernel {
+                    Kernel::Gaussian { sigma } => {
+                        let scale = per_feature * (1.0 / (sigma * sigma)) as f32;
+                        for l in 0..CHANNELS {
+                            let distance = norms[l] + e - 2.0 * (cell[l] * normalise);
+                            let distance = if distance > 0.0 { distance } else { 0.0 };
+                            cell[l] = exp_negative(-(distance * scale));
+                        }
+                    }
+                    _ => {
+                        for l in 0..CHANNELS {
+                            cell[l] = kernel.eval(cell[l] * normalise, norms[l], e, per_feature);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+leveled! {
+    /// Adds `αᵀκ` of 32 supports to `out`, `[row][column]` of the windows.
+    fn add_affine(map: &[Cell], cols: usize, width: usize, alpha: &Cell, out: &mut [f32]) {
+        for (row, out) in map.chunks_exact(cols).zip(out.chunks_exact_mut(width)) {
+            for (cell, out) in row.iter().zip(out) {
+                *out += dot(cell, alpha);
+            }
+        }
+    }
+}
+
+/// The inner product of two cells, as a tree of fixed order.
+#[inline(always)]
+fn dot(a: &Cell, b: &Cell) -> f32 {
+    let mut sums: [f32; LANES] = std::array::from_fn(|l| a[l] * b[l] + a[LANES + l] * b[LANES + l]);
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            sums[l] += sums[l + width];
+        }
+        width /= 2;
+    }
+    sums[0]
+}
+
+/// A fitted head, its coefficients at the places of the supports.
+#[derive(Clone, Debug, Default)]
+pub struct DenseHead {
+    alpha: Vec<f32>,
+    bias: f32,
+    own: f32,
+    /// `[direction][slot]`.
+    directions: Vec<Vec<f32>>,
+    offsets: Vec<f32>,
+    factors: Vec<f32>,
+}
+
+impl DenseHead {
+    /// `head`, fitted to the supports in `places`, for a bank of `slots` places.
+    pub fn new(head: &Head, places: &[usize], slots: usize) -> Self {
+        let spread = |values: &mut dyn Iterator<Item = f64>| {
+            let mut out = vec![0.0; slots];
+            places.iter().zip(values).for_each(|(&slot, value)| out[slot] = value as f32);
+            out
+        };
+        let affine = head.linear();
+        let mut dense =
+            Self { alpha: spread(&mut affine.alpha.iter().copied()), bias: affine.bias as f32, ..Self::default() };
+        if let Head::Subspace(subspace) = head {
+            dense.own = subspace.own as f32;
+            dense.directions =
+                subspace.directions.columns().into_iter().map(|d| spread(&mut d.iter().copied())).collect();
+            dense.offsets = subspace.offsets.iter().map(|&v| v as f32).collect();
+            dense.factors = subspace.factors.iter().map(|&v| v as f32).collect();
+        }
+        dense
+    }
+}
+
+impl DenseKernel {
+    /// Maps under the soft `mask` (`[row][column]` of the template).
+    ///
+    /// # Panics
+    /// When a template is larger than the search map, the mask has another size than the template, or there are more than 31 channels.
+    pub fn new(settings: &DenseSettings, mask: &[f32]) -> Self {
+        let DenseSettings { kernel, size, template, channels, features, slots, level } = *settings;
+        assert!(template.0 <= size.0 && template.1 <= size.1, "a template lies in the search map");
+        assert!(mask.len() == template.0 * template.1 && channels < CHANNELS);
+        let (rows, cols) = size;
+        let (lanes, plane) = (LanePlan::with_level(rows, cols, level), PlanePlan::with_level(rows, cols, level));
+        let slots = slots.next_multiple_of(CHANNELS);
+        let half = rows * (cols / 2 + 1);
+        let weights: Vec<f32> = mask.iter().map(|m| m * m).collect();
+        let total: f64 = weights.iter().map(|&w| f64::from(w)).sum();
+        let mut work = AlignedBuf::zeroed(lanes.scratch_len().max(plane.scratch_len()));
+        let mut padded = vec![0.0; rows * cols];
+        for (row, weights) in padded.chunks_exact_mut(cols).zip(weights.chunks_exact(template.1)) {
+            row[..template.1].copy_from_slice(weights);
+        }
+        let mut mask_half = vec![Complex32::default(); half];
+        plane.forward(&padded, &mut mask_half, &mut work[..plane.scratch_len()]);
+        Self {
+            level,
+            kernel,
+            per_feature: (1.0 / (total * features as f64)) as f32,
+            size,
+            template,
+            channels,
+            slots,
+            weights,
+            map: AlignedBuf::zeroed(lanes.map_len()),
+            spectrum: vec![Complex32::default(); half * channels],
+            supports: AlignedBuf::zeroed(half * channels * slots * 2),
+            norms: vec![0.0; slots],
+            energy: padded,
+            energy_half: vec![Complex32::default(); half],
+            mask_half,
+            maps: vec![AlignedBuf::zeroed(lanes.map_len()); slots / CHANNELS],
+            work,
+            lanes,
+            plane,
+        }
+    }
+
+    /// Rows and columns of the windows of a search map: `size - template + 1`.
+    pub fn windows(&self) -> (usize, usize) {
+        (self.size.0 - self.template.0 + 1, self.size.1 - self.template.1 + 1)
+    }
+
+    /// Places for supports.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The squared mask, `[row][column]` of the template.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// What [`Kernel`] calls `1 / D`.
+    pub fn per_feature(&self) -> f32 {
+        self.per_feature
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Floats a cell of a support holds: 16 up to 16 channels, else 32.
+    pub fn stride(&self) -> usize {
+        if self.channels <= LANES { LANES } else { CHANNELS }
+    }
+
+    /// Puts `sample`, `[row][column][stride]` of the template and of the masked squared norm `norm`, to the place `slot`; of two small ones both at
+    /// the price of one.
+    pub fn set(&mut self, first: (usize, &[f32], f32), second: Option<(usize, &[f32], f32)>) {
+        let (rows, cols) = self.size;
+        let stride = self.stride();
+        if let Some(second) = second.filter(|_| stride == CHANNELS) {
+            self.set(first, None);
+            return self.set(second, None);
+        }
+        let (t_rows, t_cols) = self.template;
+        let cells: &mut [Cell] = self.map.as_chunks_mut().0;
+        cells.fill([0.0; CHANNELS]);
+        for (at, (_, sample, _)) in [Some(first), second].into_iter().flatten().enumerate() {
+            let sample = &sample[..t_rows * t_cols * stride];
+            for (i, (from, weight)) in sample.chunks_exact(stride).zip(&self.weights).enumerate() {
+                let cell = &mut cells[i / t_cols * cols + i % t_cols][at * LANES..][..stride];
+                cell.iter_mut().zip(from).for_each(|(to, v)| *to = v * weight);
+            }
+        }
+        self.lanes.forward_from_top(&mut self.map, t_rows, &mut self.work[..self.lanes.scratch_len()]);
+        let groups = self.slots / LANES;
+        for (at, (slot, _, norm)) in [Some(first), second].into_iter().flatten().enumerate() {
+            spectra_of_supports(
+                self.level,
+                self.map.as_chunks().0,
+                rows,
+                cols,
+                self.channels,
+                at * LANES,
+                slot,
+                groups,
+                self.supports.as_chunks_mut().0,
+            );
+            self.norms[slot] = norm;
+        }
+    }
+
+    /// Computes the kernel maps of the search map `z`, `[row][column][stride]`, for the supports of those 32 places of which `used` says so.
+    pub fn search(&mut self, z: &[f32], used: impl Fn(usize) -> bool) {
+        let (rows, cols) = self.size;
+        let stride = self.stride();
+        assert_eq!(z.len(), rows * cols * stride);
+        let cells: &mut [Cell] = self.map.as_chunks_mut().0;
+        for ((cell, z), energy) in cells.iter_mut().zip(z.chunks_exact(stride)).zip(&mut self.energy) {
+            cell[..stride].copy_from_slice(z);
+            cell[stride..].fill(0.0);
+            *energy = z.iter().map(|v| v * v).sum();
+        }
+        self.lanes.forward(&mut self.map, &mut self.work[..self.lanes.scratch_len()]);
+        spectra_of_map(self.level, self.map.as_chunks().0, rows, cols, self.channels, &mut self.spectrum);
+        let normalise = 1.0 / (rows * cols) as f32;
+        let work = &mut self.work[..self.plane.scratch_len()];
+        self.plane.forward(&self.energy, &mut self.energy_half, work);
+        for (e, m) in self.energy_half.iter_mut().zip(&self.mask_half) {
+            *e *= m.conj() * normalise;
+        }
+        self.plane.inverse(&self.energy_half, &mut self.energy, work);
+        let (height, width) = self.windows();
+        for (pair, map) in self.maps.iter_mut().enumerate().filter(|(pair, _)| used(*pair)) {
+            let groups = self.slots / LANES;
+            correlate(
+                self.level,
+                &self.spectrum,
+                self.supports.as_chunks().0,
+                rows,
+                cols,
+                self.channels,
+                pair,
+                groups,
+                map.as_chunks_mut().0,
+            );
+            self.lanes.forward_to_top(map, height, &mut self.work[..self.lanes.scratch_len()]);
+            let norms = self.norms[pair * CHANNELS..].first_chunk().expect("whole cells of supports");
+            kernel_rows(
+                self.level,
+                self.kernel,
+                &mut map.as_chunks_mut().0[..height * cols],
+                &self.energy,
+                cols,
+                width,
+                norms,
+                self.per_feature,
+                normalise,
+            );
+        }
+    }
+
+    /// The kernel value of the support in `slot` with the window at `row`, `col`, after [`DenseKernel::search`].
+    pub fn value(&self, slot: usize, row: usize, col: usize) -> f32 {
+        self.maps[slot / CHANNELS][(row * self.size.1 + col) * CHANNELS + slot % CHANNELS]
+    }
+
+    /// The decision of `head` for every window, `[row][column]`, to `out`.
+    pub fn decide(&self, head: &DenseHead, out: &mut [f32], scratch: &mut [f32]) {
+        let (height, width) = self.windows();
+        let cols = self.size.1;
+        out.fill(head.bias);
+        let add = |coefficients: &[f32], out: &mut [f32]| {
+            for (map, alpha) in self.maps.iter().zip(coefficients.as_chunks::<CHANNELS>().0) {
+                if alpha.iter().any(|&a| a != 0.0) {
+                    add_affine(self.level, &map.as_chunks().0[..height * cols], cols, width, alpha, out);
+                }
+            }
+        };
+        add(&head.alpha, out);
+        if head.own != 0.0 {
+            for (row, energy) in out.chunks_exact_mut(width).zip(self.energy.chunks_exact(cols)) {
+                for (out, &e) in row.iter_mut().zip(energy) {
+                    *out += head.own * self.kernel.eval(e, e, e, self.per_feature);
+                }
+            }
+        }
+        for ((direction, offset), factor) in head.directions.iter().zip(&head.offsets).zip(&head.factors) {
+            let scratch = &mut scratch[..out.len()];
+            scratch.fill(*offset);
+            add(direction, scratch);
+            out.iter_mut().zip(scratch).for_each(|(out, v)| *out += factor * *v * *v);
+        }
+    }
+}
