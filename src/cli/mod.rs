@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand. Nothing else prints.
 
+mod bank;
 mod completions;
 mod detector;
 mod eval;

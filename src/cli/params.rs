@@ -7,6 +7,7 @@ use kcf_track::tracker::{FeatureKind, KernelKind};
 use kcf_track::{Params, Result};
 
 use super::Failure;
+use super::bank::BankArgs;
 use super::detector::DetectorArgs;
 
 /// What a preset is changed by.
@@ -69,6 +70,8 @@ pub struct ParamArgs {
     lost_psr: Option<f64>,
     #[command(flatten)]
     detector: DetectorArgs,
+    #[command(flatten)]
+    bank: BankArgs,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -84,6 +87,16 @@ enum KernelArg {
     Gaussian,
     Polynomial,
     Linear,
+}
+
+impl KernelArg {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::Polynomial => "polynomial",
+            Self::Linear => "linear",
+        }
+    }
 }
 
 impl ParamArgs {
@@ -117,6 +130,13 @@ impl ParamArgs {
         set(&mut params.lost_psr, self.lost_psr);
         params.cell_size = self.cell_size.unwrap_or(params.cell_size);
         self.detector.changes().apply(&mut params);
+        self.bank.apply(&mut params)?;
+        if params.has_bank() {
+            if let Some(kernel) = self.kernel {
+                params.bank.kernel = Kernel::from_name(kernel.name())?;
+            }
+            self.change_kernel(&mut params.bank.kernel)?;
+        }
         params.check()?;
         Ok(params)
     }

@@ -15,6 +15,9 @@ pub struct Changes {
     pub detector: Option<DetectorKind>,
     /// Whether the detector learns all cyclic shifts of a window.
     pub circulant: bool,
+    /// A machine that watches the filter.
+    #[serde(default)]
+    pub guard: Option<DetectorKind>,
 }
 
 impl Changes {
@@ -22,15 +25,21 @@ impl Changes {
     pub fn apply(&self, params: &mut Params) {
         params.detector = self.detector.unwrap_or(params.detector);
         params.circulant |= self.circulant;
+        params.guard = self.guard.or(params.guard);
     }
 
-    /// How a preset so changed is called in reports: `paper+svm`, `paper+circulant-svm`, or as before where nothing is changed.
+    /// How a preset so changed is called in reports: `paper+svm`, `paper+circulant-svm`, `paper+guard-krr`, or as before where nothing
+    /// is changed.
     pub fn rename(&self, preset: &str) -> String {
-        match (self.detector, self.circulant) {
+        let found = match (self.detector, self.circulant) {
             // All cyclic shifts of a window are what this one always learns.
             (None | Some(DetectorKind::Kcf), _) => preset.to_owned(),
             (Some(detector), true) => format!("{preset}+circulant-{detector}"),
             (Some(detector), false) => format!("{preset}+{detector}"),
+        };
+        match self.guard {
+            Some(guard) => format!("{found}+guard-{guard}"),
+            None => found,
         }
     }
 }
@@ -110,12 +119,14 @@ mod tests {
         let runner = Preset::named("paper").unwrap();
         assert_eq!(runner.name(), "paper");
         assert!(runner.parameters().is_object());
-        let changes = Changes { detector: Some(DetectorKind::Krr), circulant: true };
+        let changes = Changes { detector: Some(DetectorKind::Krr), circulant: true, guard: None };
         let changed = Preset::changed("paper", &changes).unwrap();
         assert_eq!(changed.name(), "paper+circulant-krr");
         assert_ne!(changed.parameters(), runner.parameters());
         assert_eq!(Preset::changed("paper", &Changes::default()).unwrap().parameters(), runner.parameters());
-        let changes = Changes { detector: Some(DetectorKind::Kdspe), circulant: true };
+        let changes = Changes { guard: Some(DetectorKind::Svm), ..Changes::default() };
+        assert_eq!(Preset::changed("paper", &changes).unwrap().name(), "paper+guard-svm");
+        let changes = Changes { detector: Some(DetectorKind::Kdspe), circulant: true, guard: None };
         assert!(Preset::changed("paper", &changes).unwrap_err().to_string().contains("no circulant form"));
         assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
     }

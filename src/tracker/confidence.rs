@@ -18,6 +18,9 @@ pub struct Peak {
 }
 
 impl Peak {
+    /// Of no response at all.
+    pub const NONE: Self = Self { row: 0, col: 0, value: f32::NAN, psr: 0.0, apce: 0.0 };
+
     /// Finds the peak of `response`, `rows` x `cols`, the first maximum in *column-major* order as the published code
     /// does; `radius` cells around it do not count as sidelobe. NaN never wins; a map of nothing else has a NaN peak.
     pub fn find(response: &[f32], rows: usize, cols: usize, radius: usize) -> Self {
@@ -32,7 +35,7 @@ impl Peak {
             }
         }
         if value == f32::NEG_INFINITY {
-            return Self { row: 0, col: 0, value: f32::NAN, psr: 0.0, apce: 0.0 };
+            return Self::NONE;
         }
         let near = |a: usize, b: usize, n: usize| a.abs_diff(b).min(n - a.abs_diff(b)) <= radius;
         let (mut side, mut side_squares, mut count, mut energy) = (0.0f64, 0.0f64, 0usize, 0.0f64);

@@ -34,6 +34,15 @@ impl DetectorKind {
     /// All of them.
     pub const ALL: [Self; 7] = [Self::Kcf, Self::Krr, Self::Svm, Self::Klda, Self::Kpca, Self::Slem, Self::Kdspe];
 
+    /// Those that tell the target from the background well enough to watch a filter.
+    pub const GUARDS: [Self; 4] = [Self::Krr, Self::Klda, Self::Svm, Self::Slem];
+
+    /// The decision from which on a frame is learned from, if nothing else is said. Means of the classes are at +1 and -1, but for ridge
+    /// regression, whose labels fall off so steeply that its decisions are lower.
+    pub(super) fn gate(self) -> f64 {
+        if self == Self::Krr { 0.0 } else { 0.2 }
+    }
+
     /// The name as flags and files have it.
     pub const fn name(self) -> &'static str {
         match self {

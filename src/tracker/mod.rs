@@ -1,16 +1,22 @@
 //! Tracking: a box in the first frame, a box and how far to trust it in every later one.
 
+mod bank;
 pub mod confidence;
 mod detector_kind;
+mod follower;
+mod guard;
 mod params;
 mod response;
+mod scan;
 mod state;
 mod target;
 mod window;
 
 pub use detector_kind::DetectorKind;
+pub use guard::GuardParams;
 pub use params::{FeatureKind, KernelKind, Params};
 pub use response::{ResponseLayout, ResponseMap};
+pub use scan::BankParams;
 pub use state::State;
 
 use crate::error::{Error, Result};
@@ -18,7 +24,7 @@ use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Profile;
 use crate::simd::SimdLevel;
-use target::Target;
+use follower::Follower;
 
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +51,7 @@ pub struct Tracker {
     params: Params,
     level: SimdLevel,
     profiling: bool,
-    target: Option<Target>,
+    target: Option<Follower>,
 }
 
 impl Tracker {
@@ -80,7 +86,7 @@ impl Tracker {
     /// but uniform pixels. The
     /// earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
-        let mut target = Target::new(&self.params, self.level, &frame.into(), bbox)?;
+        let mut target = Follower::new(&self.params, self.level, &frame.into(), bbox)?;
         target.switch_watch(self.profiling);
         Ok(self.target.insert(target).first_estimate())
     }
@@ -105,11 +111,11 @@ impl Tracker {
 
     /// The time of the stages since [`Tracker::init`], while that was switched on.
     pub fn profile(&self) -> Profile {
-        self.target.as_ref().map(Target::profile).unwrap_or_default()
+        self.target.as_ref().map(Follower::profile).unwrap_or_default()
     }
 
     /// Where the target was last; `None` before [`Tracker::init`].
     pub fn bbox(&self) -> Option<BBox> {
-        self.target.as_ref().map(Target::bbox)
+        self.target.as_ref().map(Follower::bbox)
     }
 }

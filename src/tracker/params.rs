@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DetectorKind;
+use super::{BankParams, DetectorKind, GuardParams};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 
@@ -40,6 +40,19 @@ pub struct Params {
     /// Whether the detector learns all cyclic shifts of one window, as [`DetectorKind::Kcf`] always does, and not real windows.
     #[serde(default)]
     pub circulant: bool,
+    /// The machine that watches the filter and finds the target again; `None` for none.
+    #[serde(default)]
+    pub guard: Option<DetectorKind>,
+    /// Settings of the detector's or the guard's machine that are not the default, a JSON object of the parameters that its module in
+    /// [`crate::machine`] lists, or null.
+    #[serde(default)]
+    pub machine: serde_json::Value,
+    /// How a machine over real windows looks for the target and learns.
+    #[serde(default)]
+    pub bank: BankParams,
+    /// When the guard doubts the filter, and when it believes a window elsewhere.
+    #[serde(default)]
+    pub guarding: GuardParams,
     /// What the filter sees.
     pub feature: FeatureKind,
     /// The kernel and its parameters.
@@ -124,6 +137,10 @@ impl Params {
         Self {
             detector: DetectorKind::Kcf,
             circulant: false,
+            guard: None,
+            machine: serde_json::Value::Null,
+            bank: BankParams::default(),
+            guarding: GuardParams::default(),
             feature,
             kernel,
             padding: 1.5,
@@ -218,17 +235,43 @@ impl Params {
         Ok(())
     }
 
+    /// Whether the detector is a machine over a bank of real windows.
+    pub fn has_bank(&self) -> bool {
+        self.detector != DetectorKind::Kcf && !self.circulant
+    }
+
     fn check_detector(&self) -> Result<()> {
-        match (self.detector, self.circulant) {
-            (DetectorKind::Kdspe, true) => wrong(
+        if self.circulant && self.detector == DetectorKind::Kdspe {
+            return wrong(
                 "detector",
                 self.detector,
                 "it has no circulant form: it writes each sample by the others of its class, and of all cyclic shifts only \
                  one is the target",
-            ),
-            (DetectorKind::Kcf, _) | (_, true) => Ok(()),
-            (_, false) => wrong("detector", self.detector, "it has no bank of real windows yet: give kcf"),
+            );
         }
+        if self.has_bank() && self.feature != FeatureKind::Hog {
+            return wrong("feature", "gray", "must be hog for a kernel machine over real windows");
+        }
+        if let Some(guard) = self.guard {
+            if !DetectorKind::GUARDS.contains(&guard) {
+                let names = DetectorKind::GUARDS.map(DetectorKind::name).join(", ");
+                return wrong("guard", guard, format!("must be one of {names}"));
+            }
+            if self.has_bank() {
+                return wrong("guard", guard, "a guard watches a correlation filter: leave --detector out");
+            }
+        }
+        self.bank.check()?;
+        self.guarding.check()?;
+        let machine = match self.guard {
+            Some(guard) => guard,
+            None if self.has_bank() => self.detector,
+            None if self.machine.is_null() => return Ok(()),
+            None => {
+                return wrong("machine", &self.machine, "a correlation filter has none: give --detector or --guard");
+            }
+        };
+        crate::machine::from_name(machine.name(), &self.machine).map(|_| ())
     }
 }
 

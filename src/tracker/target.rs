@@ -17,10 +17,10 @@ use ndarray::ArrayView2;
 
 /// A box of which less lies on the picture stays at the border when its target leaves: the filter then learns the border,
 /// which the ratio of its peak does not show.
-const MIN_VISIBLE: f64 = 0.5;
+pub(super) const MIN_VISIBLE: f64 = 0.5;
 
 /// Feature values below this are rounding and nothing else.
-const BLANK: f32 = 1e-6;
+pub(super) const BLANK: f32 = 1e-6;
 
 /// A bounded window can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
@@ -40,7 +40,18 @@ pub(super) struct Target {
     filter: Kcf,
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
+    last: Step,
     watch: Stopwatch,
+}
+
+/// What one step found.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    peak: Peak,
+    /// Where the window stood.
+    searched_from: BBox,
+    /// Whether there was no texture in it.
+    blank: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -61,22 +72,38 @@ fn form(detector: DetectorKind) -> Form {
     }
 }
 
+/// Whether a target can be at `bbox` in `frame` at all.
+///
+/// # Errors
+/// [`Error::Box`] with the reason why not.
+pub(super) fn check_box(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
+    let refuse = |reason: String| Err(Error::Box { bbox, reason });
+    if !bbox.is_valid() {
+        return refuse("width and height must be above zero and all four numbers finite".into());
+    }
+    if bbox.w < 1.0 || bbox.h < 1.0 {
+        return refuse("it is smaller than a pixel".into());
+    }
+    let (width, height) = (frame.width(), frame.height());
+    if bbox.area() > MAX_AREA {
+        return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
+    }
+    if bbox.visible_share(width, height) <= 0.0 {
+        return refuse(format!("it lies outside the frame of {width}x{height} pixels"));
+    }
+    Ok(())
+}
+
+/// The error for a box around nothing.
+pub(super) fn uniform(bbox: BBox) -> Error {
+    let reason = "the picture is uniform there, so that there is nothing to follow; start at another frame".into();
+    Error::Box { bbox, reason }
+}
+
 impl Target {
     pub(super) fn new(params: &Params, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let refuse = |reason: String| Err(Error::Box { bbox, reason });
-        if !bbox.is_valid() {
-            return refuse("width and height must be above zero and all four numbers finite".into());
-        }
-        if bbox.w < 1.0 || bbox.h < 1.0 {
-            return refuse("it is smaller than a pixel".into());
-        }
+        check_box(frame, bbox)?;
         let (width, height) = (frame.width(), frame.height());
-        if bbox.area() > MAX_AREA {
-            return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
-        }
-        if bbox.visible_share(width, height) <= 0.0 {
-            return refuse(format!("it lies outside the frame of {width}x{height} pixels"));
-        }
         let window = SearchWindow::new(params, bbox)?;
         let ((rows, cols), (patch_w, patch_h)) = (window.cells(), window.size());
         let (feature, channels) = match params.feature {
@@ -106,13 +133,12 @@ impl Target {
             // Three standard deviations of the regression target: the peak that the filter was taught.
             peak_radius: (3.0 * window.sigma()).ceil().max(1.0) as usize,
             window,
+            last: Step { peak: Peak::NONE, searched_from: bbox, blank: false },
             watch: Stopwatch::default(),
         };
         target.extract(frame);
         if target.is_blank() {
-            return refuse(
-                "the picture is uniform there, so that a filter finds nothing to follow; start at another frame".into(),
-            );
+            return Err(uniform(bbox));
         }
         target.filter.learn(params.learning_rate);
         // The filter used the map up; its answer to this frame is asked for next.
@@ -127,7 +153,8 @@ impl Target {
         Estimate { bbox: self.initial, state: State::Initial, ..self.estimate(peak, bbox) }
     }
 
-    pub(super) fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+    /// One step: finds the target in `frame` and learns how it looks there.
+    pub(super) fn step(&mut self, params: &Params, frame: &Frame<'_>) -> Result<()> {
         let got = (frame.width(), frame.height());
         if got != self.frame_size {
             return Err(Error::FrameSize { expected: self.frame_size, got });
@@ -140,8 +167,27 @@ impl Target {
         if !blank && peak.value.is_finite() {
             self.follow(params, frame, &peak);
         }
+        self.last = Step { peak, searched_from, blank };
+        Ok(())
+    }
+
+    /// What is to be said of the last step, at the place where the target is now.
+    pub(super) fn last_estimate(&self, params: &Params) -> Estimate<'_> {
+        let Step { peak, searched_from, blank } = self.last;
         let state = self.judge(params, &peak, blank);
-        Ok(Estimate { state, ..self.estimate(peak, searched_from) })
+        Estimate { state, ..self.estimate(peak, searched_from) }
+    }
+
+    /// Puts the target to `center` on the frame, to the next whole pixel, and learns how it looks there at the rate `rate`.
+    pub(super) fn move_to(&mut self, frame: &Frame<'_>, center: (f64, f64), rate: f64) {
+        let now = self.bbox().center();
+        let scale = self.window.step() / self.window.pitch();
+        self.position.0 += ((center.0 - now.0) / scale).round();
+        self.position.1 += ((center.1 - now.1) / scale).round();
+        self.extract(frame);
+        if !self.is_blank() {
+            self.filter.learn(rate);
+        }
     }
 
     /// Moves to the peak and learns the target there.

@@ -1,0 +1,108 @@
+//! The settings of a kernel machine over real windows, as detector or as guard, on the command line.
+
+use clap::Args;
+use kcf_track::Params;
+use kcf_track::kernel::Kernel;
+use serde_json::{Map, Value};
+
+use super::Failure;
+
+/// How a machine over real windows looks and learns.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Kernel machines over real windows (--detector other than kcf, --guard)")]
+pub struct BankArgs {
+    /// Setting of the machine, as often as needed: `--machine c=10` [default: the machine's]
+    #[arg(long = "machine", value_name = "KEY=VALUE", value_parser = setting)]
+    machine: Vec<(String, Value)>,
+    /// Bandwidth of the Gaussian kernel between windows, of the machine's own [default: 0.25]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    window_sigma: Option<f64>,
+    /// Target size from which on the picture is looked at more coarsely, root of width times height in pixels [default: 32]
+    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
+    template_size: Option<f64>,
+    /// Area around the target in a template, as a multiple of its size [default: 0.5]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    context: Option<f64>,
+    /// Reach of the search: the target may move by half of this, times its size, a frame [default: 2.5]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    search: Option<f64>,
+    /// How much nearness to the last place counts, 0 to 1 [default: 0.5]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    prior: Option<f64>,
+    /// Share of the newest look of the target among all its looks [default: 0.05]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    look_rate: Option<f64>,
+    /// Score above which a frame is learned from [default: 0 for krr, 0.2 for the others]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    gate: Option<f64>,
+    /// Looks of the target that are remembered [default: 12]
+    #[arg(long, value_name = "N")]
+    positives: Option<usize>,
+    /// Looks of the background that are remembered [default: 40]
+    #[arg(long, value_name = "N")]
+    negatives: Option<usize>,
+    /// Looks of the background that a frame adds [default: 3]
+    #[arg(long, value_name = "N")]
+    hard_negatives: Option<usize>,
+    /// Principal components that the 31 channels of HOG are projected onto, 1 to 15; 31 for none [default: 8]
+    #[arg(long, value_name = "N")]
+    channels: Option<usize>,
+}
+
+impl BankArgs {
+    /// Makes the changes.
+    pub fn apply(&self, params: &mut Params) -> Result<(), Failure> {
+        let used = params.has_bank() || params.guard.is_some();
+        if let (Some(flag), false) = (self.given(), used) {
+            return Err(Failure::usage(format!(
+                "{flag} needs --guard, or a --detector other than kcf without --circulant"
+            )));
+        }
+        if !self.machine.is_empty() {
+            params.machine = Value::Object(self.machine.iter().cloned().collect::<Map<_, _>>());
+        }
+        let bank = &mut params.bank;
+        if let Some(sigma) = self.window_sigma {
+            bank.kernel = Kernel::Gaussian { sigma };
+        }
+        let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
+        set(&mut bank.template_size, self.template_size);
+        set(&mut bank.context, self.context);
+        set(&mut bank.search, self.search);
+        set(&mut bank.prior, self.prior);
+        set(&mut bank.rate, self.look_rate);
+        bank.gate = self.gate.or(bank.gate);
+        let set = |field: &mut usize, given: Option<usize>| *field = given.unwrap_or(*field);
+        set(&mut bank.positives, self.positives);
+        set(&mut bank.negatives, self.negatives);
+        set(&mut bank.hard_negatives, self.hard_negatives);
+        set(&mut bank.channels, self.channels);
+        Ok(())
+    }
+
+    /// The first of these flags that was given.
+    fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--machine", !self.machine.is_empty()),
+            ("--window-sigma", self.window_sigma.is_some()),
+            ("--template-size", self.template_size.is_some()),
+            ("--context", self.context.is_some()),
+            ("--search", self.search.is_some()),
+            ("--prior", self.prior.is_some()),
+            ("--look-rate", self.look_rate.is_some()),
+            ("--gate", self.gate.is_some()),
+            ("--positives", self.positives.is_some()),
+            ("--negatives", self.negatives.is_some()),
+            ("--hard-negatives", self.hard_negatives.is_some()),
+            ("--channels", self.channels.is_some()),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+}
+
+/// `key=value`, the value a JSON number, `true`, `false`, or else a word.
+fn setting(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or("a setting is KEY=VALUE, such as c=10")?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((key.trim().to_owned(), value))
+}

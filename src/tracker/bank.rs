@@ -1,0 +1,111 @@
+//! One target followed by a kernel machine over a bank of real windows: a motion prior, and a gate before learning.
+
+use std::sync::Arc;
+
+use ndarray::ArrayView2;
+
+use super::confidence::Peak;
+use super::scan::{Found, Scanner};
+use super::target::{MIN_VISIBLE, check_box};
+use super::{Estimate, Params, ResponseLayout, ResponseMap, State};
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use crate::machine::Machine;
+use crate::profile::Profile;
+use crate::simd::SimdLevel;
+
+/// Cells around a peak that are no sidelobe.
+const PEAK_RADIUS: usize = 3;
+
+/// Decisions below this, the middle between the classes' means, are lost: the window looks more like the background than like the target.
+const LOST: f64 = 0.0;
+
+#[derive(Clone, Debug)]
+pub(super) struct BankTarget {
+    frame_size: (usize, usize),
+    gate: f64,
+    bbox: BBox,
+    scanner: Scanner,
+}
+
+impl BankTarget {
+    pub(super) fn new(
+        params: &Params,
+        machine: Arc<dyn Machine>,
+        level: SimdLevel,
+        frame: &Frame<'_>,
+        bbox: BBox,
+    ) -> Result<Self> {
+        check_box(frame, bbox)?;
+        let mut scanner = Scanner::new(&params.bank, machine, level, frame, bbox)?;
+        scanner.scan(frame, bbox.center());
+        Ok(Self {
+            frame_size: (frame.width(), frame.height()),
+            gate: params.bank.gate.unwrap_or(params.detector.gate()),
+            bbox,
+            scanner,
+        })
+    }
+
+    /// What the machine answers to the frame that it was taught.
+    pub(super) fn first_estimate(&mut self) -> Estimate<'_> {
+        estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Initial)
+    }
+
+    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+        let got = (frame.width(), frame.height());
+        if got != self.frame_size {
+            return Err(Error::FrameSize { expected: self.frame_size, got });
+        }
+        if !self.scanner.scan(frame, self.bbox.center()) {
+            return Ok(estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Lost));
+        }
+        let Found { score, center } = self.scanner.best(true);
+        let from = self.bbox.center();
+        self.bbox = self.bbox.translated(center.0 - from.0, center.1 - from.1);
+        if score > self.gate {
+            self.scanner.learn(frame, center)?;
+        }
+        let visible = self.bbox.visible_share(got.0, got.1);
+        let state = if score < LOST.min(self.gate) || visible <= 0.0 {
+            State::Lost
+        } else if score <= self.gate || visible < MIN_VISIBLE {
+            State::Uncertain
+        } else {
+            State::Tracking
+        };
+        Ok(estimate(&self.scanner, self.bbox, score, state))
+    }
+
+    pub(super) fn bbox(&self) -> BBox {
+        self.bbox
+    }
+
+    pub(super) fn switch_watch(&mut self, on: bool) {
+        self.scanner.switch_watch(on);
+    }
+
+    pub(super) fn profile(&self) -> Profile {
+        self.scanner.profile()
+    }
+}
+
+/// What is said of the last scan.
+fn estimate(scanner: &Scanner, bbox: BBox, score: f64, state: State) -> Estimate<'_> {
+    let (response, (height, width)) = scanner.response();
+    let peak = Peak::find(response, height, width, PEAK_RADIUS);
+    Estimate {
+        bbox,
+        peak: score as f32,
+        psr: peak.psr,
+        apce: peak.apce,
+        state,
+        response: ResponseMap {
+            values: ArrayView2::from_shape((height, width), response).expect("a response has the detector's size"),
+            layout: ResponseLayout::Centered,
+            center: scanner.middle(),
+            step: (scanner.step(), scanner.step()),
+        },
+    }
+}

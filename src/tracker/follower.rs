@@ -1,0 +1,91 @@
+//! The ways of following one target.
+
+use std::sync::Arc;
+
+use super::bank::BankTarget;
+use super::guard::GuardedTarget;
+use super::target::Target;
+use super::{DetectorKind, Estimate, Params};
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use crate::machine::{Machine, from_name};
+use crate::profile::Profile;
+use crate::simd::SimdLevel;
+
+/// One target and what finds it.
+#[derive(Clone, Debug)]
+pub(super) enum Follower {
+    /// A correlation filter.
+    Filter(Box<Target>),
+    /// A kernel machine over real windows.
+    Bank(Box<BankTarget>),
+    /// The former, watched by the latter.
+    Guarded(Box<GuardedTarget>),
+}
+
+impl Follower {
+    /// Learns the target at `bbox`, in the way that `params` ask for.
+    pub fn new(params: &Params, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+        let machine = |kind: DetectorKind| -> Result<Arc<dyn Machine>> {
+            Ok(Arc::from(from_name(kind.name(), &params.machine)?))
+        };
+        Ok(match params.guard {
+            Some(kind) => {
+                Self::Guarded(Box::new(GuardedTarget::new(params, kind, machine(kind)?, level, frame, bbox)?))
+            }
+            None if params.has_bank() => {
+                Self::Bank(Box::new(BankTarget::new(params, machine(params.detector)?, level, frame, bbox)?))
+            }
+            None => Self::Filter(Box::new(Target::new(params, level, frame, bbox)?)),
+        })
+    }
+
+    /// What is said of the frame that it was taught.
+    pub fn first_estimate(&mut self) -> Estimate<'_> {
+        match self {
+            Self::Filter(target) => target.first_estimate(),
+            Self::Bank(target) => target.first_estimate(),
+            Self::Guarded(target) => target.first_estimate(),
+        }
+    }
+
+    /// Finds the target in the next frame and learns how it looks there.
+    pub fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+        match self {
+            Self::Filter(target) => {
+                target.step(params, frame)?;
+                Ok(target.last_estimate(params))
+            }
+            Self::Bank(target) => target.update(frame),
+            Self::Guarded(target) => target.update(params, frame),
+        }
+    }
+
+    /// Where the target was last.
+    pub fn bbox(&self) -> BBox {
+        match self {
+            Self::Filter(target) => target.bbox(),
+            Self::Bank(target) => target.bbox(),
+            Self::Guarded(target) => target.bbox(),
+        }
+    }
+
+    /// Switches the measuring of stages on or off; those of a bank have no names of their own.
+    pub fn switch_watch(&mut self, on: bool) {
+        match self {
+            Self::Filter(target) => target.switch_watch(on),
+            Self::Bank(target) => target.switch_watch(on),
+            Self::Guarded(target) => target.switch_watch(on),
+        }
+    }
+
+    /// The time of the stages while that was on.
+    pub fn profile(&self) -> Profile {
+        match self {
+            Self::Filter(target) => target.profile(),
+            Self::Bank(target) => target.profile(),
+            Self::Guarded(target) => target.profile(),
+        }
+    }
+}
