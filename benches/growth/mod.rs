@@ -13,7 +13,7 @@ use super::Still;
 /// The argument by which this program calls itself, for the memory of a process of its own.
 pub const CHILD: &str = "growth-memory-of";
 const PRESETS: [&str; 4] = ["paper", "paper-dcf", "paper-gray", "fast"];
-const SIDES: [usize; 6] = [16, 32, 64, 128, 256, 512];
+const SIDES: [usize; 6] = [16, 32, 64, 128, 256, 400];
 /// Updates of the long sequence, in blocks.
 const BLOCK: usize = 2000;
 const BLOCKS: usize = 20;
