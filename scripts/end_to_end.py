@@ -36,11 +36,14 @@ def main():
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", ROOT / "../shared/otb")))
     parser.add_argument("--preset", action="append", help="may be given several times (paper, fast)")
     parser.add_argument("--rounds", type=int, default=9, help="turns that every program takes")
+    parser.add_argument("--built", type=Path, help="the folder of built programs (target/release), instead of building them")
     parser.add_argument("--json", type=Path, help="write all seconds there")
     arguments = parser.parse_args()
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "decode"], cwd=ROOT, check=True)
-    metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
-    built = Path(metadata["target_directory"]) / "release"
+    built = arguments.built
+    if built is None:
+        subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "decode"], cwd=ROOT, check=True)
+        metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
+        built = Path(metadata["target_directory"]) / "release"
     presets = arguments.preset or ["paper", "fast"]
     results = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ use super::Still;
 /// The argument by which this program calls itself, for the memory of a process of its own.
 pub const CHILD: &str = "growth-memory-of";
 const PRESETS: [&str; 4] = ["paper", "paper-dcf", "paper-gray", "fast"];
-const SIDES: [usize; 6] = [16, 32, 64, 128, 256, 512];
+const SIDES: [usize; 6] = [16, 32, 64, 128, 256, 400];
 /// Updates of the long sequence, in blocks.
 const BLOCK: usize = 2000;
 const BLOCKS: usize = 20;
@@ -141,7 +141,16 @@ fn loglog<DB: DrawingBackend>(
         .build_cartesian_2d((xs.0 * 0.8..xs.1 * 1.2).log_scale(), (ys.0 * 0.7..ys.1 * 1.4).log_scale())
         .ok()
         .unwrap();
-    chart.configure_mesh().x_desc(x).y_desc(y).label_style(("sans-serif", 15)).draw().ok().unwrap();
+    chart
+        .configure_mesh()
+        .x_desc(x)
+        .y_desc(y)
+        .x_label_formatter(&whole)
+        .y_label_formatter(&whole)
+        .label_style(("sans-serif", 15))
+        .draw()
+        .ok()
+        .unwrap();
     for (i, curve) in curves.iter().enumerate() {
         let style = style(i, &curve.name);
         let drawn = chart.draw_series(LineSeries::new(curve.points.iter().copied(), style).point_size(3));
@@ -160,7 +169,16 @@ fn flat<DB: DrawingBackend>(
 ) {
     let (xs, ys) = (ends(curves, |p| p.0), ends(curves, |p| p.1));
     let mut chart = builder(area, title).build_cartesian_2d(0.0..xs.1, 0.0..(ys.1 * 1.4).max(1.0)).ok().unwrap();
-    chart.configure_mesh().x_desc(x).y_desc(y).label_style(("sans-serif", 15)).draw().ok().unwrap();
+    chart
+        .configure_mesh()
+        .x_desc(x)
+        .y_desc(y)
+        .x_label_formatter(&whole)
+        .y_label_formatter(&whole)
+        .label_style(("sans-serif", 15))
+        .draw()
+        .ok()
+        .unwrap();
     for (i, curve) in curves.iter().enumerate() {
         // The same colours as in the other panels.
         let style = style(if i == 0 { 0 } else { 3 }, &curve.name);
@@ -170,12 +188,16 @@ fn flat<DB: DrawingBackend>(
     legend(&mut chart);
 }
 
+fn whole(value: &f64) -> String {
+    format!("{value:.0}")
+}
+
 fn builder<'a, 'b, DB: DrawingBackend>(
     area: &'a DrawingArea<DB, plotters::coord::Shift>,
     title: &str,
 ) -> ChartBuilder<'a, 'b, DB> {
     let mut builder = ChartBuilder::on(area);
-    builder.caption(title, ("sans-serif", 20)).margin(14).x_label_area_size(44).y_label_area_size(70);
+    builder.caption(title, ("sans-serif", 20)).margin(14).margin_right(34).x_label_area_size(44).y_label_area_size(70);
     builder
 }
 

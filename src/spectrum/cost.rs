@@ -6,7 +6,7 @@
 use super::line::radices;
 
 /// Nanoseconds for each cell of all that is not a transform: features, products, interpolation.
-const OTHER: f64 = 60.0;
+const OTHER: f64 = 90.0;
 /// Nanoseconds for each cell of a transform whose length is too large a prime's multiple for a pass of its own.
 const BLUESTEIN: f64 = 120.0;
 
@@ -17,12 +17,12 @@ fn pass(radix: usize) -> f64 {
         3 => 3.4,
         4 => 3.4,
         5 => 4.0,
-        7 => 5.5,
+        7 => 6.5,
         8 => 4.6,
-        11 => 9.5,
-        13 => 10.5,
+        11 => 12.0,
+        13 => 13.5,
         // Dense: as many products as the prime has elements.
-        prime => 3.0 + 0.6 * prime as f64,
+        prime => 5.0 + 0.65 * prime as f64,
     }
 }
 
@@ -45,4 +45,29 @@ pub fn cheapest_centred_from(cells: usize) -> usize {
 fn cheapest(lengths: impl Iterator<Item = usize>) -> Option<usize> {
     let cost = |n: usize| n as f64 * (OTHER + line(n));
     lengths.min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_primes_are_left_for_small_factors_nearby() {
+        for prime in [17, 19, 23, 31, 37, 41, 59, 71, 131] {
+            let chosen = cheapest_from(prime);
+            assert!(chosen > prime && line(chosen) < 0.8 * line(prime), "{prime}: {chosen}");
+        }
+        // What is cheap stays.
+        for cheap in [3, 4, 5, 8, 12, 16, 20, 24, 32, 40, 64] {
+            assert_eq!(cheapest_from(cheap), cheap);
+        }
+    }
+
+    #[test]
+    fn no_length_grows_by_more_than_an_eighth_and_a_cell() {
+        for n in 1..400 {
+            let chosen = cheapest_from(n);
+            assert!((n..=n + n / 8 + 1).contains(&chosen), "{n}: {chosen}");
+        }
+    }
 }

@@ -159,10 +159,10 @@ impl Params {
     }
 
     /// The preset `fast`: the paper's filter in windows of bounded size, one feature extraction a frame. Peaks between cells make
-    /// up for the coarser scale. Chosen on means over all sequences of the benchmark: bounds from 300 to 450 cells are as good.
+    /// up for the coarser scale. Chosen on means over all sequences of the benchmark: bounds from 900 to 1200 cells do as well.
     fn fast() -> Self {
         Self {
-            max_cells: 400.0,
+            max_cells: 1000.0,
             smooth_window: true,
             sub_cell: true,
             reuse_shift: 2.0,
