@@ -86,7 +86,7 @@ impl Kernel {
     #[inline(always)]
     pub fn eval64(&self, dot: f64, aa: f64, bb: f64, inv_d: f64) -> f64 {
         match *self {
-            Self::Gaussian { sigma } => (-(aa + bb - 2.0 * dot).max(0.0) * (inv_d / (sigma * sigma))).exp(),
+            Self::Gaussian { sigma } => libm::exp(-(aa + bb - 2.0 * dot).max(0.0) * (inv_d / (sigma * sigma))),
             Self::Polynomial { a, b } => (dot * inv_d + a).powi(b as i32),
             Self::Linear => dot * inv_d,
         }

@@ -40,7 +40,7 @@ pub struct GuardParams {
 
 impl Default for GuardParams {
     fn default() -> Self {
-        Self { doubt: 0.0, belief: None, margin: 0.3, far: 0.2, patience: 3, tiles: 2, relearn: 1.0 }
+        Self { doubt: 0.0, belief: None, margin: 0.3, far: 0.1, patience: 3, tiles: 2, relearn: 0.2 }
     }
 }
 
@@ -92,7 +92,7 @@ impl GuardedTarget {
         let scanner = Scanner::new(&params.bank, machine, level, frame, bbox)?;
         let gate = params.bank.gate.unwrap_or(kind.gate());
         // The labels of ridge regression fall off steeply: so do its decisions.
-        let belief = params.guarding.belief.unwrap_or(if kind == DetectorKind::Krr { 0.1 } else { 0.3 });
+        let belief = params.guarding.belief.unwrap_or(if kind == DetectorKind::Krr { 0.3 } else { 0.5 });
         Ok(Self { gate, belief, target, scanner, doubts: 0, tile: 0 })
     }
 
