@@ -35,6 +35,9 @@ pub struct BankArgs {
     /// Score above which a frame is learned from [default: 0 for krr, 0.2 for the others]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     gate: Option<f64>,
+    /// Learn from one of so many frames [default: 2 for kpca and kdspe, 1 for the others]
+    #[arg(long, value_name = "N")]
+    learn_every: Option<usize>,
     /// Looks of the target that are remembered [default: 12]
     #[arg(long, value_name = "N")]
     positives: Option<usize>,
@@ -72,6 +75,7 @@ impl BankArgs {
         set(&mut bank.prior, self.prior);
         set(&mut bank.rate, self.look_rate);
         bank.gate = self.gate.or(bank.gate);
+        bank.every = self.learn_every.or(bank.every);
         let set = |field: &mut usize, given: Option<usize>| *field = given.unwrap_or(*field);
         set(&mut bank.positives, self.positives);
         set(&mut bank.negatives, self.negatives);
@@ -91,6 +95,7 @@ impl BankArgs {
             ("--prior", self.prior.is_some()),
             ("--look-rate", self.look_rate.is_some()),
             ("--gate", self.gate.is_some()),
+            ("--learn-every", self.learn_every.is_some()),
             ("--positives", self.positives.is_some()),
             ("--negatives", self.negatives.is_some()),
             ("--hard-negatives", self.hard_negatives.is_some()),

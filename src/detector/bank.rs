@@ -32,6 +32,8 @@ pub struct SampleBank {
     masked: Vec<f32>,
     /// Masked inner products `Σ m² a b` between places.
     dots: DMatrix<f64>,
+    /// The kernel values that belong to them.
+    gram: DMatrix<f64>,
     capacity: [usize; 2],
     /// A weighted sum of positives; room for a merge.
     work: Vec<f32>,
@@ -69,6 +71,7 @@ impl SampleBank {
             mask,
             entries: vec![None; slots],
             dots: DMatrix::zeros(slots, slots),
+            gram: DMatrix::zeros(slots, slots),
             capacity: [positives, negatives],
         }
     }
@@ -112,9 +115,9 @@ impl SampleBank {
         Some((label, entry.weight / members.sum::<f64>() * half, entry.target))
     }
 
-    /// The kernel value of two windows.
+    /// The kernel value of the windows in two places.
     pub fn similarity(&self, a: usize, b: usize) -> f64 {
-        self.kernel.eval64(self.dots[(a, b)], self.dots[(a, a)], self.dots[(b, b)], self.per_feature)
+        self.gram[(a, b)]
     }
 
     /// Takes in a window of the target with `share` of the whole class's weight; the earlier ones keep the rest. Of a full bank the two closest windows become
@@ -221,6 +224,15 @@ impl SampleBank {
                 let dot = dot(self.level, self.masked(slot), self.masked(other));
                 self.dots[(slot, other)] = dot;
                 self.dots[(other, slot)] = dot;
+            }
+        }
+        let own = self.dots[(slot, slot)];
+        for other in 0..self.entries.len() {
+            if self.entries[other].is_some() {
+                let norm = self.dots[(other, other)];
+                let value = self.kernel.eval64(self.dots[(slot, other)], own, norm, self.per_feature);
+                self.gram[(slot, other)] = value;
+                self.gram[(other, slot)] = value;
             }
         }
     }

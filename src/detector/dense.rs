@@ -105,24 +105,28 @@ fn take_apart(z: &Cell, m: &Cell) -> [[[f32; LANES]; 2]; 2] {
 }
 
 leveled! {
-    /// As `spectra_of_map`, written to the places of supports: real signals `0..channels` of the lanes from `first` on go to `slot`.
+    /// As `spectra_of_map`, written to the places of supports: the real signals in the first 16 lanes of the cells to that of `slots[0]`, those
+    /// in the others to that of `slots[1]`; or, of one support with more than 16 channels, all to that of `slots[0]`.
     #[allow(clippy::too_many_arguments)]
     fn spectra_of_supports(
-        map: &[Cell], rows: usize, cols: usize, channels: usize, first: usize, slot: usize, groups: usize, supports: &mut [Cell],
+        map: &[Cell], rows: usize, cols: usize, channels: usize, slots: [Option<usize>; 2], groups: usize, supports: &mut [Cell],
     ) {
         let half = cols / 2 + 1;
-        let (group, lane) = (slot / LANES, slot % LANES);
         for u in 0..rows {
             for v in 0..half {
                 let z = &map[u * cols + v];
                 let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
                 let both = take_apart(z, m);
-                let to = &mut supports[((u * half + v) * groups + group) * channels..][..channels];
-                for (c, to) in to.iter_mut().enumerate() {
-                    let at = first + c;
-                    let [re, im] = &both[at / LANES];
-                    to[lane] = re[at % LANES];
-                    to[LANES + lane] = im[at % LANES];
+                let base = (u * half + v) * groups;
+                for (at, slot) in slots.iter().enumerate() {
+                    let Some(slot) = *slot else { continue };
+                    let lane = slot % LANES;
+                    let to = &mut supports[(base + slot / LANES) * channels..][..channels];
+                    for (c, to) in to.iter_mut().enumerate() {
+                        let [re, im] = &both[(at + c / LANES) % 2];
+                        to[lane] = re[c % LANES];
+                        to[LANES + lane] = im[c % LANES];
+                    }
                 }
             }
         }
@@ -357,18 +361,10 @@ impl DenseKernel {
         }
         self.lanes.forward_from_top(&mut self.map, t_rows, &mut self.work[..self.lanes.scratch_len()]);
         let groups = self.slots / LANES;
-        for (at, (slot, _, norm)) in [Some(first), second].into_iter().flatten().enumerate() {
-            spectra_of_supports(
-                self.level,
-                self.map.as_chunks().0,
-                rows,
-                cols,
-                self.channels,
-                at * LANES,
-                slot,
-                groups,
-                self.supports.as_chunks_mut().0,
-            );
+        let slots = [Some(first.0), second.map(|(slot, ..)| slot)];
+        let to = self.supports.as_chunks_mut().0;
+        spectra_of_supports(self.level, self.map.as_chunks().0, rows, cols, self.channels, slots, groups, to);
+        for (slot, _, norm) in [Some(first), second].into_iter().flatten() {
             self.norms[slot] = norm;
         }
     }

@@ -26,6 +26,9 @@ const LOST: f64 = -0.3;
 pub(super) struct BankTarget {
     frame_size: (usize, usize),
     gate: f64,
+    every: usize,
+    /// Believed frames since one was learned from.
+    believed: usize,
     bbox: BBox,
     scanner: Scanner,
 }
@@ -44,6 +47,8 @@ impl BankTarget {
         Ok(Self {
             frame_size: (frame.width(), frame.height()),
             gate: params.bank.gate.unwrap_or(params.detector.gate()),
+            every: params.bank.every.unwrap_or(params.detector.every()),
+            believed: 0,
             bbox,
             scanner,
         })
@@ -66,7 +71,11 @@ impl BankTarget {
         let from = self.bbox.center();
         self.bbox = self.bbox.translated(center.0 - from.0, center.1 - from.1);
         if score > self.gate {
-            self.scanner.learn(frame, center)?;
+            self.believed += 1;
+            if self.believed >= self.every {
+                self.believed = 0;
+                self.scanner.learn(frame, center)?;
+            }
         }
         let visible = self.bbox.visible_share(got.0, got.1);
         let state = if score < LOST.min(self.gate) || visible <= 0.0 {

@@ -75,6 +75,9 @@ pub(super) struct GuardedTarget {
     belief: f64,
     target: Target,
     scanner: Scanner,
+    every: usize,
+    /// Believed frames since one was learned from.
+    believed: usize,
     doubts: usize,
     tile: usize,
 }
@@ -93,7 +96,8 @@ impl GuardedTarget {
         let gate = params.bank.gate.unwrap_or(kind.gate());
         // The labels of ridge regression fall off steeply: so do its decisions.
         let belief = params.guarding.belief.unwrap_or(if kind == DetectorKind::Krr { 0.3 } else { 0.5 });
-        Ok(Self { gate, belief, target, scanner, doubts: 0, tile: 0 })
+        let every = params.bank.every.unwrap_or(kind.every());
+        Ok(Self { gate, belief, target, scanner, every, believed: 0, doubts: 0, tile: 0 })
     }
 
     /// What the filter answers to the frame that it was taught.
@@ -123,7 +127,11 @@ impl GuardedTarget {
         if score >= guard.doubt {
             self.doubts = 0;
             if score > self.gate {
-                self.scanner.learn(frame, here)?;
+                self.believed += 1;
+                if self.believed >= self.every {
+                    self.believed = 0;
+                    self.scanner.learn(frame, here)?;
+                }
             }
         } else {
             self.doubts += 1;

@@ -57,6 +57,8 @@ pub struct BankParams {
     pub rate: f64,
     /// A frame is learned from if the decision is above this; `None` for the machine's own.
     pub gate: Option<f64>,
+    /// Of so many believed frames in a row, one is learned from; `None` for the machine's own.
+    pub every: Option<usize>,
     /// Looks of the target that are remembered, at most; the closest two are merged.
     pub positives: usize,
     /// Looks of the background that are remembered, at most; the one least like the target is forgotten.
@@ -77,6 +79,7 @@ impl Default for BankParams {
             prior: 0.5,
             rate: 0.05,
             gate: None,
+            every: None,
             positives: 12,
             negatives: 40,
             hard_negatives: 3,
@@ -100,6 +103,7 @@ impl BankParams {
             ("prior", self.prior, 0.0..=1.0),
             ("look-rate", self.rate, 0.0..=0.999),
             ("gate", gate, -100.0..=100.0),
+            ("learn-every", self.every.unwrap_or(1) as f64, 1.0..=1e6),
             ("positives", self.positives as f64, 1.0..=256.0),
             ("negatives", self.negatives as f64, 1.0..=256.0),
             ("hard-negatives", self.hard_negatives as f64, 0.0..=32.0),
