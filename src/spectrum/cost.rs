@@ -46,3 +46,23 @@ fn cheapest(lengths: impl Iterator<Item = usize>) -> Option<usize> {
     let cost = |n: usize| n as f64 * (OTHER + line(n));
     lengths.min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stood_in_the_middle_still_does() {
+        let total = |n: usize| n as f64 * (OTHER + line(n));
+        let mut longer = 0;
+        for cells in 1..400 {
+            let (centred, free) = (cheapest_centred_from(cells), cheapest_from(cells));
+            assert_eq!(centred % 2, cells % 2, "{cells} to {centred}");
+            assert!((cells..=cells + cells / 8 + 2).contains(&centred), "{cells} to {centred}");
+            assert!((cells..=cells + cells / 8 + 1).contains(&free), "{cells} to {free}");
+            assert!(total(centred) <= total(cells) && total(free) <= total(cells), "{cells}");
+            longer += usize::from(centred > cells);
+        }
+        assert!(longer > 50, "{longer}");
+    }
+}
