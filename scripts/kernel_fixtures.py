@@ -278,6 +278,20 @@ save(
     slem=dict(theta=theta, alpha=plane(a_ex), nu=float(nu)),
 )
 
+# All windows of a map against supports of their size under a soft mask, from a stream of its own.
+stream = np.random.default_rng(22)
+big, supports, mask, sigma = stream.uniform(0, 0.6, (7, 9, 3)), stream.uniform(0, 0.6, (4, 3, 4, 3)), stream.uniform(0.2, 1, (3, 4)), 0.3
+big, supports, mask = (np.round(v, 3) for v in (big, supports, mask))
+supports[3] = big[2:5, 4:8]
+norm = supports.shape[3] * (mask**2).sum()
+windows = np.lib.stride_tricks.sliding_window_view(big, mask.shape, (0, 1)).transpose(0, 1, 3, 4, 2)
+apart = ((supports[:, None, None] - windows[None]) ** 2 * mask[:, :, None] ** 2).sum((3, 4, 5))
+# The same by the inner products and norms of the masked windows.
+masked, flat = [(v * mask[:, :, None]).reshape(*v.shape[:-3], -1) for v in (supports, windows)]
+same(apart, (masked**2).sum(1)[:, None, None] + (flat**2).sum(2) - 2 * np.einsum("nd,ijd->nij", masked, flat), 1e-12)
+assert apart[3, 2, 4] == 0
+save("dense", Z=big, supports=supports, mask=mask, sigma=sigma, norm=norm, kernel_maps=np.exp(-apart / (norm * sigma**2)))
+
 # Pivoted Cholesky, column by column.
 residual, columns, pivots = np.diag(K).copy(), [], []
 while residual.max() > 1e-3 * K.max():

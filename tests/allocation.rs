@@ -86,6 +86,42 @@ fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
     }
 }
 
+/// A fit takes matrices and gives them back.
+#[test]
+fn machines_over_real_windows_give_back_what_a_fit_takes() {
+    const UPDATES: usize = 400;
+    let clip = clip();
+    let machines = [DetectorKind::Krr, DetectorKind::Svm, DetectorKind::Klda, DetectorKind::Kpca, DetectorKind::Slem];
+    let detectors = machines
+        .into_iter()
+        .chain([DetectorKind::Kdspe])
+        .map(|kind| (kind.to_string(), Params { detector: kind, ..Params::default() }));
+    let guards = DetectorKind::GUARDS
+        .into_iter()
+        .map(|kind| (format!("guard {kind}"), Params { guard: Some(kind), ..Params::default() }));
+    for (name, params) in detectors.chain(guards) {
+        let mut tracker = Tracker::new(params).unwrap();
+        tracker.init(clip.gray(0), clip.initial()).unwrap();
+        let mut run = |updates: usize| {
+            measure(|| {
+                for update in 0..updates {
+                    let at = update % (2 * clip.gray.len() - 2);
+                    tracker.update(clip.gray(at.min(2 * clip.gray.len() - 2 - at))).unwrap();
+                }
+            })
+        };
+        // Until the bank is full.
+        run(60);
+        let info = run(UPDATES);
+        assert!(info.bytes_total > 1_000_000, "{name} was never fitted: {info:?}");
+        // A head is kept, and how many directions it has may differ from fit to fit.
+        assert!(info.bytes_current.abs() < 50_000 && info.count_current.abs() < 50, "{name}: {info:?}");
+        // What is taken at a time does not grow either.
+        let again = run(UPDATES);
+        assert!(again.bytes_max < info.bytes_max + info.bytes_max / 4, "{name}: {info:?} {again:?}");
+    }
+}
+
 /// A target that is lost, on uniform frames and outside them, takes no other way.
 #[test]
 fn a_lost_target_allocates_nothing() {

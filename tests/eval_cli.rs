@@ -118,7 +118,21 @@ fn a_detector_is_another_tracker() {
         (&"krr".into(), &true.into())
     );
 
+    for (flags, name) in [(["--guard", "krr"], "paper+guard-krr"), (["--detector", "svm"], "paper+svm")] {
+        let out = dir.path().join(name);
+        let outcome = eval(&[&["--data", text(&data), "--quiet", "--out", text(&out)], &flags[..]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let tracker = &report(&out)["trackers"][0];
+        assert_eq!(tracker["name"], name);
+        assert_eq!(tracker["parameters"][&flags[0][2..]], flags[1]);
+        assert!(tracker["overall"]["auc"].as_f64().unwrap() > 0.6, "{name}");
+    }
+
     let refused = dir.path().join("refused");
+    let both = ["--data", text(&data), "--detector", "svm", "--guard", "krr", "--out", text(&refused)];
+    let outcome = eval(&both);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--guard krr") && !refused.exists(), "{}", outcome.stderr);
     let outcome = eval(&["--data", text(&data), "--detector", "kdspe", "--circulant", "--out", text(&refused)]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("--detector kdspe") && !refused.exists(), "{}", outcome.stderr);

@@ -20,7 +20,7 @@ use scene::{Clip, presets};
 fn the_demo() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
     let sequence = Sequence::open(folder, &SequenceOptions::default()).unwrap();
-    let runs: Vec<_> = presets().map(|(name, _)| (name, otb::track(&sequence, name))).collect();
+    let runs: Vec<_> = presets().map(|(name, params)| (name, otb::track(&sequence, &params))).collect();
     golden::check("demo.txt", runs.iter().map(|(name, boxes)| (*name, &boxes[..])));
     // What is kept is worth keeping: the presets of HOG follow the target to the end.
     let last = sequence.truth().last().copied().flatten().unwrap();

@@ -3,6 +3,7 @@
 use kcf_track::simd::SimdLevel;
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::tracker::{BankParams, DetectorKind, GuardParams};
 use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
 
 #[path = "support/otb.rs"]
@@ -61,6 +62,27 @@ fn rendered_scenes_on_every_level() {
         for initial in [clip.initial(), large] {
             let frames = || (0..clip.gray.len()).map(|i| clip.gray(i));
             compare(&format!("{name}, {initial}"), &params, frames, initial);
+        }
+    }
+}
+
+#[test]
+fn machines_over_real_windows_on_every_level() {
+    let clip = Clip::render(SceneParams { frames: 14, ..Preset::Medium.params() });
+    let frames = || (0..clip.gray.len()).map(|i| clip.gray(i));
+    for kind in DetectorKind::ALL.into_iter().filter(|&kind| kind != DetectorKind::Kcf) {
+        for channels in [8, 31] {
+            let bank = BankParams { channels, ..BankParams::default() };
+            let params = Params { detector: kind, bank, ..Params::default() };
+            compare(&format!("{kind}, {channels} channels"), &params, frames, clip.initial());
+        }
+    }
+    for kind in DetectorKind::GUARDS {
+        // It doubts whatever it sees, so that it searches the whole frame as well.
+        let guarding = GuardParams { doubt: 2.0, ..GuardParams::default() };
+        for guarding in [GuardParams::default(), guarding] {
+            let params = Params { guard: Some(kind), guarding, ..Params::default() };
+            compare(&format!("guard {kind}"), &params, frames, clip.initial());
         }
     }
 }

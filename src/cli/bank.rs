@@ -50,6 +50,70 @@ pub struct BankArgs {
     /// Principal components that the 31 channels of HOG are projected onto, 1 to 15; 31 for none [default: 8]
     #[arg(long, value_name = "N")]
     channels: Option<usize>,
+    #[command(flatten)]
+    guarding: GuardingArgs,
+}
+
+/// When a guard doubts the filter, and when it believes a window elsewhere.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Guard (--guard)")]
+struct GuardingArgs {
+    /// Score at the filter's place below which the guard doubts it [default: 0]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
+    guard_doubt: Option<f64>,
+    /// Score above which a doubtful guard believes a window elsewhere [default: 0.1 for krr, 0.3 for the others]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
+    guard_belief: Option<f64>,
+    /// By how much that score must exceed the one at the filter's place [default: 0.3]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
+    guard_margin: Option<f64>,
+    /// How much more is asked of a window anywhere in the frame [default: 0.2]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
+    guard_far: Option<f64>,
+    /// Doubtful frames in a row after which the target is lost and the whole frame is searched [default: 3]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    guard_patience: Option<usize>,
+    /// Search areas a frame of that search; 0 for no such search [default: 2]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    guard_tiles: Option<usize>,
+    /// Weight of the new look when the filter is put to another place: 1 forgets what it knew, 0 keeps it [default: 1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, hide_short_help = true)]
+    guard_relearn: Option<f64>,
+}
+
+impl GuardingArgs {
+    fn apply(&self, params: &mut Params) -> Result<(), Failure> {
+        if let (Some(flag), None) = (self.given(), params.guard) {
+            return Err(Failure::usage(format!("{flag} needs --guard")));
+        }
+        let guarding = &mut params.guarding;
+        let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
+        set(&mut guarding.doubt, self.guard_doubt);
+        set(&mut guarding.margin, self.guard_margin);
+        set(&mut guarding.far, self.guard_far);
+        set(&mut guarding.relearn, self.guard_relearn);
+        guarding.belief = self.guard_belief.or(guarding.belief);
+        guarding.patience = self.guard_patience.unwrap_or(guarding.patience);
+        guarding.tiles = self.guard_tiles.unwrap_or(guarding.tiles);
+        Ok(())
+    }
+
+    /// The first of these flags that was given.
+    fn given(&self) -> Option<&'static str> {
+        first([
+            ("--guard-doubt", self.guard_doubt.is_some()),
+            ("--guard-belief", self.guard_belief.is_some()),
+            ("--guard-margin", self.guard_margin.is_some()),
+            ("--guard-far", self.guard_far.is_some()),
+            ("--guard-patience", self.guard_patience.is_some()),
+            ("--guard-tiles", self.guard_tiles.is_some()),
+            ("--guard-relearn", self.guard_relearn.is_some()),
+        ])
+    }
+}
+
+fn first<const N: usize>(flags: [(&'static str, bool); N]) -> Option<&'static str> {
+    flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }
 
 impl BankArgs {
@@ -81,12 +145,12 @@ impl BankArgs {
         set(&mut bank.negatives, self.negatives);
         set(&mut bank.hard_negatives, self.hard_negatives);
         set(&mut bank.channels, self.channels);
-        Ok(())
+        self.guarding.apply(params)
     }
 
     /// The first of these flags that was given.
     fn given(&self) -> Option<&'static str> {
-        let flags = [
+        first([
             ("--machine", !self.machine.is_empty()),
             ("--window-sigma", self.window_sigma.is_some()),
             ("--template-size", self.template_size.is_some()),
@@ -100,8 +164,7 @@ impl BankArgs {
             ("--negatives", self.negatives.is_some()),
             ("--hard-negatives", self.hard_negatives.is_some()),
             ("--channels", self.channels.is_some()),
-        ];
-        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+        ])
     }
 }
 

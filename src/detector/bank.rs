@@ -125,7 +125,7 @@ impl SampleBank {
     pub fn add_positive(&mut self, sample: &[f32], share: f64, target: f64) -> [Option<usize>; 2] {
         let members: Vec<usize> = self.of(Class::Positive).collect();
         let total: f64 = members.iter().map(|&slot| self.entries[slot].map_or(0.0, |entry| entry.weight)).sum();
-        let weight = if members.is_empty() { 1.0 } else { share };
+        let weight = if members.is_empty() { 1.0 } else { share.max(LEAST_WEIGHT) };
         for &slot in &members {
             if let Some(entry) = &mut self.entries[slot] {
                 entry.weight = (entry.weight * (1.0 - share) / total).max(LEAST_WEIGHT);

@@ -8,4 +8,6 @@ pub mod circulant;
 pub mod dense;
 pub mod kcf;
 pub mod projection;
+#[cfg(test)]
+mod tests;
 pub mod windows;

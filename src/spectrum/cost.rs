@@ -70,4 +70,19 @@ mod tests {
             assert!((n..=n + n / 8 + 1).contains(&chosen), "{n}: {chosen}");
         }
     }
+
+    #[test]
+    fn what_stood_in_the_middle_still_does() {
+        let total = |n: usize| n as f64 * (OTHER + line(n));
+        let mut longer = 0;
+        for cells in 1..400 {
+            let (centred, free) = (cheapest_centred_from(cells), cheapest_from(cells));
+            assert_eq!(centred % 2, cells % 2, "{cells} to {centred}");
+            assert!((cells..=cells + cells / 8 + 2).contains(&centred), "{cells} to {centred}");
+            assert!((cells..=cells + cells / 8 + 1).contains(&free), "{cells} to {free}");
+            assert!(total(centred) <= total(cells) && total(free) <= total(cells), "{cells}");
+            longer += usize::from(centred > cells);
+        }
+        assert!(longer > 50, "{longer}");
+    }
 }

@@ -249,6 +249,35 @@ mod tests {
         LanePlan::new(4, 4).forward(&mut [0.0; 16 * CHANNELS], &mut [0.0; 3]);
     }
 
+    /// The rest of the rows holds zeros, and is not looked at before the columns are.
+    #[test]
+    fn a_map_filled_from_the_top_is_transformed_as_any_other() {
+        for (rows, cols, filled) in
+            [(20, 27, 9), (16, 31, 1), (7, 8, 7), (13, 5, 12), (131, 3, 40), (24, 1, 5), (9, 9, 0)]
+        {
+            let plan = LanePlan::new(rows, cols);
+            let mut map = noise(plan.map_len(), 11);
+            map[filled * cols * CHANNELS..].fill(0.0);
+            let expected = transform(&plan, &map);
+            plan.forward_from_top(&mut map, filled, &mut vec![f32::NAN; plan.scratch_len()]);
+            // Equal, and not only nearly: zeros are transformed to zeros.
+            assert!(map == expected, "{filled} rows of {rows}x{cols}");
+        }
+    }
+
+    #[test]
+    fn the_top_of_a_transform_is_that_of_the_whole() {
+        for (rows, cols, wanted) in [(20, 27, 12), (16, 31, 1), (7, 8, 7), (13, 5, 99), (131, 3, 40), (24, 1, 5)] {
+            let plan = LanePlan::new(rows, cols);
+            let mut map = noise(plan.map_len(), 12);
+            let expected: Vec<f64> = transform(&plan, &map).iter().map(|&v| f64::from(v)).collect();
+            plan.forward_to_top(&mut map, wanted, &mut vec![f32::NAN; plan.scratch_len()]);
+            let top = wanted.min(rows) * cols * CHANNELS;
+            let error = relative_error(&map[..top], &expected[..top]);
+            assert!(error < 8e-6, "{wanted} rows of {rows}x{cols}: {error:e}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 

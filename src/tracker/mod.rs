@@ -43,9 +43,11 @@ pub struct Estimate<'a> {
     pub response: ResponseMap<'a>,
 }
 
-/// Follows one target by a correlation filter.
+/// Follows one target: by a correlation filter, by a kernel machine over real windows, or by the former under the eyes of the latter.
 ///
-/// All memory is taken by [`Tracker::init`]; [`Tracker::update`] allocates nothing.
+/// All memory is taken by [`Tracker::init`]; with a correlation filter [`Tracker::update`] allocates nothing. A machine over real windows, as detector
+/// or as guard, is fitted anew in every frame that it learns from: the matrices of a fit are allocated and given back within that update, and memory
+/// stays as it is however long the sequence.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,

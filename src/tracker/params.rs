@@ -191,8 +191,8 @@ impl Params {
             }
             wrong(name, value, format!("must be a number above {above} and at most {up_to}"))
         };
-        self.check_detector()?;
         self.kernel.checked()?;
+        self.check_detector()?;
         if !(0.0..=20.0).contains(&self.padding) {
             return wrong("padding", self.padding, "must be a number from 0 to 20");
         }
@@ -271,7 +271,18 @@ impl Params {
                 return wrong("machine", &self.machine, "a correlation filter has none: give --detector or --guard");
             }
         };
-        crate::machine::from_name(machine.name(), &self.machine).map(|_| ())
+        // A machine names the setting, which is a part of what one flag is given.
+        let named = |error| match error {
+            Error::Parameter { name, value, expected } if name == machine.name() => {
+                Error::Parameter { name: "machine", value, expected }
+            }
+            Error::Parameter { name, value, expected } => {
+                let setting = name.strip_prefix(machine.name()).map_or(name, |rest| rest.trim_start_matches('-'));
+                Error::Parameter { name: "machine", value: format!("{}={value}", setting.replace('-', "_")), expected }
+            }
+            other => other,
+        };
+        crate::machine::from_name(machine.name(), &self.machine).map(|_| ()).map_err(named)
     }
 }
 

@@ -26,10 +26,14 @@ pub struct ResponseMap<'a> {
 }
 
 impl ResponseMap<'_> {
-    /// Row and column of the element of no motion in the centred map: as many elements stand before it as
-    /// [`displacement`](super::confidence::displacement) reads as negative.
+    /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements stand before it
+    /// as [`displacement`](super::confidence::displacement) reads as negative; a map that does not has as many before it as after, or one more.
     pub fn middle(&self) -> (usize, usize) {
-        let negative = |n: usize| if n > 1 { n.div_ceil(2) } else { 0 };
+        let negative = |n: usize| match self.layout {
+            ResponseLayout::Wrapped if n > 1 => n.div_ceil(2),
+            ResponseLayout::Wrapped => 0,
+            ResponseLayout::Centered => n / 2,
+        };
         (negative(self.values.nrows()), negative(self.values.ncols()))
     }
 
@@ -94,9 +98,12 @@ mod tests {
     fn the_middle_lies_at_the_centre() {
         for (rows, columns) in [(5, 8), (4, 7), (1, 1)] {
             let values = Array2::zeros((rows, columns));
-            let map = map(&values, ResponseLayout::Wrapped);
-            let ((row, column), (x, y)) = (map.middle(), map.origin());
-            assert_eq!((x + column as f64 * 4.0, y + row as f64 * 8.0), (100.0, 50.0));
+            for layout in [ResponseLayout::Wrapped, ResponseLayout::Centered] {
+                let map = map(&values, layout);
+                let ((row, column), (x, y)) = (map.middle(), map.origin());
+                assert_eq!((x + column as f64 * 4.0, y + row as f64 * 8.0), (100.0, 50.0));
+            }
+            assert_eq!(map(&values, ResponseLayout::Centered).middle(), (rows / 2, columns / 2));
         }
     }
 }

@@ -94,7 +94,13 @@ impl BankParams {
     /// # Errors
     /// [`Error::Parameter`] with the name of the first that does not.
     pub fn check(&self) -> Result<()> {
-        self.kernel.checked()?;
+        // The filter has a kernel of its own, whose flag is another.
+        self.kernel.checked().map_err(|error| match error {
+            Error::Parameter { name: "kernel-sigma", value, expected } => {
+                Error::Parameter { name: "window-sigma", value, expected }
+            }
+            other => other,
+        })?;
         let gate = self.gate.unwrap_or_default();
         let numbers = [
             ("template-size", self.template_size, 8.0..=1000.0),
@@ -243,7 +249,7 @@ impl Scanner {
             peaks: Vec::with_capacity(height * width),
             watch: Stopwatch::default(),
         };
-        scanner.learn_first()?;
+        scanner.learn_first(bbox)?;
         Ok(scanner)
     }
 
@@ -346,7 +352,7 @@ impl Scanner {
         here.overlap(&here.translated(cols * self.step, rows * self.step)) < 0.5
     }
 
-    fn learn_first(&mut self) -> Result<()> {
+    fn learn_first(&mut self, bbox: BBox) -> Result<()> {
         let (height, width) = self.detector.windows();
         let (r0, c0) = (height / 2, width / 2);
         for (n, (dr, dc)) in [(0i64, 0i64), (-1, 0), (1, 0), (0, -1), (0, 1)].into_iter().enumerate() {
@@ -358,6 +364,11 @@ impl Scanner {
             .map(|i| (i / width, i % width))
             .filter(|&(r, c)| self.apart(r as f64 - r0 as f64, c as f64 - c0 as f64))
             .collect();
+        if away.is_empty() {
+            let reason =
+                "the search area shows nothing but the target: a larger --search is needed to learn what is not".into();
+            return Err(Error::Box { bbox, reason });
+        }
         let wanted = self.params.negatives.min(FIRST_NEGATIVES).min(away.len());
         for i in 0..wanted {
             let (r, c) = away[(2 * i + 1) * away.len() / (2 * wanted)];

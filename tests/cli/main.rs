@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 
 mod bad_input;
+mod detectors;
 mod endings;
 mod helper;
 mod outputs;

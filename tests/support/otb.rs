@@ -37,8 +37,14 @@ pub struct Run {
     pub boxes: Vec<BBox>,
 }
 
-/// Tracks every sequence that is there and that `wanted` names (all of them when it is empty), in alphabetical order.
+/// As [`track_all_with`], with the settings of a preset.
+#[allow(dead_code)] // some change them
 pub fn track_all(root: &std::path::Path, preset: &str, wanted: &[&str]) -> Vec<Run> {
+    track_all_with(root, &Params::preset(preset).unwrap(), wanted)
+}
+
+/// Tracks every sequence that is there and that `wanted` names (all of them when it is empty), in alphabetical order.
+pub fn track_all_with(root: &std::path::Path, params: &Params, wanted: &[&str]) -> Vec<Run> {
     let there: Vec<_> = otb::all()
         .iter()
         .filter(|facts| root.join(&facts.name).is_dir())
@@ -53,7 +59,7 @@ pub fn track_all(root: &std::path::Path, preset: &str, wanted: &[&str]) -> Vec<R
             let sequence = Sequence::open(root.join(&facts.name), &options).unwrap();
             let range = sequence.range(None, None).unwrap();
             let truth = sequence.truth()[range.start() - 1..*range.end()].to_vec();
-            Run { name: facts.result_name(), truth, boxes: track(&sequence, preset) }
+            Run { name: facts.result_name(), truth, boxes: track(&sequence, params) }
         })
         .collect();
     runs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -61,8 +67,8 @@ pub fn track_all(root: &std::path::Path, preset: &str, wanted: &[&str]) -> Vec<R
 }
 
 /// The boxes of a sequence's own range, the first being the true one; frames are the luma plane, decoded ahead.
-pub fn track(sequence: &Sequence, preset: &str) -> Vec<BBox> {
-    let mut tracker = Tracker::new(Params::preset(preset).unwrap()).unwrap();
+pub fn track(sequence: &Sequence, params: &Params) -> Vec<BBox> {
+    let mut tracker = Tracker::new(params.clone()).unwrap();
     let range = sequence.range(None, None).unwrap();
     let initial = sequence.initial_box(*range.start()).unwrap();
     let mut boxes = vec![initial];

@@ -1,0 +1,443 @@
+//! Kernel machines over real windows, as detectors and as guards of a correlation filter.
+
+use kcf_track::kernel::Kernel;
+use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::tracker::{BankParams, DetectorKind, GuardParams};
+use kcf_track::{BBox, Error, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
+use serde_json::json;
+
+#[path = "support/scene.rs"]
+mod scene;
+
+use scene::{Clip, track};
+
+const MACHINES: [DetectorKind; 6] = [
+    DetectorKind::Krr,
+    DetectorKind::Svm,
+    DetectorKind::Klda,
+    DetectorKind::Kpca,
+    DetectorKind::Slem,
+    DetectorKind::Kdspe,
+];
+
+fn detector(kind: DetectorKind) -> Params {
+    Params { detector: kind, ..Params::default() }
+}
+
+fn guarded(kind: DetectorKind) -> Params {
+    Params { guard: Some(kind), ..Params::default() }
+}
+
+/// Every machine as a detector, and as a guard where it is one.
+fn trackers() -> impl Iterator<Item = (String, Params)> {
+    let detectors = MACHINES.into_iter().map(|kind| (kind.to_string(), detector(kind)));
+    detectors.chain(DetectorKind::GUARDS.into_iter().map(|kind| (format!("guard {kind}"), guarded(kind))))
+}
+
+fn small(frames: usize) -> Clip {
+    let easy = Preset::Easy.params();
+    Clip::render(SceneParams { frames, width: 200, height: 150, target_width: 30, target_height: 40, ..easy })
+}
+
+fn frames(clip: &Clip) -> impl Iterator<Item = Frame<'_>> {
+    (0..clip.gray.len()).map(|i| clip.gray(i))
+}
+
+fn sound(estimate: &Estimate<'_>) -> bool {
+    estimate.bbox.is_valid()
+        && [estimate.peak, estimate.psr, estimate.apce].iter().all(|v| v.is_finite())
+        && estimate.response.values.iter().all(|v| v.is_finite())
+}
+
+#[test]
+fn every_machine_follows_a_target() {
+    let clip = small(50);
+    for (name, params) in trackers() {
+        let boxes = track(&params, frames(&clip), clip.initial());
+        let overlap = boxes.iter().zip(&clip.truth).map(|(b, truth)| b.overlap(truth)).sum::<f64>() / 50.0;
+        assert!(overlap > 0.7, "{name}: mean overlap {overlap}");
+        // It did move.
+        assert!(clip.truth[0].center_error(&clip.truth[49]) > 10.0);
+    }
+}
+
+/// Targets of more than the template's size are looked at more coarsely.
+#[test]
+fn large_targets_are_followed_as_well() {
+    let easy = Preset::Easy.params();
+    let clip = Clip::render(SceneParams { frames: 20, target_width: 120, target_height: 100, ..easy });
+    for (name, params) in [("svm", detector(DetectorKind::Svm)), ("guard", guarded(DetectorKind::Klda))] {
+        let boxes = track(&params, frames(&clip), clip.initial());
+        let overlap = boxes.iter().zip(&clip.truth).map(|(b, truth)| b.overlap(truth)).sum::<f64>() / 20.0;
+        assert!(overlap > 0.8, "{name}: mean overlap {overlap}");
+    }
+}
+
+#[test]
+fn all_kernels_and_all_numbers_of_channels_follow_a_target() {
+    let clip = small(15);
+    let kernels = [Kernel::Gaussian { sigma: 0.4 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
+    for kernel in kernels {
+        for channels in [6, 15, 31] {
+            let bank = BankParams { kernel, channels, ..BankParams::default() };
+            let params = Params { bank, ..detector(DetectorKind::Klda) };
+            let boxes = track(&params, frames(&clip), clip.initial());
+            let overlap = boxes.last().unwrap().overlap(&clip.truth[14]);
+            assert!(overlap > 0.6, "{kernel:?}, {channels} channels: {overlap}");
+        }
+    }
+}
+
+#[test]
+fn colour_and_gray_frames_give_the_same_boxes() {
+    let clip = small(12);
+    for (name, params) in trackers() {
+        let gray = track(&params, frames(&clip), clip.initial());
+        let colour = track(&params, clip.colour.iter().map(|frame| Frame::try_from(frame).unwrap()), clip.initial());
+        assert_eq!(gray, colour, "{name}");
+    }
+}
+
+#[test]
+fn a_frame_of_another_size_is_refused_and_changes_nothing() {
+    let clip = small(6);
+    for (name, params) in trackers() {
+        let expected = track(&params, frames(&clip), clip.initial());
+        let mut tracker = Tracker::new(params).unwrap();
+        tracker.init(clip.gray(0), clip.initial()).unwrap();
+        for (i, expected) in expected.iter().enumerate().skip(1) {
+            let other = vec![90; 100 * 120];
+            match tracker.update(Frame::gray(&other, 100, 120).unwrap()) {
+                Err(Error::FrameSize { expected, got }) => assert_eq!((expected, got), ((200, 150), (100, 120))),
+                unexpected => panic!("{name}: {unexpected:?}"),
+            }
+            assert_eq!(tracker.update(clip.gray(i)).unwrap().bbox, *expected, "{name}, frame {i}");
+        }
+    }
+}
+
+#[test]
+fn black_frames_are_lost_and_teach_nothing() {
+    let clip = small(12);
+    let black = vec![0; clip.gray[0].len()];
+    for (name, params) in trackers() {
+        let (mut seeing, mut blinking) = (Tracker::new(params.clone()).unwrap(), Tracker::new(params).unwrap());
+        seeing.init(clip.gray(0), clip.initial()).unwrap();
+        blinking.init(clip.gray(0), clip.initial()).unwrap();
+        for i in 1..12 {
+            if i == 6 {
+                let before = blinking.bbox().unwrap();
+                for _ in 0..7 {
+                    let estimate = blinking.update(Frame::gray(&black, clip.width, clip.height).unwrap()).unwrap();
+                    assert_eq!((estimate.state, estimate.bbox), (State::Lost, before), "{name}");
+                    assert!(sound(&estimate), "{name}");
+                }
+            }
+            let expected = seeing.update(clip.gray(i)).unwrap();
+            let found = blinking.update(clip.gray(i)).unwrap();
+            assert_eq!((found.bbox, found.peak), (expected.bbox, expected.peak), "{name}, frame {i}");
+            assert_eq!(found.state, expected.state, "{name}, frame {i}");
+            assert_eq!(found.state, State::Tracking, "{name}, frame {i}");
+        }
+        let uniform = Frame::gray(&black, clip.width, clip.height).unwrap();
+        assert!(matches!(blinking.init(uniform, clip.initial()), Err(Error::Box { .. })), "{name}");
+    }
+}
+
+/// Smooth noise without a period.
+fn texture(x: f64, y: f64, phase: f64) -> f64 {
+    let wave = |fx: f64, fy: f64, p: f64| (fx * x + fy * y + p + phase).sin();
+    128.0 + 40.0 * wave(0.31, 0.17, 0.0) + 30.0 * wave(-0.11, 0.43, 1.7) + 25.0 * wave(0.73, -0.59, 0.4)
+}
+
+const WIDTH: usize = 400;
+const HEIGHT: usize = 300;
+
+/// A textured patch with its corner at `(left, top)` on textured ground.
+fn picture(left: f64, top: f64) -> FrameBuf {
+    let value = |x: usize, y: usize| {
+        let (x, y) = (x as f64, y as f64);
+        let inside = (left..left + 32.0).contains(&x) && (top..top + 28.0).contains(&y);
+        let v = if inside { texture(2.0 * (x - left), 2.0 * (y - top), 9.0) } else { texture(x / 2.0, y / 2.0, 3.0) };
+        v.clamp(0.0, 255.0) as u8
+    };
+    let data = (0..WIDTH * HEIGHT).map(|i| value(i % WIDTH, i / WIDTH)).collect();
+    FrameBuf::new(data, WIDTH, HEIGHT, PixelFormat::Gray8).unwrap()
+}
+
+/// A target that moves along, and in the frame `JUMP` is far away, beyond any search area.
+const JUMP: usize = 20;
+
+fn jumping(frames: usize) -> (Vec<FrameBuf>, Vec<BBox>) {
+    let corner = |t: usize| {
+        let t = t as f64;
+        if t < JUMP as f64 { (40.0 + t, 50.0 + (t / 2.0).round()) } else { (300.0 - t, 190.0 + (t / 3.0).round()) }
+    };
+    let corners = (0..frames).map(corner);
+    corners.map(|(x, y)| (picture(x, y), BBox::new(x, y, 32.0, 28.0))).unzip()
+}
+
+#[test]
+fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
+    let (frames, truth) = jumping(60);
+    let alone = track(&Params::default(), frames.iter().map(Frame::from), truth[0]);
+    assert!(alone[JUMP - 1].overlap(&truth[JUMP - 1]) > 0.8);
+    assert!(alone[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
+    for kind in DetectorKind::GUARDS {
+        let mut tracker = Tracker::new(guarded(kind)).unwrap();
+        tracker.init(&frames[0], truth[0]).unwrap();
+        let mut states = vec![State::Initial];
+        let mut found = None;
+        for t in 1..60 {
+            let estimate = tracker.update(&frames[t]).unwrap();
+            assert!(sound(&estimate));
+            states.push(estimate.state);
+            let here = estimate.bbox.overlap(&truth[t]) > 0.5;
+            if t < JUMP {
+                assert!(here && estimate.state == State::Tracking, "{kind}, frame {t}: {}", estimate.state);
+            } else if here {
+                found.get_or_insert(t);
+            } else {
+                assert_eq!(found, None, "{kind}: lost again in frame {t}");
+                // In the wrong place nothing is claimed.
+                assert_ne!(estimate.state, State::Tracking, "{kind}, frame {t}");
+            }
+        }
+        let found = found.unwrap_or_else(|| panic!("{kind}: never found again: {states:?}"));
+        assert!(found > JUMP + 2 && states[JUMP + 2..found].contains(&State::Lost), "{kind}: {states:?}");
+        assert_eq!(states[59], State::Tracking, "{kind}");
+    }
+}
+
+/// Whatever the filter is: gray or HOG, of whole or of part cells, of one size or another.
+#[test]
+fn a_guard_puts_any_filter_where_the_target_is() {
+    let (frames, truth) = jumping(50);
+    for (name, params) in scene::presets() {
+        for half_size_from in [params.half_size_from, 20.0] {
+            let params = Params { guard: Some(DetectorKind::Klda), half_size_from, ..params.clone() };
+            let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
+            let overlaps = boxes[45..].iter().zip(&truth[45..]).map(|(b, truth)| b.overlap(truth));
+            let least = overlaps.fold(1.0, f64::min);
+            assert!(least > 0.6, "{name}, half size from {half_size_from}: {least}");
+        }
+    }
+}
+
+#[test]
+fn without_tiles_a_guard_searches_nearby_only() {
+    let (frames, truth) = jumping(50);
+    let guarding = GuardParams { tiles: 0, ..GuardParams::default() };
+    let params = Params { guarding, ..guarded(DetectorKind::Klda) };
+    let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
+    assert!(boxes[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
+}
+
+/// Texture of every size that does not repeat.
+fn noise(x: usize, y: usize) -> u8 {
+    let hash = (x as u64 * 0x9E37_79B9 + y as u64 * 0x85EB_CA6B).wrapping_mul(0x2545_F491_4F6C_DD1D);
+    (hash >> 56) as u8
+}
+
+#[test]
+fn boxes_at_the_edge_of_sense_are_followed_or_refused() {
+    let data = (0..120 * 90).map(|i| noise(i % 120, i / 120)).collect();
+    let frame = FrameBuf::new(data, 120, 90, PixelFormat::Gray8).unwrap();
+    let nan = f64::NAN;
+    for (name, params) in trackers() {
+        for [x, y, w, h] in [
+            [10.0, 10.0, 0.0, 20.0],
+            [nan, 10.0, 20.0, 20.0],
+            [120.0, 10.0, 20.0, 20.0],
+            [10.0, -20.0, 20.0, 20.0],
+            [-1e300, -1e300, 2e300, 2e300],
+            [0.0, 0.0, 1e12, 1e12],
+            [10.0, 10.0, 1e-3, 1e-3],
+        ] {
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            match tracker.init(&frame, BBox::new(x, y, w, h)) {
+                Err(Error::Box { reason, .. }) => assert!(reason.len() > 10),
+                other => panic!("{name}: {other:?}"),
+            }
+            assert_eq!(tracker.bbox(), None);
+        }
+        for [x, y, w, h] in [
+            [50.0, 50.0, 1.0, 1.0],
+            [50.0, -100.0, 2.0, 300.0],
+            [-90.0, 40.0, 300.0, 2.0],
+            [0.0, 0.0, 120.0, 90.0],
+            [-50.0, -50.0, 400.0, 400.0],
+            [-10.0, 10.0, 20.0, 20.0],
+            [119.0, 89.0, 20.0, 20.0],
+            [20.3, 30.7, 24.6, 18.2],
+        ] {
+            let bbox = BBox::new(x, y, w, h);
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            let first = tracker.init(&frame, bbox).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(sound(&first) && first.bbox == bbox && first.state == State::Initial, "{name} {bbox}");
+            for _ in 0..3 {
+                let next = tracker.update(&frame).unwrap();
+                assert!(sound(&next), "{name} {bbox}: {next:?}");
+                assert_eq!((next.bbox.w, next.bbox.h), (w, h));
+            }
+        }
+        // A search area that no memory holds.
+        let mut tracker = Tracker::new(params).unwrap();
+        match tracker.init(&frame, BBox::new(50.0, -8000.0, 1.0, 16_000.0)) {
+            Err(Error::Box { .. }) | Ok(_) => {}
+            Err(other) => panic!("{name}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn parameters_at_their_limits_give_numbers() {
+    let clip = small(8);
+    let limits: [(&str, fn(&mut BankParams)); 14] = [
+        ("context 0", |p| p.context = 0.0),
+        ("context 5", |p| p.context = 5.0),
+        ("search 0", |p| p.search = 0.0),
+        ("search 8", |p| p.search = 8.0),
+        ("prior 0", |p| p.prior = 0.0),
+        ("prior 1", |p| p.prior = 1.0),
+        ("rate 0", |p| p.rate = 0.0),
+        ("rate 0.999", |p| p.rate = 0.999),
+        ("one of each", |p| (p.positives, p.negatives) = (1, 1)),
+        ("many", |p| (p.positives, p.negatives) = (30, 60)),
+        ("no hard negatives", |p| p.hard_negatives = 0),
+        ("one channel", |p| p.channels = 1),
+        ("narrow", |p| p.kernel = Kernel::Gaussian { sigma: 1e-6 }),
+        ("wide", |p| p.kernel = Kernel::Gaussian { sigma: 1e6 }),
+    ];
+    for (name, params) in trackers() {
+        for (limit, change) in limits {
+            let mut params = params.clone();
+            change(&mut params.bank);
+            params.bank.gate = Some(-100.0);
+            let mut tracker = Tracker::new(params).unwrap();
+            let first = tracker.init(clip.gray(0), clip.initial()).unwrap_or_else(|e| panic!("{name}, {limit}: {e}"));
+            assert!(sound(&first), "{name}, {limit}");
+            for i in 1..8 {
+                let next = tracker.update(clip.gray(i)).unwrap_or_else(|e| panic!("{name}, {limit}, frame {i}: {e}"));
+                assert!(sound(&next), "{name}, {limit}, frame {i}");
+            }
+        }
+    }
+}
+
+/// Nothing but the target and what is close to it: no window that could be background.
+#[test]
+fn a_search_area_without_background_is_said_to_be_one() {
+    let clip = Clip::render(SceneParams { frames: 1, target_width: 120, target_height: 100, ..Preset::Easy.params() });
+    let bank = BankParams { search: 0.0, template_size: 100.0, ..BankParams::default() };
+    for params in [detector(DetectorKind::Svm), guarded(DetectorKind::Klda)] {
+        let mut tracker = Tracker::new(Params { bank: bank.clone(), ..params }).unwrap();
+        let said = tracker.init(clip.gray(0), clip.initial()).unwrap_err();
+        assert!(matches!(said, Error::Box { .. }) && said.to_string().contains("--search"), "{said}");
+    }
+}
+
+#[test]
+fn settings_are_written_and_read_back() {
+    for (_, params) in trackers() {
+        let params = Params {
+            machine: json!({ "c": 3.5 }),
+            bank: BankParams {
+                kernel: Kernel::Polynomial { a: 0.5, b: 3 },
+                gate: Some(0.4),
+                positives: 7,
+                channels: 31,
+                prior: 0.25,
+                ..BankParams::default()
+            },
+            guarding: GuardParams { belief: Some(0.2), tiles: 5, ..GuardParams::default() },
+            ..params
+        };
+        let text = serde_json::to_string(&params).unwrap();
+        assert_eq!(serde_json::from_str::<Params>(&text).unwrap(), params, "{text}");
+    }
+    // Settings from before there were any of these.
+    let mut old = serde_json::to_value(Params::default()).unwrap();
+    for field in ["guard", "machine", "bank", "guarding"] {
+        assert!(old.as_object_mut().unwrap().remove(field).is_some());
+    }
+    assert_eq!(serde_json::from_value::<Params>(old).unwrap(), Params::default());
+    let unknown = json!({ "positive": 3 });
+    assert!(serde_json::from_value::<BankParams>(unknown).unwrap_err().to_string().contains("positive"));
+}
+
+fn refused(params: Params) -> (&'static str, String) {
+    match Tracker::new(params) {
+        Err(error @ Error::Parameter { name, .. }) => (name, error.to_string()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_bad_value_is_named() {
+    let bank = |change: fn(&mut BankParams)| {
+        let mut params = detector(DetectorKind::Svm);
+        change(&mut params.bank);
+        refused(params).0
+    };
+    assert_eq!(bank(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "window-sigma");
+    assert_eq!(bank(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");
+    assert_eq!(bank(|p| p.template_size = 7.9), "template-size");
+    assert_eq!(bank(|p| p.context = -0.1), "context");
+    assert_eq!(bank(|p| p.search = f64::NAN), "search");
+    assert_eq!(bank(|p| p.prior = 1.1), "prior");
+    assert_eq!(bank(|p| p.rate = 1.0), "look-rate");
+    assert_eq!(bank(|p| p.gate = Some(f64::INFINITY)), "gate");
+    assert_eq!(bank(|p| p.positives = 0), "positives");
+    assert_eq!(bank(|p| p.negatives = 257), "negatives");
+    assert_eq!(bank(|p| p.hard_negatives = 33), "hard-negatives");
+    for channels in [0, 16, 30, 32] {
+        let bank = BankParams { channels, ..BankParams::default() };
+        assert_eq!(refused(Params { bank, ..detector(DetectorKind::Svm) }).0, "channels");
+    }
+    let guard = |change: fn(&mut GuardParams)| {
+        let mut params = guarded(DetectorKind::Krr);
+        change(&mut params.guarding);
+        refused(params).0
+    };
+    assert_eq!(guard(|p| p.doubt = f64::NAN), "guard-doubt");
+    assert_eq!(guard(|p| p.belief = Some(101.0)), "guard-belief");
+    assert_eq!(guard(|p| p.margin = -0.1), "guard-margin");
+    assert_eq!(guard(|p| p.far = f64::NAN), "guard-far");
+    assert_eq!(guard(|p| p.patience = 0), "guard-patience");
+    assert_eq!(guard(|p| p.tiles = 1001), "guard-tiles");
+    assert_eq!(guard(|p| p.relearn = 1.5), "guard-relearn");
+
+    for kind in [DetectorKind::Kcf, DetectorKind::Kpca, DetectorKind::Kdspe] {
+        assert_eq!(refused(guarded(kind)).0, "guard");
+    }
+    assert_eq!(refused(Params { guard: Some(DetectorKind::Krr), ..detector(DetectorKind::Svm) }).0, "guard");
+}
+
+#[test]
+fn settings_of_a_machine_are_named() {
+    let said =
+        |detector: DetectorKind, machine: serde_json::Value| refused(Params { detector, machine, ..Params::default() });
+    let (name, text) = said(DetectorKind::Svm, json!({ "cost": 3 }));
+    assert!(name == "machine" && text.contains("unknown field `cost`") && text.contains("balance"), "{text}");
+    let (name, text) = said(DetectorKind::Svm, json!({ "c": -1.0 }));
+    assert!(name == "machine" && text.contains("--machine c=-1:"), "{text}");
+    let (name, text) = said(DetectorKind::Kcf, json!({ "c": 1.0 }));
+    assert!(name == "machine" && text.contains("--detector"), "{text}");
+    // The settings are those of the guard where there is one.
+    let params = Params { machine: json!({ "lambda": 0.1 }), ..guarded(DetectorKind::Krr) };
+    assert!(Tracker::new(params.clone()).is_ok());
+    assert_eq!(refused(Params { guard: Some(DetectorKind::Svm), ..params }).0, "machine");
+}
+
+#[test]
+fn settings_of_a_machine_are_used() {
+    let clip = small(5);
+    let peaks = |machine: serde_json::Value| -> Vec<f32> {
+        let mut tracker = Tracker::new(Params { machine, ..detector(DetectorKind::Krr) }).unwrap();
+        tracker.init(clip.gray(0), clip.initial()).unwrap();
+        (1..5).map(|i| tracker.update(clip.gray(i)).unwrap().peak).collect()
+    };
+    let (plain, smooth) = (peaks(serde_json::Value::Null), peaks(json!({ "lambda": 10.0 })));
+    assert!(plain.iter().zip(&smooth).all(|(plain, smooth)| plain > smooth), "{plain:?} {smooth:?}");
+}
