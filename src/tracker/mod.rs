@@ -97,7 +97,8 @@ impl Tracker {
     ///
     /// # Errors
     /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the first
-    /// one. Neither changes the tracker.
+    /// one. Neither changes the tracker. [`Error::Samples`] and [`Error::Gram`] when a machine over real windows cannot be fitted to what it has
+    /// seen by now, as with settings far off the default; its earlier decision then stays.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate<'_>> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
         target.update(&self.params, &frame.into())
