@@ -101,7 +101,7 @@ impl WindowDetector {
         &mut self.input
     }
 
-    /// Takes the input in as the search map at hand: [`WindowDetector::add_negative`] and [`WindowDetector::respond`] look at it.
+    /// Takes the input in as the search map at hand: [`WindowDetector::add_negative_at`] and [`WindowDetector::respond`] look at it.
     pub fn take_input(&mut self) {
         match &self.projection {
             Some(projection) => projection.apply(&self.input, &mut self.map),
