@@ -390,6 +390,7 @@ fn each_bad_value_is_named() {
     assert_eq!(bank(|p| p.prior = 1.1), "prior");
     assert_eq!(bank(|p| p.rate = 1.0), "look-rate");
     assert_eq!(bank(|p| p.gate = Some(f64::INFINITY)), "gate");
+    assert_eq!(bank(|p| p.every = Some(0)), "learn-every");
     assert_eq!(bank(|p| p.positives = 0), "positives");
     assert_eq!(bank(|p| p.negatives = 257), "negatives");
     assert_eq!(bank(|p| p.hard_negatives = 33), "hard-negatives");
@@ -430,6 +431,23 @@ fn settings_of_a_machine_are_named() {
     let params = Params { machine: json!({ "lambda": 0.1 }), ..guarded(DetectorKind::Krr) };
     assert!(Tracker::new(params.clone()).is_ok());
     assert_eq!(refused(Params { guard: Some(DetectorKind::Svm), ..params }).0, "machine");
+}
+
+#[test]
+fn learning_waits_for_the_gate_and_for_its_turn() {
+    let clip = small(12);
+    let decisions = |gate: Option<f64>, every: usize| -> Vec<f32> {
+        let bank = BankParams { gate, every: Some(every), ..BankParams::default() };
+        let mut tracker = Tracker::new(Params { bank, ..detector(DetectorKind::Klda) }).unwrap();
+        tracker.init(clip.gray(0), clip.initial()).unwrap();
+        (1..12).map(|i| tracker.update(clip.gray(i)).unwrap().peak).collect()
+    };
+    let (never, always) = (decisions(Some(100.0), 1), decisions(None, 1));
+    assert_eq!(decisions(None, 1000), never);
+    let third = decisions(None, 3);
+    // The machine of the first frame sees three more; the third of them is learned from.
+    assert_eq!(third[..3], never[..3]);
+    assert!(third[3] != never[3] && third[3] != always[3] && always[1] != never[1], "{never:?} {always:?} {third:?}");
 }
 
 #[test]

@@ -25,14 +25,14 @@ fn every_detector_and_guard_follows_the_target() {
 fn flags_reach_the_machine_the_bank_and_the_guard() {
     let place = place(3);
     let flags = "--detector svm --machine c=3 --machine balance=false --window-sigma 0.3 --template-size 24 --context 0.75 \
-                 --search 3 --prior 0.25 --look-rate 0.1 --gate 0.4 --positives 8 --negatives 20 --hard-negatives 2 --channels 5 \
+                 --search 3 --prior 0.25 --look-rate 0.1 --gate 0.4 --positives 8 --negatives 20 --hard-negatives 2 --channels 5 --learn-every 2 \
                  --json @a.json";
     place.run(flags).assert().success();
     let set = &place.json("a.json")["parameters"];
     assert_eq!(set["machine"], serde_json::json!({ "c": 3, "balance": false }));
     let expected = serde_json::json!({
         "kernel": { "gaussian": { "sigma": 0.3 } }, "template-size": 24.0, "context": 0.75, "search": 3.0, "prior": 0.25,
-        "rate": 0.1, "gate": 0.4, "positives": 8, "negatives": 20, "hard-negatives": 2, "channels": 5,
+        "rate": 0.1, "gate": 0.4, "positives": 8, "negatives": 20, "hard-negatives": 2, "channels": 5, "every": 2,
     });
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&set["bank"][name], value, "{name}");
@@ -137,6 +137,7 @@ fn a_bad_value_of_any_flag_is_named() {
         ("--detector svm", "--prior", &["-0.1", "1.1"]),
         ("--detector svm", "--look-rate", &["-0.1", "1"]),
         ("--detector svm", "--gate", &["inf", "x"]),
+        ("--detector svm", "--learn-every", &["0", "1.5"]),
         ("--detector svm", "--positives", &["0", "300", "1.5"]),
         ("--detector svm", "--negatives", &["0", "300", "-1"]),
         ("--detector svm", "--hard-negatives", &["33"]),
