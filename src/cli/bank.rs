@@ -61,13 +61,13 @@ struct GuardingArgs {
     /// Score at the filter's place below which the guard doubts it [default: 0]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
     guard_doubt: Option<f64>,
-    /// Score above which a doubtful guard believes a window elsewhere [default: 0.1 for krr, 0.3 for the others]
+    /// Score above which a doubtful guard believes a window elsewhere [default: 0.3 for krr, 0.5 for the others]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
     guard_belief: Option<f64>,
     /// By how much that score must exceed the one at the filter's place [default: 0.3]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
     guard_margin: Option<f64>,
-    /// How much more is asked of a window anywhere in the frame [default: 0.2]
+    /// How much more is asked of a window anywhere in the frame [default: 0.1]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, hide_short_help = true)]
     guard_far: Option<f64>,
     /// Doubtful frames in a row after which the target is lost and the whole frame is searched [default: 3]
@@ -76,7 +76,7 @@ struct GuardingArgs {
     /// Search areas a frame of that search; 0 for no such search [default: 2]
     #[arg(long, value_name = "N", hide_short_help = true)]
     guard_tiles: Option<usize>,
-    /// Weight of the new look when the filter is put to another place: 1 forgets what it knew, 0 keeps it [default: 1]
+    /// Weight of the new look when the filter is put to another place: 1 forgets what it knew, 0 keeps it [default: 0.2]
     #[arg(long, value_name = "X", allow_negative_numbers = true, hide_short_help = true)]
     guard_relearn: Option<f64>,
 }
