@@ -190,3 +190,25 @@ fn a_folder_of_plain_images_without_truth_needs_a_box() {
     let text = String::from_utf8(text.get_output().stdout.clone()).unwrap();
     assert!(text.contains("3 frames") && !text.contains("precision"), "{text}");
 }
+
+#[test]
+fn a_profile_says_where_the_time_went_and_changes_no_box() {
+    let place = place(5);
+    place.run("--otb @plain.txt").assert().success();
+    for (flags, stages) in [
+        ("", ["cell histograms", "forward FFT", "peak"]),
+        ("--guard krr", ["cell histograms", "machine: all windows", "machine: refit"]),
+    ] {
+        let said = place.run(&format!("--profile --otb @profiled.txt {flags}")).assert().success();
+        let said = String::from_utf8(said.get_output().stderr.clone()).unwrap();
+        for stage in stages {
+            let line = said.lines().find(|line| line.contains(stage)).unwrap_or_else(|| panic!("{stage} in {said}"));
+            let count: u64 =
+                line.trim().strip_prefix(stage).unwrap().split_whitespace().next().unwrap().parse().unwrap();
+            assert!(count >= 4, "{line}");
+        }
+        if flags.is_empty() {
+            assert_eq!(place.read("profiled.txt"), place.read("plain.txt"));
+        }
+    }
+}
