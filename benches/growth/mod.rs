@@ -141,22 +141,7 @@ fn loglog<DB: DrawingBackend>(
         .build_cartesian_2d((xs.0 * 0.8..xs.1 * 1.2).log_scale(), (ys.0 * 0.7..ys.1 * 1.4).log_scale())
         .ok()
         .unwrap();
-    chart
-        .configure_mesh()
-        .x_desc(x)
-        .y_desc(y)
-        .x_label_formatter(&whole)
-        .y_label_formatter(&whole)
-        .label_style(("sans-serif", 15))
-        .draw()
-        .ok()
-        .unwrap();
-    for (i, curve) in curves.iter().enumerate() {
-        let style = style(i, &curve.name);
-        let drawn = chart.draw_series(LineSeries::new(curve.points.iter().copied(), style).point_size(3));
-        drawn.ok().unwrap().label(&curve.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
-    }
-    legend(&mut chart);
+    fill(&mut chart, x, y, curves, |i| i);
 }
 
 /// From zero, so that what is flat looks flat.
@@ -169,6 +154,21 @@ fn flat<DB: DrawingBackend>(
 ) {
     let (xs, ys) = (ends(curves, |p| p.0), ends(curves, |p| p.1));
     let mut chart = builder(area, title).build_cartesian_2d(0.0..xs.1, 0.0..(ys.1 * 1.4).max(1.0)).ok().unwrap();
+    // The same colours as in the other panels.
+    fill(&mut chart, x, y, curves, |i| if i == 0 { 0 } else { 3 });
+}
+
+/// Axes, curves in the colours `color`, legend.
+fn fill<'a, DB: DrawingBackend + 'a, X, Y>(
+    chart: &mut ChartContext<'a, DB, Cartesian2d<X, Y>>,
+    x: &str,
+    y: &str,
+    curves: &[Curve],
+    color: impl Fn(usize) -> usize,
+) where
+    X: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+    Y: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+{
     chart
         .configure_mesh()
         .x_desc(x)
@@ -180,12 +180,11 @@ fn flat<DB: DrawingBackend>(
         .ok()
         .unwrap();
     for (i, curve) in curves.iter().enumerate() {
-        // The same colours as in the other panels.
-        let style = style(if i == 0 { 0 } else { 3 }, &curve.name);
+        let style = style(color(i), &curve.name);
         let drawn = chart.draw_series(LineSeries::new(curve.points.iter().copied(), style).point_size(3));
         drawn.ok().unwrap().label(&curve.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
     }
-    legend(&mut chart);
+    legend(chart);
 }
 
 fn whole(value: &f64) -> String {

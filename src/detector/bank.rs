@@ -35,7 +35,7 @@ pub struct SampleBank {
     /// The kernel values that belong to them.
     gram: DMatrix<f64>,
     capacity: [usize; 2],
-    /// A weighted sum of positives; room for a merge.
+    /// A window on its way into the bank, for a merge; and times the mask.
     work: Vec<f32>,
     masked_new: Vec<f32>,
 }
@@ -48,18 +48,18 @@ struct Entry {
 }
 
 impl SampleBank {
-    /// For up to `positives` and `negatives` windows (both at least 1) of cells of `stride` floats, under the squared mask `weights`, one value a cell.
+    /// For up to `positives` and `negatives` windows (both at least 1) of cells of `stride` floats, under the soft `mask`, one value a cell.
     pub fn new(
         kernel: Kernel,
         per_feature: f32,
-        weights: &[f32],
+        mask: &[f32],
         stride: usize,
         positives: usize,
         negatives: usize,
         level: SimdLevel,
     ) -> Self {
         let slots = positives + negatives;
-        let mask: Vec<f32> = weights.iter().flat_map(|&w| std::iter::repeat_n(w.sqrt(), stride)).collect();
+        let mask: Vec<f32> = mask.iter().flat_map(|&m| std::iter::repeat_n(m, stride)).collect();
         Self {
             kernel,
             per_feature: f64::from(per_feature),
@@ -136,11 +136,9 @@ impl SampleBank {
             self.put(free, sample, entry);
             return [Some(free), None];
         }
-        // The closest pair among the members and the new window, which stands in `work`.
+        // The closest pair among the members and the new window.
         let mut best = (f64::INFINITY, members[0], None);
-        for ((masked, value), mask) in self.masked_new.iter_mut().zip(sample).zip(&self.mask) {
-            *masked = value * mask;
-        }
+        weigh(sample, &self.mask, &mut self.masked_new);
         let new = &self.masked_new;
         let new_norm = dot(self.level, new, new);
         for (i, &a) in members.iter().enumerate() {
@@ -215,9 +213,7 @@ impl SampleBank {
     fn put(&mut self, slot: usize, sample: &[f32], entry: Entry) {
         let len = self.mask.len();
         self.values[slot * len..][..len].copy_from_slice(sample);
-        for ((masked, value), mask) in self.masked[slot * len..][..len].iter_mut().zip(sample).zip(&self.mask) {
-            *masked = value * mask;
-        }
+        weigh(sample, &self.mask, &mut self.masked[slot * len..][..len]);
         self.entries[slot] = Some(entry);
         for other in 0..self.entries.len() {
             if self.entries[other].is_some() {
@@ -235,6 +231,13 @@ impl SampleBank {
                 self.gram[(other, slot)] = value;
             }
         }
+    }
+}
+
+/// The window `sample` times the mask.
+fn weigh(sample: &[f32], mask: &[f32], out: &mut [f32]) {
+    for ((out, value), mask) in out.iter_mut().zip(sample).zip(mask) {
+        *out = value * mask;
     }
 }
 

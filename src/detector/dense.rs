@@ -15,13 +15,7 @@ use rustfft::num_complex::Complex32;
 use crate::kernel::{Kernel, exp_negative};
 use crate::machine::Head;
 use crate::simd::{SimdLevel, leveled};
-use crate::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
-
-/// Floats of a vector of supports: half a cell.
-const LANES: usize = CHANNELS / 2;
-
-/// One cell of a map: 32 floats.
-type Cell = [f32; CHANNELS];
+use crate::spectrum::{AlignedBuf, CHANNELS, Cell, LANES, LanePlan, PlanePlan, take_apart};
 
 /// What a [`DenseKernel`] is made for.
 #[derive(Clone, Copy, Debug)]
@@ -80,28 +74,13 @@ leveled! {
             for (v, out) in out.chunks_exact_mut(channels).enumerate() {
                 let z = &map[u * cols + v];
                 let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
-                let both = take_apart(z, m);
-                for (c, out) in out.iter_mut().enumerate() {
-                    let [re, im] = both[c / LANES];
-                    *out = Complex32::new(re[c % LANES], im[c % LANES]);
+                let (re, im) = take_apart(z, m);
+                for ((out, &re), &im) in out.iter_mut().zip(&re).zip(&im) {
+                    *out = Complex32::new(re, im);
                 }
             }
         }
     }
-}
-
-/// `A = (Z(f) + conj Z(-f)) / 2` and `B = (Z(f) - conj Z(-f)) / 2i`: the spectra of the real and of the imaginary part of a signal.
-#[inline(always)]
-fn take_apart(z: &Cell, m: &Cell) -> [[[f32; LANES]; 2]; 2] {
-    let mut out = [[[0.0; LANES]; 2]; 2];
-    for l in 0..LANES {
-        let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);
-        out[0][0][l] = (zr + mr) * 0.5;
-        out[0][1][l] = (zi - mi) * 0.5;
-        out[1][0][l] = (zi + mi) * 0.5;
-        out[1][1][l] = (mr - zr) * 0.5;
-    }
-    out
 }
 
 leveled! {
@@ -116,16 +95,16 @@ leveled! {
             for v in 0..half {
                 let z = &map[u * cols + v];
                 let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
-                let both = take_apart(z, m);
+                let (re, im) = take_apart(z, m);
                 let base = (u * half + v) * groups;
                 for (at, slot) in slots.iter().enumerate() {
                     let Some(slot) = *slot else { continue };
                     let lane = slot % LANES;
                     let to = &mut supports[(base + slot / LANES) * channels..][..channels];
-                    for (c, to) in to.iter_mut().enumerate() {
-                        let [re, im] = &both[(at + c / LANES) % 2];
-                        to[lane] = re[c % LANES];
-                        to[LANES + lane] = im[c % LANES];
+                    let signals = re[at * LANES..].iter().zip(&im[at * LANES..]);
+                    for (to, (&re, &im)) in to.iter_mut().zip(signals) {
+                        to[lane] = re;
+                        to[LANES + lane] = im;
                     }
                 }
             }
@@ -320,19 +299,9 @@ impl DenseKernel {
         self.slots
     }
 
-    /// The squared mask, `[row][column]` of the template.
-    pub fn weights(&self) -> &[f32] {
-        &self.weights
-    }
-
     /// What [`Kernel`] calls `1 / D`.
     pub fn per_feature(&self) -> f32 {
         self.per_feature
-    }
-
-    /// The kernel.
-    pub fn kernel(&self) -> Kernel {
-        self.kernel
     }
 
     /// Floats a cell of a support holds: 16 up to 16 channels, else 32.

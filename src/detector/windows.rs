@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::bank::{Class, SampleBank};
+use super::bank::SampleBank;
 use super::dense::{DenseHead, DenseKernel, DenseSettings};
 use super::projection::Projection;
 use crate::error::Result;
@@ -75,7 +75,7 @@ impl WindowDetector {
         let (height, width) = dense.windows();
         let stride = dense.stride();
         Self {
-            bank: SampleBank::new(kernel, dense.per_feature(), dense.weights(), stride, positives, negatives, level),
+            bank: SampleBank::new(kernel, dense.per_feature(), &mask, stride, positives, negatives, level),
             head: DenseHead::default(),
             changed: Vec::with_capacity(positives + negatives),
             coefficients: vec![0.0; positives + negatives],
@@ -199,10 +199,5 @@ impl WindowDetector {
         }
         self.head = DenseHead::new(&head, &places, self.dense.slots());
         Ok(())
-    }
-
-    /// How many windows of the target and of the background are remembered.
-    pub fn counts(&self) -> (usize, usize) {
-        (self.bank.count(Class::Positive), self.bank.count(Class::Negative))
     }
 }

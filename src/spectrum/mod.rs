@@ -13,6 +13,7 @@ mod plane;
 mod radix;
 
 pub(crate) use crate::simd;
+pub(crate) use radix::{Cell, LANES, take_apart};
 
 pub use aligned::AlignedBuf;
 pub use cross::{cross_power, fold};

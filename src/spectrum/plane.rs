@@ -9,7 +9,7 @@ use rustfft::num_complex::Complex32;
 use super::aligned::{SLACK, aligned};
 use super::lanes::CHANNELS;
 use super::line::{LinePlan, Lines};
-use super::radix::{Cell, LANES};
+use super::radix::{Cell, LANES, take_apart};
 use super::simd::{SimdLevel, leveled};
 
 /// A planned transform of real planes of one size, to and from their half-spectra.
@@ -54,22 +54,12 @@ leveled! {
 }
 
 leveled! {
-    /// The transformed pairs of rows taken apart, `A = (Z(v) + conj Z(-v))/2`, `B = (Z(v) - conj Z(-v))/2i`, and
-    /// turned so that the columns `v` become lanes: `columns` is `[v / 16][row]`, `rows` rows long, the first of the line at `first`.
-    fn take_apart(line: &[Cell], columns: &mut [Cell], rows: usize, first: usize) {
+    /// The transformed pairs of rows taken apart, and turned so that the columns `v` become lanes: `columns` is `[v / 16][row]`, `rows` rows long, the first of the line at `first`.
+    fn rows_to_columns(line: &[Cell], columns: &mut [Cell], rows: usize, first: usize) {
         let cols = line.len();
         let here = CHANNELS.min(rows - first);
         for v in 0..=cols / 2 {
-            let (z, m) = (&line[v], &line[(cols - v) % cols]);
-            let mut re = [0.0; CHANNELS];
-            let mut im = [0.0; CHANNELS];
-            for l in 0..LANES {
-                let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);
-                re[l] = (zr + mr) * 0.5;
-                im[l] = (zi - mi) * 0.5;
-                re[LANES + l] = (zi + mi) * 0.5;
-                im[LANES + l] = (mr - zr) * 0.5;
-            }
+            let (re, im) = take_apart(&line[v], &line[(cols - v) % cols]);
             let group = &mut columns[v / LANES * rows + first..][..here];
             let (re, im) = (&re[..here], &im[..here]);
             let lane = v % LANES;
@@ -82,7 +72,7 @@ leveled! {
 }
 
 leveled! {
-    /// The opposite of [`take_apart`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real and
+    /// The opposite of [`rows_to_columns`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real and
     /// imaginary parts are swapped on both sides, which makes a forward transform an inverse one.
     fn put_together(columns: &[Cell], rows: usize, first: usize, line: &mut [Cell]) {
         let cols = line.len();
@@ -198,7 +188,7 @@ impl PlanePlan {
         for (group, rows) in plane.chunks(CHANNELS * self.cols).enumerate() {
             rows_to_lanes(self.level, rows, self.cols, line);
             self.along_rows.run(self.level, line, ONE, inner);
-            take_apart(self.level, line, columns, self.rows, group * CHANNELS);
+            rows_to_columns(self.level, line, columns, self.rows, group * CHANNELS);
         }
         self.run_columns(columns, inner);
         for (u, row) in half.chunks_exact_mut(self.half_cols()).enumerate() {

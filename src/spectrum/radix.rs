@@ -7,10 +7,25 @@
 use super::butterfly::{Lane, dft2, dft3, dft4, dft5, dft7, dft8, dft11, dft13};
 
 /// Complex lanes of a cell.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// The 32 floats of one cell: 16 real parts, then 16 imaginary parts.
-pub(super) type Cell = [f32; 2 * LANES];
+pub(crate) type Cell = [f32; 2 * LANES];
+
+/// The spectra of the 32 real signals of a complex transform of 16 lanes at one frequency, from the cells `z` at that frequency and `m` at its
+/// opposite: `(Z + conj M) / 2` of the 16 real parts, then `(Z - conj M) / 2i` of the 16 imaginary parts. Real parts, imaginary parts.
+#[inline(always)]
+pub(crate) fn take_apart(z: &Cell, m: &Cell) -> (Cell, Cell) {
+    let (mut re, mut im) = ([0.0; 2 * LANES], [0.0; 2 * LANES]);
+    for l in 0..LANES {
+        let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);
+        re[l] = (zr + mr) * 0.5;
+        im[l] = (zi - mi) * 0.5;
+        re[LANES + l] = (zi + mi) * 0.5;
+        im[LANES + l] = (mr - zr) * 0.5;
+    }
+    (re, im)
+}
 
 impl Lane {
     #[inline(always)]

@@ -8,7 +8,7 @@ use super::confidence::Peak;
 use super::scan::{Found, Scanner};
 use super::target::{MIN_VISIBLE, check_box};
 use super::{Estimate, Params, ResponseLayout, ResponseMap, State};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::machine::Machine;
@@ -24,11 +24,6 @@ const LOST: f64 = -0.3;
 
 #[derive(Clone, Debug)]
 pub(super) struct BankTarget {
-    frame_size: (usize, usize),
-    gate: f64,
-    every: usize,
-    /// Believed frames since one was learned from.
-    believed: usize,
     bbox: BBox,
     scanner: Scanner,
 }
@@ -42,16 +37,9 @@ impl BankTarget {
         bbox: BBox,
     ) -> Result<Self> {
         check_box(frame, bbox)?;
-        let mut scanner = Scanner::new(&params.bank, machine, level, frame, bbox)?;
+        let mut scanner = Scanner::new(&params.bank, params.detector, machine, level, frame, bbox)?;
         scanner.scan(frame, bbox.center());
-        Ok(Self {
-            frame_size: (frame.width(), frame.height()),
-            gate: params.bank.gate.unwrap_or(params.detector.gate()),
-            every: params.bank.every.unwrap_or(params.detector.every()),
-            believed: 0,
-            bbox,
-            scanner,
-        })
+        Ok(Self { bbox, scanner })
     }
 
     /// What the machine answers to the frame that it was taught.
@@ -60,27 +48,18 @@ impl BankTarget {
     }
 
     pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
-        let got = (frame.width(), frame.height());
-        if got != self.frame_size {
-            return Err(Error::FrameSize { expected: self.frame_size, got });
-        }
         if !self.scanner.scan(frame, self.bbox.center()) {
             return Ok(estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Lost));
         }
         let Found { score, center } = self.scanner.best(true);
         let from = self.bbox.center();
         self.bbox = self.bbox.translated(center.0 - from.0, center.1 - from.1);
-        if score > self.gate {
-            self.believed += 1;
-            if self.believed >= self.every {
-                self.believed = 0;
-                self.scanner.learn(frame, center)?;
-            }
-        }
-        let visible = self.bbox.visible_share(got.0, got.1);
-        let state = if score < LOST.min(self.gate) || visible <= 0.0 {
+        self.scanner.learn_if_believed(frame, center, score)?;
+        let visible = self.bbox.visible_share(frame.width(), frame.height());
+        let gate = self.scanner.gate();
+        let state = if score < LOST.min(gate) || visible <= 0.0 {
             State::Lost
-        } else if score <= self.gate || visible < MIN_VISIBLE {
+        } else if score <= gate || visible < MIN_VISIBLE {
             State::Uncertain
         } else {
             State::Tracking

@@ -71,15 +71,17 @@ pub fn displacement(i: usize, n: usize) -> i64 {
     if 2 * (i + 1) > n && n > 1 { i as i64 - n as i64 } else { i as i64 }
 }
 
+/// Where a parabola through three neighbouring values has its top, from the one in the middle, which is the highest: -0.5 to 0.5; 0 where there is no top.
+pub(super) fn vertex(before: f64, peak: f64, after: f64) -> f64 {
+    let curvature = before - 2.0 * peak + after;
+    let offset = 0.5 * (before - after) / curvature;
+    if curvature < 0.0 && offset.is_finite() { offset.clamp(-0.5, 0.5) } else { 0.0 }
+}
+
 /// How far the maximum of a parabola through the peak at `(row, col)` and its neighbours, in rows and in columns, lies beside
 /// the peak: -0.5 to 0.5 cells each.
 pub fn sub_cell(response: &[f32], (rows, cols): (usize, usize), (row, col): (usize, usize)) -> (f64, f64) {
     let at = |r: usize, c: usize| f64::from(response[r % rows * cols + c % cols]);
-    let vertex = |before: f64, peak: f64, after: f64| {
-        let curvature = before - 2.0 * peak + after;
-        let offset = 0.5 * (before - after) / curvature;
-        if curvature < 0.0 && offset.is_finite() { offset.clamp(-0.5, 0.5) } else { 0.0 }
-    };
     let peak = at(row, col);
     (vertex(at(row + rows - 1, col), peak, at(row + 1, col)), vertex(at(row, col + cols - 1), peak, at(row, col + 1)))
 }

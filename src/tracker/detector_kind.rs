@@ -43,6 +43,11 @@ impl DetectorKind {
         if self == Self::Krr { 0.0 } else { 0.2 }
     }
 
+    /// The decision from which on a guard believes a window elsewhere, if nothing else is said; lower for ridge regression as [`Self::gate`] is.
+    pub(super) fn belief(self) -> f64 {
+        if self == Self::Krr { 0.3 } else { 0.5 }
+    }
+
     /// Of so many believed frames in a row, one is learned from, if nothing else is said: the machines that solve eigenproblems take longest.
     pub(super) fn every(self) -> usize {
         if matches!(self, Self::Kpca | Self::Kdspe) { 2 } else { 1 }

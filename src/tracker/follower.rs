@@ -50,11 +50,11 @@ impl Follower {
         }
     }
 
-    /// Finds the target in the next frame and learns how it looks there.
+    /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
     pub fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
         match self {
             Self::Filter(target) => {
-                target.step(params, frame)?;
+                target.step(params, frame);
                 Ok(target.last_estimate(params))
             }
             Self::Bank(target) => target.update(frame),
@@ -71,7 +71,7 @@ impl Follower {
         }
     }
 
-    /// Switches the measuring of stages on or off; those of a bank have no names of their own.
+    /// Switches the measuring of stages on or off.
     pub fn switch_watch(&mut self, on: bool) {
         match self {
             Self::Filter(target) => target.switch_watch(on),

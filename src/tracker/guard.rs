@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::params::in_range;
 use super::scan::Scanner;
 use super::target::Target;
 use super::{DetectorKind, Estimate, Params, State};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::machine::Machine;
@@ -48,7 +49,7 @@ impl GuardParams {
     /// Whether every value lies in its range.
     ///
     /// # Errors
-    /// [`Error::Parameter`] with the name of the first that does not.
+    /// [`Error::Parameter`](crate::Error::Parameter) with the name of the first that does not.
     pub fn check(&self) -> Result<()> {
         let numbers = [
             ("guard-doubt", self.doubt, -100.0..=100.0),
@@ -60,10 +61,7 @@ impl GuardParams {
             ("guard-relearn", self.relearn, 0.0..=1.0),
         ];
         for (name, value, range) in numbers {
-            if !range.contains(&value) {
-                let expected = format!("must be a number from {} to {}", range.start(), range.end());
-                return Err(Error::Parameter { name, value: value.to_string(), expected });
-            }
+            in_range(name, value, range)?;
         }
         Ok(())
     }
@@ -71,13 +69,9 @@ impl GuardParams {
 
 #[derive(Clone, Debug)]
 pub(super) struct GuardedTarget {
-    gate: f64,
     belief: f64,
     target: Target,
     scanner: Scanner,
-    every: usize,
-    /// Believed frames since one was learned from.
-    believed: usize,
     doubts: usize,
     tile: usize,
 }
@@ -92,12 +86,9 @@ impl GuardedTarget {
         bbox: BBox,
     ) -> Result<Self> {
         let target = Target::new(params, level, frame, bbox)?;
-        let scanner = Scanner::new(&params.bank, machine, level, frame, bbox)?;
-        let gate = params.bank.gate.unwrap_or(kind.gate());
-        // The labels of ridge regression fall off steeply: so do its decisions.
-        let belief = params.guarding.belief.unwrap_or(if kind == DetectorKind::Krr { 0.3 } else { 0.5 });
-        let every = params.bank.every.unwrap_or(kind.every());
-        Ok(Self { gate, belief, target, scanner, every, believed: 0, doubts: 0, tile: 0 })
+        let scanner = Scanner::new(&params.bank, kind, machine, level, frame, bbox)?;
+        let belief = params.guarding.belief.unwrap_or(kind.belief());
+        Ok(Self { belief, target, scanner, doubts: 0, tile: 0 })
     }
 
     /// What the filter answers to the frame that it was taught.
@@ -119,20 +110,14 @@ impl GuardedTarget {
     }
 
     pub(super) fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
-        self.target.step(params, frame)?;
+        self.target.step(params, frame);
         let guard = &params.guarding;
         let here = self.target.bbox().center();
         let seen = self.scanner.scan(frame, here);
         let score = if seen { self.scanner.score_at_middle() } else { f64::NEG_INFINITY };
         if score >= guard.doubt {
             self.doubts = 0;
-            if score > self.gate {
-                self.believed += 1;
-                if self.believed >= self.every {
-                    self.believed = 0;
-                    self.scanner.learn(frame, here)?;
-                }
-            }
+            self.scanner.learn_if_believed(frame, here, score)?;
         } else {
             self.doubts += 1;
             let near = self.scanner.best(true);

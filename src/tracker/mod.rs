@@ -1,6 +1,7 @@
 //! Tracking: a box in the first frame, a box and how far to trust it in every later one.
 
 mod bank;
+mod bank_params;
 pub mod confidence;
 mod detector_kind;
 mod follower;
@@ -12,11 +13,11 @@ mod state;
 mod target;
 mod window;
 
+pub use bank_params::BankParams;
 pub use detector_kind::DetectorKind;
 pub use guard::GuardParams;
 pub use params::{FeatureKind, KernelKind, Params};
 pub use response::{ResponseLayout, ResponseMap};
-pub use scan::BankParams;
 pub use state::State;
 
 use crate::error::{Error, Result};
@@ -53,6 +54,8 @@ pub struct Tracker {
     params: Params,
     level: SimdLevel,
     profiling: bool,
+    /// Width and height of the first frame.
+    frame_size: (usize, usize),
     target: Option<Follower>,
 }
 
@@ -72,7 +75,7 @@ impl Tracker {
     /// As [`Tracker::new`].
     pub fn with_level(params: Params, level: SimdLevel) -> Result<Self> {
         params.check()?;
-        Ok(Self { params, level, profiling: false, target: None })
+        Ok(Self { params, level, profiling: false, frame_size: (0, 0), target: None })
     }
 
     /// The settings.
@@ -88,7 +91,9 @@ impl Tracker {
     /// but uniform pixels. The
     /// earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
-        let mut target = Follower::new(&self.params, self.level, &frame.into(), bbox)?;
+        let frame = frame.into();
+        let mut target = Follower::new(&self.params, self.level, &frame, bbox)?;
+        self.frame_size = (frame.width(), frame.height());
         target.switch_watch(self.profiling);
         Ok(self.target.insert(target).first_estimate())
     }
@@ -101,7 +106,12 @@ impl Tracker {
     /// seen by now, as with settings far off the default; its earlier decision then stays.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate<'_>> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
-        target.update(&self.params, &frame.into())
+        let frame = frame.into();
+        let got = (frame.width(), frame.height());
+        if got != self.frame_size {
+            return Err(Error::FrameSize { expected: self.frame_size, got });
+        }
+        target.update(&self.params, &frame)
     }
 
     /// Measures from now on how long the stages of the updates take, or no longer does.

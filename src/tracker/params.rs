@@ -1,5 +1,7 @@
 //! What a tracker can be set to, its published presets, and the one place where values are checked.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use super::{BankParams, DetectorKind, GuardParams};
@@ -193,14 +195,10 @@ impl Params {
         };
         self.kernel.checked()?;
         self.check_detector()?;
-        if !(0.0..=20.0).contains(&self.padding) {
-            return wrong("padding", self.padding, "must be a number from 0 to 20");
-        }
+        in_range("padding", self.padding, 0.0..=20.0)?;
         finite_above("lambda", self.lambda, 0.0, 1e6)?;
         finite_above("output-sigma", self.output_sigma, 0.0, 10.0)?;
-        if !(0.0..=1.0).contains(&self.learning_rate) {
-            return wrong("learning-rate", self.learning_rate, "must be a number from 0 to 1");
-        }
+        in_range("learning-rate", self.learning_rate, 0.0..=1.0)?;
         if !(1..=64).contains(&self.cell_size) {
             return wrong("cell-size", self.cell_size, "must be a whole number from 1 to 64");
         }
@@ -293,7 +291,15 @@ impl Default for Params {
     }
 }
 
-fn wrong<T>(name: &'static str, value: impl ToString, expected: impl Into<String>) -> Result<T> {
+/// A parameter's value must lie in its range.
+pub(super) fn in_range(name: &'static str, value: f64, range: RangeInclusive<f64>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    wrong(name, value, format!("must be a number from {} to {}", range.start(), range.end()))
+}
+
+pub(super) fn wrong<T>(name: &'static str, value: impl ToString, expected: impl Into<String>) -> Result<T> {
     Err(Error::Parameter { name, value: value.to_string(), expected: expected.into() })
 }
 

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::target::{BLANK, uniform};
+use super::confidence::vertex;
+use super::target::{is_blank, uniform};
+use super::{BankParams, DetectorKind};
 use crate::detector::windows::{WindowDetector, WindowSettings};
 use crate::error::{Error, Result};
 use crate::feature::hog::{self, Hog};
+use crate::feature::window;
 use crate::frame::Frame;
 use crate::frame::scaled::ScaledSampler;
 use crate::geometry::BBox;
-use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::simd::SimdLevel;
@@ -32,106 +32,20 @@ const FIRST_NEGATIVES: usize = 32;
 /// Cells that a target can move by at least, however small it is.
 const MIN_REACH: usize = 2;
 
-/// Shortest and longest side of a template, in cells, that a detector is made for; and pixels of the frame in a search area.
+/// Longest side of a search area in cells, and pixels of the frame in it, that a detector is made for.
 const MAX_CELLS: usize = 1 << 12;
 const MAX_PIXELS: f64 = (1 << 28) as f64;
-
-/// How a kernel machine over a bank of windows looks for the target and learns.
-///
-/// Supports are templates of HOG cells of 4 pixels, weighted by a cosine mask, cut from the picture at a size at which the target has about
-/// [`BankParams::template_size`] pixels. The defaults were found on a few of OTB's sequences and are the same for every machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct BankParams {
-    /// The kernel between two windows.
-    pub kernel: Kernel,
-    /// Targets larger than this, `sqrt(width * height)` in pixels, are looked at so coarsely that they have this size.
-    pub template_size: f64,
-    /// Extra area around the target in a template, relative to its size.
-    pub context: f64,
-    /// The target's centre may move by half of this, relative to its size, in each direction.
-    pub search: f64,
-    /// How much nearness to the last position counts, 0 to 1: the score of a window farthest away is lowered by this share.
-    pub prior: f64,
-    /// Share of the newest look of the target in the weight of all its looks.
-    pub rate: f64,
-    /// A frame is learned from if the decision is above this; `None` for the machine's own.
-    pub gate: Option<f64>,
-    /// Of so many believed frames in a row, one is learned from; `None` for the machine's own.
-    pub every: Option<usize>,
-    /// Looks of the target that are remembered, at most; the closest two are merged.
-    pub positives: usize,
-    /// Looks of the background that are remembered, at most; the one least like the target is forgotten.
-    pub negatives: usize,
-    /// Looks of the background that each frame adds: the highest wrong peaks of the response.
-    pub hard_negatives: usize,
-    /// Channels that the 31 of HOG are projected onto by a PCA of the first search area, 1 to 15; 31 for all of them.
-    pub channels: usize,
-}
-
-impl Default for BankParams {
-    fn default() -> Self {
-        Self {
-            kernel: Kernel::Gaussian { sigma: 0.25 },
-            template_size: 32.0,
-            context: 0.5,
-            search: 2.5,
-            prior: 0.5,
-            rate: 0.05,
-            gate: None,
-            every: None,
-            positives: 12,
-            negatives: 40,
-            hard_negatives: 3,
-            channels: 8,
-        }
-    }
-}
-
-impl BankParams {
-    /// Whether every value lies in its range.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] with the name of the first that does not.
-    pub fn check(&self) -> Result<()> {
-        // The filter has a kernel of its own, whose flag is another.
-        self.kernel.checked().map_err(|error| match error {
-            Error::Parameter { name: "kernel-sigma", value, expected } => {
-                Error::Parameter { name: "window-sigma", value, expected }
-            }
-            other => other,
-        })?;
-        let gate = self.gate.unwrap_or_default();
-        let numbers = [
-            ("template-size", self.template_size, 8.0..=1000.0),
-            ("context", self.context, 0.0..=5.0),
-            ("search", self.search, 0.0..=20.0),
-            ("prior", self.prior, 0.0..=1.0),
-            ("look-rate", self.rate, 0.0..=0.999),
-            ("gate", gate, -100.0..=100.0),
-            ("learn-every", self.every.unwrap_or(1) as f64, 1.0..=1e6),
-            ("positives", self.positives as f64, 1.0..=256.0),
-            ("negatives", self.negatives as f64, 1.0..=256.0),
-            ("hard-negatives", self.hard_negatives as f64, 0.0..=32.0),
-        ];
-        for (name, value, range) in numbers {
-            if !range.contains(&value) {
-                let expected = format!("must be a number from {} to {}", range.start(), range.end());
-                return Err(Error::Parameter { name, value: value.to_string(), expected });
-            }
-        }
-        if !(1..=15).contains(&self.channels) && self.channels != hog::CHANNELS {
-            let expected = format!("must be 1 to 15, or {} for all of them", hog::CHANNELS);
-            return Err(Error::Parameter { name: "channels", value: self.channels.to_string(), expected });
-        }
-        Ok(())
-    }
-}
 
 /// Scores all windows around a place of the frame, and learns from them.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner {
     params: BankParams,
+    /// Decisions above this are believed.
+    gate: f64,
+    /// Of so many believed frames one is learned from.
+    every: usize,
+    /// Believed frames since one was learned from.
+    believed: usize,
     size: (f64, f64),
     /// Rows and columns of cells of a template and of a search map.
     template: (usize, usize),
@@ -170,12 +84,13 @@ pub(super) struct Found {
 }
 
 impl Scanner {
-    /// Learns the target at `bbox` and what is around it.
+    /// Learns the target at `bbox` and what is around it, by a `machine` of that `kind`.
     ///
     /// # Errors
     /// [`Error::Box`] when its search area is too large or there is nothing in it.
     pub fn new(
         params: &BankParams,
+        kind: DetectorKind,
         machine: Arc<dyn Machine>,
         level: SimdLevel,
         frame: &Frame<'_>,
@@ -202,7 +117,7 @@ impl Scanner {
         let mut first = vec![0.0; search.0 * search.1 * hog::LANES];
         let middle = sample(&mut search_sampler, frame, bbox.center(), &mut search_patch);
         search_hog.extract(&search_patch, &flat[..search.0], &flat[..search.1], &mut first);
-        if first.iter().all(|v| v.abs() < BLANK) {
+        if is_blank(&first) {
             return Err(uniform(bbox));
         }
         let settings = WindowSettings {
@@ -219,15 +134,16 @@ impl Scanner {
         detector.input().copy_from_slice(&first);
         detector.take_input();
         let (height, width) = detector.windows();
-        let hann = |i: usize, n: usize| 0.5 * (1.0 - (std::f64::consts::TAU * (i + 1) as f64 / (n + 1) as f64).cos());
-        let prior = (0..height * width)
-            .map(|i| {
-                let near = hann(i / width, height) * hann(i % width, width);
-                (1.0 - params.prior + params.prior * near) as f32
-            })
-            .collect();
+        // Zero just outside the response.
+        let (by_row, by_col) = (window::hann(height + 2), window::hann(width + 2));
+        let weight = |near: f32| (1.0 - params.prior + params.prior * f64::from(near)) as f32;
+        let prior =
+            by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();
         let mut scanner = Self {
             params: params.clone(),
+            gate: params.gate.unwrap_or(kind.gate()),
+            every: params.every.unwrap_or(kind.every()),
+            believed: 0,
             size: (bbox.w, bbox.h),
             template,
             search,
@@ -260,7 +176,7 @@ impl Scanner {
         self.watch.lap(Stage::Crop);
         let (rows, cols) = self.search;
         self.search_hog.extract(&self.search_patch, &self.flat[..rows], &self.flat[..cols], self.detector.input());
-        let seen = self.detector.input().iter().any(|v| v.abs() >= BLANK);
+        let seen = !is_blank(self.detector.input());
         self.watch.start();
         self.detector.take_input();
         self.detector.respond();
@@ -302,11 +218,8 @@ impl Scanner {
             }
         }
         let (row, col) = (best / width, best % width);
-        let between = |before: usize, after: usize| {
-            let (before, after) = (judged(before), judged(after));
-            let curvature = before - 2.0 * value + after;
-            if curvature < 0.0 { f64::from((0.5 * (before - after) / curvature).clamp(-0.5, 0.5)) } else { 0.0 }
-        };
+        let between =
+            |before: usize, after: usize| vertex(f64::from(judged(before)), f64::from(value), f64::from(judged(after)));
         let dr = if row > 0 && row + 1 < height { between(best - width, best + width) } else { 0.0 };
         let dc = if col > 0 && col + 1 < width { between(best - 1, best + 1) } else { 0.0 };
         let at = (row as f64 + dr, col as f64 + dc);
@@ -377,8 +290,26 @@ impl Scanner {
         self.detector.fit()
     }
 
+    /// Decisions above this are believed.
+    pub fn gate(&self) -> f64 {
+        self.gate
+    }
+
+    /// Learns the target at `center` if its `score` is believed, and it is the turn of this frame.
+    ///
+    /// # Errors
+    /// What the machine says; its earlier decision then stays.
+    pub fn learn_if_believed(&mut self, frame: &Frame<'_>, center: (f64, f64), score: f64) -> Result<()> {
+        self.believed += usize::from(score > self.gate);
+        if self.believed < self.every {
+            return Ok(());
+        }
+        self.believed = 0;
+        self.learn(frame, center)
+    }
+
     /// Learns the look of the target at `center`, and those windows of the last scan that looked most like it and lie elsewhere.
-    pub fn learn(&mut self, frame: &Frame<'_>, center: (f64, f64)) -> Result<()> {
+    fn learn(&mut self, frame: &Frame<'_>, center: (f64, f64)) -> Result<()> {
         let (rows, cols) = self.template;
         let (around_rows, around_cols) = (rows + 2 * MARGIN, cols + 2 * MARGIN);
         self.watch.start();

@@ -20,7 +20,7 @@ use ndarray::ArrayView2;
 pub(super) const MIN_VISIBLE: f64 = 0.5;
 
 /// Feature values below this are rounding and nothing else.
-pub(super) const BLANK: f32 = 1e-6;
+const BLANK: f32 = 1e-6;
 
 /// A bounded window can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
@@ -94,6 +94,11 @@ pub(super) fn check_box(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
     Ok(())
 }
 
+/// Whether features hold nothing at all: a uniform picture.
+pub(super) fn is_blank(features: &[f32]) -> bool {
+    features.iter().all(|v| v.abs() < BLANK)
+}
+
 /// The error for a box around nothing.
 pub(super) fn uniform(bbox: BBox) -> Error {
     let reason = "the picture is uniform there, so that there is nothing to follow; start at another frame".into();
@@ -153,12 +158,8 @@ impl Target {
         Estimate { bbox: self.initial, state: State::Initial, ..self.estimate(peak, bbox) }
     }
 
-    /// One step: finds the target in `frame` and learns how it looks there.
-    pub(super) fn step(&mut self, params: &Params, frame: &Frame<'_>) -> Result<()> {
-        let got = (frame.width(), frame.height());
-        if got != self.frame_size {
-            return Err(Error::FrameSize { expected: self.frame_size, got });
-        }
+    /// One step: finds the target in `frame`, of the first one's size, and learns how it looks there.
+    pub(super) fn step(&mut self, params: &Params, frame: &Frame<'_>) {
         let searched_from = self.bbox();
         self.extract(frame);
         // Without texture all translations score the same, and rounding would move the box.
@@ -168,7 +169,6 @@ impl Target {
             self.follow(params, frame, &peak);
         }
         self.last = Step { peak, searched_from, blank };
-        Ok(())
     }
 
     /// What is to be said of the last step, at the place where the target is now.
@@ -231,7 +231,7 @@ impl Target {
 
     /// Whether the features at hand hold nothing at all: a uniform picture.
     fn is_blank(&mut self) -> bool {
-        self.filter.input().iter().all(|v| v.abs() < BLANK)
+        is_blank(self.filter.input())
     }
 
     fn respond(&mut self) -> Peak {

@@ -16,12 +16,17 @@ fn weights() -> Vec<f32> {
     noise(CELLS, 77).iter().map(|v| 0.1 + 2.0 * v).collect()
 }
 
+/// Whose squares are the weights.
+fn mask() -> Vec<f32> {
+    weights().into_iter().map(f32::sqrt).collect()
+}
+
 fn per_feature() -> f32 {
     1.0 / (weights().iter().sum::<f32>() * 8.0)
 }
 
 fn bank(positives: usize, negatives: usize) -> SampleBank {
-    SampleBank::new(KERNEL, per_feature(), &weights(), STRIDE, positives, negatives, SimdLevel::Best)
+    SampleBank::new(KERNEL, per_feature(), &mask(), STRIDE, positives, negatives, SimdLevel::Best)
 }
 
 fn window(seed: u64) -> Vec<f32> {
