@@ -96,7 +96,7 @@ pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
 pub use geometry::BBox;
 pub use kernel::Kernel;
-pub use tracker::{DetectorKind, Estimate, FeatureKind, KernelKind, Params, ResponseMap, State, Tracker};
+pub use tracker::{Estimate, Params, ResponseMap, State, Tracker};
 
 /// The README's example is compiled with the tests.
 #[cfg(doctest)]

@@ -3,25 +3,26 @@
 //! The counting allocator counts what the calling thread does; a tracker works on that one only.
 
 use allocation_counter::measure;
+use kcf_track::detector::Loss;
+use kcf_track::machine::MachineKind;
 use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::tracker::DetectorKind;
+use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
 #[path = "support/scene.rs"]
 mod scene;
 
-use scene::{Clip, presets};
+use scene::{Clip, half_from, presets, with_filter};
 
-/// The presets, and the machines that learn cyclic shifts in another way.
+/// The presets, and filters of another loss.
 fn trackers() -> impl Iterator<Item = (String, Params)> {
-    let circulant = [DetectorKind::Svm, DetectorKind::Klda, DetectorKind::Slem, DetectorKind::Kpca];
-    let circulant = circulant.into_iter().flat_map(|detector| {
+    let losses = [Loss::Hinge, Loss::Fisher].into_iter().flat_map(|loss| {
         ["paper", "paper-gray"].map(|name| {
-            let params = Params { detector, circulant: true, ..Params::preset(name).unwrap() };
-            (format!("{name}, circulant {detector}"), params)
+            let params = with_filter(&Params::preset(name).unwrap(), |filter| filter.loss = loss);
+            (format!("{name}, {loss:?}"), params)
         })
     });
-    presets().map(|(name, params)| (name.to_owned(), params)).chain(circulant)
+    presets().map(|(name, params)| (name.to_owned(), params)).chain(losses)
 }
 
 /// Targets and how they are tracked: full size, half size (from 100 px on by default), over the border.
@@ -44,7 +45,7 @@ fn no_update_allocates() {
     let clip = clip();
     for (name, params) in trackers() {
         for (case, initial, half_size_from) in cases(&clip) {
-            let params = Params { half_size_from, ..params.clone() };
+            let params = half_from(&params, half_size_from);
             for colour in [false, true] {
                 let frame = |i: usize| if colour { Frame::try_from(&clip.colour[i]).unwrap() } else { clip.gray(i) };
                 let mut tracker = Tracker::new(params.clone()).unwrap();
@@ -91,14 +92,9 @@ fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
 fn machines_over_real_windows_give_back_what_a_fit_takes() {
     const UPDATES: usize = 400;
     let clip = clip();
-    let machines = [DetectorKind::Krr, DetectorKind::Svm, DetectorKind::Klda, DetectorKind::Kpca, DetectorKind::Slem];
-    let detectors = machines
-        .into_iter()
-        .chain([DetectorKind::Kdspe])
-        .map(|kind| (kind.to_string(), Params { detector: kind, ..Params::default() }));
-    let guards = DetectorKind::GUARDS
-        .into_iter()
-        .map(|kind| (format!("guard {kind}"), Params { guard: Some(kind), ..Params::default() }));
+    let detectors = MachineKind::ALL.iter().map(|&kind| (kind.to_string(), Params::from(WindowParams::of(kind))));
+    let guards = MachineKind::all_guards()
+        .map(|kind| (format!("guard {kind}"), Params::default().guarded(GuardParams::of(kind))));
     for (name, params) in detectors.chain(guards) {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();

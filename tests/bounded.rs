@@ -1,12 +1,21 @@
 //! Windows of bounded size, peaks between cells, learning from the window at hand: what `fast` is made of, each by itself.
 
 use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::tracker::AreaSize;
 use kcf_track::{BBox, Params, Tracker};
 
 #[path = "support/scene.rs"]
 mod scene;
 
-use scene::Clip;
+use scene::{Clip, half_from, with_filter};
+
+fn bounded(params: &Params, max_cells: f64) -> Params {
+    with_filter(params, |filter| filter.area = AreaSize::Bounded { max_cells })
+}
+
+fn sub_cell(params: &Params) -> Params {
+    with_filter(params, |filter| filter.sub_cell = true)
+}
 
 fn cells(params: &Params, clip: &Clip, bbox: BBox) -> usize {
     let mut tracker = Tracker::new(params.clone()).unwrap();
@@ -22,20 +31,17 @@ fn a_window_has_about_as_many_cells_as_allowed_whatever_the_target() {
     let clip = clip((60, 50), 1);
     for max_cells in [100.0, 400.0, 1000.0] {
         for (w, h) in [(60.0, 50.0), (120.0, 90.0), (200.0, 40.0), (31.0, 130.0), (400.0, 300.0)] {
-            let params = Params { max_cells, ..Params::default() };
+            let params = bounded(&Params::default(), max_cells);
             let bounded = cells(&params, &clip, BBox::new(40.0, 30.0, w, h));
-            let free = cells(
-                &Params { half_size_from: f64::INFINITY, ..Params::default() },
-                &clip,
-                BBox::new(40.0, 30.0, w, h),
-            );
+            let free = cells(&half_from(&Params::default(), f64::INFINITY), &clip, BBox::new(40.0, 30.0, w, h));
             let expected = max_cells.min(free as f64);
             // Whole rows and columns of cells only.
             assert!(
                 bounded as f64 <= expected && bounded as f64 >= 0.75 * expected,
                 "{w}x{h}: {bounded} of {max_cells}"
             );
-            let smooth = cells(&Params { smooth_window: true, ..params }, &clip, BBox::new(40.0, 30.0, w, h));
+            let smooth =
+                cells(&with_filter(&params, |filter| filter.smooth_area = true), &clip, BBox::new(40.0, 30.0, w, h));
             assert!(smooth >= bounded && smooth as f64 <= 1.5 * max_cells, "{w}x{h}: {smooth}, {bounded}");
         }
     }
@@ -51,13 +57,14 @@ fn error(params: &Params, clip: &Clip) -> f64 {
 #[test]
 fn every_part_follows_a_target() {
     let clip = clip((90, 80), 40);
-    let paper = error(&Params::default(), &clip);
+    let plain = Params::default();
+    let paper = error(&plain, &clip);
     let parts = [
-        ("bounded", Params { max_cells: 400.0, ..Params::default() }),
-        ("smooth", Params { smooth_window: true, ..Params::default() }),
-        ("sub-cell", Params { sub_cell: true, ..Params::default() }),
-        ("sub-cell at half size", Params { sub_cell: true, half_size_from: 40.0, ..Params::default() }),
-        ("reusing", Params { reuse_shift: 2.0, ..Params::default() }),
+        ("bounded", bounded(&plain, 400.0)),
+        ("smooth", with_filter(&plain, |filter| filter.smooth_area = true)),
+        ("sub-cell", sub_cell(&plain)),
+        ("sub-cell at half size", sub_cell(&half_from(&plain, 40.0))),
+        ("reusing", with_filter(&plain, |filter| filter.reuse_shift = 2.0)),
         ("fast", Params::preset("fast").unwrap()),
     ];
     for (part, params) in parts {
@@ -71,7 +78,7 @@ fn every_part_follows_a_target() {
 #[test]
 fn peaks_between_cells_are_closer_to_the_truth() {
     let clip = clip((120, 100), 40);
-    let coarse = Params { max_cells: 200.0, ..Params::default() };
-    let (whole, between) = (error(&coarse, &clip), error(&Params { sub_cell: true, ..coarse.clone() }, &clip));
+    let coarse = bounded(&Params::default(), 200.0);
+    let (whole, between) = (error(&coarse, &clip), error(&sub_cell(&coarse), &clip));
     assert!(between < 0.8 * whole, "{between} px, with whole cells {whole}");
 }

@@ -1,37 +1,37 @@
 //! Kernel machines over real windows, as detectors and as guards of a correlation filter.
 
 use kcf_track::kernel::Kernel;
+use kcf_track::machine::{MachineKind, MachineParams, krr, svm};
 use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::tracker::{BankParams, DetectorKind, GuardParams};
+use kcf_track::tracker::{GuardParams, SearchParams, WindowParams};
 use kcf_track::{BBox, Error, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
-use serde_json::json;
 
 #[path = "support/scene.rs"]
 mod scene;
 
-use scene::{Clip, track};
+use scene::{Clip, half_from, track};
 
-const MACHINES: [DetectorKind; 6] = [
-    DetectorKind::Krr,
-    DetectorKind::Svm,
-    DetectorKind::Klda,
-    DetectorKind::Kpca,
-    DetectorKind::Slem,
-    DetectorKind::Kdspe,
-];
-
-fn detector(kind: DetectorKind) -> Params {
-    Params { detector: kind, ..Params::default() }
+fn detector(kind: MachineKind) -> Params {
+    WindowParams::of(kind).into()
 }
 
-fn guarded(kind: DetectorKind) -> Params {
-    Params { guard: Some(kind), ..Params::default() }
+fn guarded(kind: MachineKind) -> Params {
+    Params::default().guarded(GuardParams::of(kind))
+}
+
+/// The settings of the only machine over real windows that there is.
+fn windows(params: &mut Params) -> &mut WindowParams {
+    match (&mut params.search, &mut params.guard) {
+        (SearchParams::Windows(windows), _) => windows,
+        (_, Some(guard)) => &mut guard.windows,
+        _ => panic!("there is none"),
+    }
 }
 
 /// Every machine as a detector, and as a guard where it is one.
 fn trackers() -> impl Iterator<Item = (String, Params)> {
-    let detectors = MACHINES.into_iter().map(|kind| (kind.to_string(), detector(kind)));
-    detectors.chain(DetectorKind::GUARDS.into_iter().map(|kind| (format!("guard {kind}"), guarded(kind))))
+    let detectors = MachineKind::ALL.iter().map(|&kind| (kind.to_string(), detector(kind)));
+    detectors.chain(MachineKind::all_guards().map(|kind| (format!("guard {kind}"), guarded(kind))))
 }
 
 fn small(frames: usize) -> Clip {
@@ -66,7 +66,7 @@ fn every_machine_follows_a_target() {
 fn large_targets_are_followed_as_well() {
     let easy = Preset::Easy.params();
     let clip = Clip::render(SceneParams { frames: 20, target_width: 120, target_height: 100, ..easy });
-    for (name, params) in [("svm", detector(DetectorKind::Svm)), ("guard", guarded(DetectorKind::Klda))] {
+    for (name, params) in [("svm", detector(MachineKind::Svm)), ("guard", guarded(MachineKind::Klda))] {
         let boxes = track(&params, frames(&clip), clip.initial());
         let overlap = boxes.iter().zip(&clip.truth).map(|(b, truth)| b.overlap(truth)).sum::<f64>() / 20.0;
         assert!(overlap > 0.8, "{name}: mean overlap {overlap}");
@@ -79,8 +79,7 @@ fn all_kernels_and_all_numbers_of_channels_follow_a_target() {
     let kernels = [Kernel::Gaussian { sigma: 0.4 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
     for kernel in kernels {
         for channels in [6, 15, 31] {
-            let bank = BankParams { kernel, channels, ..BankParams::default() };
-            let params = Params { bank, ..detector(DetectorKind::Klda) };
+            let params = Params::from(WindowParams { kernel, channels, ..WindowParams::of(MachineKind::Klda) });
             let boxes = track(&params, frames(&clip), clip.initial());
             let overlap = boxes.last().unwrap().overlap(&clip.truth[14]);
             assert!(overlap > 0.6, "{kernel:?}, {channels} channels: {overlap}");
@@ -183,7 +182,7 @@ fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
     let alone = track(&Params::default(), frames.iter().map(Frame::from), truth[0]);
     assert!(alone[JUMP - 1].overlap(&truth[JUMP - 1]) > 0.8);
     assert!(alone[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
-    for kind in DetectorKind::GUARDS {
+    for kind in MachineKind::all_guards() {
         let mut tracker = Tracker::new(guarded(kind)).unwrap();
         tracker.init(&frames[0], truth[0]).unwrap();
         let mut states = vec![State::Initial];
@@ -214,9 +213,9 @@ fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
 fn a_guard_puts_any_filter_where_the_target_is() {
     for (name, params) in scene::presets() {
         // At half size a cell is a quarter of this target: the filter then does not see it move by a pixel.
-        for (half_size_from, speed) in [(params.half_size_from, 1.0), (20.0, 0.0)] {
+        for (half_size_from, speed) in [(100.0, 1.0), (20.0, 0.0)] {
             let (frames, truth) = jumping(50, speed);
-            let params = Params { guard: Some(DetectorKind::Klda), half_size_from, ..params.clone() };
+            let params = half_from(&params, half_size_from).guarded(GuardParams::of(MachineKind::Klda));
             let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
             let overlaps = boxes[45..].iter().zip(&truth[45..]).map(|(b, truth)| b.overlap(truth));
             let least = overlaps.fold(1.0, f64::min);
@@ -228,8 +227,7 @@ fn a_guard_puts_any_filter_where_the_target_is() {
 #[test]
 fn without_tiles_a_guard_searches_nearby_only() {
     let (frames, truth) = jumping(50, 1.0);
-    let guarding = GuardParams { tiles: 0, ..GuardParams::default() };
-    let params = Params { guarding, ..guarded(DetectorKind::Klda) };
+    let params = Params::default().guarded(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) });
     let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
     assert!(boxes[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
 }
@@ -294,16 +292,16 @@ fn boxes_at_the_edge_of_sense_are_followed_or_refused() {
 #[test]
 fn parameters_at_their_limits_give_numbers() {
     let clip = small(8);
-    type Change = fn(&mut BankParams);
+    type Change = fn(&mut WindowParams);
     let limits: [(&str, Change); 14] = [
         ("context 0", |p| p.context = 0.0),
         ("context 5", |p| p.context = 5.0),
-        ("search 0", |p| p.search = 0.0),
-        ("search 8", |p| p.search = 8.0),
+        ("reach 0", |p| p.reach = 0.0),
+        ("reach 8", |p| p.reach = 8.0),
         ("prior 0", |p| p.prior = 0.0),
         ("prior 1", |p| p.prior = 1.0),
-        ("rate 0", |p| p.rate = 0.0),
-        ("rate 0.999", |p| p.rate = 0.999),
+        ("share 0", |p| p.sample_share = 0.0),
+        ("share 0.999", |p| p.sample_share = 0.999),
         ("one of each", |p| (p.positives, p.negatives) = (1, 1)),
         ("many", |p| (p.positives, p.negatives) = (30, 60)),
         ("no hard negatives", |p| p.hard_negatives = 0),
@@ -314,8 +312,8 @@ fn parameters_at_their_limits_give_numbers() {
     for (name, params) in trackers() {
         for (limit, change) in limits {
             let mut params = params.clone();
-            change(&mut params.bank);
-            params.bank.gate = Some(-100.0);
+            change(windows(&mut params));
+            windows(&mut params).gate = -100.0;
             let mut tracker = Tracker::new(params).unwrap();
             let first = tracker.init(clip.gray(0), clip.initial()).unwrap_or_else(|e| panic!("{name}, {limit}: {e}"));
             assert!(sound(&first), "{name}, {limit}");
@@ -331,41 +329,36 @@ fn parameters_at_their_limits_give_numbers() {
 #[test]
 fn a_search_area_without_background_is_said_to_be_one() {
     let clip = Clip::render(SceneParams { frames: 1, target_width: 120, target_height: 100, ..Preset::Easy.params() });
-    let bank = BankParams { search: 0.0, template_size: 100.0, ..BankParams::default() };
-    for params in [detector(DetectorKind::Svm), guarded(DetectorKind::Klda)] {
-        let mut tracker = Tracker::new(Params { bank: bank.clone(), ..params }).unwrap();
+    for mut params in [detector(MachineKind::Svm), guarded(MachineKind::Klda)] {
+        (windows(&mut params).reach, windows(&mut params).template_size) = (0.0, 100.0);
+        let mut tracker = Tracker::new(params).unwrap();
         let said = tracker.init(clip.gray(0), clip.initial()).unwrap_err();
-        assert!(matches!(said, Error::Box { .. }) && said.to_string().contains("--search"), "{said}");
+        assert!(matches!(said, Error::Box { .. }) && said.to_string().contains("larger reach"), "{said}");
     }
 }
 
 #[test]
 fn settings_are_written_and_read_back() {
-    for (_, params) in trackers() {
-        let params = Params {
-            machine: json!({ "c": 3.5 }),
-            bank: BankParams {
-                kernel: Kernel::Polynomial { a: 0.5, b: 3 },
-                gate: Some(0.4),
-                positives: 7,
-                channels: 31,
-                prior: 0.25,
-                ..BankParams::default()
-            },
-            guarding: GuardParams { belief: Some(0.2), tiles: 5, ..GuardParams::default() },
-            ..params
+    for (_, mut params) in trackers() {
+        *windows(&mut params) = WindowParams {
+            kernel: Kernel::Polynomial { a: 0.5, b: 3 },
+            gate: 0.4,
+            positives: 7,
+            channels: 31,
+            prior: 0.25,
+            lost: -0.5,
+            ..WindowParams::of(MachineKind::Svm)
         };
+        windows(&mut params).machine = MachineParams::Svm(svm::Params { c: 3.5, ..svm::Params::default() });
+        if let Some(guard) = &mut params.guard {
+            (guard.belief, guard.tiles) = (0.2, 5);
+        }
         let text = serde_json::to_string(&params).unwrap();
         assert_eq!(serde_json::from_str::<Params>(&text).unwrap(), params, "{text}");
     }
-    // Settings from before there were any of these.
-    let mut old = serde_json::to_value(Params::default()).unwrap();
-    for field in ["guard", "machine", "bank", "guarding"] {
-        assert!(old.as_object_mut().unwrap().remove(field).is_some());
-    }
-    assert_eq!(serde_json::from_value::<Params>(old).unwrap(), Params::default());
-    let unknown = json!({ "positive": 3 });
-    assert!(serde_json::from_value::<BankParams>(unknown).unwrap_err().to_string().contains("positive"));
+    let mut unknown = serde_json::to_value(WindowParams::of(MachineKind::Svm)).unwrap();
+    unknown["positive"] = 3.into();
+    assert!(serde_json::from_value::<WindowParams>(unknown).unwrap_err().to_string().contains("positive"));
 }
 
 fn refused(params: Params) -> (&'static str, String) {
@@ -377,74 +370,67 @@ fn refused(params: Params) -> (&'static str, String) {
 
 #[test]
 fn each_bad_value_is_named() {
-    let bank = |change: fn(&mut BankParams)| {
-        let mut params = detector(DetectorKind::Svm);
-        change(&mut params.bank);
+    let bad = |change: fn(&mut WindowParams)| {
+        let mut params = detector(MachineKind::Svm);
+        change(windows(&mut params));
         refused(params).0
     };
-    assert_eq!(bank(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "window-sigma");
-    assert_eq!(bank(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");
-    assert_eq!(bank(|p| p.template_size = 7.9), "template-size");
-    assert_eq!(bank(|p| p.context = -0.1), "context");
-    assert_eq!(bank(|p| p.search = f64::NAN), "search");
-    assert_eq!(bank(|p| p.prior = 1.1), "prior");
-    assert_eq!(bank(|p| p.rate = 1.0), "look-rate");
-    assert_eq!(bank(|p| p.gate = Some(f64::INFINITY)), "gate");
-    assert_eq!(bank(|p| p.every = Some(0)), "learn-every");
-    assert_eq!(bank(|p| p.positives = 0), "positives");
-    assert_eq!(bank(|p| p.negatives = 257), "negatives");
-    assert_eq!(bank(|p| p.hard_negatives = 33), "hard-negatives");
+    assert_eq!(bad(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "window-sigma");
+    assert_eq!(bad(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");
+    assert_eq!(bad(|p| p.template_size = 7.9), "template-size");
+    assert_eq!(bad(|p| p.context = -0.1), "context");
+    assert_eq!(bad(|p| p.reach = f64::NAN), "reach");
+    assert_eq!(bad(|p| p.prior = 1.1), "prior");
+    assert_eq!(bad(|p| p.sample_share = 1.0), "sample-share");
+    assert_eq!(bad(|p| p.gate = f64::INFINITY), "gate");
+    assert_eq!(bad(|p| p.every = 0), "learn-every");
+    assert_eq!(bad(|p| p.positives = 0), "positives");
+    assert_eq!(bad(|p| p.negatives = 257), "negatives");
+    assert_eq!(bad(|p| p.hard_negatives = 33), "hard-negatives");
+    assert_eq!(bad(|p| p.lost = f64::NAN), "lost-score");
     for channels in [0, 16, 30, 32] {
-        let bank = BankParams { channels, ..BankParams::default() };
-        assert_eq!(refused(Params { bank, ..detector(DetectorKind::Svm) }).0, "channels");
+        let windows = WindowParams { channels, ..WindowParams::of(MachineKind::Svm) };
+        assert_eq!(refused(windows.into()).0, "channels");
     }
     let guard = |change: fn(&mut GuardParams)| {
-        let mut params = guarded(DetectorKind::Krr);
-        change(&mut params.guarding);
-        refused(params).0
+        let mut guard = GuardParams::of(MachineKind::Krr);
+        change(&mut guard);
+        refused(Params::default().guarded(guard)).0
     };
     assert_eq!(guard(|p| p.doubt = f64::NAN), "guard-doubt");
-    assert_eq!(guard(|p| p.belief = Some(101.0)), "guard-belief");
+    assert_eq!(guard(|p| p.belief = 101.0), "guard-belief");
     assert_eq!(guard(|p| p.margin = -0.1), "guard-margin");
     assert_eq!(guard(|p| p.far = f64::NAN), "guard-far");
     assert_eq!(guard(|p| p.patience = 0), "guard-patience");
     assert_eq!(guard(|p| p.tiles = 1001), "guard-tiles");
     assert_eq!(guard(|p| p.relearn = 1.5), "guard-relearn");
 
-    for kind in [DetectorKind::Kcf, DetectorKind::Kpca, DetectorKind::Kdspe] {
+    for kind in [MachineKind::Kpca, MachineKind::Kdspe] {
         assert_eq!(refused(guarded(kind)).0, "guard");
     }
-    assert_eq!(refused(Params { guard: Some(DetectorKind::Krr), ..detector(DetectorKind::Svm) }).0, "guard");
+    assert_eq!(refused(detector(MachineKind::Svm).guarded(GuardParams::of(MachineKind::Krr))).0, "guard");
 }
 
 #[test]
 fn settings_of_a_machine_are_named() {
-    let said =
-        |detector: DetectorKind, machine: serde_json::Value| refused(Params { detector, machine, ..Params::default() });
-    let (name, text) = said(DetectorKind::Svm, json!({ "cost": 3 }));
-    assert!(name == "machine" && text.contains("unknown field `cost`") && text.contains("balance"), "{text}");
-    let (name, text) = said(DetectorKind::Svm, json!({ "c": -1.0 }));
-    assert!(name == "machine" && text.contains("--machine c=-1:"), "{text}");
-    let (name, text) = said(DetectorKind::Kcf, json!({ "c": 1.0 }));
-    assert!(name == "machine" && text.contains("--detector"), "{text}");
-    // The settings are those of the guard where there is one.
-    let params = Params { machine: json!({ "lambda": 0.1 }), ..guarded(DetectorKind::Krr) };
-    assert!(Tracker::new(params.clone()).is_ok());
-    assert_eq!(refused(Params { guard: Some(DetectorKind::Svm), ..params }).0, "machine");
+    let mut params = detector(MachineKind::Svm);
+    windows(&mut params).machine = MachineParams::Svm(svm::Params { c: -1.0, ..svm::Params::default() });
+    let (name, text) = refused(params);
+    assert!(name == "machine" && text.contains("c=-1:"), "{text}");
 }
 
 #[test]
 fn learning_waits_for_the_gate_and_for_its_turn() {
     let clip = small(12);
-    let decisions = |gate: Option<f64>, every: usize| -> Vec<f32> {
-        let bank = BankParams { gate, every: Some(every), ..BankParams::default() };
-        let mut tracker = Tracker::new(Params { bank, ..detector(DetectorKind::Klda) }).unwrap();
+    let decisions = |gate: f64, every: usize| -> Vec<f32> {
+        let windows = WindowParams { gate, every, ..WindowParams::of(MachineKind::Klda) };
+        let mut tracker = Tracker::new(windows.into()).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         (1..12).map(|i| tracker.update(clip.gray(i)).unwrap().peak).collect()
     };
-    let (never, always) = (decisions(Some(100.0), 1), decisions(None, 1));
-    assert_eq!(decisions(None, 1000), never);
-    let third = decisions(None, 3);
+    let (never, always) = (decisions(100.0, 1), decisions(0.2, 1));
+    assert_eq!(decisions(0.2, 1000), never);
+    let third = decisions(0.2, 3);
     // The machine of the first frame sees three more; the third of them is learned from.
     assert_eq!(third[..3], never[..3]);
     assert!(third[3] != never[3] && third[3] != always[3] && always[1] != never[1], "{never:?} {always:?} {third:?}");
@@ -453,11 +439,12 @@ fn learning_waits_for_the_gate_and_for_its_turn() {
 #[test]
 fn settings_of_a_machine_are_used() {
     let clip = small(5);
-    let peaks = |machine: serde_json::Value| -> Vec<f32> {
-        let mut tracker = Tracker::new(Params { machine, ..detector(DetectorKind::Krr) }).unwrap();
+    let peaks = |machine: krr::Params| -> Vec<f32> {
+        let machine = MachineParams::Krr(machine);
+        let mut tracker = Tracker::new(WindowParams { machine, ..WindowParams::of(MachineKind::Krr) }.into()).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         (1..5).map(|i| tracker.update(clip.gray(i)).unwrap().peak).collect()
     };
-    let (plain, smooth) = (peaks(serde_json::Value::Null), peaks(json!({ "lambda": 10.0 })));
+    let (plain, smooth) = (peaks(krr::Params::default()), peaks(krr::Params { lambda: 10.0, bias: true }));
     assert!(plain.iter().zip(&smooth).all(|(plain, smooth)| plain > smooth), "{plain:?} {smooth:?}");
 }

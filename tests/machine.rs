@@ -3,7 +3,7 @@
 
 use kcf_track::Error;
 use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram};
-use kcf_track::machine::{Build, Head, Samples, from_name, kdspe, klda, kpca, names, preimage, slem};
+use kcf_track::machine::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 /// The decisions of a head on its own training samples.
 fn on_training(head: &Head, k: &Array2<f64>) -> Array1<f64> {
     head.decision(k.view(), k.diag()).unwrap()
+}
+
+fn machines() -> impl Iterator<Item = &'static str> {
+    MachineKind::ALL.iter().map(|kind| kind.name())
 }
 
 fn fit(name: &str, k: &Array2<f64>, labels: &[f64]) -> Result<Head, Error> {
@@ -43,7 +47,7 @@ proptest! {
     #[test]
     fn any_gram_matrix_gives_finite_decisions_or_a_typed_error(problem in problems()) {
         let one_class = problem.labels.iter().all(|&l| l == problem.labels[0]);
-        for name in names() {
+        for name in machines() {
             let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap().with_weights(&problem.weights).unwrap();
             match from_name(name, &Value::Null).unwrap().fit(&samples) {
                 Ok(head) => {
@@ -93,7 +97,7 @@ proptest! {
         };
         let shuffled = x.select(ndarray::Axis(0), &order);
         let shuffled_labels: Vec<f64> = order.iter().map(|&i| labels[i]).collect();
-        for name in names() {
+        for name in machines() {
             let (a, b) = (decide(x.view(), &labels, name), decide(shuffled.view(), &shuffled_labels, name));
             let apart = (&a - &b).mapv(f64::abs).sum();
             prop_assert!(apart < 1e-5 * (1.0 + a.mapv(f64::abs).sum()), "{}: {} {}", name, a, b);
@@ -175,7 +179,7 @@ proptest! {
         let at = |i: usize, j: usize| values[if symmetric { i.max(j) * 6 + i.min(j) } else { i * 6 + j }];
         let k = Array2::from_shape_fn((n, n), |(i, j)| at(i, j));
         let labels: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        for name in names() {
+        for name in machines() {
             // An indefinite matrix may be refused or not; what comes out of it is finite.
             if let Ok(head) = fit(name, &k, &labels) {
                 prop_assert!(head.linear().alpha.iter().all(|v| v.is_finite()));
@@ -206,7 +210,7 @@ fn matrices_that_are_no_gram_matrices_are_refused() {
         (array![[1.0, 0.0], [0.0, -1.0]], "negative"),
         (Array2::zeros((0, 0)), "empty"),
     ] {
-        for name in names() {
+        for name in machines() {
             match fit(name, &k, &labels) {
                 Err(error @ Error::Gram { .. }) => assert!(error.to_string().contains(says), "{name}: {error}"),
                 other => panic!("{name}: {other:?}"),
@@ -226,7 +230,7 @@ fn samples_that_are_all_equal_are_not_told_apart() {
     for value in [0.0, 1.0, 1e6] {
         let k = Array2::from_elem((6, 6), value);
         let labels = [1.0, 1.0, -1.0, -1.0, -1.0, -1.0];
-        for name in names() {
+        for name in machines() {
             let values = on_training(&fit(name, &k, &labels).unwrap(), &k);
             match name {
                 // The best constant for a square loss is the mean of the labels.
@@ -245,7 +249,7 @@ fn samples_that_are_all_equal_are_not_told_apart() {
 fn samples_too_small_for_numbers_are_told_apart_or_not() {
     // Denormal numbers, whose products are zero.
     for k in [Array2::eye(6) * 1e-310, Array2::from_elem((6, 6), 1e-310), Array2::eye(6) * f64::MIN_POSITIVE] {
-        for name in names() {
+        for name in machines() {
             let values = on_training(&fit(name, &k, &[1.0, 1.0, 1.0, -1.0, -1.0, -1.0]).unwrap(), &k);
             assert!(values.iter().all(|v| v.is_finite()), "{name}: {values}");
         }
@@ -261,7 +265,7 @@ fn samples_too_small_for_numbers_are_told_apart_or_not() {
 #[test]
 fn one_class_or_one_sample_is_an_error_or_the_documented_limit() {
     for (k, labels) in [(Array2::eye(3), vec![1.0; 3]), (Array2::eye(3), vec![-1.0; 3]), (array![[2.0]], vec![1.0])] {
-        for name in names() {
+        for name in machines() {
             let result = fit(name, &k, &labels);
             match (name, labels[0] > 0.0) {
                 // A regression on equal labels is that label.
@@ -281,7 +285,7 @@ fn one_class_or_one_sample_is_an_error_or_the_documented_limit() {
         }
     }
     // One sample of each class is the least that can be told apart.
-    for name in names() {
+    for name in machines() {
         let k = array![[1.0, 0.3], [0.3, 1.0]];
         let values = on_training(&fit(name, &k, &[1.0, -1.0]).unwrap(), &k);
         // The embedding of sparse weights needs two of a kind.
@@ -314,7 +318,7 @@ fn parameters_are_checked_and_named() {
         ("svm", json!({"c": 0.0}), "--svm-c 0"),
         ("svm", json!({"c": -1.0}), "--svm-c -1"),
         ("svm", json!({"tolerance": 0.0}), "--svm-tolerance"),
-        ("svm", json!({"max_steps": 0}), "--svm-max-steps"),
+        ("svm", json!({"max-steps": 0}), "--svm-max-steps"),
         ("krr", json!({"lambda": 0.0}), "--krr-lambda"),
         ("klda", json!({"eps": -0.1}), "--klda-eps"),
         ("klda", json!({"ridge": "none"}), "gram"),
@@ -337,7 +341,7 @@ fn parameters_are_checked_and_named() {
 #[test]
 fn decisions_refuse_what_does_not_fit() {
     let k = Array2::eye(3);
-    for name in names() {
+    for name in machines() {
         let head = fit(name, &k, &[1.0, 1.0, -1.0]).unwrap();
         assert!(head.decision(Array2::zeros((2, 4)).view(), array![1.0, 1.0].view()).is_err());
         assert!(head.decision(Array2::zeros((2, 3)).view(), array![1.0].view()).is_err());

@@ -5,6 +5,7 @@ use std::time::Instant;
 use image::RgbImage;
 use kcf_track::kernel::Kernel;
 use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::tracker::{FeatureParams, FilterParams};
 use kcf_track::{BBox, Error, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 use proptest::prelude::*;
 
@@ -106,7 +107,7 @@ fn boxes_that_are_none_are_refused_and_the_rest_is_tracked() {
 #[test]
 fn parameters_at_their_limits_give_numbers() {
     let frame = gray(120, 90, noise);
-    let limits: [fn(&mut Params); 10] = [
+    let limits: [fn(&mut FilterParams); 10] = [
         |p| p.lambda = f64::MIN_POSITIVE,
         |p| p.lambda = 1e6,
         |p| p.output_sigma = f64::MIN_POSITIVE,
@@ -114,13 +115,13 @@ fn parameters_at_their_limits_give_numbers() {
         |p| p.padding = 0.0,
         |p| p.padding = 20.0,
         |p| p.learning_rate = 1.0,
-        |p| p.cell_size = 64,
+        |p| p.feature = FeatureParams::Hog { cell_size: 64 },
         |p| p.kernel = Kernel::Gaussian { sigma: 1e-6 },
         |p| p.kernel = Kernel::Gaussian { sigma: 1e6 },
     ];
     for (number, change) in limits.iter().enumerate() {
         let mut params = Params::default();
-        change(&mut params);
+        change(params.search.filter_mut().unwrap());
         let mut tracker = Tracker::new(params).unwrap();
         let first = tracker.init(&frame, BBox::new(30.0, 30.0, 30.0, 24.0)).unwrap();
         assert!(sound(&first), "{number}: {first:?}");

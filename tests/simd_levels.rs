@@ -1,9 +1,10 @@
 //! Boxes, scores and responses are the same bits with the widest vector instructions of this CPU and with those that every CPU has.
 
+use kcf_track::machine::MachineKind;
 use kcf_track::simd::SimdLevel;
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
-use kcf_track::tracker::{BankParams, DetectorKind, GuardParams};
+use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
 
 #[path = "support/otb.rs"]
@@ -70,18 +71,17 @@ fn rendered_scenes_on_every_level() {
 fn machines_over_real_windows_on_every_level() {
     let clip = Clip::render(SceneParams { frames: 14, ..Preset::Medium.params() });
     let frames = || (0..clip.gray.len()).map(|i| clip.gray(i));
-    for kind in DetectorKind::ALL.into_iter().filter(|&kind| kind != DetectorKind::Kcf) {
+    for &kind in MachineKind::ALL {
         for channels in [8, 31] {
-            let bank = BankParams { channels, ..BankParams::default() };
-            let params = Params { detector: kind, bank, ..Params::default() };
+            let params = Params::from(WindowParams { channels, ..WindowParams::of(kind) });
             compare(&format!("{kind}, {channels} channels"), &params, frames, clip.initial());
         }
     }
-    for kind in DetectorKind::GUARDS {
+    for kind in MachineKind::all_guards() {
         // It doubts whatever it sees, so that it searches the whole frame as well.
-        let guarding = GuardParams { doubt: 2.0, ..GuardParams::default() };
-        for guarding in [GuardParams::default(), guarding] {
-            let params = Params { guard: Some(kind), guarding, ..Params::default() };
+        let doubtful = GuardParams { doubt: 2.0, ..GuardParams::of(kind) };
+        for guard in [GuardParams::of(kind), doubtful] {
+            let params = Params::default().guarded(guard);
             compare(&format!("guard {kind}"), &params, frames, clip.initial());
         }
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kcf_track::Params;
+use kcf_track::tracker::AreaSize;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
@@ -25,7 +26,11 @@ struct Curve {
 
 /// The published presets without the step down to half size, which would bend the curve.
 fn params(preset: &str) -> Params {
-    Params { half_size_from: f64::INFINITY, ..Params::preset(preset).unwrap() }
+    let mut params = Params::preset(preset).unwrap();
+    if let AreaSize::Published { half_size_from } = &mut params.search.filter_mut().unwrap().area {
+        *half_size_from = f64::INFINITY;
+    }
+    params
 }
 
 fn area(side: usize) -> f64 {

@@ -3,6 +3,7 @@
 use clap::Args;
 use kcf_track::Params;
 use kcf_track::kernel::Kernel;
+use kcf_track::tracker::SearchParams;
 use serde_json::{Map, Value};
 
 use super::Failure;
@@ -25,31 +26,34 @@ pub struct BankArgs {
     context: Option<f64>,
     /// Reach of the search: the target may move by half of this, times its size, a frame [default: 2.5]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    search: Option<f64>,
+    reach: Option<f64>,
     /// How much nearness to the last place counts, 0 to 1 [default: 0.5]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     prior: Option<f64>,
-    /// Share of the newest look of the target among all its looks [default: 0.05]
+    /// Share of the newest sample of the target among all its samples [default: 0.05]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    look_rate: Option<f64>,
+    sample_share: Option<f64>,
     /// Score above which a frame is learned from [default: 0 for krr, 0.2 for the others]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     gate: Option<f64>,
     /// Learn from one of so many frames [default: 2 for kpca and kdspe, 1 for the others]
     #[arg(long, value_name = "N")]
     learn_every: Option<usize>,
-    /// Looks of the target that are remembered [default: 12]
+    /// Samples of the target that are remembered [default: 12]
     #[arg(long, value_name = "N")]
     positives: Option<usize>,
-    /// Looks of the background that are remembered [default: 40]
+    /// Samples of the background that are remembered [default: 40]
     #[arg(long, value_name = "N")]
     negatives: Option<usize>,
-    /// Looks of the background that a frame adds [default: 3]
+    /// Samples of the background that a frame adds [default: 3]
     #[arg(long, value_name = "N")]
     hard_negatives: Option<usize>,
     /// Principal components that the 31 channels of HOG are projected onto, 1 to 15; 31 for none [default: 8]
     #[arg(long, value_name = "N")]
     channels: Option<usize>,
+    /// Score below which a frame's state is `lost`, or --gate where that is lower [default: -0.3]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    lost_score: Option<f64>,
     #[command(flatten)]
     guarding: GuardingArgs,
 }
@@ -76,25 +80,24 @@ struct GuardingArgs {
     /// Search areas a frame of that search; 0 for no such search [default: 2]
     #[arg(long, value_name = "N", hide_short_help = true)]
     guard_tiles: Option<usize>,
-    /// Weight of the new look when the filter is put to another place: 1 forgets what it knew, 0 keeps it [default: 0.2]
+    /// Weight of the new sample when the filter is put to another place: 1 forgets what it knew, 0 keeps it [default: 0.2]
     #[arg(long, value_name = "X", allow_negative_numbers = true, hide_short_help = true)]
     guard_relearn: Option<f64>,
 }
 
 impl GuardingArgs {
     fn apply(&self, params: &mut Params) -> Result<(), Failure> {
-        if let (Some(flag), None) = (self.given(), params.guard) {
-            return Err(Failure::usage(format!("{flag} needs --guard")));
-        }
-        let guarding = &mut params.guarding;
+        let Some(guard) = &mut params.guard else {
+            return self.given().map_or(Ok(()), |flag| Err(Failure::usage(format!("{flag} needs --guard"))));
+        };
         let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
-        set(&mut guarding.doubt, self.guard_doubt);
-        set(&mut guarding.margin, self.guard_margin);
-        set(&mut guarding.far, self.guard_far);
-        set(&mut guarding.relearn, self.guard_relearn);
-        guarding.belief = self.guard_belief.or(guarding.belief);
-        guarding.patience = self.guard_patience.unwrap_or(guarding.patience);
-        guarding.tiles = self.guard_tiles.unwrap_or(guarding.tiles);
+        set(&mut guard.doubt, self.guard_doubt);
+        set(&mut guard.belief, self.guard_belief);
+        set(&mut guard.margin, self.guard_margin);
+        set(&mut guard.far, self.guard_far);
+        set(&mut guard.relearn, self.guard_relearn);
+        guard.patience = self.guard_patience.unwrap_or(guard.patience);
+        guard.tiles = self.guard_tiles.unwrap_or(guard.tiles);
         Ok(())
     }
 
@@ -119,28 +122,35 @@ fn first<const N: usize>(flags: [(&'static str, bool); N]) -> Option<&'static st
 impl BankArgs {
     /// Makes the changes.
     pub fn apply(&self, params: &mut Params) -> Result<(), Failure> {
-        let used = params.has_bank() || params.guard.is_some();
-        if let (Some(flag), false) = (self.given(), used) {
-            return Err(Failure::usage(format!(
-                "{flag} needs --guard, or a --detector other than kcf without --circulant"
-            )));
-        }
+        let bank = match (&mut params.search, &mut params.guard) {
+            (SearchParams::Windows(windows), _) => windows,
+            (_, Some(guard)) => &mut guard.windows,
+            _ => {
+                return match self.given() {
+                    Some(flag) => Err(Failure::usage(format!("{flag} needs --guard, or a --detector other than kcf"))),
+                    None => self.guarding.apply(params),
+                };
+            }
+        };
         if !self.machine.is_empty() {
-            params.machine = Value::Object(self.machine.iter().cloned().collect::<Map<_, _>>());
+            let name = bank.machine.kind().name();
+            let given = Value::Object(self.machine.iter().cloned().collect::<Map<_, _>>());
+            bank.machine = serde_json::from_value(serde_json::json!({ name: given }))
+                .map_err(|error| Failure::usage(format!("--machine {given}: {error}")))?;
         }
-        let bank = &mut params.bank;
         if let Some(sigma) = self.window_sigma {
             bank.kernel = Kernel::Gaussian { sigma };
         }
         let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
         set(&mut bank.template_size, self.template_size);
         set(&mut bank.context, self.context);
-        set(&mut bank.search, self.search);
+        set(&mut bank.reach, self.reach);
         set(&mut bank.prior, self.prior);
-        set(&mut bank.rate, self.look_rate);
-        bank.gate = self.gate.or(bank.gate);
-        bank.every = self.learn_every.or(bank.every);
+        set(&mut bank.sample_share, self.sample_share);
+        set(&mut bank.gate, self.gate);
+        set(&mut bank.lost, self.lost_score);
         let set = |field: &mut usize, given: Option<usize>| *field = given.unwrap_or(*field);
+        set(&mut bank.every, self.learn_every);
         set(&mut bank.positives, self.positives);
         set(&mut bank.negatives, self.negatives);
         set(&mut bank.hard_negatives, self.hard_negatives);
@@ -155,15 +165,16 @@ impl BankArgs {
             ("--window-sigma", self.window_sigma.is_some()),
             ("--template-size", self.template_size.is_some()),
             ("--context", self.context.is_some()),
-            ("--search", self.search.is_some()),
+            ("--reach", self.reach.is_some()),
             ("--prior", self.prior.is_some()),
-            ("--look-rate", self.look_rate.is_some()),
+            ("--sample-share", self.sample_share.is_some()),
             ("--gate", self.gate.is_some()),
             ("--learn-every", self.learn_every.is_some()),
             ("--positives", self.positives.is_some()),
             ("--negatives", self.negatives.is_some()),
             ("--hard-negatives", self.hard_negatives.is_some()),
             ("--channels", self.channels.is_some()),
+            ("--lost-score", self.lost_score.is_some()),
         ])
     }
 }
@@ -172,5 +183,5 @@ impl BankArgs {
 fn setting(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or("a setting is KEY=VALUE, such as c=10")?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((key.trim().to_owned(), value))
+    Ok((key.trim().replace('_', "-"), value))
 }

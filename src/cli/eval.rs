@@ -106,7 +106,7 @@ Examples:
     kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --results MUSTER=results/MUSTER --out report
 
   Other kernel machines, each in a folder of its own:
-    kcf-track eval --data OTB --detector svm --circulant --out svm
+    kcf-track eval --data OTB --detector svm --out svm
 
   On two machines:
     kcf-track eval --data OTB --shard 1/2 --out part1

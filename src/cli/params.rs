@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValue;
 use kcf_track::kernel::Kernel;
-use kcf_track::tracker::{FeatureKind, KernelKind};
+use kcf_track::tracker::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind, SearchParams};
 use kcf_track::{Params, Result};
 
 use super::Failure;
@@ -53,9 +53,9 @@ pub struct ParamArgs {
     /// Cells of a search window at most, about: a larger one is looked at at a coarser scale; `inf` for any number [paper: inf]
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     max_cells: Option<f64>,
-    /// Round windows up to numbers of cells that transform cheaply [paper: false]
+    /// Round the search area up to numbers of cells that transform cheaply [paper: false]
     #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
-    smooth_window: Option<bool>,
+    smooth_area: Option<bool>,
     /// Look for the peak between cells [paper: false]
     #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     sub_cell: Option<bool>,
@@ -103,42 +103,67 @@ impl ParamArgs {
     /// The settings as a whole, checked.
     pub fn params(&self) -> Result<Params, Failure> {
         let mut params = Params::preset(&self.preset).expect("clap knows the presets");
+        self.detector.changes().apply(&mut params)?;
+        match &mut params.search {
+            SearchParams::Filter(filter) => self.change_filter(filter)?,
+            SearchParams::Windows(windows) => {
+                if let Some(kernel) = self.kernel {
+                    windows.kernel = Kernel::from_name(kernel.name())?;
+                }
+                self.change_kernel(&mut windows.kernel)?;
+            }
+        }
+        self.bank.apply(&mut params)?;
+        params.check()?;
+        Ok(params)
+    }
+
+    fn change_filter(&self, filter: &mut FilterParams) -> Result<(), Failure> {
         if self.feature.is_some() || self.kernel.is_some() {
-            let feature = self.feature.map_or(params.feature, |feature| match feature {
+            let feature = self.feature.map_or(filter.feature.kind(), |feature| match feature {
                 FeatureArg::Hog => FeatureKind::Hog,
                 FeatureArg::Gray => FeatureKind::Gray,
             });
-            let kernel = self.kernel.map_or(params.kernel_kind(), |kernel| match kernel {
+            let kernel = self.kernel.map_or(filter.kernel_kind(), |kernel| match kernel {
                 KernelArg::Gaussian => KernelKind::Gaussian,
                 KernelArg::Polynomial => KernelKind::Polynomial,
                 KernelArg::Linear => KernelKind::Linear,
             });
-            params = Params::paper(feature, kernel);
-        }
-        self.change_kernel(&mut params.kernel)?;
-        let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
-        set(&mut params.padding, self.padding);
-        set(&mut params.lambda, self.lambda);
-        set(&mut params.output_sigma, self.output_sigma);
-        set(&mut params.learning_rate, self.learning_rate);
-        set(&mut params.half_size_from, self.half_size_from);
-        set(&mut params.max_cells, self.max_cells);
-        set(&mut params.reuse_shift, self.reuse_shift);
-        params.smooth_window = self.smooth_window.unwrap_or(params.smooth_window);
-        params.sub_cell = self.sub_cell.unwrap_or(params.sub_cell);
-        set(&mut params.uncertain_psr, self.uncertain_psr);
-        set(&mut params.lost_psr, self.lost_psr);
-        params.cell_size = self.cell_size.unwrap_or(params.cell_size);
-        self.detector.changes().apply(&mut params);
-        self.bank.apply(&mut params)?;
-        if params.has_bank() {
-            if let Some(kernel) = self.kernel {
-                params.bank.kernel = Kernel::from_name(kernel.name())?;
+            if (feature, kernel) != (filter.feature.kind(), filter.kernel_kind()) {
+                *filter = FilterParams { loss: filter.loss, ..FilterParams::paper(feature, kernel) };
             }
-            self.change_kernel(&mut params.bank.kernel)?;
         }
-        params.check()?;
-        Ok(params)
+        self.change_kernel(&mut filter.kernel)?;
+        let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
+        set(&mut filter.padding, self.padding);
+        set(&mut filter.lambda, self.lambda);
+        set(&mut filter.output_sigma, self.output_sigma);
+        set(&mut filter.learning_rate, self.learning_rate);
+        set(&mut filter.reuse_shift, self.reuse_shift);
+        set(&mut filter.uncertain_psr, self.uncertain_psr);
+        set(&mut filter.lost_psr, self.lost_psr);
+        filter.smooth_area = self.smooth_area.unwrap_or(filter.smooth_area);
+        filter.sub_cell = self.sub_cell.unwrap_or(filter.sub_cell);
+        match self.max_cells {
+            Some(f64::INFINITY) => filter.area = AreaSize::default(),
+            Some(max_cells) => filter.area = AreaSize::Bounded { max_cells },
+            None => {}
+        }
+        match (&mut filter.area, self.half_size_from) {
+            (AreaSize::Published { half_size_from }, Some(given)) => *half_size_from = given,
+            (AreaSize::Bounded { .. }, Some(_)) => {
+                return Err(Failure::usage("--half-size-from needs --max-cells inf"));
+            }
+            _ => {}
+        }
+        match (&mut filter.feature, self.cell_size) {
+            (FeatureParams::Hog { cell_size }, Some(given)) => *cell_size = given,
+            (FeatureParams::Gray, Some(given)) => {
+                return Err(Failure::usage(format!("--cell-size {given}: must be 1 with gray features")));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// A flag for another kernel than the one in use is a mistake, not something to ignore.

@@ -7,7 +7,10 @@ pub mod bank;
 pub mod circulant;
 pub mod dense;
 pub mod kcf;
+mod loss;
 pub mod projection;
 #[cfg(test)]
 mod tests;
 pub mod windows;
+
+pub use loss::Loss;

@@ -181,7 +181,7 @@ mod tests {
         assert!(message(&[("x".into(), manifest(None))]).contains("no shard"));
         assert!(message(&[]).contains("no shard"));
         let mut detector = part("2/2");
-        detector.1.changes.circulant = true;
+        detector.1.changes.detector = Some("svm".into());
         assert!(message(&[part("1/2"), detector]).contains("not of one evaluation"));
         let mut elsewhere = part("2/2");
         elsewhere.1.data = "/mnt/data".into();

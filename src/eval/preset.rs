@@ -3,44 +3,64 @@
 use serde::{Deserialize, Serialize};
 
 use super::runner::{Run, Runner};
+use crate::detector::Loss;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::tracker::{DetectorKind, Params, Tracker};
+use crate::tracker::{Params, SearchParams, Tracker};
 
 /// What the presets of an evaluation are changed by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Another detector; `None` for the preset's own.
-    pub detector: Option<DetectorKind>,
-    /// Whether the detector learns all cyclic shifts of a window.
-    pub circulant: bool,
-    /// A machine that watches the filter.
+    /// Another detector, by its name; `None` for the preset's own.
+    pub detector: Option<String>,
+    /// Another loss of the filter.
     #[serde(default)]
-    pub guard: Option<DetectorKind>,
+    pub loss: Option<Loss>,
+    /// A machine that watches the search, by its name.
+    #[serde(default)]
+    pub guard: Option<String>,
 }
 
 impl Changes {
     /// Makes the changes.
-    pub fn apply(&self, params: &mut Params) {
-        params.detector = self.detector.unwrap_or(params.detector);
-        params.circulant |= self.circulant;
-        params.guard = self.guard.or(params.guard);
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a name that is none, and for a loss where there is no filter.
+    pub fn apply(&self, params: &mut Params) -> Result<()> {
+        if let Some(name) = &self.detector {
+            params.set_detector(name)?;
+        }
+        if let Some(name) = &self.guard {
+            params.set_guard(name)?;
+        }
+        match (&mut params.search, self.loss) {
+            (_, None) => Ok(()),
+            (SearchParams::Filter(filter), Some(loss)) => {
+                filter.loss = loss;
+                Ok(())
+            }
+            (SearchParams::Windows(_), Some(loss)) => Err(Error::Parameter {
+                name: "loss",
+                value: format!("{loss:?}").to_lowercase(),
+                expected: "needs --detector kcf".into(),
+            }),
+        }
     }
 
-    /// How a preset so changed is called in reports: `paper+svm`, `paper+circulant-svm`, `paper+guard-krr`, or as before where nothing
-    /// is changed.
+    /// How a preset so changed is called in reports: `paper+svm`, `paper+hinge`, `paper+guard-krr`, or as before where nothing is changed.
     pub fn rename(&self, preset: &str) -> String {
-        let found = match (self.detector, self.circulant) {
-            // All cyclic shifts of a window are what this one always learns.
-            (None | Some(DetectorKind::Kcf), _) => preset.to_owned(),
-            (Some(detector), true) => format!("{preset}+circulant-{detector}"),
-            (Some(detector), false) => format!("{preset}+{detector}"),
-        };
-        match self.guard {
-            Some(guard) => format!("{found}+guard-{guard}"),
-            None => found,
+        let mut name = preset.to_owned();
+        if let Some(detector) = self.detector.as_ref().filter(|name| *name != "kcf") {
+            name += &format!("+{detector}");
         }
+        if let Some(loss) = self.loss {
+            name += &format!("+{loss:?}").to_lowercase();
+        }
+        if let Some(guard) = &self.guard {
+            name += &format!("+guard-{guard}");
+        }
+        name
     }
 }
 
@@ -80,7 +100,7 @@ impl Preset {
     /// As [`Preset::named`], and when the changes do not fit.
     pub fn changed(name: &str, changes: &Changes) -> Result<Self> {
         let mut params = Self::named(name)?.params;
-        changes.apply(&mut params);
+        changes.apply(&mut params)?;
         Self::new(&changes.rename(name), params)
     }
 }
@@ -119,15 +139,14 @@ mod tests {
         let runner = Preset::named("paper").unwrap();
         assert_eq!(runner.name(), "paper");
         assert!(runner.parameters().is_object());
-        let changes = Changes { detector: Some(DetectorKind::Krr), circulant: true, guard: None };
-        let changed = Preset::changed("paper", &changes).unwrap();
-        assert_eq!(changed.name(), "paper+circulant-krr");
+        let changed = Preset::changed("paper", &Changes { loss: Some(Loss::Hinge), ..Changes::default() }).unwrap();
+        assert_eq!(changed.name(), "paper+hinge");
         assert_ne!(changed.parameters(), runner.parameters());
         assert_eq!(Preset::changed("paper", &Changes::default()).unwrap().parameters(), runner.parameters());
-        let changes = Changes { guard: Some(DetectorKind::Svm), ..Changes::default() };
+        let changes = Changes { guard: Some("svm".into()), ..Changes::default() };
         assert_eq!(Preset::changed("paper", &changes).unwrap().name(), "paper+guard-svm");
-        let changes = Changes { detector: Some(DetectorKind::Kdspe), circulant: true, guard: None };
-        assert!(Preset::changed("paper", &changes).unwrap_err().to_string().contains("no circulant form"));
+        let changes = Changes { detector: Some("kdspe".into()), loss: Some(Loss::Fisher), guard: None };
+        assert!(Preset::changed("paper", &changes).unwrap_err().to_string().contains("needs --detector kcf"));
         assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
     }
 }

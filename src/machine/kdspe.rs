@@ -18,7 +18,7 @@ use crate::kernel::gram::check_gram;
 
 /// Parameters of [`Kdspe`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Params {
     /// The number of coordinates d, at least 1.
     pub dims: usize,
@@ -59,7 +59,6 @@ pub struct Kdspe(Params);
 
 impl Build for Kdspe {
     type Params = Params;
-    const NAME: &'static str = "kdspe";
 
     fn new(params: Params) -> Result<Self> {
         in_range("kdspe-dims", params.dims as f64, 1.0..=1e6)?;

@@ -31,7 +31,7 @@ pub enum Ridge {
 
 /// Parameters of [`Klda`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Params {
     /// The regularisation ε, above zero.
     pub eps: f64,
@@ -55,7 +55,6 @@ pub struct Klda(Params);
 
 impl Build for Klda {
     type Params = Params;
-    const NAME: &'static str = "klda";
 
     fn new(params: Params) -> Result<Self> {
         in_range("klda-eps", params.eps, 1e-12..=1e12)?;

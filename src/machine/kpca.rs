@@ -15,7 +15,7 @@ use crate::kernel::gram::{check_gram, from_matrix};
 
 /// Parameters of [`Kpca`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Params {
     /// The largest number of components, at least 1.
     pub rank: usize,
@@ -39,7 +39,6 @@ pub struct Kpca(Params);
 
 impl Build for Kpca {
     type Params = Params;
-    const NAME: &'static str = "kpca";
 
     fn new(params: Params) -> Result<Self> {
         in_range("kpca-rank", params.rank as f64, 1.0..=1e6)?;

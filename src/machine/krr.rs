@@ -12,7 +12,7 @@ use crate::kernel::factor::cholesky;
 
 /// Parameters of [`Krr`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Params {
     /// The ridge λ, above zero.
     pub lambda: f64,
@@ -34,7 +34,6 @@ pub struct Krr(Params);
 
 impl Build for Krr {
     type Params = Params;
-    const NAME: &'static str = "krr";
 
     fn new(params: Params) -> Result<Self> {
         in_range("krr-lambda", params.lambda, 1e-12..=1e12)?;

@@ -40,6 +40,7 @@ pub mod kpca;
 pub mod krr;
 pub mod preimage;
 mod preserving;
+mod registry;
 mod samples;
 pub mod slem;
 pub mod svm;
@@ -57,6 +58,7 @@ pub use constrained::constrained_weights;
 pub use embedding::{Embedding, LinearEmbedding};
 pub use exemplar::{Encoder, Encoding};
 pub use head::{Affine, Head, Subspace};
+pub use registry::{MachineKind, MachineParams, from_name};
 pub use samples::Samples;
 
 use crate::error::{Error, Result};
@@ -83,58 +85,11 @@ pub trait Build: Machine + Sized + 'static {
     /// The parameters, each with a default; read from JSON by name.
     type Params: Default + Serialize + DeserializeOwned;
 
-    /// The machine's name.
-    const NAME: &'static str;
-
     /// The machine with these parameters.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a parameter out of its range.
     fn new(params: Self::Params) -> Result<Self>;
-}
-
-type Maker = fn(&serde_json::Value) -> Result<Box<dyn Machine>>;
-
-/// Every machine: a new one is one file and one line here.
-const MACHINES: &[(&str, Maker)] = &[
-    (krr::Krr::NAME, make::<krr::Krr>),
-    (svm::Svm::NAME, make::<svm::Svm>),
-    (klda::Klda::NAME, make::<klda::Klda>),
-    (kpca::Kpca::NAME, make::<kpca::Kpca>),
-    (slem::Slem::NAME, make::<slem::Slem>),
-    (kdspe::Kdspe::NAME, make::<kdspe::Kdspe>),
-];
-
-fn make<M: Build>(settings: &serde_json::Value) -> Result<Box<dyn Machine>> {
-    let params = match settings {
-        serde_json::Value::Null => M::Params::default(),
-        given => serde_json::from_value(given.clone()).map_err(|error| Error::Parameter {
-            name: M::NAME,
-            value: given.to_string(),
-            expected: error.to_string(),
-        })?,
-    };
-    Ok(Box::new(M::new(params)?))
-}
-
-/// The names that [`from_name`] knows.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    MACHINES.iter().map(|(name, _)| *name)
-}
-
-/// The machine of that name. `settings` is a JSON object of those of its parameters that are not the default, or `null`.
-///
-/// # Errors
-/// [`Error::Parameter`] for an unknown name, an unknown parameter, or a value out of its range.
-pub fn from_name(name: &str, settings: &serde_json::Value) -> Result<Box<dyn Machine>> {
-    match MACHINES.iter().find(|(known, _)| *known == name) {
-        Some((_, maker)) => maker(settings),
-        None => Err(Error::Parameter {
-            name: "detector",
-            value: name.into(),
-            expected: format!("one of {}", names().collect::<Vec<_>>().join(", ")),
-        }),
-    }
 }
 
 /// A parameter's value must lie in its range.

@@ -13,7 +13,7 @@ use crate::kernel::gram::check_gram;
 
 /// Parameters of [`Slem`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Params {
     /// The weight θ of the exemplar against all negatives together, above zero.
     pub theta: f64,
@@ -36,7 +36,6 @@ pub struct Slem(Params);
 
 impl Build for Slem {
     type Params = Params;
-    const NAME: &'static str = "slem";
 
     fn new(params: Params) -> Result<Self> {
         in_range("slem-theta", params.theta, 1e-9..=1e9)?;

@@ -14,7 +14,7 @@ const LEAST_CURVATURE: f64 = 1e-12;
 
 /// Parameters of [`Svm`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Params {
     /// The price C of a violated margin, above zero.
     pub c: f64,
@@ -41,7 +41,6 @@ pub struct Svm(Params);
 
 impl Build for Svm {
     type Params = Params;
-    const NAME: &'static str = "svm";
 
     fn new(params: Params) -> Result<Self> {
         in_range("svm-c", params.c, 1e-9..=1e9)?;
@@ -126,7 +125,7 @@ impl Machine for Svm {
         }
         Err(Error::Samples {
             reason: format!(
-                "the support vector machine did not settle in {} steps: the kernel values are too large for its c: lower it, scale them, or allow more (max_steps)",
+                "the support vector machine did not settle in {} steps: the kernel values are too large for its c: lower it, scale them, or allow more (max-steps)",
                 self.0.max_steps
             ),
         })

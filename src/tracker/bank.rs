@@ -1,45 +1,33 @@
 //! One target followed by a kernel machine over a bank of real windows: a motion prior, and a gate before learning.
 
-use std::sync::Arc;
-
 use ndarray::ArrayView2;
 
 use super::confidence::Peak;
 use super::scan::{Found, Scanner};
 use super::target::{MIN_VISIBLE, check_box};
-use super::{Estimate, Params, ResponseLayout, ResponseMap, State};
+use super::{Estimate, ResponseLayout, ResponseMap, State, WindowParams};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::simd::SimdLevel;
 
 /// Cells around a peak that are no sidelobe.
 const PEAK_RADIUS: usize = 3;
 
-/// Decisions below this are lost. The means of the classes are at +1 and -1, but the window is the best of hundreds. Of frames that
-/// overlap the truth by more than half (on OTB), two to five in a hundred are so called, by the machine; of the others a third and more.
-const LOST: f64 = -0.3;
-
 #[derive(Clone, Debug)]
 pub(super) struct BankTarget {
     bbox: BBox,
     scanner: Scanner,
+    lost: f64,
 }
 
 impl BankTarget {
-    pub(super) fn new(
-        params: &Params,
-        machine: Arc<dyn Machine>,
-        level: SimdLevel,
-        frame: &Frame<'_>,
-        bbox: BBox,
-    ) -> Result<Self> {
+    pub(super) fn new(params: &WindowParams, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame, bbox)?;
-        let mut scanner = Scanner::new(&params.bank, params.detector, machine, level, frame, bbox)?;
+        let mut scanner = Scanner::new(params, level, frame, bbox)?;
         scanner.scan(frame, bbox.center());
-        Ok(Self { bbox, scanner })
+        Ok(Self { bbox, scanner, lost: params.lost })
     }
 
     /// What the machine answers to the frame that it was taught.
@@ -57,7 +45,7 @@ impl BankTarget {
         self.scanner.learn_if_believed(frame, center, score)?;
         let visible = self.bbox.visible_share(frame.width(), frame.height());
         let gate = self.scanner.gate();
-        let state = if score < LOST.min(gate) || visible <= 0.0 {
+        let state = if score < self.lost.min(gate) || visible <= 0.0 {
             State::Lost
         } else if score <= gate || visible < MIN_VISIBLE {
             State::Uncertain

@@ -1,15 +1,12 @@
 //! The ways of following one target.
 
-use std::sync::Arc;
-
 use super::bank::BankTarget;
 use super::guard::GuardedTarget;
 use super::target::Target;
-use super::{DetectorKind, Estimate, Params};
+use super::{Estimate, Params, SearchParams};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::machine::{Machine, from_name};
 use crate::profile::Profile;
 use crate::simd::SimdLevel;
 
@@ -27,17 +24,13 @@ pub(super) enum Follower {
 impl Follower {
     /// Learns the target at `bbox`, in the way that `params` ask for.
     pub fn new(params: &Params, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let machine = |kind: DetectorKind| -> Result<Arc<dyn Machine>> {
-            Ok(Arc::from(from_name(kind.name(), &params.machine)?))
-        };
-        Ok(match params.guard {
-            Some(kind) => {
-                Self::Guarded(Box::new(GuardedTarget::new(params, kind, machine(kind)?, level, frame, bbox)?))
+        Ok(match (&params.search, &params.guard) {
+            (SearchParams::Filter(filter), None) => Self::Filter(Box::new(Target::new(filter, level, frame, bbox)?)),
+            (SearchParams::Filter(filter), Some(guard)) => {
+                Self::Guarded(Box::new(GuardedTarget::new(filter, guard, level, frame, bbox)?))
             }
-            None if params.has_bank() => {
-                Self::Bank(Box::new(BankTarget::new(params, machine(params.detector)?, level, frame, bbox)?))
-            }
-            None => Self::Filter(Box::new(Target::new(params, level, frame, bbox)?)),
+            // A guard over it is refused by `Params::check`.
+            (SearchParams::Windows(windows), _) => Self::Bank(Box::new(BankTarget::new(windows, level, frame, bbox)?)),
         })
     }
 
@@ -51,14 +44,14 @@ impl Follower {
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
-    pub fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+    pub fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
         match self {
             Self::Filter(target) => {
-                target.step(params, frame);
-                Ok(target.last_estimate(params))
+                target.step(frame);
+                Ok(target.last_estimate())
             }
             Self::Bank(target) => target.update(frame),
-            Self::Guarded(target) => target.update(params, frame),
+            Self::Guarded(target) => target.update(frame),
         }
     }
 

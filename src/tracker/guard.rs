@@ -4,72 +4,18 @@
 //! The filter adapts to whatever it is on, the machine learns only what it believes in. When the machine no longer recognises
 //! the target where the filter is, but does elsewhere, the filter is put there.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-
-use super::params::in_range;
 use super::scan::Scanner;
 use super::target::Target;
-use super::{DetectorKind, Estimate, Params, State};
+use super::{Estimate, FilterParams, GuardParams, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::simd::SimdLevel;
 
-/// When a guard doubts the filter, and when it believes a window elsewhere.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct GuardParams {
-    /// Decisions at the filter's place below this are a doubt.
-    pub doubt: f64,
-    /// A window elsewhere is believed above this; `None` for the machine's own.
-    pub belief: Option<f64>,
-    /// And by this much above the one at the filter's place.
-    pub margin: f64,
-    /// Added to `belief` for windows that may be anywhere in the frame.
-    pub far: f64,
-    /// Doubtful frames in a row after which the whole frame is searched.
-    pub patience: usize,
-    /// Search areas per frame while it is.
-    pub tiles: usize,
-    /// Weight of the new look when the filter is put to another place: 1 forgets the old model.
-    pub relearn: f64,
-}
-
-impl Default for GuardParams {
-    fn default() -> Self {
-        Self { doubt: 0.0, belief: None, margin: 0.3, far: 0.1, patience: 3, tiles: 2, relearn: 0.2 }
-    }
-}
-
-impl GuardParams {
-    /// Whether every value lies in its range.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`](crate::Error::Parameter) with the name of the first that does not.
-    pub fn check(&self) -> Result<()> {
-        let numbers = [
-            ("guard-doubt", self.doubt, -100.0..=100.0),
-            ("guard-belief", self.belief.unwrap_or_default(), -100.0..=100.0),
-            ("guard-margin", self.margin, 0.0..=100.0),
-            ("guard-far", self.far, 0.0..=100.0),
-            ("guard-patience", self.patience as f64, 1.0..=1e6),
-            ("guard-tiles", self.tiles as f64, 0.0..=1e3),
-            ("guard-relearn", self.relearn, 0.0..=1.0),
-        ];
-        for (name, value, range) in numbers {
-            in_range(name, value, range)?;
-        }
-        Ok(())
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct GuardedTarget {
-    belief: f64,
+    params: GuardParams,
     target: Target,
     scanner: Scanner,
     doubts: usize,
@@ -78,17 +24,15 @@ pub(super) struct GuardedTarget {
 
 impl GuardedTarget {
     pub(super) fn new(
-        params: &Params,
-        kind: DetectorKind,
-        machine: Arc<dyn Machine>,
+        filter: &FilterParams,
+        params: &GuardParams,
         level: SimdLevel,
         frame: &Frame<'_>,
         bbox: BBox,
     ) -> Result<Self> {
-        let target = Target::new(params, level, frame, bbox)?;
-        let scanner = Scanner::new(&params.bank, kind, machine, level, frame, bbox)?;
-        let belief = params.guarding.belief.unwrap_or(kind.belief());
-        Ok(Self { belief, target, scanner, doubts: 0, tile: 0 })
+        let target = Target::new(filter, level, frame, bbox)?;
+        let scanner = Scanner::new(&params.windows, level, frame, bbox)?;
+        Ok(Self { params: params.clone(), target, scanner, doubts: 0, tile: 0 })
     }
 
     /// What the filter answers to the frame that it was taught.
@@ -109,9 +53,9 @@ impl GuardedTarget {
         self.target.profile().plus(&self.scanner.profile())
     }
 
-    pub(super) fn update(&mut self, params: &Params, frame: &Frame<'_>) -> Result<Estimate<'_>> {
-        self.target.step(params, frame);
-        let guard = &params.guarding;
+    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+        self.target.step(frame);
+        let guard = self.params.clone();
         let here = self.target.bbox().center();
         let seen = self.scanner.scan(frame, here);
         let score = if seen { self.scanner.score_at_middle() } else { f64::NEG_INFINITY };
@@ -121,10 +65,10 @@ impl GuardedTarget {
         } else {
             self.doubts += 1;
             let near = self.scanner.best(true);
-            let found = if seen && near.score > self.belief.max(score + guard.margin) {
+            let found = if seen && near.score > guard.belief.max(score + guard.margin) {
                 Some(near.center)
             } else if self.doubts >= guard.patience {
-                self.search_tiles(guard.tiles, frame, (self.belief + guard.far).max(score + guard.margin))
+                self.search_tiles(guard.tiles, frame, (guard.belief + guard.far).max(score + guard.margin))
             } else {
                 None
             };
@@ -133,7 +77,7 @@ impl GuardedTarget {
                 self.target.move_to(frame, center, guard.relearn);
             }
         }
-        let estimate = self.target.last_estimate(params);
+        let estimate = self.target.last_estimate();
         let state = match estimate.state {
             State::Tracking | State::Uncertain if self.doubts >= guard.patience => State::Lost,
             State::Tracking if self.doubts > 0 => State::Uncertain,

@@ -1,22 +1,19 @@
 //! Tracking: a box in the first frame, a box and how far to trust it in every later one.
 
 mod bank;
-mod bank_params;
 pub mod confidence;
-mod detector_kind;
 mod follower;
 mod guard;
-mod params;
+pub mod params;
 mod response;
 mod scan;
 mod state;
 mod target;
 mod window;
 
-pub use bank_params::BankParams;
-pub use detector_kind::DetectorKind;
-pub use guard::GuardParams;
-pub use params::{FeatureKind, KernelKind, Params};
+pub use params::{
+    AreaSize, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind, Params, SearchParams, WindowParams,
+};
 pub use response::{ResponseLayout, ResponseMap};
 pub use state::State;
 
@@ -111,7 +108,7 @@ impl Tracker {
         if got != self.frame_size {
             return Err(Error::FrameSize { expected: self.frame_size, got });
         }
-        target.update(&self.params, &frame)
+        target.update(&frame)
     }
 
     /// Measures from now on how long the stages of the updates take, or no longer does.

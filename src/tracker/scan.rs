@@ -1,10 +1,8 @@
 //! The search for one target by a detector of real windows: where the windows lie on the frame, how they are cut, what they teach.
 
-use std::sync::Arc;
-
+use super::WindowParams;
 use super::confidence::vertex;
 use super::target::{is_blank, uniform};
-use super::{BankParams, DetectorKind};
 use crate::detector::windows::{WindowDetector, WindowSettings};
 use crate::error::{Error, Result};
 use crate::feature::hog::{self, Hog};
@@ -12,7 +10,6 @@ use crate::feature::window;
 use crate::frame::Frame;
 use crate::frame::scaled::ScaledSampler;
 use crate::geometry::BBox;
-use crate::machine::Machine;
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::simd::SimdLevel;
 use crate::spectrum::cost;
@@ -39,11 +36,7 @@ const MAX_PIXELS: f64 = (1 << 28) as f64;
 /// Scores all windows around a place of the frame, and learns from them.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner {
-    params: BankParams,
-    /// Decisions above this are believed.
-    gate: f64,
-    /// Of so many believed frames one is learned from.
-    every: usize,
+    params: WindowParams,
     /// Believed frames since one was learned from.
     believed: usize,
     size: (f64, f64),
@@ -84,22 +77,15 @@ pub(super) struct Found {
 }
 
 impl Scanner {
-    /// Learns the target at `bbox` and what is around it, by a `machine` of that `kind`.
+    /// Learns the target at `bbox` and what is around it, by the machine of `params`.
     ///
     /// # Errors
     /// [`Error::Box`] when its search area is too large or there is nothing in it.
-    pub fn new(
-        params: &BankParams,
-        kind: DetectorKind,
-        machine: Arc<dyn Machine>,
-        level: SimdLevel,
-        frame: &Frame<'_>,
-        bbox: BBox,
-    ) -> Result<Self> {
+    pub fn new(params: &WindowParams, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let scale = ((bbox.w * bbox.h).sqrt() / params.template_size).max(1.0);
         let step = CELL as f64 * scale;
         let cells = |length: f64| ((length * (1.0 + params.context) / step).round() as usize).max(MIN_CELLS);
-        let reach = |length: f64| ((length * params.search / 2.0 / step).ceil() as usize).max(MIN_REACH);
+        let reach = |length: f64| ((length * params.reach / 2.0 / step).ceil() as usize).max(MIN_REACH);
         let template = (cells(bbox.h), cells(bbox.w));
         let least = (template.0 + 2 * reach(bbox.h), template.1 + 2 * reach(bbox.w));
         let in_frame = (least.1 as f64 * step, least.0 as f64 * step);
@@ -130,7 +116,7 @@ impl Scanner {
             negatives: params.negatives,
             level,
         };
-        let mut detector = WindowDetector::new(settings, machine, &first);
+        let mut detector = WindowDetector::new(settings, params.machine.build()?, &first);
         detector.input().copy_from_slice(&first);
         detector.take_input();
         let (height, width) = detector.windows();
@@ -141,8 +127,6 @@ impl Scanner {
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();
         let mut scanner = Self {
             params: params.clone(),
-            gate: params.gate.unwrap_or(kind.gate()),
-            every: params.every.unwrap_or(kind.every()),
             believed: 0,
             size: (bbox.w, bbox.h),
             template,
@@ -279,7 +263,7 @@ impl Scanner {
             .collect();
         if away.is_empty() {
             let reason =
-                "the search area shows nothing but the target: a larger --search is needed to learn what is not".into();
+                "the search area shows nothing but the target: a larger reach is needed to learn what is not".into();
             return Err(Error::Box { bbox, reason });
         }
         let wanted = self.params.negatives.min(FIRST_NEGATIVES).min(away.len());
@@ -292,7 +276,7 @@ impl Scanner {
 
     /// Decisions above this are believed.
     pub fn gate(&self) -> f64 {
-        self.gate
+        self.params.gate
     }
 
     /// Learns the target at `center` if its `score` is believed, and it is the turn of this frame.
@@ -300,8 +284,8 @@ impl Scanner {
     /// # Errors
     /// What the machine says; its earlier decision then stays.
     pub fn learn_if_believed(&mut self, frame: &Frame<'_>, center: (f64, f64), score: f64) -> Result<()> {
-        self.believed += usize::from(score > self.gate);
-        if self.believed < self.every {
+        self.believed += usize::from(score > self.params.gate);
+        if self.believed < self.params.every {
             return Ok(());
         }
         self.believed = 0;
@@ -321,7 +305,7 @@ impl Scanner {
         for (r, to) in self.template_inner.chunks_exact_mut(cols * hog::LANES).enumerate() {
             to.copy_from_slice(&map[((r + MARGIN) * around_cols + MARGIN) * hog::LANES..][..cols * hog::LANES]);
         }
-        self.detector.add_positive(&self.template_inner, self.params.rate, 1.0);
+        self.detector.add_positive(&self.template_inner, self.params.sample_share, 1.0);
         self.find_distractors(self.at(center));
         for &(_, r, c) in &self.peaks {
             self.detector.add_negative_at(r, c);

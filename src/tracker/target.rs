@@ -3,7 +3,8 @@
 
 use super::confidence::{Peak, displacement, sub_cell};
 use super::window::SearchWindow;
-use super::{DetectorKind, Estimate, FeatureKind, Params, ResponseLayout, ResponseMap, State};
+use super::{Estimate, FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
+use crate::detector::Loss;
 use crate::detector::circulant::Form;
 use crate::detector::kcf::Kcf;
 use crate::error::{Error, Result};
@@ -27,6 +28,7 @@ const MAX_AREA: f64 = (1 << 28) as f64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Target {
+    params: FilterParams,
     frame_size: (usize, usize),
     initial: BBox,
     /// Where the target is, in the window's units. Whole steps of cells are added to it, by the published code.
@@ -60,15 +62,11 @@ enum Feature {
     Gray,
 }
 
-/// How a detector learns cyclic shifts. Regression on them is the filter itself.
-fn form(detector: DetectorKind) -> Form {
-    match detector {
-        DetectorKind::Svm => Form::Hinge,
-        DetectorKind::Klda => Form::Fisher,
-        DetectorKind::Slem => Form::Exemplar,
-        DetectorKind::Kpca => Form::Components,
-        // The last has no such form, and is refused by `Params::check`.
-        DetectorKind::Kcf | DetectorKind::Krr | DetectorKind::Kdspe => Form::Ridge,
+fn form(loss: Loss) -> Form {
+    match loss {
+        Loss::Ridge => Form::Ridge,
+        Loss::Hinge => Form::Hinge,
+        Loss::Fisher => Form::Fisher,
     }
 }
 
@@ -106,19 +104,20 @@ pub(super) fn uniform(bbox: BBox) -> Error {
 }
 
 impl Target {
-    pub(super) fn new(params: &Params, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub(super) fn new(params: &FilterParams, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame, bbox)?;
         let (width, height) = (frame.width(), frame.height());
         let window = SearchWindow::new(params, bbox)?;
         let ((rows, cols), (patch_w, patch_h)) = (window.cells(), window.size());
         let (feature, channels) = match params.feature {
-            FeatureKind::Hog => {
-                (Feature::Hog(Box::new(Hog::with_level(patch_w, patch_h, params.cell_size, level))), hog::CHANNELS)
+            FeatureParams::Hog { cell_size } => {
+                (Feature::Hog(Box::new(Hog::with_level(patch_w, patch_h, cell_size, level))), hog::CHANNELS)
             }
-            FeatureKind::Gray => (Feature::Gray, 1),
+            FeatureParams::Gray => (Feature::Gray, 1),
         };
         let labels = window::gaussian_target(rows, cols, window.sigma());
         let mut target = Self {
+            params: params.clone(),
             frame_size: (width, height),
             initial: bbox,
             position: window.position(bbox),
@@ -132,7 +131,7 @@ impl Target {
                 params.kernel,
                 params.lambda,
                 &labels,
-                form(params.detector),
+                form(params.loss),
                 level,
             ),
             // Three standard deviations of the regression target: the peak that the filter was taught.
@@ -159,22 +158,22 @@ impl Target {
     }
 
     /// One step: finds the target in `frame`, of the first one's size, and learns how it looks there.
-    pub(super) fn step(&mut self, params: &Params, frame: &Frame<'_>) {
+    pub(super) fn step(&mut self, frame: &Frame<'_>) {
         let searched_from = self.bbox();
         self.extract(frame);
         // Without texture all translations score the same, and rounding would move the box.
         let blank = self.is_blank();
         let peak = self.respond();
         if !blank && peak.value.is_finite() {
-            self.follow(params, frame, &peak);
+            self.follow(frame, &peak);
         }
         self.last = Step { peak, searched_from, blank };
     }
 
     /// What is to be said of the last step, at the place where the target is now.
-    pub(super) fn last_estimate(&self, params: &Params) -> Estimate<'_> {
+    pub(super) fn last_estimate(&self) -> Estimate<'_> {
         let Step { peak, searched_from, blank } = self.last;
-        let state = self.judge(params, &peak, blank);
+        let state = self.judge(&peak, blank);
         Estimate { state, ..self.estimate(peak, searched_from) }
     }
 
@@ -191,38 +190,38 @@ impl Target {
     }
 
     /// Moves to the peak and learns the target there.
-    fn follow(&mut self, params: &Params, frame: &Frame<'_>, peak: &Peak) {
+    fn follow(&mut self, frame: &Frame<'_>, peak: &Peak) {
         let (rows, cols) = self.filter.size();
         let mut shift = (displacement(peak.row, rows) as f64, displacement(peak.col, cols) as f64);
-        if params.sub_cell {
+        if self.params.sub_cell {
             let (row, col) = sub_cell(self.filter.response(), (rows, cols), (peak.row, peak.col));
             shift = (shift.0 + row, shift.1 + col);
         }
         let pitch = self.window.pitch();
         self.position.0 += pitch * shift.1 - self.behind.0;
         self.position.1 += pitch * shift.0 - self.behind.1;
-        if pitch.fract() != 0.0 || params.sub_cell {
+        if pitch.fract() != 0.0 || self.params.sub_cell {
             // The window stands on whole pixels, as far from the initial position as it is.
             let start = self.window.position(self.initial);
             let rest = |now: f64, start: f64| now - start - (now - start).round();
             self.behind = (rest(self.position.0, start.0), rest(self.position.1, start.1));
         }
-        if shift.0.abs().max(shift.1.abs()) <= params.reuse_shift {
+        if shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift {
             // The window at hand holds the target still; where it did not move, another one would hold the same pixels.
-            self.filter.learn_again(params.learning_rate, shift);
+            self.filter.learn_again(self.params.learning_rate, shift);
         } else {
             self.extract(frame);
-            self.filter.learn(params.learning_rate);
+            self.filter.learn(self.params.learning_rate);
         }
     }
 
     /// How far the box at the present position is to be believed.
-    fn judge(&self, params: &Params, peak: &Peak, blank: bool) -> State {
+    fn judge(&self, peak: &Peak, blank: bool) -> State {
         let psr = f64::from(peak.psr);
         let visible = self.bbox().visible_share(self.frame_size.0, self.frame_size.1);
-        if blank || visible <= 0.0 || !peak.value.is_finite() || psr < params.lost_psr {
+        if blank || visible <= 0.0 || !peak.value.is_finite() || psr < self.params.lost_psr {
             State::Lost
-        } else if psr < params.uncertain_psr || visible < MIN_VISIBLE {
+        } else if psr < self.params.uncertain_psr || visible < MIN_VISIBLE {
             State::Uncertain
         } else {
             State::Tracking

@@ -1,9 +1,9 @@
 //! The search window: how large it is, at which scale it is looked at, and cutting it out of a frame.
 //!
 //! By the paper (Henriques et al., TPAMI 2015, section 8.1) a window is the padded target, at half size for large targets. Bounded
-//! ([`Params::max_cells`]), it is looked at so coarsely that it has about as many cells as allowed, whatever the target's size.
+//! ([`AreaSize::Bounded`]), it is looked at so coarsely that it has about as many cells as allowed, whatever the target's size.
 
-use super::Params;
+use super::{AreaSize, FilterParams};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::frame::half::HalfSampler;
@@ -48,16 +48,20 @@ impl SearchWindow {
     ///
     /// # Errors
     /// [`Error::Box`] when it is too large.
-    pub fn new(params: &Params, bbox: BBox) -> Result<Self> {
-        let bounded = params.max_cells.is_finite();
-        let halved = !bounded && (bbox.w * bbox.h).sqrt() >= params.half_size_from;
+    pub fn new(params: &FilterParams, bbox: BBox) -> Result<Self> {
+        let (half_size_from, max_cells) = match params.area {
+            AreaSize::Published { half_size_from } => (half_size_from, f64::INFINITY),
+            AreaSize::Bounded { max_cells } => (f64::INFINITY, max_cells),
+        };
+        let halved = (bbox.w * bbox.h).sqrt() >= half_size_from;
         // A target of one pixel's width stays one.
         let half = |length: f64| (length / 2.0).floor().max(1.0);
         let target = if halved { (half(bbox.w), half(bbox.h)) } else { (bbox.w, bbox.h) };
-        let cell = params.cell_size as f64;
+        let cell_size = params.feature.cell_size();
+        let cell = cell_size as f64;
         let padded = |length: f64| length * (1.0 + params.padding);
         let cells_at_full_size = padded(target.0) / cell * (padded(target.1) / cell);
-        let scale = (cells_at_full_size / params.max_cells).sqrt().max(1.0);
+        let scale = (cells_at_full_size / max_cells).sqrt().max(1.0);
         let side = |length: f64| (padded(length) / scale).floor().max(MIN_CELLS as f64 * cell);
         let (mut width, mut height) = (side(target.0), side(target.1));
         let in_frame = if halved { 2.0 } else { scale };
@@ -72,8 +76,8 @@ impl SearchWindow {
             );
             return Err(Error::Box { bbox, reason });
         }
-        if params.smooth_window {
-            let smooth = |length: f64| (cost::cheapest_from(length as usize / params.cell_size) as f64) * cell;
+        if params.smooth_area {
+            let smooth = |length: f64| (cost::cheapest_from(length as usize / cell_size) as f64) * cell;
             (width, height) = (smooth(width), smooth(height));
         }
         let size = (width as usize, height as usize);
@@ -85,7 +89,7 @@ impl SearchWindow {
         Ok(Self {
             sampler,
             size,
-            cells: (size.1 / params.cell_size, size.0 / params.cell_size),
+            cells: (size.1 / cell_size, size.0 / cell_size),
             sigma: ((target.0 * target.1).sqrt() * params.output_sigma / (cell * scale)).max(MIN_SIGMA),
             pitch: cell * scale,
             patch: vec![0; size.0 * size.1],

@@ -47,11 +47,6 @@ fn a_bad_value_of_any_flag_is_named() {
         place.run("--kernel polynomial").arg(format!("{flags}={value}")).assert().code(2).stderr(contains(flags));
     }
     place.run("--nonsense").assert().code(2).stderr(contains("--nonsense"));
-    place
-        .run("--detector kdspe --circulant")
-        .assert()
-        .code(2)
-        .stderr(contains("--detector kdspe: it has no circulant form"));
     place.run("--start 2 --end 1").assert().code(2).stderr(contains("--end 1: it lies before --start 2"));
 }
 

@@ -63,7 +63,7 @@ fn gray_at_all_parities_of_the_window() {
 fn half_size_frames() {
     for (width, height) in [(50, 44), (47, 51)] {
         let clip = clip(width, height, 8);
-        let params = Params { half_size_from: 40.0, ..Params::default() };
+        let params = crate::scene::half_from(&Params::default(), 40.0);
         compare("half size", &params, &clip, clip.initial());
     }
 }

@@ -1,7 +1,8 @@
 //! The published tracker, step by step in its own 1-based pixels and double precision, for gray frames
 //! (Henriques et al., TPAMI 2015, algorithm 1 and their published constants).
 
-use kcf_track::{BBox, Params, tracker::FeatureKind};
+use kcf_track::tracker::{AreaSize, FeatureKind, FilterParams};
+use kcf_track::{BBox, Params};
 
 use super::fhog;
 use super::kcf::{ReferenceKcf, Size};
@@ -64,7 +65,7 @@ impl Picture {
 
 /// Rows before columns, as in the published code.
 pub struct ReferenceTracker {
-    params: Params,
+    params: FilterParams,
     resized: bool,
     /// Row and column of the centre, 1-based.
     pos: (f64, f64),
@@ -78,17 +79,19 @@ pub struct ReferenceTracker {
 impl ReferenceTracker {
     /// `bbox` is 0-based, as everywhere in the library.
     pub fn new(params: &Params, picture: &Picture, bbox: BBox) -> Self {
+        let params = params.search.filter().unwrap();
+        let AreaSize::Published { half_size_from } = params.area else { panic!("not of the paper") };
         let mut target = (bbox.h, bbox.w);
         let mut pos = (bbox.y + 1.0 + (target.0 / 2.0).floor(), bbox.x + 1.0 + (target.1 / 2.0).floor());
-        let resized = (target.0 * target.1).sqrt() >= params.half_size_from;
+        let resized = (target.0 * target.1).sqrt() >= half_size_from;
         if resized {
             pos = ((pos.0 / 2.0).floor(), (pos.1 / 2.0).floor());
             target = ((target.0 / 2.0).floor(), (target.1 / 2.0).floor());
         }
         let window_of = |length: f64| (length * (1.0 + params.padding)).floor() as usize;
         let window = (window_of(target.0), window_of(target.1));
-        let cell = params.cell_size;
-        let channels = if params.feature == FeatureKind::Hog { fhog::CHANNELS } else { 1 };
+        let cell = params.feature.cell_size();
+        let channels = if params.feature.kind() == FeatureKind::Hog { fhog::CHANNELS } else { 1 };
         let size = Size { rows: window.0 / cell, cols: window.1 / cell, channels };
         let sigma = (target.0 * target.1).sqrt() * params.output_sigma / cell as f64;
         let filter = ReferenceKcf::new(size, params.kernel, params.lambda, labels(size.rows, size.cols, sigma));
@@ -118,7 +121,7 @@ impl ReferenceTracker {
         if horizontal > cols as f64 / 2.0 {
             horizontal -= cols as f64;
         }
-        let cell = self.params.cell_size as f64;
+        let cell = self.params.feature.cell_size() as f64;
         self.pos.0 += cell * (vertical - 1.0);
         self.pos.1 += cell * (horizontal - 1.0);
         let features = self.features(&picture);
@@ -148,8 +151,8 @@ impl ReferenceTracker {
             }
         }
         let Size { rows, cols, channels } = self.filter.size;
-        let mut features = match self.params.feature {
-            FeatureKind::Hog => fhog::fhog(&patch, width, height, self.params.cell_size),
+        let mut features = match self.params.feature.kind() {
+            FeatureKind::Hog => fhog::fhog(&patch, width, height, self.params.feature.cell_size()),
             FeatureKind::Gray => {
                 let gray: Vec<_> = patch.iter().map(|&v| f64::from(v) / 255.0).collect();
                 let mean = gray.iter().sum::<f64>() / gray.len() as f64;

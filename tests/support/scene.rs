@@ -4,6 +4,7 @@
 
 use image::RgbImage;
 use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::tracker::{AreaSize, FilterParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
 /// Frames of one scene, in colour and gray, and the true boxes.
@@ -58,4 +59,20 @@ pub fn presets() -> impl Iterator<Item = (&'static str, Params)> {
 /// All presets of the paper, by name.
 pub fn paper_presets() -> impl Iterator<Item = (&'static str, Params)> {
     presets().filter(|(name, _)| name.starts_with("paper"))
+}
+
+/// The same settings but for a change of the filter's.
+pub fn with_filter(params: &Params, change: impl FnOnce(&mut FilterParams)) -> Params {
+    let mut params = params.clone();
+    change(params.search.filter_mut().expect("there is a filter"));
+    params
+}
+
+/// The same settings with targets tracked at half size from `pixels` on, where the search area is not bounded anyway.
+pub fn half_from(params: &Params, pixels: f64) -> Params {
+    with_filter(params, |filter| {
+        if let AreaSize::Published { half_size_from } = &mut filter.area {
+            *half_size_from = pixels;
+        }
+    })
 }

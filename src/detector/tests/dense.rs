@@ -186,7 +186,7 @@ fn the_number_of_features_scales_the_distances() {
 
 #[test]
 fn heads_of_all_machines_decide_as_on_cut_out_windows() {
-    let one_class = json!({ "two_class": false });
+    let one_class = json!({ "two-class": false });
     for (number, (name, params)) in [
         ("krr", Value::Null),
         ("svm", Value::Null),
@@ -261,7 +261,7 @@ fn every_level_gives_the_same_bits() {
                 let of_level = DenseSettings { level, ..settings(kernel, SIZES[2], channels) };
                 let scene = Scene::new(of_level, 40, 7);
                 let labels: Vec<f64> = (0..40).map(|i| if i < 12 { 1.0 } else { -1.0 }).collect();
-                let head = from_name("kpca", &json!({ "two_class": false }))
+                let head = from_name("kpca", &json!({ "two-class": false }))
                     .unwrap()
                     .fit(&Samples::new(scene.gram().view(), &labels).unwrap())
                     .unwrap();

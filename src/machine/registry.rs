@@ -1,0 +1,155 @@
+//! The machines that there are, one line each, and what is settled by the choice of one.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
+use crate::error::{Error, Result};
+
+/// Makes the types below of the lines of the registry.
+macro_rules! machines {
+    ($($kind:ident = $name:literal ($module:ident): $what:literal, gate $gate:literal, belief $belief:literal, every $every:literal, guards $guards:literal;)*) => {
+        /// Which machine, without its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum MachineKind {
+            $(#[doc = $what] $kind,)*
+        }
+
+        /// A machine by its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum MachineParams {
+            $(#[doc = $what] $kind($module::Params),)*
+        }
+
+        impl MachineKind {
+            /// All of them, in the order in which they are listed.
+            pub const ALL: &[Self] = &[$(Self::$kind),*];
+
+            /// The name as flags and files have it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// What it is, in half a line.
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$kind => $what,)* }
+            }
+
+            /// The decision above which a frame is learned from, if nothing else is said. Means of the classes are at +1 and -1, but for
+            /// ridge regression, whose labels fall off so steeply that its decisions are lower.
+            pub const fn gate(self) -> f64 {
+                match self { $(Self::$kind => $gate,)* }
+            }
+
+            /// The decision above which a guard believes a window elsewhere, if nothing else is said.
+            pub const fn belief(self) -> f64 {
+                match self { $(Self::$kind => $belief,)* }
+            }
+
+            /// Of so many believed frames in a row one is learned from, if nothing else is said: machines that solve eigenproblems take longest.
+            pub const fn every(self) -> usize {
+                match self { $(Self::$kind => $every,)* }
+            }
+
+            /// Whether it tells the target from the background well enough to watch another search.
+            pub const fn guards(self) -> bool {
+                match self { $(Self::$kind => $guards,)* }
+            }
+
+            /// Its settings, all at their defaults.
+            pub fn params(self) -> MachineParams {
+                match self { $(Self::$kind => MachineParams::$kind($module::Params::default()),)* }
+            }
+        }
+
+        impl MachineParams {
+            /// Which machine these settings are of.
+            pub const fn kind(&self) -> MachineKind {
+                match self { $(Self::$kind(_) => MachineKind::$kind,)* }
+            }
+
+            /// The machine with these settings.
+            ///
+            /// # Errors
+            /// [`Error::Parameter`] for a setting out of its range.
+            pub fn build(&self) -> Result<Arc<dyn Machine>> {
+                Ok(match *self { $(Self::$kind(params) => Arc::new($module::$kind::new(params)?),)* })
+            }
+        }
+    };
+}
+
+machines! {
+    Krr = "krr" (krr): "kernel ridge regression on real windows", gate 0.0, belief 0.3, every 1, guards true;
+    Svm = "svm" (svm): "support vector machine", gate 0.2, belief 0.5, every 1, guards true;
+    Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, belief 0.5, every 1, guards true;
+    Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, belief 0.5, every 2, guards false;
+    Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, belief 0.5, every 1, guards true;
+    Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding", gate 0.2, belief 0.5, every 2, guards false;
+}
+
+impl MachineKind {
+    /// Those that may watch another search.
+    pub fn all_guards() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|kind| kind.guards())
+    }
+}
+
+impl std::fmt::Display for MachineKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for MachineKind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| Error::Parameter {
+            name: "machine",
+            value: name.into(),
+            expected: format!(
+                "must be one of {}",
+                Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+            ),
+        })
+    }
+}
+
+/// The machine of that name. `settings` is a JSON object of those of its settings that are not the default, or null.
+///
+/// # Errors
+/// [`Error::Parameter`] for an unknown name, an unknown setting, or a value out of its range.
+pub fn from_name(name: &str, settings: &serde_json::Value) -> Result<Arc<dyn Machine>> {
+    let kind: MachineKind = name.parse()?;
+    if settings.is_null() {
+        return kind.params().build();
+    }
+    let given = serde_json::json!({ name: settings });
+    let params: MachineParams = serde_json::from_value(given).map_err(|error| Error::Parameter {
+        name: kind.name(),
+        value: settings.to_string(),
+        expected: error.to_string(),
+    })?;
+    params.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for &kind in MachineKind::ALL {
+            assert_eq!(kind.name().parse::<MachineKind>().unwrap(), kind);
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
+            assert_eq!(kind.params().kind(), kind);
+            assert!(serde_json::to_value(kind.params()).unwrap()[kind.name()].is_object());
+            kind.params().build().unwrap();
+        }
+        assert!("rbf".parse::<MachineKind>().unwrap_err().to_string().contains("krr, svm"));
+    }
+}

@@ -1,0 +1,206 @@
+//! What a correlation filter can be set to.
+
+use serde::{Deserialize, Serialize};
+
+use super::{in_range, infinite_as_null, wrong};
+use crate::detector::Loss;
+use crate::error::Result;
+use crate::kernel::Kernel;
+
+/// What the filter sees, without its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeatureKind {
+    /// 31-channel histograms of oriented gradients, [`crate::feature::hog`].
+    Hog,
+    /// Gray values less their mean, [`crate::feature::gray`].
+    Gray,
+}
+
+/// The shape of a kernel, without its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelKind {
+    /// `exp(-‖x - z‖² / sigma²)`.
+    Gaussian,
+    /// `(xᵀz + a)^b`.
+    Polynomial,
+    /// `xᵀz`; the tracker is then the paper's DCF.
+    Linear,
+}
+
+/// What the filter sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub enum FeatureParams {
+    /// 31-channel histograms of oriented gradients, [`crate::feature::hog`].
+    Hog {
+        /// Side of a feature cell in pixels, 1 to 64.
+        cell_size: usize,
+    },
+    /// Gray values less their mean, [`crate::feature::gray`]; each pixel is a cell.
+    Gray,
+}
+
+impl FeatureParams {
+    /// Which feature it is.
+    pub fn kind(&self) -> FeatureKind {
+        match self {
+            Self::Hog { .. } => FeatureKind::Hog,
+            Self::Gray => FeatureKind::Gray,
+        }
+    }
+
+    /// Side of a feature cell in pixels.
+    pub fn cell_size(&self) -> usize {
+        match self {
+            Self::Hog { cell_size } => *cell_size,
+            Self::Gray => 1,
+        }
+    }
+}
+
+/// At which scale the search area is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub enum AreaSize {
+    /// As published: large targets at half size, others at the frame's own.
+    Published {
+        /// Targets whose `sqrt(width * height)` is at least this many pixels are tracked at half size; infinite (in JSON: null) for never.
+        #[serde(with = "infinite_as_null")]
+        half_size_from: f64,
+    },
+    /// Of bounded size: a larger area is seen at a coarser scale.
+    Bounded {
+        /// Cells of the search area at most, about; at least 16.
+        max_cells: f64,
+    },
+}
+
+impl Default for AreaSize {
+    fn default() -> Self {
+        Self::Published { half_size_from: 100.0 }
+    }
+}
+
+/// A correlation filter: one search area around the target, of which all cyclic shifts are learned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FilterParams {
+    /// What the filter sees.
+    pub feature: FeatureParams,
+    /// The kernel and its parameters.
+    pub kernel: Kernel,
+    /// What a wrong answer of the filter costs.
+    pub loss: Loss,
+    /// At which scale the search area is seen.
+    pub area: AreaSize,
+    /// Whether the area's rows and columns of cells are rounded up to lengths that transform cheaply, [`crate::spectrum::cost`].
+    pub smooth_area: bool,
+    /// Extra area around the target, relative to its size: the search area is `1 + padding` times the target.
+    pub padding: f64,
+    /// Regularisation of the regression.
+    pub lambda: f64,
+    /// Width of the labels' peak, relative to the target's size.
+    pub output_sigma: f64,
+    /// Rate at which the model follows the target's appearance, per frame, 0 to 1.
+    pub learning_rate: f64,
+    /// Whether the peak is searched for between cells, where a parabola through it and its neighbours has its top. The published
+    /// code moves by whole cells.
+    pub sub_cell: bool,
+    /// Up to so many cells of motion, in either direction, a frame's target is learned from the area in which it was found, the
+    /// features being shifted; beyond, and for any motion at 0, from an area of its own, as published.
+    pub reuse_shift: f64,
+    /// Below this peak-to-sidelobe ratio a match is [`State::Uncertain`](crate::State::Uncertain). Boxes do not depend on it.
+    pub uncertain_psr: f64,
+    /// Below this peak-to-sidelobe ratio the target is [`State::Lost`](crate::State::Lost). Boxes do not depend on it.
+    pub lost_psr: f64,
+}
+
+impl FilterParams {
+    /// The published settings for a feature and a kernel (Henriques et al., TPAMI 2015, table 2).
+    pub fn paper(feature: FeatureKind, kernel: KernelKind) -> Self {
+        let (sigma, b, learning_rate, feature_params) = match feature {
+            FeatureKind::Hog => (0.5, 9, 0.02, FeatureParams::Hog { cell_size: 4 }),
+            FeatureKind::Gray => (0.2, 7, 0.075, FeatureParams::Gray),
+        };
+        // From the ratios of frames that overlap the truth by more than half (on OTB): about one of them in fifty is called
+        // uncertain and one in five hundred lost. A linear filter of gray values answers with broad, low peaks.
+        let (uncertain_psr, lost_psr) = match (feature, kernel) {
+            (FeatureKind::Hog, _) => (8.0, 5.0),
+            (FeatureKind::Gray, KernelKind::Gaussian) => (7.0, 5.0),
+            (FeatureKind::Gray, _) => (3.0, 2.0),
+        };
+        let kernel = match kernel {
+            KernelKind::Gaussian => Kernel::Gaussian { sigma },
+            KernelKind::Polynomial => Kernel::Polynomial { a: 1.0, b },
+            KernelKind::Linear => Kernel::Linear,
+        };
+        Self {
+            feature: feature_params,
+            kernel,
+            loss: Loss::Ridge,
+            area: AreaSize::default(),
+            smooth_area: false,
+            padding: 1.5,
+            lambda: 1e-4,
+            output_sigma: 0.1,
+            learning_rate,
+            sub_cell: false,
+            reuse_shift: 0.0,
+            uncertain_psr,
+            lost_psr,
+        }
+    }
+
+    /// The shape of the kernel.
+    pub fn kernel_kind(&self) -> KernelKind {
+        match self.kernel {
+            Kernel::Gaussian { .. } => KernelKind::Gaussian,
+            Kernel::Polynomial { .. } => KernelKind::Polynomial,
+            Kernel::Linear => KernelKind::Linear,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let finite_above = |name: &'static str, value: f64, above: f64, up_to: f64| {
+            // Written so that NaN fails.
+            if value > above && value <= up_to {
+                return Ok(());
+            }
+            wrong(name, value, format!("must be a number above {above} and at most {up_to}"))
+        };
+        self.kernel.checked()?;
+        in_range("padding", self.padding, 0.0..=20.0)?;
+        finite_above("lambda", self.lambda, 0.0, 1e6)?;
+        finite_above("output-sigma", self.output_sigma, 0.0, 10.0)?;
+        in_range("learning-rate", self.learning_rate, 0.0..=1.0)?;
+        if !(1..=64).contains(&self.feature.cell_size()) {
+            return wrong("cell-size", self.feature.cell_size(), "must be a whole number from 1 to 64");
+        }
+        match self.area {
+            AreaSize::Published { half_size_from } if half_size_from.is_nan() || half_size_from < 0.0 => {
+                return wrong(
+                    "half-size-from",
+                    half_size_from,
+                    "must be a number of pixels from 0 on, or inf for never",
+                );
+            }
+            AreaSize::Bounded { max_cells } if !(16.0..=1e12).contains(&max_cells) => {
+                return wrong("max-cells", max_cells, "must be a number of cells from 16 on, or inf for any");
+            }
+            _ => {}
+        }
+        if !(0.0..=1e6).contains(&self.reuse_shift) {
+            return wrong("reuse-shift", self.reuse_shift, "must be a number of cells from 0 to 1e6");
+        }
+        for (name, value) in [("lost-psr", self.lost_psr), ("uncertain-psr", self.uncertain_psr)] {
+            if !(0.0..=1e6).contains(&value) {
+                return wrong(name, value, "must be a number from 0 to 1e6");
+            }
+        }
+        if self.uncertain_psr < self.lost_psr {
+            let expected = format!("must not lie below lost-psr {}", self.lost_psr);
+            return wrong("uncertain-psr", self.uncertain_psr, expected);
+        }
+        Ok(())
+    }
+}

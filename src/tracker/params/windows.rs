@@ -1,0 +1,111 @@
+//! What a kernel machine over a bank of real windows can be set to.
+
+use serde::{Deserialize, Serialize};
+
+use super::{in_range, wrong};
+use crate::error::{Error, Result};
+use crate::feature::hog;
+use crate::kernel::Kernel;
+use crate::machine::{MachineKind, MachineParams};
+
+/// How a kernel machine over a bank of windows searches for the target and learns.
+///
+/// Supports are templates of HOG cells of 4 pixels, weighted by a cosine mask, cut from the picture at a size at which the target has about
+/// [`WindowParams::template_size`] pixels. The defaults were chosen on OTB's sequences, as means over machines, and are the same for every
+/// machine but [`WindowParams::gate`] and [`WindowParams::every`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct WindowParams {
+    /// The machine and its settings.
+    pub machine: MachineParams,
+    /// The kernel between two windows.
+    pub kernel: Kernel,
+    /// Targets larger than this, `sqrt(width * height)` in pixels, are seen so coarsely that they have this size.
+    pub template_size: f64,
+    /// Extra area around the target in a template, relative to its size.
+    pub context: f64,
+    /// The target's centre may move by half of this, relative to its size, in each direction.
+    pub reach: f64,
+    /// How much nearness to the last position counts, 0 to 1: the score of a window farthest away is lowered by this share.
+    pub prior: f64,
+    /// Share of the newest sample of the target in the weight of all its samples.
+    pub sample_share: f64,
+    /// A frame is learned from if the decision is above this.
+    pub gate: f64,
+    /// Of so many believed frames in a row, one is learned from.
+    pub every: usize,
+    /// Samples of the target that are remembered, at most; the closest two are merged.
+    pub positives: usize,
+    /// Samples of the background that are remembered, at most; the one least like the target is forgotten.
+    pub negatives: usize,
+    /// Samples of the background that each frame adds: the highest wrong peaks of the response.
+    pub hard_negatives: usize,
+    /// Channels that the 31 of HOG are projected onto by a PCA of the first search area, 1 to 15; 31 for all of them.
+    pub channels: usize,
+    /// Decisions below this, or below the gate where that is lower, are [`State::Lost`](crate::State::Lost). Boxes do not depend on it; of a
+    /// guard, which decides by its own thresholds, nothing does.
+    ///
+    /// The means of the classes are at +1 and -1, but the window is the best of hundreds. Of frames that overlap the truth by more than half
+    /// (on OTB), two to five in a hundred lie below the default, by the machine; of the others a third and more.
+    pub lost: f64,
+}
+
+impl WindowParams {
+    /// The settings for a machine with its defaults.
+    pub fn of(machine: MachineKind) -> Self {
+        Self {
+            machine: machine.params(),
+            kernel: Kernel::Gaussian { sigma: 0.25 },
+            template_size: 32.0,
+            context: 0.5,
+            reach: 2.5,
+            prior: 0.5,
+            sample_share: 0.05,
+            gate: machine.gate(),
+            every: machine.every(),
+            positives: 12,
+            negatives: 40,
+            hard_negatives: 3,
+            channels: 8,
+            lost: -0.3,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        // The filter has a kernel of its own, whose flag is another.
+        self.kernel.checked().map_err(|error| match error {
+            Error::Parameter { name: "kernel-sigma", value, expected } => {
+                Error::Parameter { name: "window-sigma", value, expected }
+            }
+            other => other,
+        })?;
+        let numbers = [
+            ("template-size", self.template_size, 8.0..=1000.0),
+            ("context", self.context, 0.0..=5.0),
+            ("reach", self.reach, 0.0..=20.0),
+            ("prior", self.prior, 0.0..=1.0),
+            ("sample-share", self.sample_share, 0.0..=0.999),
+            ("gate", self.gate, -100.0..=100.0),
+            ("learn-every", self.every as f64, 1.0..=1e6),
+            ("positives", self.positives as f64, 1.0..=256.0),
+            ("negatives", self.negatives as f64, 1.0..=256.0),
+            ("hard-negatives", self.hard_negatives as f64, 0.0..=32.0),
+            ("lost-score", self.lost, -100.0..=100.0),
+        ];
+        for (name, value, range) in numbers {
+            in_range(name, value, range)?;
+        }
+        if !(1..=15).contains(&self.channels) && self.channels != hog::CHANNELS {
+            return wrong("channels", self.channels, format!("must be 1 to 15, or {} for all of them", hog::CHANNELS));
+        }
+        // A machine names the setting, which is a part of what one flag is given.
+        let name = self.machine.kind().name();
+        self.machine.build().map(|_| ()).map_err(|error| match error {
+            Error::Parameter { name: setting, value, expected } => {
+                let setting = setting.strip_prefix(name).map_or(setting, |rest| rest.trim_start_matches('-'));
+                Error::Parameter { name: "machine", value: format!("{setting}={value}"), expected }
+            }
+            other => other,
+        })
+    }
+}
