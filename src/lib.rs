@@ -18,7 +18,7 @@
 //! tracker.init(Frame::try_from(&first)?, truth.bbox)?;
 //! for (picture, truth) in frames {
 //!     let found = tracker.update(Frame::try_from(&picture)?)?;
-//!     println!("{}  peak-to-sidelobe ratio {:.1}  {}", found.bbox, found.psr, found.state);
+//!     println!("{}  peak-to-sidelobe ratio {:.1}  {}", found.bbox, found.evidence.psr, found.state);
 //!     assert_eq!(found.state, State::Tracking);
 //!     assert!(found.bbox.overlap(&truth.bbox) > 0.8);
 //! }
@@ -96,7 +96,7 @@ pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
 pub use geometry::BBox;
 pub use kernel::Kernel;
-pub use tracker::{Estimate, Params, ResponseMap, State, Tracker};
+pub use tracker::{Estimate, Evidence, Params, ResponseMap, State, Tracker};
 
 /// The README's example is compiled with the tests.
 #[cfg(doctest)]

@@ -19,7 +19,8 @@ fn sub_cell(params: &Params) -> Params {
 
 fn cells(params: &Params, clip: &Clip, bbox: BBox) -> usize {
     let mut tracker = Tracker::new(params.clone()).unwrap();
-    tracker.init(clip.gray(0), bbox).unwrap().response.values.len()
+    tracker.init(clip.gray(0), bbox).unwrap();
+    tracker.response().unwrap().values.len()
 }
 
 fn clip(size: (u32, u32), frames: usize) -> Clip {

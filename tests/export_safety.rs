@@ -20,6 +20,8 @@ fn record(index: usize) -> FrameRecord {
         peak: Some(0.25),
         psr: Some(7.5),
         apce: None,
+        decision: None,
+        refit_kept: false,
         state: State::Tracking,
         decode_ms: 1.0 / 3.0,
         track_ms: 2.0,

@@ -162,7 +162,7 @@ proptest! {
                 let next = pixels(seed.wrapping_add(step));
                 let found = tracker.update(Frame::gray(&next, w, h).unwrap()).unwrap();
                 prop_assert!(found.bbox.is_valid() && (found.bbox.w, found.bbox.h) == (bw, bh), "{}", found.bbox);
-                prop_assert!(found.psr.is_finite() && found.apce.is_finite());
+                prop_assert!(found.evidence.psr.is_finite() && found.evidence.apce.is_finite());
             }
         }
     }
@@ -260,8 +260,8 @@ fn results_repeat() {
                     tracker = tracker.clone();
                 }
                 let found = tracker.update(clip.gray(i)).unwrap();
-                seen.push((found.bbox, found.psr.to_bits(), found.apce.to_bits()));
-                seen.extend(found.response.values.iter().map(|v| (found.bbox, v.to_bits(), 0)));
+                seen.push((found.bbox, found.evidence.psr.to_bits(), found.evidence.apce.to_bits()));
+                seen.extend(tracker.response().unwrap().values.iter().map(|v| (found.bbox, v.to_bits(), 0)));
             }
             seen
         };

@@ -5,7 +5,7 @@ use kcf_track::simd::SimdLevel;
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::tracker::{GuardParams, WindowParams};
-use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
+use kcf_track::{BBox, Estimate, Evidence, Frame, Params, Tracker};
 
 #[path = "support/otb.rs"]
 #[allow(dead_code)]
@@ -15,11 +15,13 @@ mod scene;
 
 use scene::Clip;
 
-/// FNV-1a over the bits of all that an estimate says.
-fn add(sum: &mut u64, estimate: &Estimate<'_>) {
+/// FNV-1a over the bits of all that an estimate and the response say.
+fn add(sum: &mut u64, estimate: &Estimate, tracker: &Tracker) {
     let numbers = <[f64; 4]>::from(estimate.bbox).map(f64::to_bits);
-    let scores = [estimate.peak, estimate.psr, estimate.apce].map(|v| u64::from(v.to_bits()));
-    let response = estimate.response.values.iter().map(|v| u64::from(v.to_bits()));
+    let Evidence { peak, psr, apce, decision, .. } = estimate.evidence;
+    let scores = [peak, psr, apce, decision.unwrap_or(f32::NAN)].map(|v| u64::from(v.to_bits()));
+    let response = tracker.response().unwrap();
+    let response = response.values.iter().map(|v| u64::from(v.to_bits()));
     for word in numbers.into_iter().chain(scores).chain(response).chain([estimate.state as u64]) {
         *sum = (*sum ^ word).wrapping_mul(0x0000_0100_0000_01b3);
     }
@@ -35,9 +37,9 @@ fn track<'f>(
     let mut tracker = Tracker::with_level(params.clone(), level).unwrap();
     let mut frames = frames.into_iter();
     let mut sum = 0xcbf2_9ce4_8422_2325;
-    add(&mut sum, &tracker.init(frames.next().unwrap(), initial).unwrap());
+    add(&mut sum, &tracker.init(frames.next().unwrap(), initial).unwrap(), &tracker);
     let sums = frames.map(|frame| {
-        add(&mut sum, &tracker.update(frame).unwrap());
+        add(&mut sum, &tracker.update(frame).unwrap(), &tracker);
         sum
     });
     sums.collect()

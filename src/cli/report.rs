@@ -19,6 +19,12 @@ pub fn text(name: &str, summary: &Summary) -> String {
     if let Some(psr) = summary.mean_psr {
         text += &format!("; mean PSR {psr:.1}");
     }
+    if let Some(decision) = summary.mean_decision {
+        text += &format!("; mean decision {decision:.2}");
+    }
+    if summary.refits_kept > 0 {
+        text += &format!("; {} refits did not settle and were left out", summary.refits_kept);
+    }
     text.push('\n');
     if let Some(truth) = &summary.truth {
         text += &format!(

@@ -13,7 +13,7 @@ use kcf_track::export::{
 };
 use kcf_track::profile::{Stage, Stopwatch};
 use kcf_track::source::{Channels, Decoded, Prefetch, Sequence, SequenceOptions, Truth};
-use kcf_track::{BBox, Error, Estimate, FrameBuf, Params, State, Tracker};
+use kcf_track::{BBox, Error, Estimate, Params, State, Tracker};
 
 use super::failure::message;
 use super::interrupt::Interrupt;
@@ -221,7 +221,7 @@ impl Session<'_> {
         }
         let begun = self.exports.begin(&Run::new(source, parameters));
         self.survive(begun)?;
-        self.write(&decoded, Some((frame, estimate)), initial, track_ms)
+        self.write(&decoded, Some((estimate, tracker)), initial, track_ms)
     }
 
     /// Every later frame.
@@ -229,13 +229,11 @@ impl Session<'_> {
         let last = self.boxes.last().copied().unwrap_or_default();
         let mut refused = None;
         let begun = Instant::now();
-        let found = decoded.frame.as_ref().and_then(|frame| match tracker.update(frame) {
-            Ok(estimate) => Ok((frame, estimate)),
-            Err(error) => Err(&*refused.insert(error)),
-        });
+        let found =
+            decoded.frame.as_ref().and_then(|frame| tracker.update(frame).map_err(|error| &*refused.insert(error)));
         let track_ms = begun.elapsed().as_secs_f64() * 1e3;
         match found {
-            Ok((frame, estimate)) => self.write(&decoded, Some((frame, estimate)), estimate.bbox, track_ms),
+            Ok(estimate) => self.write(&decoded, Some((estimate, tracker)), estimate.bbox, track_ms),
             Err(error) if self.args.skip_bad_frames => {
                 self.progress.warn(&format!("{} (skipped)", at_frame(&decoded, error)));
                 self.write(&decoded, None, last, 0.0)
@@ -247,22 +245,24 @@ impl Session<'_> {
         }
     }
 
-    fn write<'f>(
+    fn write(
         &mut self,
-        decoded: &'f Decoded,
-        found: Option<(&'f FrameBuf, Estimate<'f>)>,
+        decoded: &Decoded,
+        found: Option<(Estimate, &Tracker)>,
         bbox: BBox,
         track_ms: f64,
     ) -> Result<(), Failure> {
-        let estimate = found.as_ref().map(|(_, estimate)| estimate);
+        let evidence = found.map(|(estimate, _)| estimate.evidence);
         let record = FrameRecord {
             index: decoded.position,
             file: decoded.path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()),
             bbox,
-            peak: estimate.map(|e| e.peak),
-            psr: estimate.map(|e| e.psr),
-            apce: estimate.map(|e| e.apce),
-            state: estimate.map_or(State::Missing, |e| e.state),
+            peak: evidence.map(|e| e.peak),
+            psr: evidence.map(|e| e.psr),
+            apce: evidence.map(|e| e.apce),
+            decision: evidence.and_then(|e| e.decision),
+            refit_kept: evidence.is_some_and(|e| e.refit_kept),
+            state: found.map_or(State::Missing, |(estimate, _)| estimate.state),
             decode_ms: decoded.decode_ms,
             track_ms,
         };
@@ -270,7 +270,7 @@ impl Session<'_> {
             path: Some(&decoded.path),
             pixels: None,
             truth: self.sequence.truth().get(decoded.position - 1).copied().flatten(),
-            response: estimate.map(|e| e.response),
+            response: found.and_then(|(_, tracker)| tracker.response()),
         };
         self.boxes.push(bbox);
         self.tally.add(&record);

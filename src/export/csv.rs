@@ -7,8 +7,22 @@ use super::record::to_microseconds;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
 
-const HEADER: [&str; 12] =
-    ["index", "file", "x", "y", "w", "h", "peak", "psr", "apce", "state", "decode_ms", "track_ms"];
+const HEADER: [&str; 14] = [
+    "index",
+    "file",
+    "x",
+    "y",
+    "w",
+    "h",
+    "peak",
+    "psr",
+    "apce",
+    "decision",
+    "refit_kept",
+    "state",
+    "decode_ms",
+    "track_ms",
+];
 
 /// CSV with a header: the fields of the JSON document's frames, the box in four columns (corner 0-based), nothing where there
 /// is no number.
@@ -45,12 +59,14 @@ impl Export for Csv {
             number(record.peak),
             number(record.psr),
             number(record.apce),
+            number(record.decision),
+            record.refit_kept.to_string(),
             record.state.to_string(),
             to_microseconds(record.decode_ms).to_string(),
             to_microseconds(record.track_ms).to_string(),
         ];
         let header = HEADER.map(String::from);
-        let rows: &[[String; 12]] = if self.begun { &[row] } else { &[header, row] };
+        let rows: &[[String; HEADER.len()]] = if self.begun { &[row] } else { &[header, row] };
         let text = table(rows).map_err(|source| Error::io(&record.file, source))?;
         self.lines.write(&text)?;
         self.begun = true;
@@ -83,10 +99,10 @@ mod tests {
         for record in &records {
             export.frame(record, &FrameView::default()).unwrap();
         }
-        let expected = "index,file,x,y,w,h,peak,psr,apce,state,decode_ms,track_ms\n\
-            1,0001.jpg,10,20.5,30,40.25,,,,initial,2,1.25\n\
-            2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,tracking,2,0.75\n\
-            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,tracking,2,0.75\n";
+        let expected = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,decode_ms,track_ms\n\
+            1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,2,1.25\n\
+            2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,0.25,true,tracking,2,0.75\n\
+            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,2,0.75\n";
         assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
     }
 }

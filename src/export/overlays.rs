@@ -21,7 +21,7 @@ const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
 
 /// A folder of frames in colour with the box on them (green: tracking, yellow: uncertain, red: lost, white: the initial
 /// box), inside of it the true box where there is one (blue), and a line of words: position, state, peak, peak-to-sidelobe
-/// ratio, overlap with the truth.
+/// ratio, a machine's decision, overlap with the truth.
 ///
 /// JPEG frames stay JPEG and keep their names, all others become PNG. A frame that cannot be read gives no picture when
 /// its state is [`State::Missing`].
@@ -153,6 +153,7 @@ fn parts(record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>) -> Vec
     let mut parts = vec![format!("#{}", record.index), record.state.to_string()];
     parts.extend(record.peak.map(|peak| format!("peak {peak:.2}")));
     parts.extend(record.psr.map(|psr| format!("PSR {psr:.1}")));
+    parts.extend(record.decision.map(|decision| format!("decision {decision:.2}")));
     parts.extend(bbox.zip(truth).map(|(bbox, truth)| format!("IoU {:.2}", bbox.overlap(truth))));
     parts
 }

@@ -71,6 +71,12 @@ pub struct FrameRecord {
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub apce: Option<f32>,
+    /// What the kernel machine decides of the window at the box; null where no machine looked at one.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f32>"))]
+    pub decision: Option<f32>,
+    /// Whether a refit of the machine could not settle in this frame, so that its earlier decision was kept.
+    pub refit_kept: bool,
     /// How far the box can be trusted.
     pub state: State,
     /// Milliseconds that reading and decoding took, to the microsecond.
@@ -123,6 +129,8 @@ pub(super) mod tests {
             peak: None,
             psr: None,
             apce: None,
+            decision: None,
+            refit_kept: false,
             state: State::Initial,
             decode_ms: 2.000_4,
             track_ms: 1.25,
@@ -134,6 +142,8 @@ pub(super) mod tests {
             peak: Some(0.5),
             psr: Some(9.1),
             apce: Some(f32::INFINITY),
+            decision: Some(0.25),
+            refit_kept: true,
             state: State::Tracking,
             decode_ms: 2.0,
             track_ms: 0.75,
@@ -146,7 +156,11 @@ pub(super) mod tests {
         let (_, records) = run();
         assert_eq!(
             serde_json::to_string(&records[1]).unwrap(),
-            r#"{"index":2,"file":"0002.jpg","bbox":[-0.5,21.0,30.0,40.25],"peak":0.5,"psr":9.1,"apce":null,"state":"tracking","decode_ms":2.0,"track_ms":0.75}"#
+            concat!(
+                r#"{"index":2,"file":"0002.jpg","bbox":[-0.5,21.0,30.0,40.25],"#,
+                r#""peak":0.5,"psr":9.1,"apce":null,"decision":0.25,"refit_kept":true,"#,
+                r#""state":"tracking","decode_ms":2.0,"track_ms":0.75}"#
+            )
         );
     }
 

@@ -25,6 +25,12 @@ pub struct Summary {
     #[serde(serialize_with = "three_digits")]
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     pub mean_psr: Option<f64>,
+    /// Mean decision of the frames that have one.
+    #[serde(serialize_with = "three_digits")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_decision: Option<f64>,
+    /// Frames in which a refit of the machine could not settle.
+    pub refits_kept: usize,
     /// How the boxes compare with the true ones; null without a ground truth.
     pub truth: Option<TruthSummary>,
     /// Whether the run reached its last frame.
@@ -87,8 +93,29 @@ pub struct Tally {
     states: StateCounts,
     decode_ms: f64,
     track_ms: f64,
-    psr: f64,
-    psr_frames: usize,
+    psr: Mean,
+    decision: Mean,
+    refits_kept: usize,
+}
+
+/// The mean of the numbers that there are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f32>) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.sum += f64::from(value);
+            self.count += 1;
+        }
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
 }
 
 impl Tally {
@@ -108,11 +135,11 @@ impl Tally {
             self.track_ms += record.track_ms;
         }
         // What a filter answers to the frame that it was taught says nothing of how well it follows.
-        let searched = record.state != State::Initial;
-        if let Some(psr) = record.psr.filter(|psr| searched && psr.is_finite()) {
-            self.psr += f64::from(psr);
-            self.psr_frames += 1;
+        if record.state != State::Initial {
+            self.psr.add(record.psr);
+            self.decision.add(record.decision);
         }
+        self.refits_kept += usize::from(record.refit_kept);
     }
 
     /// Frames counted so far.
@@ -133,7 +160,9 @@ impl Tally {
             states: self.states,
             fps: self.fps(),
             decode_fps: self.rate(self.decode_ms),
-            mean_psr: (self.psr_frames > 0).then(|| self.psr / self.psr_frames as f64),
+            mean_psr: self.psr.value(),
+            mean_decision: self.decision.value(),
+            refits_kept: self.refits_kept,
             truth,
             completed: true,
             error: None,
@@ -169,6 +198,7 @@ mod tests {
         assert_eq!((summary.frames, summary.states.missing, summary.states.tracking), (3, 1, 1));
         assert_eq!(summary.fps, Some(1000.0));
         assert_eq!(summary.mean_psr.map(|psr| psr as f32), Some(9.1));
+        assert_eq!((summary.mean_decision, summary.refits_kept), (Some(0.25), 1));
         assert_eq!((summary.completed, summary.error.as_deref()), (false, Some("cable pulled")));
     }
 

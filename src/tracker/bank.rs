@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 use super::confidence::Peak;
 use super::scan::{Found, Scanner};
 use super::target::{MIN_VISIBLE, check_box};
-use super::{Estimate, ResponseLayout, ResponseMap, State, WindowParams};
+use super::{Estimate, Evidence, ResponseLayout, ResponseMap, State, WindowParams};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -31,11 +31,11 @@ impl BankTarget {
     }
 
     /// What the machine answers to the frame that it was taught.
-    pub(super) fn first_estimate(&mut self) -> Estimate<'_> {
+    pub(super) fn first_estimate(&mut self) -> Estimate {
         estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Initial)
     }
 
-    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
         if !self.scanner.scan(frame, self.bbox.center()) {
             return Ok(estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Lost));
         }
@@ -55,6 +55,16 @@ impl BankTarget {
         Ok(estimate(&self.scanner, self.bbox, score, state))
     }
 
+    pub(super) fn response(&self) -> ResponseMap<'_> {
+        let (response, (height, width)) = self.scanner.response();
+        ResponseMap {
+            values: ArrayView2::from_shape((height, width), response).expect("a response has the detector's size"),
+            layout: ResponseLayout::Centered,
+            center: self.scanner.middle(),
+            step: (self.scanner.step(), self.scanner.step()),
+        }
+    }
+
     pub(super) fn bbox(&self) -> BBox {
         self.bbox
     }
@@ -69,20 +79,11 @@ impl BankTarget {
 }
 
 /// What is said of the last scan.
-fn estimate(scanner: &Scanner, bbox: BBox, score: f64, state: State) -> Estimate<'_> {
+fn estimate(scanner: &Scanner, bbox: BBox, score: f64, state: State) -> Estimate {
     let (response, (height, width)) = scanner.response();
     let peak = Peak::find(response, height, width, PEAK_RADIUS);
-    Estimate {
-        bbox,
-        peak: score as f32,
-        psr: peak.psr,
-        apce: peak.apce,
-        state,
-        response: ResponseMap {
-            values: ArrayView2::from_shape((height, width), response).expect("a response has the detector's size"),
-            layout: ResponseLayout::Centered,
-            center: scanner.middle(),
-            step: (scanner.step(), scanner.step()),
-        },
-    }
+    let decision = score as f32;
+    let evidence =
+        Evidence { peak: decision, psr: peak.psr, apce: peak.apce, decision: Some(decision), refit_kept: false };
+    Estimate { bbox, state, evidence }
 }

@@ -3,7 +3,7 @@
 use super::bank::BankTarget;
 use super::guard::GuardedTarget;
 use super::target::Target;
-use super::{Estimate, Params, SearchParams};
+use super::{Estimate, Params, ResponseMap, SearchParams};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -35,7 +35,7 @@ impl Follower {
     }
 
     /// What is said of the frame that it was taught.
-    pub fn first_estimate(&mut self) -> Estimate<'_> {
+    pub fn first_estimate(&mut self) -> Estimate {
         match self {
             Self::Filter(target) => target.first_estimate(),
             Self::Bank(target) => target.first_estimate(),
@@ -44,7 +44,7 @@ impl Follower {
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
-    pub fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+    pub fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
         match self {
             Self::Filter(target) => {
                 target.step(frame);
@@ -52,6 +52,15 @@ impl Follower {
             }
             Self::Bank(target) => target.update(frame),
             Self::Guarded(target) => target.update(frame),
+        }
+    }
+
+    /// The last response.
+    pub fn response(&self) -> ResponseMap<'_> {
+        match self {
+            Self::Filter(target) => target.response(),
+            Self::Bank(target) => target.response(),
+            Self::Guarded(target) => target.response(),
         }
     }
 

@@ -4,9 +4,9 @@
 //! The filter adapts to whatever it is on, the machine learns only what it believes in. When the machine no longer recognises
 //! the target where the filter is, but does elsewhere, the filter is put there.
 
-use super::scan::Scanner;
+use super::scan::{Found, Scanner};
 use super::target::Target;
-use super::{Estimate, FilterParams, GuardParams, State};
+use super::{Estimate, Evidence, FilterParams, GuardParams, ResponseMap, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -36,8 +36,12 @@ impl GuardedTarget {
     }
 
     /// What the filter answers to the frame that it was taught.
-    pub(super) fn first_estimate(&mut self) -> Estimate<'_> {
+    pub(super) fn first_estimate(&mut self) -> Estimate {
         self.target.first_estimate()
+    }
+
+    pub(super) fn response(&self) -> ResponseMap<'_> {
+        self.target.response()
     }
 
     pub(super) fn bbox(&self) -> BBox {
@@ -53,12 +57,13 @@ impl GuardedTarget {
         self.target.profile().plus(&self.scanner.profile())
     }
 
-    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate<'_>> {
+    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
         self.target.step(frame);
         let guard = self.params.clone();
         let here = self.target.bbox().center();
         let seen = self.scanner.scan(frame, here);
         let score = if seen { self.scanner.score_at_middle() } else { f64::NEG_INFINITY };
+        let mut decision = seen.then_some(score as f32);
         if score >= guard.doubt {
             self.doubts = 0;
             self.scanner.learn_if_believed(frame, here, score)?;
@@ -66,13 +71,14 @@ impl GuardedTarget {
             self.doubts += 1;
             let near = self.scanner.best(true);
             let found = if seen && near.score > guard.belief.max(score + guard.margin) {
-                Some(near.center)
+                Some(near)
             } else if self.doubts >= guard.patience {
                 self.search_tiles(guard.tiles, frame, (guard.belief + guard.far).max(score + guard.margin))
             } else {
                 None
             };
-            if let Some(center) = found {
+            if let Some(Found { score, center }) = found {
+                decision = Some(score as f32);
                 self.doubts = 0;
                 self.target.move_to(frame, center, guard.relearn);
             }
@@ -83,16 +89,16 @@ impl GuardedTarget {
             State::Tracking if self.doubts > 0 => State::Uncertain,
             other => other,
         };
-        Ok(Estimate { state, ..estimate })
+        Ok(Estimate { state, evidence: Evidence { decision, ..estimate.evidence }, ..estimate })
     }
 
     /// The best window of the next search areas, if it is believed.
-    fn search_tiles(&mut self, tiles: usize, frame: &Frame<'_>, belief: f64) -> Option<(f64, f64)> {
+    fn search_tiles(&mut self, tiles: usize, frame: &Frame<'_>, belief: f64) -> Option<Found> {
         let reach = self.scanner.reach();
         // Areas whose windows meet: every place of the frame is the centre of one.
         let count = |length: usize, reach: f64| ((length as f64 / (2.0 * reach)).ceil() as usize).max(1);
         let (columns, rows) = (count(frame.width(), reach.0), count(frame.height(), reach.1));
-        let mut best: Option<(f64, (f64, f64))> = None;
+        let mut best: Option<Found> = None;
         for _ in 0..tiles {
             self.tile = (self.tile + 1) % (columns * rows);
             let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
@@ -102,10 +108,10 @@ impl GuardedTarget {
                 continue;
             }
             let found = self.scanner.best(false);
-            if found.score > belief && best.is_none_or(|(score, _)| found.score > score) {
-                best = Some((found.score, found.center));
+            if found.score > belief && best.is_none_or(|best| found.score > best.score) {
+                best = Some(found);
             }
         }
-        best.map(|(_, center)| center)
+        best
     }
 }

@@ -2,6 +2,7 @@
 
 mod bank;
 pub mod confidence;
+mod estimate;
 mod follower;
 mod guard;
 pub mod params;
@@ -11,6 +12,7 @@ mod state;
 mod target;
 mod window;
 
+pub use estimate::{Estimate, Evidence};
 pub use params::{
     AreaSize, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind, Params, SearchParams, WindowParams,
 };
@@ -23,23 +25,6 @@ use crate::geometry::BBox;
 use crate::profile::Profile;
 use crate::simd::SimdLevel;
 use follower::Follower;
-
-/// What a tracker says of one frame.
-#[derive(Clone, Copy, Debug)]
-pub struct Estimate<'a> {
-    /// Where the target is, or was last seen.
-    pub bbox: BBox,
-    /// Height of the response's peak: 1 where the window looks exactly as the model.
-    pub peak: f32,
-    /// Peak-to-sidelobe ratio, see [`confidence::Peak::psr`].
-    pub psr: f32,
-    /// Average peak-to-correlation energy, see [`confidence::Peak::apce`].
-    pub apce: f32,
-    /// Whether to believe the box.
-    pub state: State,
-    /// The score of every translation that was considered.
-    pub response: ResponseMap<'a>,
-}
 
 /// Follows one target: by a correlation filter, by a kernel machine over real windows, or by the former under the eyes of the latter.
 ///
@@ -87,7 +72,7 @@ impl Tracker {
     /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame, too large to track or around nothing
     /// but uniform pixels. The
     /// earlier target, if any, is then kept.
-    pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate<'_>> {
+    pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
         let mut target = Follower::new(&self.params, self.level, &frame, bbox)?;
         self.frame_size = (frame.width(), frame.height());
@@ -101,7 +86,7 @@ impl Tracker {
     /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the first
     /// one. Neither changes the tracker. [`Error::Samples`] and [`Error::Gram`] when a machine over real windows cannot be fitted to what it has
     /// seen by now, as with settings far off the default; its earlier decision then stays.
-    pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate<'_>> {
+    pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
         let got = (frame.width(), frame.height());
@@ -122,6 +107,11 @@ impl Tracker {
     /// The time of the stages since [`Tracker::init`], while that was switched on.
     pub fn profile(&self) -> Profile {
         self.target.as_ref().map(Follower::profile).unwrap_or_default()
+    }
+
+    /// The score of every translation that was considered in the last frame; `None` before [`Tracker::init`].
+    pub fn response(&self) -> Option<ResponseMap<'_>> {
+        self.target.as_ref().map(Follower::response)
     }
 
     /// Where the target was last; `None` before [`Tracker::init`].

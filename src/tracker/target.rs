@@ -3,7 +3,7 @@
 
 use super::confidence::{Peak, displacement, sub_cell};
 use super::window::SearchWindow;
-use super::{Estimate, FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
+use super::{Estimate, Evidence, FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
 use crate::detector::Loss;
 use crate::detector::circulant::Form;
 use crate::detector::kcf::Kcf;
@@ -151,10 +151,10 @@ impl Target {
     }
 
     /// What the filter answers to the frame that it was taught.
-    pub(super) fn first_estimate(&mut self) -> Estimate<'_> {
+    pub(super) fn first_estimate(&mut self) -> Estimate {
         let peak = self.respond();
-        let bbox = self.bbox();
-        Estimate { bbox: self.initial, state: State::Initial, ..self.estimate(peak, bbox) }
+        self.last = Step { peak, searched_from: self.bbox(), blank: false };
+        Estimate { bbox: self.initial, state: State::Initial, evidence: evidence(&peak) }
     }
 
     /// One step: finds the target in `frame`, of the first one's size, and learns how it looks there.
@@ -171,10 +171,10 @@ impl Target {
     }
 
     /// What is to be said of the last step, at the place where the target is now.
-    pub(super) fn last_estimate(&self) -> Estimate<'_> {
-        let Step { peak, searched_from, blank } = self.last;
+    pub(super) fn last_estimate(&self) -> Estimate {
+        let Step { peak, blank, .. } = self.last;
         let state = self.judge(&peak, blank);
-        Estimate { state, ..self.estimate(peak, searched_from) }
+        Estimate { bbox: self.bbox(), state, evidence: evidence(&peak) }
     }
 
     /// Puts the target to `center` on the frame, to the next whole pixel, and learns how it looks there at the rate `rate`.
@@ -242,22 +242,15 @@ impl Target {
         peak
     }
 
-    /// What is said of the frame whose response is at hand; the window stood around `searched_from`.
-    fn estimate(&self, peak: Peak, searched_from: BBox) -> Estimate<'_> {
+    /// The last response.
+    pub(super) fn response(&self) -> ResponseMap<'_> {
         let step = self.window.step();
-        Estimate {
-            bbox: self.bbox(),
-            peak: peak.value,
-            psr: peak.psr,
-            apce: peak.apce,
-            state: State::Tracking,
-            response: ResponseMap {
-                values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
-                    .expect("a response has the filter's size"),
-                layout: ResponseLayout::Wrapped,
-                center: searched_from.center(),
-                step: (step, step),
-            },
+        ResponseMap {
+            values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
+                .expect("a response has the filter's size"),
+            layout: ResponseLayout::Wrapped,
+            center: self.last.searched_from.center(),
+            step: (step, step),
         }
     }
 
@@ -298,4 +291,9 @@ impl Target {
             Feature::Gray => all,
         }
     }
+}
+
+/// What a filter's peak says of the box there.
+fn evidence(peak: &Peak) -> Evidence {
+    Evidence { peak: peak.value, psr: peak.psr, apce: peak.apce, decision: None, refit_kept: false }
 }

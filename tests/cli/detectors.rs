@@ -18,6 +18,8 @@ fn every_detector_and_guard_follows_the_target() {
         let machine = document["parameters"].pointer(field).unwrap();
         assert!(machine[kind.name()].is_object(), "{machine}");
         assert_eq!(states(&document)[1..], ["tracking"; 7], "{flag} {kind}");
+        let decided = document["frames"].as_array().unwrap()[1..].iter().filter(|frame| frame["decision"].is_f64());
+        assert_eq!(decided.count(), 7, "{flag} {kind}");
         assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.7, "{flag} {kind}");
     }
 }

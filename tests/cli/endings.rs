@@ -55,7 +55,7 @@ fn whole_lines(place: &Place) -> usize {
         assert_eq!(serde_json::from_str::<Value>(line).unwrap()["index"], index);
     }
     assert!(read("run.txt").lines().all(|line| line.split(',').count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 12));
+    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 14));
     lines.lines().count()
 }
 

@@ -47,13 +47,16 @@ fn check_all(place: &Place, start: usize, end: usize) {
     let text = place.read("run.csv");
     let mut table = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<_> = table.headers().unwrap().iter().map(String::from).collect();
-    assert_eq!(header, ["index", "file", "x", "y", "w", "h", "peak", "psr", "apce", "state", "decode_ms", "track_ms"]);
+    let fields = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,decode_ms,track_ms";
+    assert_eq!(header, fields.split(',').collect::<Vec<_>>());
     let rows: Vec<_> = table.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), count);
     for (row, frame) in rows.iter().zip(frames) {
         let corner: Vec<f64> = (2..6).map(|column| row[column].parse().unwrap()).collect();
         assert_eq!(corner, bbox(frame));
-        assert_eq!(&row[9], frame["state"].as_str().unwrap());
+        assert_eq!(&row[9], "", "a filter decides nothing");
+        assert_eq!((&row[10], &frame["decision"]), ("false", &Value::Null));
+        assert_eq!(&row[11], frame["state"].as_str().unwrap());
     }
 
     check_maps(place, frames);

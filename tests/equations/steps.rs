@@ -16,7 +16,7 @@ fn compare(name: &str, params: &Params, clip: &Clip, initial: BBox) {
         let expected = reference.update(&picture(i));
         let found = tracker.update(clip.gray(i)).unwrap();
         assert_eq!(found.bbox, expected, "{name}, {initial}, frame {i}");
-        let values: Vec<_> = found.response.values.iter().copied().collect();
+        let values: Vec<_> = tracker.response().unwrap().values.iter().copied().collect();
         let worst = values.iter().zip(&reference.response).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max);
         // The model of single precision drifts from that of double precision by this much of a peak of about 1.
         assert!(worst < 0.02, "{name}, {initial}, frame {i}: the responses differ by {worst}");
