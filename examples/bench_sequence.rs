@@ -2,17 +2,19 @@
 //!
 //!     cargo run --release --example bench_sequence -- DIR [--target N] [--preset NAME] [--frames K] [--repeat N]
 //!                                                     [--channels luma|color] [--files]
+//!     cargo run --release --example bench_sequence -- DIR --decode here|ahead [--channels luma|color]
 //!
 //! Decoding and `Tracker::init` are not part of the time: a run is the updates of frames 2 to K, by the clock on the wall and by the
 //! time that its thread had a core (what is left of it on a busy machine). `scripts/compare_opencv.py`
-//! takes turns between this program and others.
+//! takes turns between this program and others. With `--decode`, frames are only read and decoded, in this thread or ahead on
+//! another one: what tracking a folder is compared with (`scripts/end_to_end.py`). Their number and that of their pixels is printed.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
-use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::source::{Channels, Sequence, SequenceOptions, decode};
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 
 type Failure = Box<dyn std::error::Error>;
@@ -26,6 +28,8 @@ struct Arguments {
     channels: Channels,
     /// Also name the image files and the truth, so that another program can do the same.
     files: bool,
+    /// Only decode; whether on a thread ahead.
+    decode: Option<bool>,
 }
 
 impl Arguments {
@@ -39,6 +43,7 @@ impl Arguments {
             repeat: 1,
             channels: Channels::Luma,
             files: false,
+            decode: None,
         };
         while let Some(name) = given.pop_front() {
             if name == "--files" {
@@ -53,6 +58,8 @@ impl Arguments {
                 "--repeat" => arguments.repeat = value.parse()?,
                 "--channels" if value == "luma" => arguments.channels = Channels::Luma,
                 "--channels" if value == "color" => arguments.channels = Channels::Color,
+                "--decode" if value == "here" => arguments.decode = Some(false),
+                "--decode" if value == "ahead" => arguments.decode = Some(true),
                 _ => return Err(format!("{name} {value} is not known").into()),
             }
         }
@@ -65,6 +72,9 @@ fn main() -> Result<(), Failure> {
     let params = Params::preset(&arguments.preset).ok_or("there is no such preset")?;
     let options = SequenceOptions { target: arguments.target, ..Default::default() };
     let sequence = Sequence::open(&arguments.folder, &options)?;
+    if let Some(ahead) = arguments.decode {
+        return decode_only(&sequence, arguments.channels, ahead);
+    }
     let whole = sequence.range(None, None)?;
     let (first, last) = (*whole.start(), (*whole.end()).min(whole.start().saturating_add(arguments.frames.max(2) - 1)));
     let initial = sequence.initial_box(first)?;
@@ -94,6 +104,27 @@ fn main() -> Result<(), Failure> {
         result["truth"] = serde_json::to_value(&sequence.truth()[first - 1..last])?;
     }
     println!("{result}");
+    Ok(())
+}
+
+/// Reads and decodes all frames and does nothing with them.
+fn decode_only(sequence: &Sequence, channels: Channels, ahead: bool) -> Result<(), Failure> {
+    let range = sequence.range(None, None)?;
+    let (mut frames, mut pixels) = (0, 0);
+    let mut count = |frame: FrameBuf| {
+        frames += 1;
+        pixels += frame.as_frame().width() * frame.as_frame().height();
+    };
+    if ahead {
+        for decoded in sequence.prefetch(range, channels)? {
+            count(decoded.frame?);
+        }
+    } else {
+        for path in &sequence.images()[range.start() - 1..*range.end()] {
+            count(decode(path, channels)?);
+        }
+    }
+    println!("{frames} frames, {pixels} pixels");
     Ok(())
 }
 

@@ -2,10 +2,10 @@
 """Compares the kernel machines with scikit-learn on gradient histograms of real video patches.
 
     pip install numpy scikit-learn
-    cargo build --release --example gram --example hog_patches
-    KCF_TRACK_OTB=DIR python3 scripts/check_against_sklearn.py [--examples target/release/examples]
+    cargo build --release --example machines
+    KCF_TRACK_OTB=DIR python3 scripts/check_against_sklearn.py [--example target/release/examples/machines]
 
-The patches are described by the tracker's own 31-channel histograms (examples/hog_patches.rs), of windows 1.5 times the target. Per sequence: 12
+The patches are described by the tracker's own 31-channel histograms (examples/machines/hog_patches.rs), of windows 1.5 times the target. Per sequence: 12
 windows on the target and 60 beside it from its first frames to learn from, 100 windows of a later frame to decide on.
 It must hold that decisions of SVC differ by less than 1e-3, projections of KernelPCA (up to sign) by less than 1e-6 and predictions of
 KernelRidge by less than 1e-8. The exit code says whether it does. Without the sequences nothing is compared.
@@ -32,13 +32,13 @@ SIGMAS = [0.1, 0.3]
 LIMITS = {"SVC": 1e-3, "SVC balanced": 1e-3, "KernelPCA": 1e-6, "KernelRidge": 1e-8}
 
 
-def features(examples, folder, places, size):
+def features(example, folder, places, size):
     """The histograms of windows of `size` (width, height), given as (frame, x, y) with 0-based frames and centres."""
     with tempfile.TemporaryDirectory() as out:
         table, matrix = Path(out) / "windows.csv", Path(out) / "hog.npy"
         table.write_text("".join(f"{frame},{x!r},{y!r}\n" for frame, x, y in places))
         size = "x".join(str(int(v)) for v in size)
-        subprocess.run([examples / "hog_patches", folder, table, matrix, "--size", size, "--cell", str(CELL)], check=True)
+        subprocess.run([example, "hog-patches", folder, table, matrix, "--size", size, "--cell", str(CELL)], check=True)
         return np.load(matrix).astype(float)
 
 
@@ -49,7 +49,7 @@ def overlap(a, b):
     return common / (a[2] * a[3] + b[2] * b[3] - common)
 
 
-def windows(examples, folder, seed=0):
+def windows(example, folder, seed=0):
     """Feature values and labels to learn from, and feature values to decide on."""
     lines = (folder / "groundtruth_rect.txt").read_text().split("\n")
     truth = [[float(v) for v in re.split(r"[,\s]+", line.strip())] for line in lines if line.strip()]
@@ -71,18 +71,18 @@ def windows(examples, folder, seed=0):
                 found += 1
     later = [place(20, moved(truth[20], 0.15 if i % 4 == 0 else 1.5)) for i in range(100)]
     size = np.floor(np.array(truth[0][2:]) * CONTEXT)
-    rows = features(examples, folder, places + later, size)
+    rows = features(example, folder, places + later, size)
     return rows[: len(places)], np.array(labels), rows[len(places) :]
 
 
-def ours(examples, paths, machine, kernel, settings, embed=False):
-    command = [examples / "gram", machine, *paths, "--kernel", json.dumps(kernel), "--settings", json.dumps(settings)]
+def ours(example, paths, machine, kernel, settings, embed=False):
+    command = [example, "gram", machine, *paths, "--kernel", json.dumps(kernel), "--settings", json.dumps(settings)]
     run = subprocess.run(command + ["--embed"] * embed, check=True, capture_output=True, text=True)
     return np.array([[float(v) for v in line.split(",")] for line in run.stdout.split()])
 
 
-def compare(examples, folder, scratch):
-    train, labels, test = windows(examples, folder)
+def compare(example, folder, scratch):
+    train, labels, test = windows(example, folder)
     paths = [Path(scratch) / name for name in ("train.csv", "test.csv")]
     np.savetxt(paths[0], np.c_[labels, train], delimiter=",", fmt="%.17g")
     np.savetxt(paths[1], np.c_[np.ones(len(test)), test], delimiter=",", fmt="%.17g")
@@ -90,7 +90,7 @@ def compare(examples, folder, scratch):
     for sigma in SIGMAS:
         gamma = 1 / (train.shape[1] * sigma**2)
         kernel = {"gaussian": {"sigma": sigma}}
-        run = lambda machine, settings, embed=False: ours(examples, paths, machine, kernel, settings, embed)
+        run = lambda machine, settings, embed=False: ours(example, paths, machine, kernel, settings, embed)
         for name, weight in [("SVC", None), ("SVC balanced", "balanced")]:
             for c in (0.1, 1.0, 10.0, 100.0):
                 svc = SVC(C=c, kernel="rbf", gamma=gamma, class_weight=weight, tol=1e-6).fit(train, labels)
@@ -109,7 +109,7 @@ def compare(examples, folder, scratch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--examples", type=Path, default=Path("target/release/examples"))
+    parser.add_argument("--example", type=Path, default=Path("target/release/examples/machines"))
     args = parser.parse_args()
     data = Path(os.environ.get("KCF_TRACK_OTB", "../shared/otb"))
     if not data.is_dir():
@@ -120,7 +120,7 @@ def main():
     good = True
     for name in SEQUENCES:
         with tempfile.TemporaryDirectory() as scratch:
-            worst = compare(args.examples.resolve(), data / name, scratch)
+            worst = compare(args.example.resolve(), data / name, scratch)
         good &= all(worst[key] < limit for key, limit in LIMITS.items())
         print(f"| {name} | " + " | ".join(f"{worst[key]:.1e}" for key in LIMITS) + " |")
     print("| allowed | " + " | ".join(f"{limit:.0e}" for limit in LIMITS.values()) + " |")

@@ -2,11 +2,11 @@
 """Embeddings of scikit-learn's handwritten digits: the error of the nearest neighbour, and denoising by kernel PCA.
 
     pip install numpy scikit-learn
-    cargo build --release --example digits
-    python3 scripts/digits.py [--seeds 5] [--first 0] [--train 500] [--example target/release/examples/digits]
+    cargo build --release --example machines
+    python3 scripts/digits.py [--seeds 5] [--first 0] [--train 500] [--example target/release/examples/machines]
 
 Each seed is one split of `load_digits` into training and test samples, the same share of each class in both. The machines of this
-crate run in `examples/digits.rs`, their neighbours from scikit-learn here; all choose their parameters on the training samples by the same
+crate run in `examples/machines/digits.rs`, their neighbours from scikit-learn here; all choose their parameters on the training samples by the same
 five folds. The data is written to a temporary folder and goes nowhere else.
 """
 
@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--train", type=int, default=500)
-    parser.add_argument("--example", default="target/release/examples/digits")
+    parser.add_argument("--example", default="target/release/examples/machines")
     parser.add_argument("--verbose", action="store_true", help="print the parameters chosen")
     args = parser.parse_args()
 
@@ -98,7 +98,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             for file, values, labels in [("train", x, y), ("test", tx, ty), ("train-noisy", noisy_x, y), ("test-noisy", noisy_tx, ty)]:
                 np.savetxt(Path(folder) / f"{file}.csv", np.c_[labels, values], delimiter=",", fmt="%.17g")
-            run = subprocess.run([args.example, folder], check=True, capture_output=True, text=True)
+            run = subprocess.run([args.example, "digits", folder], check=True, capture_output=True, text=True)
         ours = json.loads(run.stdout)
         for name, value in ours["errors"].items():
             rows.setdefault(name, []).append(value)

@@ -4,7 +4,7 @@
     python3 scripts/end_to_end.py --data DIR [--preset paper] [--rounds 9] [SEQUENCE ...]
 
 DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Whole processes take turns: one that only decodes, one
-image after the other (examples/decode.rs); the same ahead on another thread; and `kcf-track --seq` with its boxes written. Medians
+image after the other (examples/bench_sequence.rs); the same ahead on another thread; and `kcf-track --seq` with its boxes written. Medians
 of the ratio of each turn to the decoding of the same turn are printed, so that a busy machine disturbs both alike.
 """
 import argparse
@@ -41,7 +41,7 @@ def main():
     arguments = parser.parse_args()
     built = arguments.built
     if built is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "decode"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "bench_sequence"], cwd=ROOT, check=True)
         metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
         built = Path(metadata["target_directory"]) / "release"
     presets = arguments.preset or ["paper", "fast"]
@@ -51,8 +51,8 @@ def main():
             sequence = arguments.data / name
             if not sequence.is_dir():
                 sys.exit(f"there is no {sequence}: give the folder of the OTB sequences by --data")
-            commands = {"decode": [built / "examples/decode", sequence],
-                        "decode ahead": [built / "examples/decode", sequence, "--threads"]}
+            commands = {"decode": [built / "examples/bench_sequence", sequence, "--decode", "here"],
+                        "decode ahead": [built / "examples/bench_sequence", sequence, "--decode", "ahead"]}
             for preset in presets:
                 commands[preset] = [built / "kcf-track", "--seq", sequence, "--preset", preset, "--quiet",
                                     "--otb", Path(folder) / "boxes.txt"]

@@ -4,6 +4,11 @@
 mod bad_input;
 mod detectors;
 mod endings;
+mod eval;
+mod eval_data;
+mod eval_page;
+mod export_safety;
 mod helper;
 mod outputs;
+mod synth;
 mod usage;

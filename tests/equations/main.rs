@@ -9,6 +9,8 @@ mod confidence;
 mod correlation;
 mod features;
 mod fhog;
+mod machine;
+mod properties;
 mod ridge;
 mod samples;
 mod steps;

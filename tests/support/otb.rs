@@ -22,7 +22,6 @@ pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
 }
 
 /// Whether the long runs are asked for, by `KCF_TRACK_FULL=1`.
-#[allow(dead_code)] // parity is always checked in full
 pub fn full() -> bool {
     std::env::var_os("KCF_TRACK_FULL").is_some_and(|value| value != "0" && !value.is_empty())
 }
@@ -32,13 +31,11 @@ pub struct Run {
     /// As result files are called: `Deer`, `Jogging-2`.
     pub name: String,
     /// Of the evaluated frames.
-    #[allow(dead_code)] // not every test that tracks sequences scores them
     pub truth: Vec<Option<BBox>>,
     pub boxes: Vec<BBox>,
 }
 
 /// As [`track_all_with`], with the settings of a preset.
-#[allow(dead_code)] // some change them
 pub fn track_all(root: &std::path::Path, preset: &str, wanted: &[&str]) -> Vec<Run> {
     track_all_with(root, &Params::preset(preset).unwrap(), wanted)
 }

@@ -6,15 +6,9 @@ use kcf_track::BBox;
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::source::{Sequence, SequenceOptions};
 
-#[path = "support/golden.rs"]
-mod golden;
-#[path = "support/otb.rs"]
-#[allow(dead_code)]
-mod otb;
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::{Clip, presets};
+use crate::golden;
+use crate::otb;
+use crate::scene::{self, Clip, presets};
 
 #[test]
 fn the_demo() {

@@ -3,10 +3,8 @@
 //! A quick part runs by default; `KCF_TRACK_FULL=1` runs every sequence under every preset. The boxes are the outputs of this
 //! tracker; how they compare with the authors' own is the matter of `otb_parity`.
 
-#[path = "support/golden.rs"]
-mod golden;
-#[path = "support/otb.rs"]
-mod otb;
+use crate::golden;
+use crate::otb;
 
 /// Short sequences that a wrong feature, window or peak does not survive.
 const QUICK: [&str; 6] = ["Couple", "Crossing", "Deer", "Football1", "Freeman1", "Skiing"];

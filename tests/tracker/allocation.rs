@@ -9,10 +9,7 @@ use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::{Clip, half_from, presets, with_filter};
+use crate::scene::{Clip, half_from, presets, with_filter};
 
 /// The presets, and filters of another loss.
 fn trackers() -> impl Iterator<Item = (String, Params)> {

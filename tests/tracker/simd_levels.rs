@@ -7,13 +7,8 @@ use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Estimate, Evidence, Frame, Params, Tracker};
 
-#[path = "support/otb.rs"]
-#[allow(dead_code)]
-mod otb;
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::Clip;
+use crate::otb;
+use crate::scene::Clip;
 
 /// FNV-1a over the bits of all that an estimate and the response say.
 fn add(sum: &mut u64, estimate: &Estimate, tracker: &Tracker) {

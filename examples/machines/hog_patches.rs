@@ -1,7 +1,7 @@
 //! Describes windows of a sequence by the tracker's histograms of oriented gradients, one row of a `.npy` matrix each.
 //!
 //! ```text
-//! cargo run --release --example hog_patches -- OTB/Deer/img windows.csv hog.npy --size 142x97 --cell 4
+//! cargo run --release --example machines -- hog-patches OTB/Deer/img windows.csv hog.npy --size 142x97 --cell 4
 //! ```
 //!
 //! A line of the table is a frame, counted from 0, and the centre x, y of a window in its pixels, 0-based. All windows are of one size. A row of the
@@ -10,14 +10,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use clap::Parser;
+use clap::Args as Flags;
 use kcf_track::feature::hog::{CHANNELS, Hog, LANES};
 use kcf_track::frame::patch::{PatchRect, sample};
 use kcf_track::source::{Channels, Sequence, SequenceOptions, decode};
 use ndarray::Array2;
 
-#[derive(Parser)]
-struct Args {
+#[derive(Flags)]
+pub struct Args {
     /// The folder of a sequence
     sequence: PathBuf,
     /// Frames and centres of the windows
@@ -37,8 +37,8 @@ fn size(text: &str) -> Result<(usize, usize), String> {
     sides.ok_or_else(|| "it must be a width and a height, as 64x48".into())
 }
 
-fn main() -> anyhow::Result<()> {
-    let Args { sequence, windows, out, size: (width, height), cell } = Args::parse();
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let Args { sequence, windows, out, size: (width, height), cell } = args;
     let sequence = Sequence::open(&sequence, &SequenceOptions::default())?;
     ensure!(
         cell > 0 && width.min(height) >= cell && width.max(height) < 1 << 14,

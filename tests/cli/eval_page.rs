@@ -2,13 +2,11 @@
 //!
 //! Needs Chromium (`CHROMIUM`, or `chromium`, `chromium-browser`, `google-chrome` on the path); says that it skipped without.
 
-mod eval_data;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use eval_data::{dataset, eval, read, results, text};
+use super::eval_data::{dataset, eval, read, results, text};
 use serde_json::Value;
 
 fn chromium() -> Option<PathBuf> {

@@ -6,10 +6,7 @@ use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, SearchParams, WindowParams};
 use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::{Clip, half_from, track};
+use crate::scene::{self, Clip, half_from, track};
 
 fn detector(kind: MachineKind) -> Params {
     WindowParams::of(kind).into()

@@ -1,6 +1,6 @@
 //! Embeddings of handwritten digits and the denoising of digits, for `scripts/digits.py`, which makes the data and the table.
 //!
-//! `cargo run --release --example digits FOLDER` reads `train.csv` and `test.csv` (a class, then feature values, a sample a line) and the same
+//! `cargo run --release --example machines -- digits FOLDER` reads `train.csv` and `test.csv` (a class, then feature values, a sample a line) and the same
 //! samples with noise in `train-noisy.csv` and `test-noisy.csv`. It prints one line of JSON: per method the error of the nearest neighbour
 //! in the embedding in percent, and the mean squared error of the digits denoised by kernel PCA. Parameters are chosen by five-fold
 //! cross-validation on the training samples alone.
@@ -20,7 +20,7 @@
 //! | LDA (scikit-learn) | 5.39 | | | |
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 use kcf_track::kernel::{Kernel, cross_gram, gram};
@@ -165,8 +165,7 @@ fn grid(name: &str) -> Vec<Method> {
     methods
 }
 
-fn main() -> anyhow::Result<()> {
-    let folder = PathBuf::from(std::env::args_os().nth(1).context("which folder?")?);
+pub fn run(folder: &Path) -> anyhow::Result<()> {
     let read = |name: &str| Set::read(&folder.join(name));
     let (train, test) = (read("train.csv")?, read("test.csv")?);
     let (train_noisy, test_noisy) = (read("train-noisy.csv")?, read("test-noisy.csv")?);

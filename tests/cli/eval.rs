@@ -1,10 +1,8 @@
 //! `kcf-track eval` from outside: what it writes, that it is the same every time, and what it says to bad input.
 
-mod eval_data;
-
 use std::fs;
 
-use eval_data::{dataset, eval, read, report, results, sequence, text};
+use super::eval_data::{dataset, eval, read, report, results, sequence, text};
 
 #[test]
 fn jobs_shards_and_resume_give_the_same_bytes() {

@@ -12,6 +12,9 @@ use kcf_track::{BBox, Result};
 /// Set for the process that writes; names its folder.
 const FOLDER: &str = "KCF_TRACK_TEST_EXPORT_FOLDER";
 
+/// The test that is this process, by its whole name.
+const WRITER: &str = "export_safety::writer";
+
 fn record(index: usize) -> FrameRecord {
     FrameRecord {
         index,
@@ -100,7 +103,7 @@ fn a_kill_leaves_whole_lines_and_old_documents() {
     for round in 0..8 {
         let folder = prepare();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "writer"])
+            .args(["--exact", WRITER])
             .env(FOLDER, folder.path())
             .stdout(Stdio::null())
             .spawn()
@@ -117,10 +120,11 @@ fn a_kill_leaves_whole_lines_and_old_documents() {
 #[cfg(target_os = "linux")]
 fn a_full_disk_leaves_whole_lines_and_old_documents() {
     let folder = prepare();
-    let script = r#"trap '' XFSZ; ulimit -f 9; exec "$0" --exact writer"#;
+    let script = r#"trap '' XFSZ; ulimit -f 9; exec "$0" --exact "$1""#;
     let status = Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())
+        .arg(WRITER)
         .env(FOLDER, folder.path())
         .stdout(Stdio::null())
         .status()

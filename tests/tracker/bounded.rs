@@ -4,10 +4,7 @@ use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::tracker::AreaSize;
 use kcf_track::{BBox, Params, Tracker};
 
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::{Clip, half_from, with_filter};
+use crate::scene::{self, Clip, half_from, with_filter};
 
 fn bounded(params: &Params, max_cells: f64) -> Params {
     with_filter(params, |filter| filter.area = AreaSize::Bounded { max_cells })

@@ -1,7 +1,7 @@
 //! Fits a machine to the rows of one table and says what it makes of the rows of another.
 //!
 //! ```text
-//! cargo run --release --example gram -- svm train.csv test.csv --kernel '{"gaussian":{"sigma":0.3}}' --settings '{"c":10}'
+//! cargo run --release --example machines -- gram svm train.csv test.csv --kernel '{"gaussian":{"sigma":0.3}}' --settings '{"c":10}'
 //! ```
 //!
 //! A line of a table is a label (+1 or -1) and the feature values of a sample; the labels of the second are not looked at. One line is
@@ -10,14 +10,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use clap::Parser;
+use clap::Args as Flags;
 use kcf_track::kernel::{GramKernel, cross_gram, gram};
 use kcf_track::machine::{Build, Samples, from_name, kdspe, klda, kpca};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde_json::Value;
 
-#[derive(Parser)]
-struct Args {
+#[derive(Flags)]
+pub struct Args {
     /// krr, svm, klda, kpca, slem or kdspe
     machine: String,
     /// The samples to learn from
@@ -74,8 +74,7 @@ fn coordinates(
     })
 }
 
-fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let kernel: GramKernel = serde_json::from_str::<GramKernel>(&args.kernel)
         .or_else(|_| serde_json::from_str(&args.kernel).map(GramKernel::Dot))
         .context("--kernel")?;
@@ -85,7 +84,7 @@ fn main() -> anyhow::Result<()> {
     let k = gram(kernel, train.view())?;
     let cross = cross_gram(kernel, test.view(), train.view())?;
     let rows = if args.embed {
-        coordinates(&args, settings, k.view(), &labels)?.transform(cross.view())?
+        coordinates(args, settings, k.view(), &labels)?.transform(cross.view())?
     } else {
         let head = from_name(&args.machine, &settings)?.fit(&Samples::new(k.view(), &labels)?)?;
         head.decision(cross.view(), own(kernel, &test)?.view())?.insert_axis(Axis(1))

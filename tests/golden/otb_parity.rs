@@ -4,14 +4,13 @@
 //! `../shared/otb_results`): `KCF/<sequence>.txt` and `DCF/<sequence>.txt`, 1-based. The bounds are for the 24 sequences
 //! named below; where one of them is missing, the test says so and is skipped.
 //!
-//!     cargo test --release --test otb_parity -- --nocapture
-
-#[path = "support/otb.rs"]
-mod otb;
+//!     cargo test --release --test golden otb_parity -- --nocapture
 
 use kcf_track::annotation::{Annotations, Base};
 use kcf_track::eval::metrics::score;
 use kcf_track::eval::rules::Toolkit;
+
+use crate::otb;
 
 const SEQUENCES: [&str; 24] = [
     "Bird1",

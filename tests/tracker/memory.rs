@@ -1,15 +1,12 @@
 //! Memory does not grow with the length of a sequence: the resident set of this process, from `/proc` (skipped where there is
-//! none). `tests/allocation.rs` counts what the allocator is asked for.
+//! none). `allocation.rs` counts what the allocator is asked for.
 
-use std::sync::Mutex;
+use std::process::Command;
 
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::{Params, Tracker};
 
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::Clip;
+use crate::scene::Clip;
 
 /// Kibibytes that this process has in memory now.
 fn resident() -> Option<u64> {
@@ -35,11 +32,7 @@ fn tracked(clip: &Clip, preset: &str, updates: usize) -> Option<(u64, u64)> {
     Some((early, resident()?))
 }
 
-/// Another test in this process would add its memory.
-static ALONE: Mutex<()> = Mutex::new(());
-
 fn check(presets: &[&str], updates: usize) {
-    let _alone = ALONE.lock();
     let clip = Clip::render(SceneParams { frames: 40, ..Preset::Medium.params() });
     for preset in presets {
         let Some((early, late)) = tracked(&clip, preset, updates) else {
@@ -53,16 +46,37 @@ fn check(presets: &[&str], updates: usize) {
     }
 }
 
+/// Set for the process that measures: how many updates.
+const UPDATES: &str = "KCF_TRACK_TEST_UPDATES";
+
+/// Not a test of its own: what the tests below start as another process, where no other test takes memory meanwhile.
 #[test]
-fn three_thousand_frames_take_no_more_memory_than_three_hundred() {
+fn measurement() {
+    let Ok(updates) = std::env::var(UPDATES) else { return };
     leaks_are_seen();
-    check(&["paper", "fast"], 3000);
+    match updates.parse().unwrap() {
+        updates @ 0..100_000 => check(&["paper", "fast"], updates),
+        updates => check(&["paper", "paper-dcf", "paper-gray", "fast"], updates),
+    }
+}
+
+fn measure(updates: usize) {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "memory::measurement", "--nocapture"])
+        .env(UPDATES, updates.to_string())
+        .status();
+    assert!(status.unwrap().success());
 }
 
 #[test]
-#[ignore = "takes minutes; run it alone: cargo test --release --test memory -- --ignored --nocapture"]
+fn three_thousand_frames_take_no_more_memory_than_three_hundred() {
+    measure(3000);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release --test tracker memory -- --ignored --nocapture"]
 fn a_hundred_thousand_frames_take_no_more_memory_than_ten_thousand() {
-    check(&["paper", "paper-dcf", "paper-gray", "fast"], 100_000);
+    measure(100_000);
 }
 
 /// The measure moves when memory is taken.

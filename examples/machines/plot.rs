@@ -131,7 +131,6 @@ impl Figure {
 }
 
 /// Blue below zero, white at zero, orange above; full colour at `full`.
-#[allow(dead_code, reason = "not every example has two classes")]
 pub fn diverging(value: f64, full: f64) -> [f64; 3] {
     let share = (value / full).clamp(-1.0, 1.0);
     let end = if share < 0.0 { [62.0, 118.0, 190.0] } else { [232.0, 132.0, 44.0] };

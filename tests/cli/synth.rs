@@ -1,5 +1,4 @@
 //! `kcf-track synth` from outside: the flags, the files, the errors.
-#![cfg(feature = "cli")]
 
 use std::path::Path;
 

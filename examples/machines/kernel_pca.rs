@@ -1,24 +1,21 @@
 //! The first eight kernel principal components of three clusters, after the figure of Schölkopf, Smola & Müller (1998).
 //!
-//! `cargo run --release --example kernel_pca [FOLDER]` writes `kernel-pca.png`. The first two components tell the clusters apart, the next
+//! `cargo run --release --example machines -- kernel-pca [FOLDER]` writes `kernel-pca.png`. The first two components tell the clusters apart, the next
 //! three split them one by one, and the last three split each again at a right angle. Linear PCA would have two components, both ramps.
 
-mod plot;
-
 use std::f64::consts::TAU;
-use std::path::PathBuf;
+use std::path::Path;
 
+use super::plot::{Figure, View};
 use kcf_track::kernel::{Kernel, cross_gram, gram};
 use kcf_track::machine::{Build, kpca};
 use ndarray::Array2;
-use plot::{Figure, View};
 use rand::{RngExt, SeedableRng};
 
 const PANEL: usize = 300;
 const EACH: usize = 30;
 
-fn main() -> anyhow::Result<()> {
-    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
+pub fn run(folder: &Path) -> anyhow::Result<()> {
     // Of many draws, one whose clusters lie well apart: the components then separate as in the textbook figure.
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(187);
     let centres = [[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]];

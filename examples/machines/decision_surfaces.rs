@@ -1,25 +1,22 @@
 //! What each kernel machine makes of two problems that no straight line solves: two moons, and a clump in an annulus.
 //!
-//! `cargo run --release --example decision_surfaces [FOLDER]` writes `two-moons.png` and `clump-and-annulus.png`. Orange is the target,
+//! `cargo run --release --example machines -- decision-surfaces [FOLDER]` writes `two-moons.png` and `clump-and-annulus.png`. Orange is the target,
 //! blue the background; the thick line is where the decision is zero, the thin ones where it is ±1. Large points are the samples that the
 //! decision depends on.
 
-mod plot;
-
 use std::f64::consts::{PI, TAU};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::plot::{Figure, View, diverging};
 use kcf_track::kernel::{Kernel, cross_gram, gram};
 use kcf_track::machine::{Samples, from_name};
 use ndarray::{Array1, Array2, Axis};
-use plot::{Figure, View, diverging};
 use rand::{Rng, RngExt, SeedableRng};
 use serde_json::json;
 
 const PANEL: usize = 380;
 
-fn main() -> anyhow::Result<()> {
-    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
+pub fn run(folder: &Path) -> anyhow::Result<()> {
     let moons = View { x: (-1.7, 2.7), y: (-2.0, 2.4) };
     draw(&folder.join("two-moons.png"), "Two moons", two_moons, moons, 0.35)?;
     let annulus = View { x: (-2.2, 2.2), y: (-2.2, 2.2) };

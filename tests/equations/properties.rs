@@ -13,10 +13,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use std::sync::OnceLock;
 
-#[path = "support/scene.rs"]
-mod scene;
-
-use scene::{Clip, paper_presets};
+use crate::scene::{self, Clip, paper_presets};
 
 /// One clip for all tests: rendering is the dearest part.
 fn clip() -> &'static Clip {

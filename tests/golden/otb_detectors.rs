@@ -1,14 +1,12 @@
 //! Kernel machines on three short sequences of OTB, where they are: the folder in `KCF_TRACK_OTB`, by default `../shared/otb`.
 
-#[path = "support/otb.rs"]
-#[allow(dead_code)]
-mod otb;
-
 use kcf_track::Params;
 use kcf_track::eval::metrics::score;
 use kcf_track::eval::rules::Toolkit;
 use kcf_track::machine::MachineKind;
 use kcf_track::tracker::{GuardParams, WindowParams};
+
+use crate::otb;
 
 /// Crossing is easy; Deer and Jumping move faster than the filter's window reaches (KCF alone: 0.82 and 0.34 on them).
 const SEQUENCES: [&str; 3] = ["Crossing", "Deer", "Jumping"];

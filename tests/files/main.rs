@@ -1,0 +1,5 @@
+//! Image files, folders of them, and the sequence that is part of the repository.
+
+mod decode;
+mod demo;
+mod sequence;
