@@ -8,7 +8,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kcf_track::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, SimdLevel, cost, cross_power, fold};
+use kcf_track::simd::{SimdLevel, set_ceiling};
+use kcf_track::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, cost, cross_power, fold};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::Fft;
 use rustfft::num_complex::Complex32;
@@ -77,8 +78,8 @@ struct AllAtOnce {
 }
 
 impl AllAtOnce {
-    fn new(rows: usize, cols: usize, level: SimdLevel) -> Self {
-        let plan = LanePlan::with_level(rows, cols, level);
+    fn new(rows: usize, cols: usize) -> Self {
+        let plan = LanePlan::new(rows, cols);
         Self {
             fresh: AlignedBuf::from(&noise(plan.map_len())[..]),
             map: AlignedBuf::zeroed(plan.map_len()),
@@ -108,7 +109,7 @@ fn realfft_channel_by_channel(bencher: divan::Bencher<'_, '_>, size: &str) {
 #[divan::bench(args = SIZES.map(|(r, c)| format!("{r}x{c}")))]
 fn lanes_all_at_once(bencher: divan::Bencher<'_, '_>, size: &str) {
     let (rows, cols) = parse(size);
-    let mut lanes = AllAtOnce::new(rows, cols, SimdLevel::Best);
+    let mut lanes = AllAtOnce::new(rows, cols);
     bencher.bench_local(|| lanes.run());
 }
 
@@ -116,7 +117,7 @@ fn lanes_all_at_once(bencher: divan::Bencher<'_, '_>, size: &str) {
 /// which is half of that of 16 x 16.
 fn lengths() {
     let forward = |rows: usize| {
-        let mut all = AllAtOnce::new(rows, 16, SimdLevel::Best);
+        let mut all = AllAtOnce::new(rows, 16);
         let mut times: Vec<f64> = (0..400)
             .map(|_| {
                 all.map.copy_from_slice(&all.fresh);
@@ -166,11 +167,19 @@ fn ratios() {
     println!("{:>8} {:>10} {:>10} {:>10} {:>10} {:>8}", "cells", "realfft", "best", "avx2", "baseline", "ratio");
     for (rows, cols) in SIZES {
         let mut reference = ChannelByChannel::new(rows, cols, REAL_CHANNELS);
-        let mut best = AllAtOnce::new(rows, cols, SimdLevel::Best);
-        let mut avx2 = AllAtOnce::new(rows, cols, SimdLevel::Avx2);
-        let mut baseline = AllAtOnce::new(rows, cols, SimdLevel::Baseline);
-        let times =
-            interleaved(&mut [&mut || reference.run(), &mut || best.run(), &mut || avx2.run(), &mut || baseline.run()]);
+        let mut best = AllAtOnce::new(rows, cols);
+        let (mut avx2, mut baseline) = (AllAtOnce::new(rows, cols), AllAtOnce::new(rows, cols));
+        let at = |level, all: &mut AllAtOnce| {
+            set_ceiling(level);
+            all.run();
+        };
+        let times = interleaved(&mut [
+            &mut || reference.run(),
+            &mut || at(SimdLevel::Best, &mut best),
+            &mut || at(SimdLevel::Avx2, &mut avx2),
+            &mut || at(SimdLevel::Baseline, &mut baseline),
+        ]);
+        set_ceiling(SimdLevel::Best);
         println!(
             "{:>8} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>7.2}x",
             format!("{rows}x{cols}"),
@@ -214,7 +223,7 @@ fn steps() {
                 black_box(&back);
             },
             &mut || {
-                black_box(cross_power(SimdLevel::Best, &maps[0], &maps[1], &mut full));
+                black_box(cross_power(&maps[0], &maps[1], &mut full));
             },
             &mut || {
                 fold(rows, cols, black_box(&other), &mut folded);

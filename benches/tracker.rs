@@ -19,7 +19,6 @@ use kcf_track::frame::patch::{self, PatchRect};
 use kcf_track::frame::scaled::ScaledSampler;
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
-use kcf_track::simd::SimdLevel;
 use kcf_track::source::synth::{Preset, Scene};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
@@ -171,7 +170,7 @@ mod spectra {
     #[divan::bench(args = named(&CELLS))]
     fn forward_31_channels(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
-        let plan = MapPlan::new(rows, cols, hog::CHANNELS, SimdLevel::Best);
+        let plan = MapPlan::new(rows, cols, hog::CHANNELS);
         let (mut map, mut scratch) = (plan.map(), plan.scratch());
         let fresh: Vec<f32> = (0..rows * cols * hog::LANES).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
         bencher.bench_local(|| {
@@ -184,7 +183,7 @@ mod spectra {
     #[divan::bench(args = named(&CELLS))]
     fn plane_there_and_back(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
-        let plan = MapPlan::new(rows, cols, 1, SimdLevel::Best);
+        let plan = MapPlan::new(rows, cols, 1);
         let mut scratch = plan.scratch();
         let (mut plane, mut half) = (vec![0.5; rows * cols], vec![Complex32::default(); plan.half_len()]);
         bencher.bench_local(|| {
@@ -200,7 +199,7 @@ mod correlation {
 
     fn correlate(bencher: Bencher<'_, '_>, cells: &str, kernel: Kernel) {
         let (rows, cols) = numbers(cells);
-        let plan = MapPlan::new(rows, cols, hog::CHANNELS, SimdLevel::Best);
+        let plan = MapPlan::new(rows, cols, hog::CHANNELS);
         let (mut map, mut scratch) = (plan.map(), plan.scratch());
         map.values_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7919 % 1013) as f32 / 1013.0);
         plan.transform(&mut map, &mut scratch);

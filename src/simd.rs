@@ -1,16 +1,17 @@
 //! The SIMD room: which vector instructions the inner loops of the crate may use.
 //!
 //! An inner loop is written once, in plain safe Rust over fixed-size arrays, and compiled several times: for the
-//! instructions that every CPU of the architecture has, and for wider ones. `leveled!`
-//! makes the copies with the `multiversion` crate, which looks at the CPU before it takes one.
+//! instructions that every CPU of the architecture has, and on x86-64 for AVX2 and for AVX-512 as well. `leveled!`
+//! makes the copies; each call takes the widest one that this CPU and the [`ceiling`] of the process allow.
 //!
-//! All copies give the same bits. They are the same source, no fused multiply-add is allowed, and
+//! All copies give the same bits. They are the same source, the compiler fuses no multiplication with an addition, and
 //! the order of every sum is written down, so a wider register only does more of the same additions at once.
-//! A tracker therefore returns the same boxes on every CPU.
+//! A tracker therefore returns the same boxes on every CPU, and on every level.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The widest vector instructions that a plan may use.
+/// The widest vector instructions that the process may use.
 ///
 /// It is a ceiling, not a demand: the code looks at the CPU and takes the widest copy that both allow, so any level is
 /// safe to ask for anywhere. Results are bit-identical on all levels.
@@ -40,36 +41,132 @@ impl fmt::Display for SimdLevel {
     }
 }
 
-/// Compiles a function once per [`SimdLevel`] and puts `level: SimdLevel` before its arguments.
+/// The ceiling as its place in [`SimdLevel::ALL`].
+static CEILING: AtomicU8 = AtomicU8::new(SimdLevel::Best as u8);
+
+/// Lets the whole process use no wider instructions than `level` from now on. No result depends on it, only speed: it is
+/// there to measure and to test the narrower copies on a CPU that has the wider ones.
+pub fn set_ceiling(level: SimdLevel) {
+    CEILING.store(level as u8, Ordering::Relaxed);
+}
+
+/// What was last asked for by [`set_ceiling`]; [`SimdLevel::Best`] at the start.
+pub fn ceiling() -> SimdLevel {
+    SimdLevel::ALL[usize::from(CEILING.load(Ordering::Relaxed)).min(SimdLevel::ALL.len() - 1)]
+}
+
+/// The copies of a leveled function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg(target_arch = "x86_64")]
+pub(crate) enum Width {
+    Baseline,
+    Avx2,
+    Avx512,
+}
+
+/// The widest copy that both the CPU and the ceiling allow. It names AVX2 or AVX-512 only where the CPU has all the
+/// features that `leveled!` compiles that copy for.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn widest() -> Width {
+    let level = ceiling();
+    let avx512 = || {
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+    };
+    if level == SimdLevel::Best && avx512() {
+        Width::Avx512
+    } else if level != SimdLevel::Baseline && is_x86_feature_detected!("avx2") {
+        Width::Avx2
+    } else {
+        Width::Baseline
+    }
+}
+
+/// Compiles a function once for each width of vectors, and takes the copy that the CPU and the [`ceiling`] allow.
 ///
 /// The body and all that it calls in its inner loops must be `#[inline(always)]`, or it is compiled for the baseline.
 macro_rules! leveled {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
         #[allow(clippy::too_many_arguments)]
-        $vis fn $name(level: $crate::simd::SimdLevel, $($arg: $ty),*) $(-> $ret)? {
+        $vis fn $name($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
             #[allow(clippy::too_many_arguments)]
             fn body($($arg: $ty),*) $(-> $ret)? $body
 
-            #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-            #[allow(clippy::too_many_arguments)]
-            fn best($($arg: $ty),*) $(-> $ret)? {
-                body($($arg),*)
-            }
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+                #[allow(clippy::too_many_arguments)]
+                fn avx512($($arg: $ty),*) $(-> $ret)? {
+                    body($($arg),*)
+                }
 
-            #[multiversion::multiversion(targets("x86_64+avx2"))]
-            #[allow(clippy::too_many_arguments)]
-            fn avx2($($arg: $ty),*) $(-> $ret)? {
-                body($($arg),*)
-            }
+                #[target_feature(enable = "avx2")]
+                #[allow(clippy::too_many_arguments)]
+                fn avx2($($arg: $ty),*) $(-> $ret)? {
+                    body($($arg),*)
+                }
 
-            match level {
-                $crate::simd::SimdLevel::Best => best($($arg),*),
-                $crate::simd::SimdLevel::Avx2 => avx2($($arg),*),
-                $crate::simd::SimdLevel::Baseline => body($($arg),*),
+                match $crate::simd::widest() {
+                    // SAFETY: `widest` names a copy only where the CPU has all the features that the copy is compiled for.
+                    $crate::simd::Width::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::simd::Width::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::simd::Width::Baseline => {}
+                }
             }
+            body($($arg),*)
         }
     };
 }
 pub(crate) use leveled;
+
+/// Tests that set the ceiling do so one after the other.
+#[cfg(test)]
+static SET_BY_ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Runs `run` under every ceiling and asserts that it returns the same each time.
+#[cfg(test)]
+#[track_caller]
+pub(crate) fn assert_same_on_all_levels<T: PartialEq>(what: &str, mut run: impl FnMut() -> T) {
+    let _alone = SET_BY_ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let [baseline, avx2, best] = SimdLevel::ALL.map(|level| {
+        set_ceiling(level);
+        run()
+    });
+    assert!(avx2 == baseline, "{what}: avx2 differs from the baseline");
+    assert!(best == baseline, "{what}: the best level differs from the baseline");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_stand_in_their_own_places() {
+        for (i, level) in SimdLevel::ALL.into_iter().enumerate() {
+            assert_eq!(level as usize, i);
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn no_copy_is_wider_than_the_ceiling_and_the_cpu() {
+        let _alone = SET_BY_ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let copies = SimdLevel::ALL.map(|level| {
+            set_ceiling(level);
+            assert_eq!(ceiling(), level);
+            widest()
+        });
+        let or_less = |has: bool, copy, less| if has { copy } else { less };
+        let avx2 = or_less(is_x86_feature_detected!("avx2"), Width::Avx2, Width::Baseline);
+        let all = is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        assert_eq!(copies, [Width::Baseline, avx2, or_less(all, Width::Avx512, avx2)]);
+    }
+}

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use crate::kernel::Kernel;
-use crate::simd::{SimdLevel, leveled};
+use crate::simd::leveled;
 
 /// Share of the weight that a look of the target keeps however old it is.
 const LEAST_WEIGHT: f64 = 1e-4;
@@ -21,7 +21,6 @@ pub enum Class {
 /// positives are merged, negatives evicted.
 #[derive(Clone, Debug)]
 pub struct SampleBank {
-    level: SimdLevel,
     kernel: Kernel,
     per_feature: f64,
     /// The mask of each feature value.
@@ -56,14 +55,12 @@ impl SampleBank {
         stride: usize,
         positives: usize,
         negatives: usize,
-        level: SimdLevel,
     ) -> Self {
         let slots = positives + negatives;
         let mask: Vec<f32> = mask.iter().flat_map(|&m| std::iter::repeat_n(m, stride)).collect();
         Self {
             kernel,
             per_feature: f64::from(per_feature),
-            level,
             values: vec![0.0; slots * mask.len()],
             masked: vec![0.0; slots * mask.len()],
             work: vec![0.0; mask.len()],
@@ -140,9 +137,9 @@ impl SampleBank {
         let mut best = (f64::INFINITY, members[0], None);
         weigh(sample, &self.mask, &mut self.masked_new);
         let new = &self.masked_new;
-        let new_norm = dot(self.level, new, new);
+        let new_norm = dot(new, new);
         for (i, &a) in members.iter().enumerate() {
-            let with_new = self.dots[(a, a)] + new_norm - 2.0 * dot(self.level, self.masked(a), new);
+            let with_new = self.dots[(a, a)] + new_norm - 2.0 * dot(self.masked(a), new);
             if with_new < best.0 {
                 best = (with_new, a, None);
             }
@@ -217,7 +214,7 @@ impl SampleBank {
         self.entries[slot] = Some(entry);
         for other in 0..self.entries.len() {
             if self.entries[other].is_some() {
-                let dot = dot(self.level, self.masked(slot), self.masked(other));
+                let dot = dot(self.masked(slot), self.masked(other));
                 self.dots[(slot, other)] = dot;
                 self.dots[(other, slot)] = dot;
             }

@@ -14,7 +14,7 @@ use rustfft::num_complex::Complex32;
 
 use crate::kernel::{Kernel, exp_negative};
 use crate::machine::Head;
-use crate::simd::{SimdLevel, leveled};
+use crate::simd::leveled;
 use crate::spectrum::{AlignedBuf, CHANNELS, Cell, LANES, LanePlan, PlanePlan, take_apart};
 
 /// What a [`DenseKernel`] is made for.
@@ -32,14 +32,11 @@ pub struct DenseSettings {
     pub features: usize,
     /// Supports, rounded up to whole vectors.
     pub slots: usize,
-    /// The vector instructions that may be used.
-    pub level: SimdLevel,
 }
 
 /// Kernel maps of a bank of supports over all windows of a search map.
 #[derive(Clone, Debug)]
 pub struct DenseKernel {
-    level: SimdLevel,
     kernel: Kernel,
     /// 1 / D: D is the number of feature values that a masked window counts for.
     per_feature: f32,
@@ -250,11 +247,11 @@ impl DenseKernel {
     /// # Panics
     /// When a template is larger than the search map, the mask has another size than the template, or there are more than 31 channels.
     pub fn new(settings: &DenseSettings, mask: &[f32]) -> Self {
-        let DenseSettings { kernel, size, template, channels, features, slots, level } = *settings;
+        let DenseSettings { kernel, size, template, channels, features, slots } = *settings;
         assert!(template.0 <= size.0 && template.1 <= size.1, "a template lies in the search map");
         assert!(mask.len() == template.0 * template.1 && channels < CHANNELS);
         let (rows, cols) = size;
-        let (lanes, plane) = (LanePlan::with_level(rows, cols, level), PlanePlan::with_level(rows, cols, level));
+        let (lanes, plane) = (LanePlan::new(rows, cols), PlanePlan::new(rows, cols));
         let slots = slots.next_multiple_of(CHANNELS);
         let half = rows * (cols / 2 + 1);
         let weights: Vec<f32> = mask.iter().map(|m| m * m).collect();
@@ -267,7 +264,6 @@ impl DenseKernel {
         let mut mask_half = vec![Complex32::default(); half];
         plane.forward(&padded, &mut mask_half, &mut work[..plane.scratch_len()]);
         Self {
-            level,
             kernel,
             per_feature: (1.0 / (total * features as f64)) as f32,
             size,
@@ -332,7 +328,7 @@ impl DenseKernel {
         let groups = self.slots / LANES;
         let slots = [Some(first.0), second.map(|(slot, ..)| slot)];
         let to = self.supports.as_chunks_mut().0;
-        spectra_of_supports(self.level, self.map.as_chunks().0, rows, cols, self.channels, slots, groups, to);
+        spectra_of_supports(self.map.as_chunks().0, rows, cols, self.channels, slots, groups, to);
         for (slot, _, norm) in [Some(first), second].into_iter().flatten() {
             self.norms[slot] = norm;
         }
@@ -350,7 +346,7 @@ impl DenseKernel {
             *energy = z.iter().map(|v| v * v).sum();
         }
         self.lanes.forward(&mut self.map, &mut self.work[..self.lanes.scratch_len()]);
-        spectra_of_map(self.level, self.map.as_chunks().0, rows, cols, self.channels, &mut self.spectrum);
+        spectra_of_map(self.map.as_chunks().0, rows, cols, self.channels, &mut self.spectrum);
         let normalise = 1.0 / (rows * cols) as f32;
         let work = &mut self.work[..self.plane.scratch_len()];
         self.plane.forward(&self.energy, &mut self.energy_half, work);
@@ -362,7 +358,6 @@ impl DenseKernel {
         for (pair, map) in self.maps.iter_mut().enumerate().filter(|(pair, _)| used(*pair)) {
             let groups = self.slots / LANES;
             correlate(
-                self.level,
                 &self.spectrum,
                 self.supports.as_chunks().0,
                 rows,
@@ -375,7 +370,6 @@ impl DenseKernel {
             self.lanes.forward_to_top(map, height, &mut self.work[..self.lanes.scratch_len()]);
             let norms = self.norms[pair * CHANNELS..].first_chunk().expect("whole cells of supports");
             kernel_rows(
-                self.level,
                 self.kernel,
                 &mut map.as_chunks_mut().0[..height * cols],
                 &self.energy,
@@ -401,7 +395,7 @@ impl DenseKernel {
         let add = |coefficients: &[f32], out: &mut [f32]| {
             for (map, alpha) in self.maps.iter().zip(coefficients.as_chunks::<CHANNELS>().0) {
                 if alpha.iter().any(|&a| a != 0.0) {
-                    add_affine(self.level, &map.as_chunks().0[..height * cols], cols, width, alpha, out);
+                    add_affine(&map.as_chunks().0[..height * cols], cols, width, alpha, out);
                 }
             }
         };

@@ -6,7 +6,6 @@ use super::circulant::{Form, Rule};
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::profile::{Profile, Stage, Stopwatch};
-use crate::simd::SimdLevel;
 use crate::spectrum::{FeatureMap, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
@@ -33,11 +32,11 @@ impl Kcf {
     ///
     /// `target` is the regression target `[row][column]` with its peak at (0, 0), `lambda` the regularisation.
     pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, target: &[f32]) -> Self {
-        Self::with_form((rows, cols), channels, kernel, lambda, target, Form::Ridge, SimdLevel::Best)
+        Self::with_form((rows, cols), channels, kernel, lambda, target, Form::Ridge)
     }
 
-    /// A filter for maps of `size` (rows, columns) whose coefficients are those of another machine, see [`circulant`](super::circulant), with
-    /// no wider instructions than `level`: the results are the same bits on every level. All machines but the first learn binary labels, or weights, made of `target`.
+    /// A filter for maps of `size` (rows, columns) whose coefficients are those of another machine, see
+    /// [`circulant`](super::circulant). All machines but the first learn binary labels, or weights, made of `target`.
     pub fn with_form(
         (rows, cols): (usize, usize),
         channels: usize,
@@ -45,9 +44,8 @@ impl Kcf {
         lambda: f64,
         target: &[f32],
         form: Form,
-        level: SimdLevel,
     ) -> Self {
-        let plan = MapPlan::new(rows, cols, channels, level);
+        let plan = MapPlan::new(rows, cols, channels);
         let mut scratch = plan.scratch();
         Self {
             correlator: KernelCorrelator::new(kernel, &plan, channels),

@@ -2,13 +2,12 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use crate::simd::{SimdLevel, leveled};
+use crate::simd::leveled;
 use crate::spectrum::CHANNELS;
 
 /// Orthonormal axes in the space of a cell's channels.
 #[derive(Clone, Debug)]
 pub struct Projection {
-    level: SimdLevel,
     /// `[channel][axis]`, 16 axes a channel.
     axes: Vec<[f32; 16]>,
     kept: usize,
@@ -31,7 +30,7 @@ leveled! {
 impl Projection {
     /// The `kept` (at most 15) axes of the largest mean square of the cells of `map`, `[cell][32]` of `channels` channels. They are not centred, so that distances between
     /// windows stay distances.
-    pub fn new(map: &[f32], channels: usize, kept: usize, level: SimdLevel) -> Self {
+    pub fn new(map: &[f32], channels: usize, kept: usize) -> Self {
         let mut moments = DMatrix::<f64>::zeros(channels, channels);
         for cell in map.as_chunks::<CHANNELS>().0 {
             for i in 0..channels {
@@ -50,7 +49,7 @@ impl Projection {
                 axis[to] = *value as f32;
             }
         }
-        Self { level, axes, kept }
+        Self { axes, kept }
     }
 
     /// How many axes there are.
@@ -60,6 +59,6 @@ impl Projection {
 
     /// Projects the cells of `map` (32 floats each) to `out` (16 floats each, those beyond the axes zero).
     pub fn apply(&self, map: &[f32], out: &mut [f32]) {
-        project(self.level, map.as_chunks().0, &self.axes, out.as_chunks_mut().0);
+        project(map.as_chunks().0, &self.axes, out.as_chunks_mut().0);
     }
 }

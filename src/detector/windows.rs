@@ -10,7 +10,6 @@ use super::projection::Projection;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Samples};
-use crate::simd::SimdLevel;
 use crate::spectrum::CHANNELS;
 
 /// What a [`WindowDetector`] is made of.
@@ -30,8 +29,6 @@ pub struct WindowSettings {
     pub positives: usize,
     /// Windows of the background that are remembered.
     pub negatives: usize,
-    /// The vector instructions that may be used.
-    pub level: SimdLevel,
 }
 
 /// A kernel machine over a bounded bank of windows.
@@ -62,20 +59,20 @@ fn cosine(n: usize) -> Vec<f32> {
 impl WindowDetector {
     /// A detector that knows nothing yet; `first` is the first search map, `[row][column][32]`, whose cells give the projection.
     pub fn new(settings: WindowSettings, machine: Arc<dyn Machine>, first: &[f32]) -> Self {
-        let WindowSettings { kernel, size, template, channels, kept, positives, negatives, level } = settings;
-        let projection = (kept < channels.min(16)).then(|| Projection::new(first, channels, kept, level));
+        let WindowSettings { kernel, size, template, channels, kept, positives, negatives } = settings;
+        let projection = (kept < channels.min(16)).then(|| Projection::new(first, channels, kept));
         let kept = projection.as_ref().map_or(channels, Projection::kept);
         let (by_row, by_col) = (cosine(template.0), cosine(template.1));
         let mask: Vec<f32> = by_row.iter().flat_map(|r| by_col.iter().map(move |c| r * c)).collect();
         let slots = positives + negatives;
         let dense = DenseKernel::new(
-            &DenseSettings { kernel, size, template, channels: kept, features: channels, slots, level },
+            &DenseSettings { kernel, size, template, channels: kept, features: channels, slots },
             &mask,
         );
         let (height, width) = dense.windows();
         let stride = dense.stride();
         Self {
-            bank: SampleBank::new(kernel, dense.per_feature(), &mask, stride, positives, negatives, level),
+            bank: SampleBank::new(kernel, dense.per_feature(), &mask, stride, positives, negatives),
             head: DenseHead::default(),
             changed: Vec::with_capacity(positives + negatives),
             coefficients: vec![0.0; positives + negatives],

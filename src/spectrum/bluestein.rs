@@ -7,7 +7,6 @@ use std::f64::consts::PI;
 
 use super::line::{Lines, MixedRadix};
 use super::radix::{Cell, LANES};
-use super::simd::SimdLevel;
 
 #[derive(Clone, Debug)]
 pub(super) struct Bluestein {
@@ -79,7 +78,7 @@ impl Bluestein {
         self.kernel.len() + self.inner.scratch_cells(1)
     }
 
-    pub fn run(&self, level: SimdLevel, cells: &mut [Cell], lines: Lines, scratch: &mut [Cell]) {
+    pub fn run(&self, cells: &mut [Cell], lines: Lines, scratch: &mut [Cell]) {
         let (buffer, scratch) = scratch.split_at_mut(self.kernel.len());
         let one = Lines { count: 1, next: 0, stride: 1, block: 1 };
         for first in 0..lines.count {
@@ -90,10 +89,10 @@ impl Bluestein {
                 turn(cell, w);
             }
             padding.fill([0.0; 2 * LANES]);
-            self.inner.run(level, buffer, one, scratch);
+            self.inner.run(buffer, one, scratch);
             // The inverse transform is the conjugate of the forward transform of the conjugate.
             buffer.iter_mut().zip(&self.kernel).for_each(|(cell, &k)| turn_and_conjugate(cell, k));
-            self.inner.run(level, buffer, one, scratch);
+            self.inner.run(buffer, one, scratch);
             for (j, (cell, &w)) in buffer.iter_mut().zip(&self.chirp).enumerate() {
                 // conj(c) w = conj(c conj(w)).
                 turn_and_conjugate(cell, [w[0], -w[1]]);

@@ -4,7 +4,7 @@ use rustfft::num_complex::Complex32;
 
 use super::lanes::CHANNELS;
 use super::radix::{Cell, LANES};
-use super::simd::{SimdLevel, leveled};
+use crate::simd::leveled;
 
 /// Cells whose sums over the lanes are formed together.
 const BLOCK: usize = 64;
@@ -90,10 +90,10 @@ leveled! {
 ///
 /// # Panics
 /// When the lengths do not fit each other.
-pub fn cross_power(level: SimdLevel, x: &[f32], y: &[f32], out: &mut [Complex32]) -> f64 {
+pub fn cross_power(x: &[f32], y: &[f32], out: &mut [Complex32]) -> f64 {
     assert_eq!(x.len(), y.len(), "the spectra must have one size");
     assert_eq!(x.len(), out.len() * CHANNELS, "the plane must have a value for each cell");
-    cross_cells(level, x.as_chunks().0, y.as_chunks().0, out)
+    cross_cells(x.as_chunks().0, y.as_chunks().0, out)
 }
 
 /// The half-spectrum of the real part of the signal whose full spectrum is `full`:
@@ -125,6 +125,7 @@ mod tests {
     use rustfft::num_complex::Complex64;
 
     use super::*;
+    use crate::simd::assert_same_on_all_levels;
     use crate::spectrum::{LanePlan, PlanePlan};
 
     fn noise(len: usize, seed: u64) -> Vec<f32> {
@@ -137,7 +138,7 @@ mod tests {
         for cells in [1, 5, 16, 17, 48, 1050] {
             let (x, y) = (noise(cells * CHANNELS, 1), noise(cells * CHANNELS, 2));
             let mut out = vec![Complex32::default(); cells];
-            let energy = cross_power(SimdLevel::Best, &x, &y, &mut out);
+            let energy = cross_power(&x, &y, &mut out);
             for (c, got) in out.iter().enumerate() {
                 let value = |v: &[f32], l: usize| {
                     Complex64::new(v[c * CHANNELS + l].into(), v[c * CHANNELS + LANES + l].into())
@@ -154,15 +155,11 @@ mod tests {
     fn every_level_gives_the_same_bits() {
         for cells in [3, 16, 77, 1050] {
             let (x, y) = (noise(cells * CHANNELS, 3), noise(cells * CHANNELS, 4));
-            let bits = |level| {
+            assert_same_on_all_levels(&format!("{cells} cells"), || {
                 let mut out = vec![Complex32::default(); cells];
-                let energy = cross_power(level, &x, &y, &mut out);
+                let energy = cross_power(&x, &y, &mut out);
                 (energy.to_bits(), out.iter().map(|v| (v.re.to_bits(), v.im.to_bits())).collect::<Vec<_>>())
-            };
-            let baseline = bits(SimdLevel::Baseline);
-            for level in SimdLevel::ALL {
-                assert!(bits(level) == baseline, "{cells}: {level} differs from the baseline");
-            }
+            });
         }
     }
 
@@ -178,7 +175,7 @@ mod tests {
             plan.forward(&mut zx, &mut scratch);
             plan.forward(&mut zy, &mut scratch);
             let mut full = vec![Complex32::default(); rows * cols];
-            cross_power(SimdLevel::Best, &zx, &zy, &mut full);
+            cross_power(&zx, &zy, &mut full);
             let mut half = vec![Complex32::default(); plane.half_len()];
             fold(rows, cols, &full, &mut half);
             let mut correlation = vec![0.0; rows * cols];

@@ -3,7 +3,6 @@
 use super::aligned::{SLACK, aligned};
 use super::line::{LinePlan, Lines};
 use super::radix::{Cell, LANES};
-use super::simd::SimdLevel;
 
 /// Floats per cell of a map that [`LanePlan`] transforms: 32 real channels.
 pub const CHANNELS: usize = 2 * LANES;
@@ -41,20 +40,14 @@ fn column_block(rows: usize) -> usize {
 pub struct LanePlan {
     rows: usize,
     cols: usize,
-    level: SimdLevel,
     along_rows: LinePlan,
     along_cols: LinePlan,
 }
 
 impl LanePlan {
-    /// A plan for maps of `rows` x `cols` cells, with the best instructions of this CPU.
+    /// A plan for maps of `rows` x `cols` cells.
     pub fn new(rows: usize, cols: usize) -> Self {
-        Self::with_level(rows, cols, SimdLevel::Best)
-    }
-
-    /// A plan that uses no wider instructions than `level`. The results are the same bits on every level.
-    pub fn with_level(rows: usize, cols: usize, level: SimdLevel) -> Self {
-        Self { rows, cols, level, along_rows: LinePlan::new(cols), along_cols: LinePlan::new(rows) }
+        Self { rows, cols, along_rows: LinePlan::new(cols), along_cols: LinePlan::new(rows) }
     }
 
     /// Rows of cells.
@@ -116,14 +109,14 @@ impl LanePlan {
     fn transform_rows(&self, cells: &mut [Cell], count: usize, scratch: &mut [Cell]) {
         if !cells.is_empty() && count > 0 {
             let rows = Lines { count, next: self.cols, stride: 1, block: 1 };
-            self.along_rows.run(self.level, cells, rows, scratch);
+            self.along_rows.run(cells, rows, scratch);
         }
     }
 
     fn transform_cols(&self, cells: &mut [Cell], scratch: &mut [Cell]) {
         if !cells.is_empty() {
             let cols = Lines { count: self.cols, next: 1, stride: self.cols, block: column_block(self.rows) };
-            self.along_cols.run(self.level, cells, cols, scratch);
+            self.along_cols.run(cells, cols, scratch);
         }
     }
 }
@@ -134,6 +127,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
+    use crate::simd::assert_same_on_all_levels;
 
     fn noise(len: usize, seed: u64) -> Vec<f32> {
         let mut rng = rand_pcg::Pcg32::seed_from_u64(seed);
@@ -225,13 +219,9 @@ mod tests {
     fn every_level_gives_the_same_bits() {
         for (rows, cols) in [(50, 21), (64, 64), (59, 40), (31, 62), (99, 26), (128, 3), (7, 49), (131, 5), (11, 13)] {
             let map = noise(rows * cols * CHANNELS, 7);
-            let bits = |level| -> Vec<u32> {
-                transform(&LanePlan::with_level(rows, cols, level), &map).iter().map(|v| v.to_bits()).collect()
-            };
-            let baseline = bits(SimdLevel::Baseline);
-            for level in SimdLevel::ALL {
-                assert!(bits(level) == baseline, "{rows}x{cols}: {level} differs from the baseline");
-            }
+            assert_same_on_all_levels(&format!("{rows}x{cols}"), || -> Vec<u32> {
+                transform(&LanePlan::new(rows, cols), &map).iter().map(|v| v.to_bits()).collect()
+            });
         }
     }
 

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use super::bluestein::Bluestein;
 use super::dense::{DenseTable, pass_dense};
 use super::radix::{Cell, Stage, Steps, pass2, pass3, pass4, pass5, pass7, pass8, pass11, pass13};
-use super::simd::{SimdLevel, leveled};
+use crate::simd::leveled;
 
 /// The largest prime factor with a dense pass; a length with a larger one goes by Bluestein's way.
 const LARGEST_DENSE: usize = 127;
@@ -137,8 +137,8 @@ impl MixedRadix {
     }
 
     /// Transforms `lines` of `cells` in place.
-    pub fn run(&self, level: SimdLevel, cells: &mut [Cell], lines: Lines, scratch: &mut [Cell]) {
-        run_lines(level, self, cells, lines, scratch);
+    pub fn run(&self, cells: &mut [Cell], lines: Lines, scratch: &mut [Cell]) {
+        run_lines(self, cells, lines, scratch);
     }
 }
 
@@ -210,10 +210,10 @@ impl LinePlan {
         }
     }
 
-    pub fn run(&self, level: SimdLevel, cells: &mut [Cell], lines: Lines, scratch: &mut [Cell]) {
+    pub fn run(&self, cells: &mut [Cell], lines: Lines, scratch: &mut [Cell]) {
         match self {
-            LinePlan::Mixed(mixed) => mixed.run(level, cells, lines, scratch),
-            LinePlan::Bluestein(bluestein) => bluestein.run(level, cells, lines, scratch),
+            LinePlan::Mixed(mixed) => mixed.run(cells, lines, scratch),
+            LinePlan::Bluestein(bluestein) => bluestein.run(cells, lines, scratch),
         }
     }
 }

@@ -9,8 +9,8 @@
 use rustfft::num_complex::Complex32;
 
 use super::cross::{cross_power, fold};
-use super::simd::{SimdLevel, leveled};
 use super::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
+use crate::simd::leveled;
 
 /// Memory that transforms work in; made once by [`MapPlan::scratch`].
 #[derive(Clone, Debug)]
@@ -49,17 +49,15 @@ impl FeatureMap {
 pub struct MapPlan {
     rows: usize,
     cols: usize,
-    level: SimdLevel,
     lanes: Option<LanePlan>,
     plane: PlanePlan,
 }
 
 impl MapPlan {
-    /// For maps of `rows` x `cols` cells of one channel, or of up to 32 channels (then 32 floats a cell), with no wider
-    /// instructions than `level`.
-    pub fn new(rows: usize, cols: usize, channels: usize, level: SimdLevel) -> Self {
-        let lanes = (channels > 1).then(|| LanePlan::with_level(rows, cols, level));
-        Self { rows, cols, level, lanes, plane: PlanePlan::with_level(rows, cols, level) }
+    /// For maps of `rows` x `cols` cells of one channel, or of up to 32 channels (then 32 floats a cell).
+    pub fn new(rows: usize, cols: usize, channels: usize) -> Self {
+        let lanes = (channels > 1).then(|| LanePlan::new(rows, cols));
+        Self { rows, cols, lanes, plane: PlanePlan::new(rows, cols) }
     }
 
     /// Rows and columns of cells.
@@ -112,7 +110,7 @@ impl MapPlan {
     pub fn cross_power(&self, z: &FeatureMap, x: &FeatureMap, out: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         match (z, x) {
             (FeatureMap::Lanes(z), FeatureMap::Lanes(x)) => {
-                let energy = cross_power(self.level, z, x, &mut scratch.full);
+                let energy = cross_power(z, x, &mut scratch.full);
                 fold(self.rows, self.cols, &scratch.full, out);
                 self.per_cell(energy)
             }
@@ -128,9 +126,7 @@ impl MapPlan {
     /// [`MapPlan::cross_power`] does.
     pub fn interpolate(&self, model: &mut FeatureMap, x: &FeatureMap, rate: f32) -> f32 {
         match (model, x) {
-            (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
-                self.per_cell(interpolate_lanes(self.level, model, x, rate))
-            }
+            (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => self.per_cell(interpolate_lanes(model, x, rate)),
             (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 model.iter_mut().zip(x).for_each(|(model, x)| *model = *model * (1.0 - rate) + x * rate);
                 self.half_energy(model)
@@ -156,7 +152,7 @@ impl MapPlan {
         ramp(shift.1, col_ramp);
         match (model, x) {
             (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
-                self.per_cell(interpolate_shifted_lanes(self.level, model, x, rate, row_ramp, col_ramp))
+                self.per_cell(interpolate_shifted_lanes(model, x, rate, row_ramp, col_ramp))
             }
             (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 let half = self.plane.half_cols();
@@ -267,7 +263,7 @@ mod tests {
     #[test]
     fn a_shifted_spectrum_is_that_of_the_shifted_map() {
         for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1)] {
-            let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
+            let plan = MapPlan::new(rows, cols, channels);
             let (mut x, mut shifted, mut scratch) = (plan.map(), plan.map(), plan.scratch());
             let lanes = x.values_mut().len() / (rows * cols);
             for (dr, dc) in [(0usize, 0usize), (1, 2), (3, 0), (2, 5)] {
@@ -299,7 +295,7 @@ mod tests {
     #[test]
     fn energies_and_interpolation_agree_with_the_maps() {
         for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (3, 1, 1)] {
-            let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
+            let plan = MapPlan::new(rows, cols, channels);
             let (mut a, mut b, mut scratch) = (plan.map(), plan.map(), plan.scratch());
             let (mut mixed, mut energy_a) = (0.0f64, 0.0f64);
             for i in 0..a.values_mut().len() {

@@ -12,7 +12,6 @@ mod map;
 mod plane;
 mod radix;
 
-pub(crate) use crate::simd;
 pub(crate) use radix::{Cell, LANES, take_apart};
 
 pub use aligned::AlignedBuf;
@@ -20,4 +19,3 @@ pub use cross::{cross_power, fold};
 pub use lanes::{CHANNELS, LanePlan};
 pub use map::{FeatureMap, MapPlan, Scratch};
 pub use plane::PlanePlan;
-pub use simd::SimdLevel;

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Profile;
-use crate::simd::SimdLevel;
 
 /// Cells around a peak that are no sidelobe.
 const PEAK_RADIUS: usize = 3;
@@ -23,9 +22,9 @@ pub(super) struct BankTarget {
 }
 
 impl BankTarget {
-    pub(super) fn new(params: &WindowParams, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub(super) fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame, bbox)?;
-        let mut scanner = Scanner::new(params, level, frame, bbox)?;
+        let mut scanner = Scanner::new(params, frame, bbox)?;
         scanner.scan(frame, bbox.center());
         Ok(Self { bbox, scanner, lost: params.lost })
     }

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Profile;
-use crate::simd::SimdLevel;
 
 /// One target and what finds it.
 #[derive(Clone, Debug)]
@@ -23,14 +22,14 @@ pub(super) enum Follower {
 
 impl Follower {
     /// Learns the target at `bbox`, in the way that `params` ask for.
-    pub fn new(params: &Params, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         Ok(match (&params.search, &params.guard) {
-            (SearchParams::Filter(filter), None) => Self::Filter(Box::new(Target::new(filter, level, frame, bbox)?)),
+            (SearchParams::Filter(filter), None) => Self::Filter(Box::new(Target::new(filter, frame, bbox)?)),
             (SearchParams::Filter(filter), Some(guard)) => {
-                Self::Guarded(Box::new(GuardedTarget::new(filter, guard, level, frame, bbox)?))
+                Self::Guarded(Box::new(GuardedTarget::new(filter, guard, frame, bbox)?))
             }
             // A guard over it is refused by `Params::check`.
-            (SearchParams::Windows(windows), _) => Self::Bank(Box::new(BankTarget::new(windows, level, frame, bbox)?)),
+            (SearchParams::Windows(windows), _) => Self::Bank(Box::new(BankTarget::new(windows, frame, bbox)?)),
         })
     }
 

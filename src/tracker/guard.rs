@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Profile;
-use crate::simd::SimdLevel;
 
 #[derive(Clone, Debug)]
 pub(super) struct GuardedTarget {
@@ -23,15 +22,9 @@ pub(super) struct GuardedTarget {
 }
 
 impl GuardedTarget {
-    pub(super) fn new(
-        filter: &FilterParams,
-        params: &GuardParams,
-        level: SimdLevel,
-        frame: &Frame<'_>,
-        bbox: BBox,
-    ) -> Result<Self> {
-        let target = Target::new(filter, level, frame, bbox)?;
-        let scanner = Scanner::new(&params.windows, level, frame, bbox)?;
+    pub(super) fn new(filter: &FilterParams, params: &GuardParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+        let target = Target::new(filter, frame, bbox)?;
+        let scanner = Scanner::new(&params.windows, frame, bbox)?;
         Ok(Self { params: params.clone(), target, scanner, doubts: 0, tile: 0 })
     }
 

@@ -23,7 +23,6 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Profile;
-use crate::simd::SimdLevel;
 use follower::Follower;
 
 /// Follows one target: by a correlation filter, by a kernel machine over real windows, or by the former under the eyes of the latter.
@@ -34,7 +33,6 @@ use follower::Follower;
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,
-    level: SimdLevel,
     profiling: bool,
     /// Width and height of the first frame.
     frame_size: (usize, usize),
@@ -47,17 +45,8 @@ impl Tracker {
     /// # Errors
     /// [`Error::Parameter`] with the name of a value outside its range.
     pub fn new(params: Params) -> Result<Self> {
-        Self::with_level(params, SimdLevel::Best)
-    }
-
-    /// As [`Tracker::new`], with no wider instructions than `level`. Boxes, scores and responses are the same bits on every
-    /// level.
-    ///
-    /// # Errors
-    /// As [`Tracker::new`].
-    pub fn with_level(params: Params, level: SimdLevel) -> Result<Self> {
         params.check()?;
-        Ok(Self { params, level, profiling: false, frame_size: (0, 0), target: None })
+        Ok(Self { params, profiling: false, frame_size: (0, 0), target: None })
     }
 
     /// The settings.
@@ -74,7 +63,7 @@ impl Tracker {
     /// earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
-        let mut target = Follower::new(&self.params, self.level, &frame, bbox)?;
+        let mut target = Follower::new(&self.params, &frame, bbox)?;
         self.frame_size = (frame.width(), frame.height());
         target.switch_watch(self.profiling);
         Ok(self.target.insert(target).first_estimate())

@@ -11,7 +11,6 @@ use crate::frame::Frame;
 use crate::frame::scaled::ScaledSampler;
 use crate::geometry::BBox;
 use crate::profile::{Profile, Stage, Stopwatch};
-use crate::simd::SimdLevel;
 use crate::spectrum::cost;
 
 /// Pixels of a cell's side, at the size that is searched.
@@ -81,7 +80,7 @@ impl Scanner {
     ///
     /// # Errors
     /// [`Error::Box`] when its search area is too large or there is nothing in it.
-    pub fn new(params: &WindowParams, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let scale = ((bbox.w * bbox.h).sqrt() / params.template_size).max(1.0);
         let step = CELL as f64 * scale;
         let cells = |length: f64| ((length * (1.0 + params.context) / step).round() as usize).max(MIN_CELLS);
@@ -96,7 +95,7 @@ impl Scanner {
         let search = (cost::cheapest_centred_from(least.0), cost::cheapest_centred_from(least.1));
         let around = (template.0 + 2 * MARGIN, template.1 + 2 * MARGIN);
         let sampler = |(rows, cols): (usize, usize)| ScaledSampler::new(cols * CELL, rows * CELL, scale);
-        let hog = |(rows, cols): (usize, usize)| Box::new(Hog::with_level(cols * CELL, rows * CELL, CELL, level));
+        let hog = |(rows, cols): (usize, usize)| Box::new(Hog::new(cols * CELL, rows * CELL, CELL));
         let (mut search_sampler, mut search_hog) = (sampler(search), hog(search));
         let mut search_patch = vec![0; search.0 * search.1 * CELL * CELL];
         let flat = vec![1.0; search.0.max(search.1).max(around.0).max(around.1)];
@@ -114,7 +113,6 @@ impl Scanner {
             kept: params.channels,
             positives: params.positives,
             negatives: params.negatives,
-            level,
         };
         let mut detector = WindowDetector::new(settings, params.machine.build()?, &first);
         detector.input().copy_from_slice(&first);

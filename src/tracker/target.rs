@@ -13,7 +13,6 @@ use crate::feature::{gray, window};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Profile, Stage, Stopwatch};
-use crate::simd::SimdLevel;
 use ndarray::ArrayView2;
 
 /// A box of which less lies on the picture stays at the border when its target leaves: the filter then learns the border,
@@ -104,14 +103,14 @@ pub(super) fn uniform(bbox: BBox) -> Error {
 }
 
 impl Target {
-    pub(super) fn new(params: &FilterParams, level: SimdLevel, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub(super) fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame, bbox)?;
         let (width, height) = (frame.width(), frame.height());
         let window = SearchWindow::new(params, bbox)?;
         let ((rows, cols), (patch_w, patch_h)) = (window.cells(), window.size());
         let (feature, channels) = match params.feature {
             FeatureParams::Hog { cell_size } => {
-                (Feature::Hog(Box::new(Hog::with_level(patch_w, patch_h, cell_size, level))), hog::CHANNELS)
+                (Feature::Hog(Box::new(Hog::new(patch_w, patch_h, cell_size))), hog::CHANNELS)
             }
             FeatureParams::Gray => (Feature::Gray, 1),
         };
@@ -125,15 +124,7 @@ impl Target {
             feature,
             row_window: window::hann(rows),
             col_window: window::hann(cols),
-            filter: Kcf::with_form(
-                (rows, cols),
-                channels,
-                params.kernel,
-                params.lambda,
-                &labels,
-                form(params.loss),
-                level,
-            ),
+            filter: Kcf::with_form((rows, cols), channels, params.kernel, params.lambda, &labels, form(params.loss)),
             // Three standard deviations of the regression target: the peak that the filter was taught.
             peak_radius: (3.0 * window.sigma()).ceil().max(1.0) as usize,
             window,

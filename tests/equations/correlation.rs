@@ -2,7 +2,6 @@
 
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
-use kcf_track::simd::SimdLevel;
 use kcf_track::spectrum::MapPlan;
 use rustfft::num_complex::Complex32;
 
@@ -11,7 +10,7 @@ use crate::samples::{KERNELS, assert_close, random, real_looking, write};
 
 /// `k^zx` by the library, back in space.
 fn by_library(kind: Kernel, size: Size, z: &[f64], x: &[f64]) -> Vec<f32> {
-    let plan = MapPlan::new(size.rows, size.cols, size.channels, SimdLevel::Best);
+    let plan = MapPlan::new(size.rows, size.cols, size.channels);
     let mut scratch = plan.scratch();
     let [z, x] = [z, x].map(|values| {
         let mut map = plan.map();

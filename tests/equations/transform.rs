@@ -1,6 +1,5 @@
 //! Transforms against the definition of the discrete Fourier transform.
 
-use kcf_track::simd::SimdLevel;
 use kcf_track::spectrum::{CHANNELS, LanePlan, MapPlan};
 use rustfft::num_complex::Complex32;
 
@@ -34,7 +33,7 @@ fn parts(values: &[Complex]) -> Vec<f64> {
 fn a_plane_has_the_half_spectrum_of_the_definition() {
     for (rows, cols) in SIZES {
         let size = Size { rows, cols, channels: 1 };
-        let plan = MapPlan::new(rows, cols, 1, SimdLevel::Best);
+        let plan = MapPlan::new(rows, cols, 1);
         let mut scratch = plan.scratch();
         let values = random(size, (rows * 50 + cols) as u64);
         let mut plane = vec![0.0; size.cells()];
@@ -80,7 +79,7 @@ fn parseval_for_odd_and_even_sizes() {
     for (rows, cols) in SIZES {
         for channels in [1, 2, 31] {
             let size = Size { rows, cols, channels };
-            let plan = MapPlan::new(rows, cols, channels, SimdLevel::Best);
+            let plan = MapPlan::new(rows, cols, channels);
             let (values, mut map, mut scratch) = (random(size, 3), plan.map(), plan.scratch());
             write(size, &values, map.values_mut());
             plan.transform(&mut map, &mut scratch);

@@ -11,7 +11,6 @@ use crate::kernel::correlation::KernelCorrelator;
 use crate::kernel::{Kernel, cross_gram, gram};
 use crate::machine::vectors::{close, load, vector};
 use crate::machine::{Build, Machine, Samples, klda, kpca, slem};
-use crate::simd::SimdLevel;
 
 const KERNELS: [Kernel; 3] = [Kernel::Gaussian { sigma: 0.6 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
 
@@ -61,7 +60,7 @@ impl Map {
     }
 
     fn filter(&self, kernel: Kernel, lambda: f64, target: &[f32], form: Form) -> Kcf {
-        Kcf::with_form((self.rows, self.cols), self.channels, kernel, lambda, target, form, SimdLevel::Best)
+        Kcf::with_form((self.rows, self.cols), self.channels, kernel, lambda, target, form)
     }
 }
 
@@ -267,7 +266,7 @@ impl Shifts {
     }
 
     fn new(x: Map, z: Map, sigma: f64) -> Self {
-        let plan = MapPlan::new(x.rows, x.cols, x.channels, SimdLevel::Best);
+        let plan = MapPlan::new(x.rows, x.cols, x.channels);
         let (k_xx, scratch) = (vec![Complex32::default(); plan.half_len()], plan.scratch());
         let mut shifts = Self { x, z, kernel: Kernel::Gaussian { sigma }, plan, k_xx, scratch };
         shifts.k_xx = shifts.correlation(&shifts.x.clone(), &shifts.x.clone());

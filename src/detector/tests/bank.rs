@@ -6,7 +6,6 @@ use rand::{RngExt, SeedableRng};
 use super::{cells, masked_dot, noise};
 use crate::detector::bank::{Class, SampleBank};
 use crate::kernel::Kernel;
-use crate::simd::SimdLevel;
 
 const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
 const CELLS: usize = 6;
@@ -26,7 +25,7 @@ fn per_feature() -> f32 {
 }
 
 fn bank(positives: usize, negatives: usize) -> SampleBank {
-    SampleBank::new(KERNEL, per_feature(), &mask(), STRIDE, positives, negatives, SimdLevel::Best)
+    SampleBank::new(KERNEL, per_feature(), &mask(), STRIDE, positives, negatives)
 }
 
 fn window(seed: u64) -> Vec<f32> {

@@ -10,7 +10,7 @@ use crate::detector::dense::{DenseHead, DenseKernel, DenseSettings};
 use crate::kernel::Kernel;
 use crate::machine::vectors::{load, vector};
 use crate::machine::{Head, Samples, from_name};
-use crate::simd::SimdLevel;
+use crate::simd::assert_same_on_all_levels;
 
 const GAUSSIAN: Kernel = Kernel::Gaussian { sigma: 0.25 };
 const KERNELS: [Kernel; 3] = [GAUSSIAN, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
@@ -155,7 +155,7 @@ impl Scene {
 }
 
 fn settings(kernel: Kernel, [template, size]: [(usize, usize); 2], channels: usize) -> DenseSettings {
-    DenseSettings { kernel, size, template, channels, features: channels, slots: 45, level: SimdLevel::Best }
+    DenseSettings { kernel, size, template, channels, features: channels, slots: 45 }
 }
 
 #[test]
@@ -257,9 +257,8 @@ fn maps_that_are_not_asked_for_are_left_alone() {
 fn every_level_gives_the_same_bits() {
     for channels in [8, 31] {
         for kernel in KERNELS {
-            let bits = |level: SimdLevel| {
-                let of_level = DenseSettings { level, ..settings(kernel, SIZES[2], channels) };
-                let scene = Scene::new(of_level, 40, 7);
+            assert_same_on_all_levels(&format!("{kernel:?}, {channels} channels"), || {
+                let scene = Scene::new(settings(kernel, SIZES[2], channels), 40, 7);
                 let labels: Vec<f64> = (0..40).map(|i| if i < 12 { 1.0 } else { -1.0 }).collect();
                 let head = from_name("kpca", &json!({ "two-class": false }))
                     .unwrap()
@@ -271,11 +270,7 @@ fn every_level_gives_the_same_bits() {
                     bits.extend(scene.places.iter().map(|&place| dense.value(place, row, col).to_bits()));
                 }
                 bits
-            };
-            let baseline = bits(SimdLevel::Baseline);
-            for level in SimdLevel::ALL {
-                assert!(bits(level) == baseline, "{kernel:?}, {channels} channels: {level}");
-            }
+            });
         }
     }
 }
@@ -305,7 +300,6 @@ fn dense_vectors() {
         channels,
         features: channels,
         slots: supports[0],
-        level: SimdLevel::Best,
     };
     let scene = Scene {
         settings,

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::cells;
 use crate::detector::projection::Projection;
-use crate::simd::SimdLevel;
+use crate::simd::assert_same_on_all_levels;
 
 const LANES: usize = 32;
 
@@ -29,7 +29,7 @@ fn energy(map: &[f32], axis: usize) -> f64 {
 fn axes_are_orthonormal_and_those_beyond_are_zero() {
     let map = cells(200, 31, LANES, 1);
     for kept in [1, 8, 15] {
-        let projection = Projection::new(&map, 31, kept, SimdLevel::Best);
+        let projection = Projection::new(&map, 31, kept);
         assert_eq!(projection.kept(), kept);
         let axes = axes(&projection, 31);
         for a in 0..16 {
@@ -47,7 +47,7 @@ fn energy_falls_from_axis_to_axis_and_no_direction_has_more_than_the_first() {
     let mut map = cells(300, 31, LANES, 2);
     // Channels of different strength, so that there is an order.
     map.chunks_exact_mut(LANES).for_each(|cell| (0..31).for_each(|c| cell[c] *= 1.0 + ((7 * c) % 31) as f32 / 10.0));
-    let out = projected(&Projection::new(&map, 31, 15, SimdLevel::Best), &map);
+    let out = projected(&Projection::new(&map, 31, 15), &map);
     let energies: Vec<f64> = (0..15).map(|axis| energy(&out, axis)).collect();
     assert!(energies.windows(2).all(|pair| pair[0] > pair[1]), "{energies:?}");
     let mut rng = rand_pcg::Pcg32::seed_from_u64(3);
@@ -77,7 +77,7 @@ fn distances_are_kept_where_all_that_varies_is() {
         (0..stride).map(|l| f64::from(map[a * stride + l] - map[b * stride + l]).powi(2)).sum()
     };
     for (map, channels, kept) in [(full, 12, 12), (mixed, 31, 6)] {
-        let out = projected(&Projection::new(&map, channels, kept, SimdLevel::Best), &map);
+        let out = projected(&Projection::new(&map, channels, kept), &map);
         for a in 0..60 {
             for b in 0..a {
                 let (expected, got) = (apart(&map, LANES, a, b), apart(&out, 16, a, b));
@@ -90,8 +90,7 @@ fn distances_are_kept_where_all_that_varies_is() {
 #[test]
 fn every_level_gives_the_same_bits() {
     let map = cells(50, 31, LANES, 8);
-    let bits = |level| -> Vec<u32> {
-        projected(&Projection::new(&map, 31, 8, level), &map).iter().map(|v| v.to_bits()).collect()
-    };
-    SimdLevel::ALL.into_iter().for_each(|level| assert_eq!(bits(level), bits(SimdLevel::Baseline)));
+    assert_same_on_all_levels("a projection", || -> Vec<u32> {
+        projected(&Projection::new(&map, 31, 8), &map).iter().map(|v| v.to_bits()).collect()
+    });
 }
