@@ -19,6 +19,7 @@ use kcf_track::frame::patch::{self, PatchRect};
 use kcf_track::frame::scaled::ScaledSampler;
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::profile::Stopwatch;
 use kcf_track::source::synth::{Preset, Scene};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
@@ -114,7 +115,7 @@ mod filter {
         let target = window::gaussian_target(rows, cols, 2.0);
         let mut filter = Kcf::new(rows, cols, hog::CHANNELS, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &target);
         filter.input().iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7919 % 1013) as f32 / 1013.0);
-        filter.learn(1.0);
+        filter.learn(1.0, &mut Stopwatch::default());
         filter
     }
 
@@ -122,20 +123,20 @@ mod filter {
     #[divan::bench(args = named(&CELLS))]
     fn learn_again(bencher: Bencher<'_, '_>, cells: &str) {
         let mut filter = trained(cells);
-        bencher.bench_local(|| filter.learn_again(0.02, (0.0, 0.0)));
+        bencher.bench_local(|| filter.learn_again(0.02, (0.0, 0.0), &mut Stopwatch::default()));
     }
 
     #[divan::bench(args = named(&CELLS))]
     fn learn_again_shifted(bencher: Bencher<'_, '_>, cells: &str) {
         let mut filter = trained(cells);
-        bencher.bench_local(|| filter.learn_again(0.02, (0.5, -0.25)));
+        bencher.bench_local(|| filter.learn_again(0.02, (0.5, -0.25), &mut Stopwatch::default()));
     }
 
     #[divan::bench(args = named(&CELLS))]
     fn peak(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
         let mut filter = trained(cells);
-        let response = filter.respond().to_vec();
+        let response = filter.respond(&mut Stopwatch::default()).to_vec();
         bencher.bench_local(|| Peak::find(black_box(&response), rows, cols, 6));
     }
 }
@@ -150,7 +151,7 @@ mod features {
         let (row_window, col_window) = (window::hann(rows), window::hann(cols));
         let mut out = vec![0.0; rows * cols * hog::LANES];
         bencher.bench_local(|| {
-            hog.extract(&patch, &row_window, &col_window, &mut out);
+            hog.extract(&patch, &row_window, &col_window, &mut out, &mut Stopwatch::default());
             black_box(out[40])
         });
     }
@@ -206,7 +207,7 @@ mod correlation {
         let mut correlator = KernelCorrelator::new(kernel, &plan, hog::CHANNELS);
         let mut out = vec![Complex32::default(); plan.half_len()];
         bencher.bench_local(|| {
-            correlator.correlate(&plan, &map, &map, None, &mut out, &mut scratch);
+            correlator.correlate(&plan, &map, &map, None, &mut out, &mut scratch, &mut Stopwatch::default());
             black_box(out[0])
         });
     }

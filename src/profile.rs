@@ -1,7 +1,7 @@
-//! Where the time of a run goes: stages, and stopwatches that count them where the work is done.
+//! Where the time of a run goes: stages, and a stopwatch that counts them where the work is done.
 //!
-//! A [`Stopwatch`] is off unless it is switched on. Off, a lap is one comparison; on, it is one look at the clock. Neither
-//! allocates. Each part of a tracker has a stopwatch of its own; their [`Profile`]s are added up when they are asked for.
+//! A [`Stopwatch`] is off unless it is switched on. Off, a lap is one comparison; on, it is one glance at the clock. Neither
+//! allocates. Who asks for work hands one down to it: a [`Tracker`](crate::Tracker) has one for all that it does in an update.
 
 use std::time::{Duration, Instant};
 
@@ -159,6 +159,11 @@ impl Stopwatch {
         *self = Self { on, last: None, profile: self.profile };
     }
 
+    /// Forgets what was measured. It stays switched on or off.
+    pub fn clear(&mut self) {
+        *self = Self { on: self.on, ..Self::default() };
+    }
+
     /// Begins a series of laps.
     #[inline]
     pub fn start(&mut self) {
@@ -221,5 +226,11 @@ mod tests {
         let twice = watch.profile().plus(watch.profile());
         assert_eq!(twice.of(Stage::Peak).0, 2);
         assert_eq!(twice.total(), watch.profile().total() * 2);
+        watch.clear();
+        assert_eq!(watch.profile(), &Profile::default());
+        // It is still on.
+        watch.start();
+        watch.lap(Stage::Crop);
+        assert_eq!(watch.profile().of(Stage::Crop).0, 1);
     }
 }

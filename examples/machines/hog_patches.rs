@@ -13,6 +13,7 @@ use anyhow::{Context, ensure};
 use clap::Args as Flags;
 use kcf_track::feature::hog::{CHANNELS, Hog, LANES};
 use kcf_track::frame::patch::{PatchRect, sample};
+use kcf_track::profile::Stopwatch;
 use kcf_track::source::{Channels, Sequence, SequenceOptions, decode};
 use ndarray::Array2;
 
@@ -62,7 +63,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         let corner = |centre: f64, length: usize| (centre - length as f64 / 2.0).round() as i64;
         let rect = PatchRect { left: corner(x, width), top: corner(y, height), width, height };
         sample(&frame.as_frame(), rect, &mut patch);
-        hog.extract(&patch, &ones_down, &ones_across, &mut map);
+        hog.extract(&patch, &ones_down, &ones_across, &mut map, &mut Stopwatch::default());
         values.extend(map.chunks_exact(LANES).flat_map(|cell| &cell[..CHANNELS]));
         rows += 1;
     }

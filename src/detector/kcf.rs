@@ -5,7 +5,7 @@
 use super::circulant::{Form, Rule};
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
-use crate::profile::{Profile, Stage, Stopwatch};
+use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::{FeatureMap, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
@@ -24,7 +24,6 @@ pub struct Kcf {
     correlation: Vec<Complex32>,
     response: Vec<f32>,
     scratch: Scratch,
-    watch: Stopwatch,
 }
 
 impl Kcf {
@@ -58,7 +57,6 @@ impl Kcf {
             response: vec![0.0; rows * cols],
             scratch,
             plan,
-            watch: Stopwatch::default(),
         }
     }
 
@@ -74,14 +72,21 @@ impl Kcf {
 
     /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; KCF has no `b`): element (r, c)
     /// is the score of the target displaced by r rows and c columns, wrapped around.
-    pub fn respond(&mut self) -> &[f32] {
+    pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
         let Self { plan, scratch, correlation, response, .. } = self;
-        self.watch.start();
+        watch.start();
         plan.transform(&mut self.input, scratch);
-        self.watch.lap(Stage::Forward);
-        let energy =
-            self.correlator.correlate(plan, &self.input, &self.model, Some(self.model_energy), correlation, scratch);
-        self.watch.start();
+        watch.lap(Stage::Forward);
+        let energy = self.correlator.correlate(
+            plan,
+            &self.input,
+            &self.model,
+            Some(self.model_energy),
+            correlation,
+            scratch,
+            watch,
+        );
+        watch.start();
         match &mut self.rule {
             Rule::Affine(affine) => affine.respond(plan, correlation, response, scratch),
             Rule::Components(components) => {
@@ -89,26 +94,26 @@ impl Kcf {
                 components.respond(plan, correlation, own, response, scratch);
             }
         }
-        self.watch.lap(Stage::Inverse);
+        watch.lap(Stage::Inverse);
         response
     }
 
     /// Learns the input map as the target at zero shift: solves the machine, `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17) for KCF, and moves
     /// the model by `rate` towards it; the first map is taken as it is.
-    pub fn learn(&mut self, rate: f64) {
-        self.watch.start();
+    pub fn learn(&mut self, rate: f64, watch: &mut Stopwatch) {
+        watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
-        self.watch.lap(Stage::Forward);
-        self.learn_again(rate, (0.0, 0.0));
+        watch.lap(Stage::Forward);
+        self.learn_again(rate, (0.0, 0.0), watch);
     }
 
     /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at hand.
     /// What lies at `shift` (rows, columns; in cells) in it is the target, and is learned as lying at no shift, the map
     /// being taken as cyclic: without a shift that is exact, with one the cosine window stands beside the target.
-    pub fn learn_again(&mut self, rate: f64, shift: (f64, f64)) {
+    pub fn learn_again(&mut self, rate: f64, shift: (f64, f64), watch: &mut Stopwatch) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
-        let Self { plan, scratch, correlation, input, model, correlator, watch, .. } = self;
-        let mut interpolate = |model: &mut FeatureMap, scratch: &mut Scratch| {
+        let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
+        let interpolate = |model: &mut FeatureMap, scratch: &mut Scratch, watch: &mut Stopwatch| {
             watch.start();
             let energy = match shift {
                 (0.0, 0.0) => plan.interpolate(model, input, rate),
@@ -119,34 +124,23 @@ impl Kcf {
         };
         match &mut self.rule {
             Rule::Affine(affine) => {
-                self.model_energy = interpolate(model, scratch);
+                self.model_energy = interpolate(model, scratch, watch);
                 // A cyclic shift changes nothing of `k^xx`, and so of α.
-                correlator.correlate(plan, input, input, None, correlation, scratch);
+                correlator.correlate(plan, input, input, None, correlation, scratch, watch);
                 watch.start();
                 affine.learn(plan, correlation, rate, scratch);
                 watch.lap(Stage::Alpha);
             }
             // Coefficients can be averaged, directions of a subspace cannot: those are of the averaged appearance.
             Rule::Components(components) => {
-                self.model_energy = interpolate(model, scratch);
-                correlator.correlate(plan, model, model, None, correlation, scratch);
+                self.model_energy = interpolate(model, scratch, watch);
+                correlator.correlate(plan, model, model, None, correlation, scratch, watch);
                 watch.start();
                 components.learn(plan, correlation, scratch);
                 watch.lap(Stage::Alpha);
             }
         }
         self.trained = true;
-    }
-
-    /// Switches the measuring of stages on or off.
-    pub fn switch_watch(&mut self, on: bool) {
-        self.watch.switch(on);
-        self.correlator.watch().switch(on);
-    }
-
-    /// The time of the stages while that was on.
-    pub fn profile(&self) -> Profile {
-        self.watch.profile().plus(self.correlator.profile())
     }
 
     /// The last response, `[row][column]`.
@@ -168,6 +162,10 @@ mod tests {
     use super::*;
     use crate::feature::window::gaussian_target;
 
+    fn off() -> Stopwatch {
+        Stopwatch::default()
+    }
+
     fn value(i: usize, seed: usize) -> f32 {
         ((i * 7919 + seed * 104_729) % 1013) as f32 / 1013.0
     }
@@ -176,7 +174,7 @@ mod tests {
         let target = gaussian_target(rows, cols, 0.8);
         let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &target);
         write(&mut filter, 1, (0, 0));
-        filter.learn(1.0);
+        filter.learn(1.0, &mut off());
         filter
     }
 
@@ -194,7 +192,7 @@ mod tests {
     /// The answer to a map of its own, to the last bit.
     fn answer(filter: &mut Kcf) -> Vec<u32> {
         write(filter, 3, (1, 2));
-        filter.respond().iter().map(|v| v.to_bits()).collect()
+        filter.respond(&mut off()).iter().map(|v| v.to_bits()).collect()
     }
 
     #[test]
@@ -202,10 +200,10 @@ mod tests {
         for (size, channels) in [((5, 6), 31), ((7, 4), 31), ((9, 8), 1)] {
             let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
             write(&mut anew, 2, (0, 0));
-            anew.learn(0.3);
+            anew.learn(0.3, &mut off());
             write(&mut again, 2, (0, 0));
-            again.respond();
-            again.learn_again(0.3, (0.0, 0.0));
+            again.respond(&mut off());
+            again.learn_again(0.3, (0.0, 0.0), &mut off());
             assert_eq!(answer(&mut anew), answer(&mut again), "{size:?}, {channels}");
         }
     }
@@ -215,18 +213,18 @@ mod tests {
         for (size, channels) in [((6, 8), 31), ((7, 5), 31), ((9, 8), 1)] {
             let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
             write(&mut anew, 2, (0, 0));
-            anew.learn(0.3);
+            anew.learn(0.3, &mut off());
             write(&mut again, 2, (2, 1));
-            again.respond();
-            again.learn_again(0.3, (2.0, 1.0));
+            again.respond(&mut off());
+            again.learn_again(0.3, (2.0, 1.0), &mut off());
             let close = |a: u32, b: u32| (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-3;
             let (expected, got) = (answer(&mut anew), answer(&mut again));
             assert!(expected.iter().zip(&got).all(|(a, b)| close(*a, *b)), "{size:?}, {channels}");
             // It is not learned where it does not lie.
             let mut wrong = filter(size, channels);
             write(&mut wrong, 2, (2, 1));
-            wrong.respond();
-            wrong.learn_again(0.3, (0.0, 0.0));
+            wrong.respond(&mut off());
+            wrong.learn_again(0.3, (0.0, 0.0), &mut off());
             let other = answer(&mut wrong);
             assert!(expected.iter().zip(&other).any(|(a, b)| !close(*a, *b)), "{size:?}, {channels}");
         }

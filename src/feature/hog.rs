@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use crate::profile::{Profile, Stage, Stopwatch};
+use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
 
 /// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
@@ -59,7 +59,6 @@ pub struct Hog {
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
     texture: Vec<[[f32; 16]; 4]>,
-    watch: Stopwatch,
 }
 
 impl Hog {
@@ -97,7 +96,6 @@ impl Hog {
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
             texture: vec![[[0.0; 16]; 4]; cols],
-            watch: Stopwatch::default(),
         }
     }
 
@@ -116,21 +114,18 @@ impl Hog {
     ///
     /// # Panics
     /// When a slice has another length than the sizes given at construction ask for.
-    pub fn extract(&mut self, patch: &[u8], row_window: &[f32], col_window: &[f32], out: &mut [f32]) {
+    pub fn extract(
+        &mut self,
+        patch: &[u8],
+        row_window: &[f32],
+        col_window: &[f32],
+        out: &mut [f32],
+        watch: &mut Stopwatch,
+    ) {
         assert_eq!(patch.len(), self.width * self.height);
         assert_eq!((row_window.len(), col_window.len()), (self.rows, self.cols));
         assert_eq!(out.len(), self.rows * self.cols * LANES);
-        extract(self, patch, row_window, col_window, out.as_chunks_mut().0);
-    }
-
-    /// The stopwatch of the stages of [`Hog::extract`].
-    pub fn watch(&mut self) -> &mut Stopwatch {
-        &mut self.watch
-    }
-
-    /// What that stopwatch measured.
-    pub fn profile(&self) -> &Profile {
-        self.watch.profile()
+        extract(self, patch, row_window, col_window, out.as_chunks_mut().0, watch);
     }
 
     /// The pixels (of rows or columns) that belong to gap `gap` of `cells` cells, and the phase of the first.
@@ -144,14 +139,14 @@ impl Hog {
 
     /// Sums of row `row` of gaps, to one of the two rows in memory.
     #[inline(always)]
-    fn sum_gaps(&mut self, patch: &[u8], row: usize) {
+    fn sum_gaps(&mut self, patch: &[u8], row: usize, watch: &mut Stopwatch) {
         let (pixel_rows, phase) = self.gap_pixels(row, self.rows);
         let stride = self.cols * self.cell;
         for (i, y) in pixel_rows.clone().enumerate() {
             let (magnitude, bin) = (&mut self.magnitude[i * stride..][..stride], &mut self.bin[i * stride..][..stride]);
             gradient_row(patch, self.width, self.height, y, magnitude, bin);
         }
-        self.watch.lap(Stage::Gradient);
+        watch.lap(Stage::Gradient);
         let mut gaps = std::mem::take(&mut self.gaps[row % 2]);
         for (column, gap) in gaps.iter_mut().enumerate() {
             gap[..SIGNED].fill([0.0; 4]);
@@ -171,13 +166,13 @@ impl Hog {
             }
         }
         self.gaps[row % 2] = gaps;
-        self.watch.lap(Stage::Cells);
+        watch.lap(Stage::Cells);
     }
 
     /// Row `row` of the histogram from the gaps above and below it: makes up for the border, adds the unsigned orientations
     /// and the cells' energies.
     #[inline(always)]
-    fn sum_cells(&mut self, row: usize) {
+    fn sum_cells(&mut self, row: usize, watch: &mut Stopwatch) {
         let (above, below) = (&self.gaps[row % 2], &self.gaps[(row + 1) % 2]);
         let cells = &mut self.histogram[row * self.cols..][..self.cols];
         let energies = &mut self.energy[row * self.cols..][..self.cols];
@@ -196,7 +191,7 @@ impl Hog {
             }
             *energy = squares.iter().sum();
         }
-        self.watch.lap(Stage::Cells);
+        watch.lap(Stage::Cells);
     }
 
     /// Reciprocal norms of all 2x2 blocks; a block over the border takes its inner neighbour's.
@@ -240,16 +235,23 @@ impl Hog {
 }
 
 leveled! {
-    fn extract(hog: &mut Hog, patch: &[u8], row_window: &[f32], col_window: &[f32], out: &mut [[f32; LANES]]) {
-        hog.watch.start();
-        hog.sum_gaps(patch, 0);
+    fn extract(
+        hog: &mut Hog,
+        patch: &[u8],
+        row_window: &[f32],
+        col_window: &[f32],
+        out: &mut [[f32; LANES]],
+        watch: &mut Stopwatch,
+    ) {
+        watch.start();
+        hog.sum_gaps(patch, 0, watch);
         for row in 0..hog.rows {
-            hog.sum_gaps(patch, row + 1);
-            hog.sum_cells(row);
+            hog.sum_gaps(patch, row + 1, watch);
+            hog.sum_cells(row, watch);
         }
         hog.block_norms();
         hog.normalise(row_window, col_window, out);
-        hog.watch.lap(Stage::Normalise);
+        watch.lap(Stage::Normalise);
     }
 }
 
@@ -377,7 +379,7 @@ mod tests {
                 let mut hog = Hog::new(width, height, cell);
                 let windows = (vec![1.0; hog.rows()], vec![0.5; hog.cols()]);
                 let mut out = vec![f32::NAN; hog.rows() * hog.cols() * LANES];
-                hog.extract(&patch, &windows.0, &windows.1, &mut out);
+                hog.extract(&patch, &windows.0, &windows.1, &mut out, &mut Stopwatch::default());
                 assert!(out.iter().all(|v| v.is_finite()));
                 out.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
             });

@@ -2,7 +2,7 @@
 //! (Henriques et al., TPAMI 2015, section 5 and appendix A).
 
 use super::Kernel;
-use crate::profile::{Profile, Stage, Stopwatch};
+use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::{FeatureMap, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
@@ -13,7 +13,6 @@ pub struct KernelCorrelator {
     /// 1 / (rows * columns * channels): kernels take means over the features, so that their widths fit any size.
     per_feature: f32,
     plane: Vec<f32>,
-    watch: Stopwatch,
 }
 
 impl KernelCorrelator {
@@ -22,17 +21,7 @@ impl KernelCorrelator {
         let (rows, cols) = plan.size();
         let plane = if kernel == Kernel::Linear { 0 } else { rows * cols };
         let per_feature = 1.0 / (rows * cols * channels) as f32;
-        Self { kernel, per_feature, plane: vec![0.0; plane], watch: Stopwatch::default() }
-    }
-
-    /// The stopwatch of the stages of [`KernelCorrelator::correlate`].
-    pub fn watch(&mut self) -> &mut Stopwatch {
-        &mut self.watch
-    }
-
-    /// What that stopwatch measured.
-    pub fn profile(&self) -> &Profile {
-        self.watch.profile()
+        Self { kernel, per_feature, plane: vec![0.0; plane] }
     }
 
     /// The half-spectrum of the kernel correlation `k^zx` to `out`, and the energy of `z`; its element at a shift belongs to `z` displaced
@@ -43,6 +32,7 @@ impl KernelCorrelator {
     /// - Gaussian: `k = exp(-max(0, ‖z‖² + ‖x‖² - 2 F^-1(sum_c ẑ_c ⊙ conj(x̂_c))) / (D sigma²))`,
     ///
     /// where `D` is the number of feature values.
+    #[allow(clippy::too_many_arguments)]
     pub fn correlate(
         &mut self,
         plan: &MapPlan,
@@ -51,25 +41,26 @@ impl KernelCorrelator {
         xx: Option<f32>,
         out: &mut [Complex32],
         scratch: &mut Scratch,
+        watch: &mut Stopwatch,
     ) -> f32 {
-        self.watch.start();
+        watch.start();
         let zz = plan.cross_power(z, x, out, scratch);
-        self.watch.lap(Stage::CrossPower);
+        watch.lap(Stage::CrossPower);
         let d = self.per_feature;
         if self.kernel == Kernel::Linear {
             out.iter_mut().for_each(|v| *v *= d);
-            self.watch.lap(Stage::KernelMap);
+            watch.lap(Stage::KernelMap);
             return zz;
         }
         plan.inverse(out, &mut self.plane, scratch);
-        self.watch.lap(Stage::KernelInverse);
+        watch.lap(Stage::KernelInverse);
         let (rows, cols) = plan.size();
         let normalise = 1.0 / (rows * cols) as f32;
         self.plane.iter_mut().for_each(|v| *v *= normalise);
         self.kernel.apply(&mut self.plane, zz, xx.unwrap_or(zz), d);
-        self.watch.lap(Stage::KernelMap);
+        watch.lap(Stage::KernelMap);
         plan.forward(&self.plane, out, scratch);
-        self.watch.lap(Stage::KernelForward);
+        watch.lap(Stage::KernelForward);
         zz
     }
 

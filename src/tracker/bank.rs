@@ -9,7 +9,7 @@ use super::{Estimate, Evidence, ResponseLayout, ResponseMap, State, WindowParams
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::profile::Profile;
+use crate::profile::Stopwatch;
 
 /// Cells around a peak that are no sidelobe.
 const PEAK_RADIUS: usize = 3;
@@ -25,7 +25,7 @@ impl BankTarget {
     pub(super) fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame, bbox)?;
         let mut scanner = Scanner::new(params, frame, bbox)?;
-        scanner.scan(frame, bbox.center());
+        scanner.scan(frame, bbox.center(), &mut Stopwatch::default());
         Ok(Self { bbox, scanner, lost: params.lost })
     }
 
@@ -34,14 +34,14 @@ impl BankTarget {
         estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Initial)
     }
 
-    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
-        if !self.scanner.scan(frame, self.bbox.center()) {
+    pub(super) fn update(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) -> Result<Estimate> {
+        if !self.scanner.scan(frame, self.bbox.center(), watch) {
             return Ok(estimate(&self.scanner, self.bbox, self.scanner.score_at_middle(), State::Lost));
         }
         let Found { score, center } = self.scanner.best(true);
         let from = self.bbox.center();
         self.bbox = self.bbox.translated(center.0 - from.0, center.1 - from.1);
-        self.scanner.learn_if_believed(frame, center, score)?;
+        self.scanner.learn_if_believed(frame, center, score, watch)?;
         let visible = self.bbox.visible_share(frame.width(), frame.height());
         let gate = self.scanner.gate();
         let state = if score < self.lost.min(gate) || visible <= 0.0 {
@@ -66,14 +66,6 @@ impl BankTarget {
 
     pub(super) fn bbox(&self) -> BBox {
         self.bbox
-    }
-
-    pub(super) fn switch_watch(&mut self, on: bool) {
-        self.scanner.switch_watch(on);
-    }
-
-    pub(super) fn profile(&self) -> Profile {
-        self.scanner.profile()
     }
 }
 

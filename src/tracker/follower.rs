@@ -7,7 +7,7 @@ use super::{Estimate, Params, ResponseMap, SearchParams};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::profile::Profile;
+use crate::profile::Stopwatch;
 
 /// One target and what finds it.
 #[derive(Clone, Debug)]
@@ -34,23 +34,23 @@ impl Follower {
     }
 
     /// What is said of the frame that it was taught.
-    pub fn first_estimate(&mut self) -> Estimate {
+    pub fn first_estimate(&mut self, watch: &mut Stopwatch) -> Estimate {
         match self {
-            Self::Filter(target) => target.first_estimate(),
+            Self::Filter(target) => target.first_estimate(watch),
             Self::Bank(target) => target.first_estimate(),
-            Self::Guarded(target) => target.first_estimate(),
+            Self::Guarded(target) => target.first_estimate(watch),
         }
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
-    pub fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
+    pub fn update(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) -> Result<Estimate> {
         match self {
             Self::Filter(target) => {
-                target.step(frame);
+                target.step(frame, watch);
                 Ok(target.last_estimate())
             }
-            Self::Bank(target) => target.update(frame),
-            Self::Guarded(target) => target.update(frame),
+            Self::Bank(target) => target.update(frame, watch),
+            Self::Guarded(target) => target.update(frame, watch),
         }
     }
 
@@ -69,24 +69,6 @@ impl Follower {
             Self::Filter(target) => target.bbox(),
             Self::Bank(target) => target.bbox(),
             Self::Guarded(target) => target.bbox(),
-        }
-    }
-
-    /// Switches the measuring of stages on or off.
-    pub fn switch_watch(&mut self, on: bool) {
-        match self {
-            Self::Filter(target) => target.switch_watch(on),
-            Self::Bank(target) => target.switch_watch(on),
-            Self::Guarded(target) => target.switch_watch(on),
-        }
-    }
-
-    /// The time of the stages while that was on.
-    pub fn profile(&self) -> Profile {
-        match self {
-            Self::Filter(target) => target.profile(),
-            Self::Bank(target) => target.profile(),
-            Self::Guarded(target) => target.profile(),
         }
     }
 }

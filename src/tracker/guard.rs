@@ -10,7 +10,7 @@ use super::{Estimate, Evidence, FilterParams, GuardParams, ResponseMap, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::profile::Profile;
+use crate::profile::Stopwatch;
 
 #[derive(Clone, Debug)]
 pub(super) struct GuardedTarget {
@@ -29,8 +29,8 @@ impl GuardedTarget {
     }
 
     /// What the filter answers to the frame that it was taught.
-    pub(super) fn first_estimate(&mut self) -> Estimate {
-        self.target.first_estimate()
+    pub(super) fn first_estimate(&mut self, watch: &mut Stopwatch) -> Estimate {
+        self.target.first_estimate(watch)
     }
 
     pub(super) fn response(&self) -> ResponseMap<'_> {
@@ -41,39 +41,30 @@ impl GuardedTarget {
         self.target.bbox()
     }
 
-    pub(super) fn switch_watch(&mut self, on: bool) {
-        self.target.switch_watch(on);
-        self.scanner.switch_watch(on);
-    }
-
-    pub(super) fn profile(&self) -> Profile {
-        self.target.profile().plus(&self.scanner.profile())
-    }
-
-    pub(super) fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
-        self.target.step(frame);
+    pub(super) fn update(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) -> Result<Estimate> {
+        self.target.step(frame, watch);
         let guard = self.params.clone();
         let here = self.target.bbox().center();
-        let seen = self.scanner.scan(frame, here);
+        let seen = self.scanner.scan(frame, here, watch);
         let score = if seen { self.scanner.score_at_middle() } else { f64::NEG_INFINITY };
         let mut decision = seen.then_some(score as f32);
         if score >= guard.doubt {
             self.doubts = 0;
-            self.scanner.learn_if_believed(frame, here, score)?;
+            self.scanner.learn_if_believed(frame, here, score, watch)?;
         } else {
             self.doubts += 1;
             let near = self.scanner.best(true);
             let found = if seen && near.score > guard.belief.max(score + guard.margin) {
                 Some(near)
             } else if self.doubts >= guard.patience {
-                self.search_tiles(guard.tiles, frame, (guard.belief + guard.far).max(score + guard.margin))
+                self.search_tiles(guard.tiles, frame, (guard.belief + guard.far).max(score + guard.margin), watch)
             } else {
                 None
             };
             if let Some(Found { score, center }) = found {
                 decision = Some(score as f32);
                 self.doubts = 0;
-                self.target.move_to(frame, center, guard.relearn);
+                self.target.move_to(frame, center, guard.relearn, watch);
             }
         }
         let estimate = self.target.last_estimate();
@@ -86,7 +77,7 @@ impl GuardedTarget {
     }
 
     /// The best window of the next search areas, if it is believed.
-    fn search_tiles(&mut self, tiles: usize, frame: &Frame<'_>, belief: f64) -> Option<Found> {
+    fn search_tiles(&mut self, tiles: usize, frame: &Frame<'_>, belief: f64, watch: &mut Stopwatch) -> Option<Found> {
         let reach = self.scanner.reach();
         // Areas whose windows meet: every place of the frame is the centre of one.
         let count = |length: usize, reach: f64| ((length as f64 / (2.0 * reach)).ceil() as usize).max(1);
@@ -97,7 +88,7 @@ impl GuardedTarget {
             let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
             let (column, row) = (self.tile % columns, self.tile / columns);
             let center = (middle(column, columns, frame.width()), middle(row, rows, frame.height()));
-            if !self.scanner.scan(frame, center) {
+            if !self.scanner.scan(frame, center, watch) {
                 continue;
             }
             let found = self.scanner.best(false);

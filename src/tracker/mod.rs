@@ -22,7 +22,7 @@ pub use state::State;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::profile::Profile;
+use crate::profile::{Profile, Stopwatch};
 use follower::Follower;
 
 /// Follows one target: by a correlation filter, by a kernel machine over real windows, or by the former under the eyes of the latter.
@@ -33,7 +33,7 @@ use follower::Follower;
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,
-    profiling: bool,
+    watch: Stopwatch,
     /// Width and height of the first frame.
     frame_size: (usize, usize),
     target: Option<Follower>,
@@ -46,7 +46,7 @@ impl Tracker {
     /// [`Error::Parameter`] with the name of a value outside its range.
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
-        Ok(Self { params, profiling: false, frame_size: (0, 0), target: None })
+        Ok(Self { params, watch: Stopwatch::default(), frame_size: (0, 0), target: None })
     }
 
     /// The settings.
@@ -63,10 +63,10 @@ impl Tracker {
     /// earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
-        let mut target = Follower::new(&self.params, &frame, bbox)?;
+        let target = Follower::new(&self.params, &frame, bbox)?;
         self.frame_size = (frame.width(), frame.height());
-        target.switch_watch(self.profiling);
-        Ok(self.target.insert(target).first_estimate())
+        self.watch.clear();
+        Ok(self.target.insert(target).first_estimate(&mut self.watch))
     }
 
     /// Finds the target in the next frame and learns how it looks there.
@@ -82,20 +82,17 @@ impl Tracker {
         if got != self.frame_size {
             return Err(Error::FrameSize { expected: self.frame_size, got });
         }
-        target.update(&frame)
+        target.update(&frame, &mut self.watch)
     }
 
     /// Measures from now on how long the stages of the updates take, or no longer does.
     pub fn switch_profile(&mut self, on: bool) {
-        self.profiling = on;
-        if let Some(target) = &mut self.target {
-            target.switch_watch(on);
-        }
+        self.watch.switch(on);
     }
 
     /// The time of the stages since [`Tracker::init`], while that was switched on.
     pub fn profile(&self) -> Profile {
-        self.target.as_ref().map(Follower::profile).unwrap_or_default()
+        *self.watch.profile()
     }
 
     /// The score of every translation that was considered in the last frame; `None` before [`Tracker::init`].

@@ -10,7 +10,7 @@ use crate::feature::window;
 use crate::frame::Frame;
 use crate::frame::scaled::ScaledSampler;
 use crate::geometry::BBox;
-use crate::profile::{Profile, Stage, Stopwatch};
+use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::cost;
 
 /// Pixels of a cell's side, at the size that is searched.
@@ -63,7 +63,6 @@ pub(super) struct Scanner {
     middle: (f64, f64),
     /// Local maxima of a response: score, row, column.
     peaks: Vec<(f32, usize, usize)>,
-    watch: Stopwatch,
 }
 
 /// A window of the last scan.
@@ -101,7 +100,7 @@ impl Scanner {
         let flat = vec![1.0; search.0.max(search.1).max(around.0).max(around.1)];
         let mut first = vec![0.0; search.0 * search.1 * hog::LANES];
         let middle = sample(&mut search_sampler, frame, bbox.center(), &mut search_patch);
-        search_hog.extract(&search_patch, &flat[..search.0], &flat[..search.1], &mut first);
+        search_hog.extract(&search_patch, &flat[..search.0], &flat[..search.1], &mut first, &mut Stopwatch::default());
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
@@ -145,24 +144,29 @@ impl Scanner {
             sigma: 0.1 * (bbox.w * bbox.h).sqrt() / step,
             middle,
             peaks: Vec::with_capacity(height * width),
-            watch: Stopwatch::default(),
         };
         scanner.learn_first(bbox)?;
         Ok(scanner)
     }
 
     /// Scores all windows around the target's centre `center`; false where there is nothing to see in the whole area.
-    pub fn scan(&mut self, frame: &Frame<'_>, center: (f64, f64)) -> bool {
-        self.watch.start();
+    pub fn scan(&mut self, frame: &Frame<'_>, center: (f64, f64), watch: &mut Stopwatch) -> bool {
+        watch.start();
         self.middle = sample(&mut self.search_sampler, frame, center, &mut self.search_patch);
-        self.watch.lap(Stage::Crop);
+        watch.lap(Stage::Crop);
         let (rows, cols) = self.search;
-        self.search_hog.extract(&self.search_patch, &self.flat[..rows], &self.flat[..cols], self.detector.input());
+        self.search_hog.extract(
+            &self.search_patch,
+            &self.flat[..rows],
+            &self.flat[..cols],
+            self.detector.input(),
+            watch,
+        );
         let seen = !is_blank(self.detector.input());
-        self.watch.start();
+        watch.start();
         self.detector.take_input();
         self.detector.respond();
-        self.watch.lap(Stage::Windows);
+        watch.lap(Stage::Windows);
         seen
     }
 
@@ -281,25 +285,37 @@ impl Scanner {
     ///
     /// # Errors
     /// What the machine says; its earlier decision then stays.
-    pub fn learn_if_believed(&mut self, frame: &Frame<'_>, center: (f64, f64), score: f64) -> Result<()> {
+    pub fn learn_if_believed(
+        &mut self,
+        frame: &Frame<'_>,
+        center: (f64, f64),
+        score: f64,
+        watch: &mut Stopwatch,
+    ) -> Result<()> {
         self.believed += usize::from(score > self.params.gate);
         if self.believed < self.params.every {
             return Ok(());
         }
         self.believed = 0;
-        self.learn(frame, center)
+        self.learn(frame, center, watch)
     }
 
     /// Learns the look of the target at `center`, and those windows of the last scan that looked most like it and lie elsewhere.
-    fn learn(&mut self, frame: &Frame<'_>, center: (f64, f64)) -> Result<()> {
+    fn learn(&mut self, frame: &Frame<'_>, center: (f64, f64), watch: &mut Stopwatch) -> Result<()> {
         let (rows, cols) = self.template;
         let (around_rows, around_cols) = (rows + 2 * MARGIN, cols + 2 * MARGIN);
-        self.watch.start();
+        watch.start();
         sample(&mut self.template_sampler, frame, center, &mut self.template_patch);
-        self.watch.lap(Stage::Crop);
+        watch.lap(Stage::Crop);
         let map = &mut self.template_map;
-        self.template_hog.extract(&self.template_patch, &self.flat[..around_rows], &self.flat[..around_cols], map);
-        self.watch.start();
+        self.template_hog.extract(
+            &self.template_patch,
+            &self.flat[..around_rows],
+            &self.flat[..around_cols],
+            map,
+            watch,
+        );
+        watch.start();
         for (r, to) in self.template_inner.chunks_exact_mut(cols * hog::LANES).enumerate() {
             to.copy_from_slice(&map[((r + MARGIN) * around_cols + MARGIN) * hog::LANES..][..cols * hog::LANES]);
         }
@@ -309,20 +325,8 @@ impl Scanner {
             self.detector.add_negative_at(r, c);
         }
         let fitted = self.detector.fit();
-        self.watch.lap(Stage::Refit);
+        watch.lap(Stage::Refit);
         fitted
-    }
-
-    /// Switches the measuring of stages on or off.
-    pub fn switch_watch(&mut self, on: bool) {
-        self.watch.switch(on);
-        self.search_hog.watch().switch(on);
-        self.template_hog.watch().switch(on);
-    }
-
-    /// The time of the stages while that was on.
-    pub fn profile(&self) -> Profile {
-        self.watch.profile().plus(self.search_hog.profile()).plus(self.template_hog.profile())
     }
 
     /// The highest local maxima of the last response that lie apart from the target at `at`, to `peaks`.

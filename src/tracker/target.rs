@@ -12,7 +12,7 @@ use crate::feature::hog::{self, Hog};
 use crate::feature::{gray, window};
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::profile::{Profile, Stage, Stopwatch};
+use crate::profile::{Stage, Stopwatch};
 use ndarray::ArrayView2;
 
 /// A box of which less lies on the picture stays at the border when its target leaves: the filter then learns the border,
@@ -42,7 +42,6 @@ pub(super) struct Target {
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
     last: Step,
-    watch: Stopwatch,
 }
 
 /// What one step found.
@@ -129,34 +128,34 @@ impl Target {
             peak_radius: (3.0 * window.sigma()).ceil().max(1.0) as usize,
             window,
             last: Step { peak: Peak::NONE, searched_from: bbox, blank: false },
-            watch: Stopwatch::default(),
         };
-        target.extract(frame);
+        let off = &mut Stopwatch::default();
+        target.extract(frame, off);
         if target.is_blank() {
             return Err(uniform(bbox));
         }
-        target.filter.learn(params.learning_rate);
+        target.filter.learn(params.learning_rate, off);
         // The filter used the map up; its answer to this frame is asked for next.
-        target.extract(frame);
+        target.extract(frame, off);
         Ok(target)
     }
 
     /// What the filter answers to the frame that it was taught.
-    pub(super) fn first_estimate(&mut self) -> Estimate {
-        let peak = self.respond();
+    pub(super) fn first_estimate(&mut self, watch: &mut Stopwatch) -> Estimate {
+        let peak = self.respond(watch);
         self.last = Step { peak, searched_from: self.bbox(), blank: false };
         Estimate { bbox: self.initial, state: State::Initial, evidence: evidence(&peak) }
     }
 
     /// One step: finds the target in `frame`, of the first one's size, and learns how it looks there.
-    pub(super) fn step(&mut self, frame: &Frame<'_>) {
+    pub(super) fn step(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
         let searched_from = self.bbox();
-        self.extract(frame);
+        self.extract(frame, watch);
         // Without texture all translations score the same, and rounding would move the box.
         let blank = self.is_blank();
-        let peak = self.respond();
+        let peak = self.respond(watch);
         if !blank && peak.value.is_finite() {
-            self.follow(frame, &peak);
+            self.follow(frame, &peak, watch);
         }
         self.last = Step { peak, searched_from, blank };
     }
@@ -169,19 +168,19 @@ impl Target {
     }
 
     /// Puts the target to `center` on the frame, to the next whole pixel, and learns how it looks there at the rate `rate`.
-    pub(super) fn move_to(&mut self, frame: &Frame<'_>, center: (f64, f64), rate: f64) {
+    pub(super) fn move_to(&mut self, frame: &Frame<'_>, center: (f64, f64), rate: f64, watch: &mut Stopwatch) {
         let now = self.bbox().center();
         let scale = self.window.step() / self.window.pitch();
         self.position.0 += ((center.0 - now.0) / scale).round();
         self.position.1 += ((center.1 - now.1) / scale).round();
-        self.extract(frame);
+        self.extract(frame, watch);
         if !self.is_blank() {
-            self.filter.learn(rate);
+            self.filter.learn(rate, watch);
         }
     }
 
     /// Moves to the peak and learns the target there.
-    fn follow(&mut self, frame: &Frame<'_>, peak: &Peak) {
+    fn follow(&mut self, frame: &Frame<'_>, peak: &Peak, watch: &mut Stopwatch) {
         let (rows, cols) = self.filter.size();
         let mut shift = (displacement(peak.row, rows) as f64, displacement(peak.col, cols) as f64);
         if self.params.sub_cell {
@@ -199,10 +198,10 @@ impl Target {
         }
         if shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift {
             // The window at hand holds the target still; where it did not move, another one would hold the same pixels.
-            self.filter.learn_again(self.params.learning_rate, shift);
+            self.filter.learn_again(self.params.learning_rate, shift, watch);
         } else {
-            self.extract(frame);
-            self.filter.learn(self.params.learning_rate);
+            self.extract(frame, watch);
+            self.filter.learn(self.params.learning_rate, watch);
         }
     }
 
@@ -224,12 +223,12 @@ impl Target {
         is_blank(self.filter.input())
     }
 
-    fn respond(&mut self) -> Peak {
+    fn respond(&mut self, watch: &mut Stopwatch) -> Peak {
         let (rows, cols) = self.filter.size();
-        let response = self.filter.respond();
-        self.watch.start();
+        let response = self.filter.respond(watch);
+        watch.start();
         let peak = Peak::find(response, rows, cols, self.peak_radius);
-        self.watch.lap(Stage::Peak);
+        watch.lap(Stage::Peak);
         peak
     }
 
@@ -251,35 +250,17 @@ impl Target {
     }
 
     /// Cuts the window at the present position and hands its features to the filter.
-    fn extract(&mut self, frame: &Frame<'_>) {
-        self.watch.start();
+    fn extract(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
+        watch.start();
         let patch = self.window.cut(frame, (self.position.0 - self.behind.0, self.position.1 - self.behind.1));
-        self.watch.lap(Stage::Crop);
+        watch.lap(Stage::Crop);
         let (rows, cols, out) = (&self.row_window, &self.col_window, self.filter.input());
         match &mut self.feature {
-            Feature::Hog(hog) => hog.extract(patch, rows, cols, out),
+            Feature::Hog(hog) => hog.extract(patch, rows, cols, out, watch),
             Feature::Gray => {
                 gray::extract(patch, rows, cols, out);
-                self.watch.lap(Stage::Normalise);
+                watch.lap(Stage::Normalise);
             }
-        }
-    }
-
-    /// Switches the measuring of stages on or off.
-    pub(super) fn switch_watch(&mut self, on: bool) {
-        self.watch.switch(on);
-        self.filter.switch_watch(on);
-        if let Feature::Hog(hog) = &mut self.feature {
-            hog.watch().switch(on);
-        }
-    }
-
-    /// The time of the stages while that was on.
-    pub(super) fn profile(&self) -> Profile {
-        let all = self.watch.profile().plus(&self.filter.profile());
-        match &self.feature {
-            Feature::Hog(hog) => all.plus(hog.profile()),
-            Feature::Gray => all,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::profile::Stopwatch;
 use kcf_track::spectrum::MapPlan;
 use rustfft::num_complex::Complex32;
 
@@ -22,7 +23,7 @@ fn by_library(kind: Kernel, size: Size, z: &[f64], x: &[f64]) -> Vec<f32> {
     let mut correlator = KernelCorrelator::new(kind, &plan, size.channels);
     // The energy of the model is known beforehand: that of its own correlation pass.
     let xx = plan.cross_power(&x, &x, &mut spectrum, &mut scratch);
-    correlator.correlate(&plan, &z, &x, Some(xx), &mut spectrum, &mut scratch);
+    correlator.correlate(&plan, &z, &x, Some(xx), &mut spectrum, &mut scratch, &mut Stopwatch::default());
     let mut out = vec![0.0; size.cells()];
     plan.inverse(&spectrum, &mut out, &mut scratch);
     out.iter().map(|v| v / size.cells() as f32).collect()

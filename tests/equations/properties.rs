@@ -4,6 +4,7 @@ use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::hog::{self, Hog};
 use kcf_track::feature::{gray, window};
 use kcf_track::kernel::Kernel;
+use kcf_track::profile::Stopwatch;
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::tracker::{FeatureKind, KernelKind};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
@@ -70,15 +71,15 @@ proptest! {
         let patch = noise(16 * rows * cols, seed);
         let mut hog = Hog::new(4 * cols, 4 * rows, 4);
         let mut map = vec![0.0; rows * cols * hog::LANES];
-        hog.extract(&patch, &vec![1.0; rows], &vec![1.0; cols], &mut map);
+        hog.extract(&patch, &vec![1.0; rows], &vec![1.0; cols], &mut map, &mut Stopwatch::default());
         let mut filter = filter(rows, cols, hog::CHANNELS, kernel);
         filter.input().copy_from_slice(&map);
-        filter.learn(1.0);
+        filter.learn(1.0, &mut Stopwatch::default());
         filter.input().copy_from_slice(&map);
-        let still = filter.respond().to_vec();
+        let still = filter.respond(&mut Stopwatch::default()).to_vec();
         prop_assert_eq!(highest(&still, cols), (0, 0));
         filter.input().copy_from_slice(&rolled(&map, (rows, cols), hog::LANES, shift));
-        let moved = filter.respond();
+        let moved = filter.respond(&mut Stopwatch::default());
         prop_assert_eq!(highest(moved, cols), shift);
         for (a, b) in rolled(&still, (rows, cols), 1, shift).iter().zip(moved) {
             prop_assert!((a - b).abs() < 2e-2, "{} {}", a, b);
@@ -95,9 +96,9 @@ proptest! {
         let flat = (vec![1.0; rows], vec![1.0; cols]);
         let mut filter = filter(rows, cols, 1, kernel);
         gray::extract(&patch, &flat.0, &flat.1, filter.input());
-        filter.learn(1.0);
+        filter.learn(1.0, &mut Stopwatch::default());
         gray::extract(&rolled(&patch, (rows, cols), 1, shift), &flat.0, &flat.1, filter.input());
-        prop_assert_eq!(highest(filter.respond(), cols), shift);
+        prop_assert_eq!(highest(filter.respond(&mut Stopwatch::default()), cols), shift);
     }
 
     /// A picture that moves as a whole takes the box with it, by cells at most half a cell off.

@@ -3,6 +3,7 @@
 use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::window::gaussian_target;
 use kcf_track::kernel::Kernel;
+use kcf_track::profile::Stopwatch;
 use nalgebra::{DMatrix, DVector};
 
 use crate::reference::kcf::{ReferenceKcf, Size, kernel};
@@ -16,12 +17,12 @@ fn filter(size: Size, kind: Kernel, lambda: f64, target: &[f64]) -> Kcf {
 
 fn learn(filter: &mut Kcf, size: Size, x: &[f64], rate: f64) {
     write(size, x, filter.input());
-    filter.learn(rate);
+    filter.learn(rate, &mut Stopwatch::default());
 }
 
 fn respond(filter: &mut Kcf, size: Size, z: &[f64]) -> Vec<f32> {
     write(size, z, filter.input());
-    filter.respond().to_vec()
+    filter.respond(&mut Stopwatch::default()).to_vec()
 }
 
 /// The published target, and one without any symmetry: that finds a spectrum that is conjugated or mirrored.

@@ -11,6 +11,7 @@ use crate::kernel::correlation::KernelCorrelator;
 use crate::kernel::{Kernel, cross_gram, gram};
 use crate::machine::vectors::{close, load, vector};
 use crate::machine::{Build, Machine, Samples, klda, kpca, slem};
+use crate::profile::Stopwatch;
 
 const KERNELS: [Kernel; 3] = [Kernel::Gaussian { sigma: 0.6 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
 
@@ -67,9 +68,9 @@ impl Map {
 /// The response of a filter that learnt `x` to all shifts of `z`.
 fn respond(mut filter: Kcf, x: &Map, z: &Map) -> Vec<f64> {
     x.write(filter.input());
-    filter.learn(0.5);
+    filter.learn(0.5, &mut Stopwatch::default());
     z.write(filter.input());
-    filter.respond().iter().map(|&v| v.into()).collect()
+    filter.respond(&mut Stopwatch::default()).iter().map(|&v| v.into()).collect()
 }
 
 /// Maps of even and odd sizes and both layouts, with every kernel.
@@ -154,10 +155,10 @@ fn hinge_goes_on_where_it_stopped() {
     let mut filter = x.filter(kernel, 0.1, &target, Form::Hinge);
     for _ in 0..7 {
         x.write(filter.input());
-        filter.learn(1.0);
+        filter.learn(1.0, &mut Stopwatch::default());
     }
     z.write(filter.input());
-    let got: Vec<f64> = filter.respond().iter().map(|&v| v.into()).collect();
+    let got: Vec<f64> = filter.respond(&mut Stopwatch::default()).iter().map(|&v| v.into()).collect();
     agree(&got, &reference(70), 1e-4, "seven times ten steps");
 }
 
@@ -283,7 +284,8 @@ impl Shifts {
         let energy = b.values.iter().map(|v| v * v).sum::<f64>() as f32;
         let mut out = self.k_xx.clone();
         let mut correlator = KernelCorrelator::new(self.kernel, &self.plan, a.channels);
-        correlator.correlate(&self.plan, &maps[0], &maps[1], Some(energy), &mut out, &mut self.scratch);
+        let mut off = Stopwatch::default();
+        correlator.correlate(&self.plan, &maps[0], &maps[1], Some(energy), &mut out, &mut self.scratch, &mut off);
         out
     }
 
