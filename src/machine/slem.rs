@@ -4,30 +4,12 @@
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
-use serde::{Deserialize, Serialize};
 
 use super::exemplar::Encoder;
+pub use super::exemplar::Params;
 use super::{Build, Head, Machine, Samples, in_range};
 use crate::error::Result;
 use crate::kernel::gram::check_gram;
-
-/// Parameters of [`Slem`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The weight θ of the exemplar against all negatives together, above zero.
-    pub theta: f64,
-    /// The ridge λ, above zero.
-    pub lambda: f64,
-    /// Where the factorisation of the negatives stops, relative to their largest squared norm.
-    pub tolerance: f64,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { theta: 1.0, lambda: 0.2, tolerance: 1e-10 }
-    }
-}
 
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have the
 /// decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.

@@ -5,7 +5,7 @@
 
 use std::f64::consts::PI;
 
-use super::line::{Lines, MixedRadix};
+use super::mixed::{Lines, MixedRadix};
 use super::radix::{Cell, LANES};
 
 #[derive(Clone, Debug)]

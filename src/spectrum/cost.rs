@@ -3,7 +3,7 @@
 //! The table was measured once (`cargo bench --bench spectrum -- lengths` prints measurement and estimate beside each other) and is
 //! a constant, not a measurement at run time: the same box gets the same window on every machine.
 
-use super::line::radices;
+use super::mixed::radices;
 
 /// Nanoseconds for each cell of all that is not a transform: features, products, interpolation.
 const OTHER: f64 = 90.0;

@@ -1,7 +1,8 @@
 //! The 2-D transform of all channels of a feature map at once, over SIMD lanes.
 
 use super::aligned::{SLACK, aligned};
-use super::line::{LinePlan, Lines};
+use super::line::LinePlan;
+use super::mixed::Lines;
 use super::radix::{Cell, LANES};
 
 /// Floats per cell of a map that [`LanePlan`] transforms: 32 real channels.

@@ -9,6 +9,7 @@ mod dense;
 mod lanes;
 mod line;
 mod map;
+mod mixed;
 mod plane;
 mod radix;
 

@@ -8,7 +8,8 @@ use rustfft::num_complex::Complex32;
 
 use super::aligned::{SLACK, aligned};
 use super::lanes::CHANNELS;
-use super::line::{LinePlan, Lines};
+use super::line::LinePlan;
+use super::mixed::Lines;
 use super::radix::{Cell, LANES, take_apart};
 use crate::simd::leveled;
 
