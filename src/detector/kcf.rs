@@ -1,8 +1,8 @@
 //! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch
-//! (Henriques, Caseiro, Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), and the
-//! other kernel machines in its place.
+//! (Henriques, Caseiro, Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), or another
+//! [`Loss`] on them.
 
-use super::circulant::{Form, Rule};
+use super::loss::{Dual, Loss};
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
@@ -14,8 +14,8 @@ use rustfft::num_complex::Complex32;
 pub struct Kcf {
     plan: MapPlan,
     correlator: KernelCorrelator,
-    /// The model: what its machine learnt, and the appearance x̂ that it belongs to.
-    rule: Rule,
+    /// The model: coefficients, and the appearance x̂ that they belong to.
+    dual: Dual,
     model: FeatureMap,
     model_energy: f32,
     trained: bool,
@@ -27,28 +27,28 @@ pub struct Kcf {
 }
 
 impl Kcf {
-    /// A filter for maps of `rows` x `cols` cells of `channels` channels (1, or up to 32 in 32 floats a cell).
+    /// A filter for maps of `rows` x `cols` cells of `channels` channels (1, or up to 32 in 32 floats a cell), by ridge
+    /// regression.
     ///
-    /// `target` is the regression target `[row][column]` with its peak at (0, 0), `lambda` the regularisation.
-    pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, target: &[f32]) -> Self {
-        Self::with_form((rows, cols), channels, kernel, lambda, target, Form::Ridge)
+    /// `labels` are the regression labels `[row][column]` with their peak at (0, 0), `lambda` is the regularisation.
+    pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, labels: &[f32]) -> Self {
+        Self::with_loss((rows, cols), channels, kernel, lambda, labels, Loss::Ridge)
     }
 
-    /// A filter for maps of `size` (rows, columns) whose coefficients are those of another machine, see
-    /// [`circulant`](super::circulant). All machines but the first learn binary labels, or weights, made of `target`.
-    pub fn with_form(
+    /// As [`Kcf::new`], for maps of `size` (rows, columns), by any [`Loss`].
+    pub fn with_loss(
         (rows, cols): (usize, usize),
         channels: usize,
         kernel: Kernel,
         lambda: f64,
-        target: &[f32],
-        form: Form,
+        labels: &[f32],
+        loss: Loss,
     ) -> Self {
         let plan = MapPlan::new(rows, cols, channels);
         let mut scratch = plan.scratch();
         Self {
             correlator: KernelCorrelator::new(kernel, &plan, channels),
-            rule: Rule::new(form, &plan, lambda, target, &mut scratch),
+            dual: Dual::new(loss, &plan, lambda, labels, &mut scratch),
             model: plan.map(),
             model_energy: 0.0,
             trained: false,
@@ -70,36 +70,23 @@ impl Kcf {
         self.input.values_mut()
     }
 
-    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; KCF has no `b`): element (r, c)
-    /// is the score of the target displaced by r rows and c columns, wrapped around.
+    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; ridge regression has no `b`):
+    /// element (r, c) is the score of the target displaced by r rows and c columns, wrapped around.
     pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
         let Self { plan, scratch, correlation, response, .. } = self;
         watch.start();
         plan.transform(&mut self.input, scratch);
         watch.lap(Stage::Forward);
-        let energy = self.correlator.correlate(
-            plan,
-            &self.input,
-            &self.model,
-            Some(self.model_energy),
-            correlation,
-            scratch,
-            watch,
-        );
+        let energy = Some(self.model_energy);
+        self.correlator.correlate(plan, &self.input, &self.model, energy, correlation, scratch, watch);
         watch.start();
-        match &mut self.rule {
-            Rule::Affine(affine) => affine.respond(plan, correlation, response, scratch),
-            Rule::Components(components) => {
-                let own = self.correlator.own(energy);
-                components.respond(plan, correlation, own, response, scratch);
-            }
-        }
+        self.dual.respond(plan, correlation, response, scratch);
         watch.lap(Stage::Inverse);
         response
     }
 
-    /// Learns the input map as the target at zero shift: solves the machine, `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17) for KCF, and moves
-    /// the model by `rate` towards it; the first map is taken as it is.
+    /// Learns the input map as the target at zero shift: solves for the coefficients, `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17)
+    /// by ridge regression, and moves the model by `rate` towards them; the first map is taken as it is.
     pub fn learn(&mut self, rate: f64, watch: &mut Stopwatch) {
         watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
@@ -113,33 +100,17 @@ impl Kcf {
     pub fn learn_again(&mut self, rate: f64, shift: (f64, f64), watch: &mut Stopwatch) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
-        let interpolate = |model: &mut FeatureMap, scratch: &mut Scratch, watch: &mut Stopwatch| {
-            watch.start();
-            let energy = match shift {
-                (0.0, 0.0) => plan.interpolate(model, input, rate),
-                _ => plan.interpolate_shifted(model, input, rate, shift, scratch),
-            };
-            watch.lap(Stage::Interpolate);
-            energy
+        watch.start();
+        self.model_energy = match shift {
+            (0.0, 0.0) => plan.interpolate(model, input, rate),
+            _ => plan.interpolate_shifted(model, input, rate, shift, scratch),
         };
-        match &mut self.rule {
-            Rule::Affine(affine) => {
-                self.model_energy = interpolate(model, scratch, watch);
-                // A cyclic shift changes nothing of `k^xx`, and so of α.
-                correlator.correlate(plan, input, input, None, correlation, scratch, watch);
-                watch.start();
-                affine.learn(plan, correlation, rate, scratch);
-                watch.lap(Stage::Alpha);
-            }
-            // Coefficients can be averaged, directions of a subspace cannot: those are of the averaged appearance.
-            Rule::Components(components) => {
-                self.model_energy = interpolate(model, scratch, watch);
-                correlator.correlate(plan, model, model, None, correlation, scratch, watch);
-                watch.start();
-                components.learn(plan, correlation, scratch);
-                watch.lap(Stage::Alpha);
-            }
-        }
+        watch.lap(Stage::Interpolate);
+        // A cyclic shift changes nothing of `k^xx`, and so of α.
+        correlator.correlate(plan, input, input, None, correlation, scratch, watch);
+        watch.start();
+        self.dual.learn(plan, correlation, rate, scratch);
+        watch.lap(Stage::Alpha);
         self.trained = true;
     }
 
@@ -151,9 +122,7 @@ impl Kcf {
     /// Lets the support vector machine take this many steps for each patch.
     #[cfg(test)]
     pub(super) fn hinge_steps(&mut self, steps: usize) {
-        if let Rule::Affine(affine) = &mut self.rule {
-            affine.hinge_steps(steps);
-        }
+        self.dual.hinge_steps(steps);
     }
 }
 
@@ -171,8 +140,8 @@ mod tests {
     }
 
     fn filter((rows, cols): (usize, usize), channels: usize) -> Kcf {
-        let target = gaussian_target(rows, cols, 0.8);
-        let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &target);
+        let labels = gaussian_target(rows, cols, 0.8);
+        let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &labels);
         write(&mut filter, 1, (0, 0));
         filter.learn(1.0, &mut off());
         filter

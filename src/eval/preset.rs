@@ -40,11 +40,9 @@ impl Changes {
                 filter.loss = loss;
                 Ok(())
             }
-            (SearchParams::Windows(_), Some(loss)) => Err(Error::Parameter {
-                name: "loss",
-                value: format!("{loss:?}").to_lowercase(),
-                expected: "needs --detector kcf".into(),
-            }),
+            (SearchParams::Windows(_), Some(loss)) => {
+                Err(Error::Parameter { name: "loss", value: loss.to_string(), expected: "needs --detector kcf".into() })
+            }
         }
     }
 
@@ -55,7 +53,7 @@ impl Changes {
             name += &format!("+{detector}");
         }
         if let Some(loss) = self.loss {
-            name += &format!("+{loss:?}").to_lowercase();
+            name += &format!("+{loss}");
         }
         if let Some(guard) = &self.guard {
             name += &format!("+guard-{guard}");

@@ -24,8 +24,8 @@ impl KernelCorrelator {
         Self { kernel, per_feature, plane: vec![0.0; plane] }
     }
 
-    /// The half-spectrum of the kernel correlation `k^zx` to `out`, and the energy of `z`; its element at a shift belongs to `z` displaced
-    /// against `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
+    /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced against
+    /// `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
     ///
     /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;
     /// - polynomial: `k = (F^-1(sum_c ẑ_c ⊙ conj(x̂_c)) / D + a)^b`;
@@ -42,7 +42,7 @@ impl KernelCorrelator {
         out: &mut [Complex32],
         scratch: &mut Scratch,
         watch: &mut Stopwatch,
-    ) -> f32 {
+    ) {
         watch.start();
         let zz = plan.cross_power(z, x, out, scratch);
         watch.lap(Stage::CrossPower);
@@ -50,7 +50,7 @@ impl KernelCorrelator {
         if self.kernel == Kernel::Linear {
             out.iter_mut().for_each(|v| *v *= d);
             watch.lap(Stage::KernelMap);
-            return zz;
+            return;
         }
         plan.inverse(out, &mut self.plane, scratch);
         watch.lap(Stage::KernelInverse);
@@ -61,11 +61,5 @@ impl KernelCorrelator {
         watch.lap(Stage::KernelMap);
         plan.forward(&self.plane, out, scratch);
         watch.lap(Stage::KernelForward);
-        zz
-    }
-
-    /// The kernel of a map with itself, from its energy.
-    pub fn own(&self, energy: f32) -> f32 {
-        self.kernel.eval(energy, energy, energy, self.per_feature)
     }
 }

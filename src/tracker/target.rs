@@ -4,8 +4,6 @@
 use super::confidence::{Peak, displacement, sub_cell};
 use super::window::SearchWindow;
 use super::{Estimate, Evidence, FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
-use crate::detector::Loss;
-use crate::detector::circulant::Form;
 use crate::detector::kcf::Kcf;
 use crate::error::{Error, Result};
 use crate::feature::hog::{self, Hog};
@@ -58,14 +56,6 @@ struct Step {
 enum Feature {
     Hog(Box<Hog>),
     Gray,
-}
-
-fn form(loss: Loss) -> Form {
-    match loss {
-        Loss::Ridge => Form::Ridge,
-        Loss::Hinge => Form::Hinge,
-        Loss::Fisher => Form::Fisher,
-    }
 }
 
 /// Whether a target can be at `bbox` in `frame` at all.
@@ -123,7 +113,7 @@ impl Target {
             feature,
             row_window: window::hann(rows),
             col_window: window::hann(cols),
-            filter: Kcf::with_form((rows, cols), channels, params.kernel, params.lambda, &labels, form(params.loss)),
+            filter: Kcf::with_loss((rows, cols), channels, params.kernel, params.lambda, &labels, params.loss),
             // Three standard deviations of the regression target: the peak that the filter was taught.
             peak_radius: (3.0 * window.sigma()).ceil().max(1.0) as usize,
             window,

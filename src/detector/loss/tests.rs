@@ -1,16 +1,15 @@
-//! The circulant machines against the same machines on the full Gram matrix of all shifts, in double precision.
+//! The losses against the same machines on the full Gram matrix of all shifts, in double precision.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2};
 
-use super::components::{RANK, REACH};
 use super::*;
 use crate::detector::kcf::Kcf;
 use crate::feature::window::gaussian_target;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::kernel::{Kernel, cross_gram, gram};
 use crate::machine::vectors::{close, load, vector};
-use crate::machine::{Build, Machine, Samples, klda, kpca, slem};
+use crate::machine::{Build, Machine, Samples, klda};
 use crate::profile::Stopwatch;
 
 const KERNELS: [Kernel; 3] = [Kernel::Gaussian { sigma: 0.6 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
@@ -60,8 +59,8 @@ impl Map {
         }
     }
 
-    fn filter(&self, kernel: Kernel, lambda: f64, target: &[f32], form: Form) -> Kcf {
-        Kcf::with_form((self.rows, self.cols), self.channels, kernel, lambda, target, form)
+    fn filter(&self, kernel: Kernel, lambda: f64, labels: &[f32], loss: Loss) -> Kcf {
+        Kcf::with_loss((self.rows, self.cols), self.channels, kernel, lambda, labels, loss)
     }
 }
 
@@ -131,12 +130,12 @@ fn squared_hinge(k: &Array2<f64>, y: &[f64], lambda: f64) -> (DVector<f64>, f64)
 fn hinge_is_the_minimiser_on_the_full_gram_matrix() {
     let lambda = 0.1;
     for (x, z, kernel, target) in problems() {
-        let y = signs(&labels(&target));
+        let y = signs(&classes(&target));
         let k = gram(kernel, x.shifts().view()).unwrap();
         let (alpha, bias) = squared_hinge(&k, &y, lambda);
         let cross = cross_gram(kernel, z.shifts().view(), x.shifts().view()).unwrap();
         let expected = cross.dot(&Array1::from_iter(alpha.iter().copied())) + bias;
-        let mut filter = x.filter(kernel, lambda, &target, Form::Hinge);
+        let mut filter = x.filter(kernel, lambda, &target, Loss::Hinge);
         filter.hinge_steps(2000);
         let what = format!("{kernel:?} {}x{}x{}", x.rows, x.cols, x.channels);
         agree(&respond(filter, &x, &z), expected.as_slice().unwrap(), 2e-3, &what);
@@ -148,11 +147,11 @@ fn hinge_is_the_minimiser_on_the_full_gram_matrix() {
 fn hinge_goes_on_where_it_stopped() {
     let (x, z, kernel, target) = problems().swap_remove(0);
     let reference = |steps| {
-        let mut filter = x.filter(kernel, 0.1, &target, Form::Hinge);
+        let mut filter = x.filter(kernel, 0.1, &target, Loss::Hinge);
         filter.hinge_steps(steps);
         respond(filter, &x, &z)
     };
-    let mut filter = x.filter(kernel, 0.1, &target, Form::Hinge);
+    let mut filter = x.filter(kernel, 0.1, &target, Loss::Hinge);
     for _ in 0..7 {
         x.write(filter.input());
         filter.learn(1.0, &mut Stopwatch::default());
@@ -167,82 +166,25 @@ fn fisher_is_the_discriminant_on_the_full_gram_matrix() {
     let lambda = 0.1;
     for (x, z, kernel, target) in problems() {
         let k = gram(kernel, x.shifts().view()).unwrap();
-        let samples = Samples::new(k.view(), &signs(&labels(&target))).unwrap();
+        let samples = Samples::new(k.view(), &signs(&classes(&target))).unwrap();
         let params = klda::Params { eps: lambda, balance: false, ridge: klda::Ridge::Gram };
         let head = klda::Klda::new(params).unwrap().fit(&samples).unwrap();
         let cross = cross_gram(kernel, z.shifts().view(), x.shifts().view()).unwrap();
         let expected = head.decision(cross.view(), Array1::ones(x.cells()).view()).unwrap();
         let what = format!("{kernel:?} {}x{}x{}", x.rows, x.cols, x.channels);
-        let got = respond(x.filter(kernel, lambda, &target, Form::Fisher), &x, &z);
+        let got = respond(x.filter(kernel, lambda, &target, Loss::Fisher), &x, &z);
         agree(&got, expected.as_slice().unwrap(), 1e-3, &what);
     }
-}
-
-#[test]
-fn exemplar_is_the_machine_on_the_full_gram_matrix() {
-    let lambda = 0.1;
-    for (x, z, kernel, target) in problems() {
-        let k = gram(kernel, x.shifts().view()).unwrap();
-        let mut code = vec![-1.0; x.cells()];
-        code[0] = 1.0;
-        let samples = Samples::new(k.view(), &code).unwrap();
-        let per_negative = lambda / (x.cells() - 1) as f64;
-        let params = slem::Params { theta: 1.0, lambda: per_negative, tolerance: 1e-13 };
-        let head = slem::Slem::new(params).unwrap().fit(&samples).unwrap();
-        let cross = cross_gram(kernel, z.shifts().view(), x.shifts().view()).unwrap();
-        let expected = head.decision(cross.view(), Array1::ones(x.cells()).view()).unwrap();
-        let what = format!("{kernel:?} {}x{}x{}", x.rows, x.cols, x.channels);
-        let got = respond(x.filter(kernel, lambda, &target, Form::Exemplar), &x, &z);
-        agree(&got, expected.as_slice().unwrap(), 2e-3, &what);
-    }
-}
-
-#[test]
-fn components_are_those_of_the_shifts_next_to_zero() {
-    for (x, z, kernel, target) in problems() {
-        let steps: Vec<usize> = (0..=2 * REACH).collect();
-        let near = |length: usize| steps.iter().map(move |s| (s + length - REACH) % length).collect::<Vec<_>>();
-        let columns = near(x.cols);
-        let at: Vec<usize> = near(x.rows).iter().flat_map(|r| columns.iter().map(move |c| r * x.cols + c)).collect();
-        let weights: Vec<f64> = at.iter().map(|&i| target[i].into()).collect();
-        let samples = x.shifts().select(ndarray::Axis(0), &at);
-        let k = gram(kernel, samples.view()).unwrap();
-        let given = Samples::new(k.view(), &vec![1.0; at.len()]).unwrap().with_weights(&weights).unwrap();
-        let machine = kpca::Kpca::new(kpca::Params { rank: RANK, two_class: false }).unwrap();
-        let cross = cross_gram(kernel, z.shifts().view(), samples.view()).unwrap();
-        let own = cross_gram(kernel, z.shifts().view(), z.shifts().view()).unwrap().diag().to_owned();
-        let novelty = machine.fit(&given).unwrap().decision(cross.view(), own.view()).unwrap().mapv(|v| -v);
-        let shares = Array1::from(weights.clone()) / weights.iter().sum::<f64>();
-        let expected = novelty.mapv(|e| 1.0 - e / (own[0] + shares.dot(&k.dot(&shares))));
-        let what = format!("{kernel:?} {}x{}x{}", x.rows, x.cols, x.channels);
-        let got = respond(x.filter(kernel, 1e-4, &target, Form::Components), &x, &z);
-        agree(&got, expected.as_slice().unwrap(), 1e-3, &what);
-    }
-}
-
-/// Why the components of a detector cannot be those of all shifts alike.
-#[test]
-fn a_subspace_of_all_shifts_is_as_far_from_every_shift() {
-    let (x, z) = (Map::random(4, 5, 2, 3), Map::random(4, 5, 2, 4));
-    let kernel = KERNELS[0];
-    let k = gram(kernel, x.shifts().view()).unwrap();
-    // As many components as do not part a pair of modes of one variance.
-    let rank = 4;
-    let found = kpca::Kpca::new(kpca::Params { rank, two_class: false }).unwrap().embed(k.view()).unwrap();
-    let cross = cross_gram(kernel, z.shifts().view(), x.shifts().view()).unwrap();
-    let novelty = found.novelty(cross.view(), &vec![1.0; z.cells()]).unwrap();
-    assert!(novelty.iter().all(|v| (v - novelty[0]).abs() < 1e-9), "{novelty}");
-    assert!(novelty[0] > 0.1);
 }
 
 #[test]
 fn a_blank_patch_has_no_answer_but_finite_ones() {
-    for form in [Form::Ridge, Form::Hinge, Form::Fisher, Form::Exemplar, Form::Components] {
+    for loss in Loss::ALL {
         for kernel in KERNELS {
             let blank = Map { values: vec![0.0; 30], ..Map::random(5, 6, 1, 1) };
-            let filter = blank.filter(kernel, 1e-4, &gaussian_target(5, 6, 1.0), form);
+            let filter = blank.filter(kernel, 1e-4, &gaussian_target(5, 6, 1.0), loss);
             let response = respond(filter, &blank, &Map::random(5, 6, 1, 2));
-            assert!(response.iter().all(|v| v.is_finite()), "{form:?} {kernel:?}");
+            assert!(response.iter().all(|v| v.is_finite()), "{loss} {kernel:?}");
         }
     }
 }
@@ -307,7 +249,7 @@ fn reference_values_of_all_shifts() {
     close(&s.plane(&k_xz), &vector(&f["k_xz"]), 1e-8 * SINGLE);
     let target: Vec<f32> = vector(&f["labels"]).iter().map(|&v| v as f32).collect();
     let lambda = number(&f["lambda_"]);
-    close(&respond(x.filter(s.kernel, lambda, &target, Form::Ridge), &x, &z), &vector(&f["response"]), 1e-8 * SINGLE);
+    close(&respond(x.filter(s.kernel, lambda, &target, Loss::Ridge), &x, &z), &vector(&f["response"]), 1e-8 * SINGLE);
 
     let hinge = &f["squared_hinge"];
     let (code, cost) = (vector(&hinge["y"]), number(&hinge["C"]));
@@ -325,15 +267,6 @@ fn reference_values_of_all_shifts() {
     let objective = 0.5 * alpha.dot(&margin) + cost / 2.0 * (0..code.len()).map(loss).sum::<f64>();
     let expected = number(&hinge["objective"]);
     assert!((objective - expected).abs() < 1e-4 * expected, "{objective} {expected}");
-
-    let exemplar = &f["slem"];
-    let ridge = (x.cells() - 1) as f64 * lambda;
-    let mut solver = Exemplar::new(&s.plan, ridge as f32);
-    solver.theta = number(&exemplar["theta"]);
-    let mut alpha = k_xx.clone();
-    let nu = solver.coefficients(&s.plan, &mut alpha, &mut s.scratch);
-    close(&s.plane(&alpha), &vector(&exemplar["alpha"]), 1e-7 * SINGLE);
-    close([&nu], &vector(&exemplar["nu"]), 1e-8 * SINGLE);
 }
 
 #[test]
