@@ -23,6 +23,7 @@ use kcf_track::profile::Stopwatch;
 use kcf_track::source::synth::{Preset, Scene};
 use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
+use kcf_track::tracker::ResponseLayout;
 use kcf_track::tracker::confidence::Peak;
 use kcf_track::{BBox, Frame, FrameBuf, Params, Tracker};
 use rustfft::num_complex::Complex32;
@@ -137,7 +138,7 @@ mod filter {
         let (rows, cols) = numbers(cells);
         let mut filter = trained(cells);
         let response = filter.respond(&mut Stopwatch::default()).to_vec();
-        bencher.bench_local(|| Peak::find(black_box(&response), rows, cols, 6));
+        bencher.bench_local(|| Peak::find(black_box(&response), (rows, cols), 6, ResponseLayout::Wrapped));
     }
 }
 

@@ -108,7 +108,6 @@ impl WindowDetector {
 
     /// Scores all windows of the search map at hand.
     pub fn respond(&mut self) -> &[f32] {
-        self.refresh();
         let bank = &self.bank;
         self.dense.search(&self.map, |pair| bank.places().any(|slot| slot / CHANNELS == pair));
         self.dense.decide(&self.head, &mut self.response, &mut self.scratch);
@@ -156,7 +155,8 @@ impl WindowDetector {
         }
     }
 
-    /// Brings the dense kernel up to date with the bank.
+    /// Brings the dense kernel up to date with the bank: only ever with a head that was fitted to it, so that supports and
+    /// coefficients belong together even where a fit failed.
     fn refresh(&mut self) {
         for pair in self.changed.chunks(2) {
             let of = |slot: usize| (slot, self.bank.sample(slot), self.bank.norm(slot));
@@ -195,6 +195,7 @@ impl WindowDetector {
             self.coefficients[slot] = value;
         }
         self.head = DenseHead::new(&head, &places, self.dense.slots());
+        self.refresh();
         Ok(())
     }
 }

@@ -1,99 +1,120 @@
-//! A correlation filter that is watched: it follows the target as always, and a kernel machine over real windows says whether what it
-//! follows is still the target, and finds it again.
+//! A second opinion on any search: a kernel machine over real windows says whether what is followed is still the target, and finds it again.
 //!
-//! The filter adapts to whatever it is on, the machine learns only what it believes in. When the machine no longer recognises
-//! the target where the filter is, but does elsewhere, the filter is put there.
+//! A search adapts to whatever it is on, the guard learns only what it believes in. When it no longer recognises the target
+//! where the search is, but does elsewhere, the search is put there.
 
-use super::scan::{Found, Scanner};
-use super::target::Target;
-use super::{Estimate, Evidence, FilterParams, GuardParams, ResponseMap, State};
+use super::pose::Pose;
+use super::search::Learned;
+use super::window_search::WindowSearch;
+use super::{GuardParams, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Stopwatch;
 
 #[derive(Clone, Debug)]
-pub(super) struct GuardedTarget {
+pub(super) struct Guard {
     params: GuardParams,
-    target: Target,
-    scanner: Scanner,
+    eye: WindowSearch,
+    /// Doubtful frames in a row.
     doubts: usize,
+    /// The search area of the whole frame that was scanned last.
     tile: usize,
 }
 
-impl GuardedTarget {
-    pub(super) fn new(filter: &FilterParams, params: &GuardParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let target = Target::new(filter, frame, bbox)?;
-        let scanner = Scanner::new(&params.windows, frame, bbox)?;
-        Ok(Self { params: params.clone(), target, scanner, doubts: 0, tile: 0 })
+/// What a guard says of one frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Verdict {
+    /// The decision: at the place that was asked for, or at the one that was found instead. `None` where there was nothing to see.
+    pub decision: Option<f32>,
+    /// Where the target is instead.
+    pub found: Option<Pose>,
+    pub learned: Learned,
+}
+
+impl Guard {
+    /// Learns the target at `bbox` in `frame`.
+    ///
+    /// # Errors
+    /// As [`WindowSearch::new`].
+    pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+        let eye = WindowSearch::new(&params.windows, frame, bbox, watch)?;
+        Ok(Self { params: params.clone(), eye, doubts: 0, tile: 0 })
     }
 
-    /// What the filter answers to the frame that it was taught.
-    pub(super) fn first_estimate(&mut self, watch: &mut Stopwatch) -> Estimate {
-        self.target.first_estimate(watch)
-    }
-
-    pub(super) fn response(&self) -> ResponseMap<'_> {
-        self.target.response()
-    }
-
-    pub(super) fn bbox(&self) -> BBox {
-        self.target.bbox()
-    }
-
-    pub(super) fn update(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) -> Result<Estimate> {
-        self.target.step(frame, watch);
-        let guard = self.params.clone();
-        let here = self.target.bbox().center();
-        let seen = self.scanner.scan(frame, here, watch);
-        let score = if seen { self.scanner.score_at_middle() } else { f64::NEG_INFINITY };
-        let mut decision = seen.then_some(score as f32);
-        if score >= guard.doubt {
+    /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience, everywhere.
+    pub fn watch(&mut self, frame: &Frame<'_>, here: Pose, watch: &mut Stopwatch) -> Verdict {
+        let seen = self.eye.scan(frame, here, watch);
+        let score = if seen { self.eye.score_at_middle() } else { f64::NEG_INFINITY };
+        let decision = seen.then_some(score as f32);
+        if score >= self.params.doubt {
             self.doubts = 0;
-            self.scanner.learn_if_believed(frame, here, score, watch)?;
-        } else {
-            self.doubts += 1;
-            let near = self.scanner.best(true);
-            let found = if seen && near.score > guard.belief.max(score + guard.margin) {
-                Some(near)
-            } else if self.doubts >= guard.patience {
-                self.search_tiles(guard.tiles, frame, (guard.belief + guard.far).max(score + guard.margin), watch)
-            } else {
-                None
-            };
-            if let Some(Found { score, center }) = found {
-                decision = Some(score as f32);
-                self.doubts = 0;
-                self.target.move_to(frame, center, guard.relearn, watch);
-            }
+            let learned = self.eye.learn_if_believed(frame, here, score, watch);
+            return Verdict { decision, found: None, learned };
         }
-        let estimate = self.target.last_estimate();
-        let state = match estimate.state {
-            State::Tracking | State::Uncertain if self.doubts >= guard.patience => State::Lost,
+        self.doubts += 1;
+        let elsewhere = score + self.params.margin;
+        let near = self.eye.best(true);
+        let found = if seen && near.score > self.params.belief.max(elsewhere) {
+            Some((near.score, near.center))
+        } else if self.doubts >= self.params.patience {
+            self.search_tiles(frame, here, (self.params.belief + self.params.far).max(elsewhere), watch)
+        } else {
+            None
+        };
+        if found.is_some() {
+            self.doubts = 0;
+        }
+        Verdict {
+            decision: found.map_or(decision, |(score, _)| Some(score as f32)),
+            found: found.map(|(_, center)| here.at(center)),
+            learned: Learned::Settled,
+        }
+    }
+
+    /// The decision at `here`, of a scan that teaches nothing.
+    pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose, watch: &mut Stopwatch) -> Option<f32> {
+        self.eye.scan(frame, here, watch).then(|| self.eye.score_at_middle() as f32)
+    }
+
+    /// What a state is worth after the last verdict.
+    pub fn judge(&self, state: State) -> State {
+        match state {
+            State::Tracking | State::Uncertain if self.doubts >= self.params.patience => State::Lost,
             State::Tracking if self.doubts > 0 => State::Uncertain,
             other => other,
-        };
-        Ok(Estimate { state, evidence: Evidence { decision, ..estimate.evidence }, ..estimate })
+        }
     }
 
-    /// The best window of the next search areas, if it is believed.
-    fn search_tiles(&mut self, tiles: usize, frame: &Frame<'_>, belief: f64, watch: &mut Stopwatch) -> Option<Found> {
-        let reach = self.scanner.reach();
+    /// Weight of the new sample when the search is put to another place.
+    pub fn relearn(&self) -> f64 {
+        self.params.relearn
+    }
+
+    /// Score and centre of the best window of the next search areas, if it is believed.
+    fn search_tiles(
+        &mut self,
+        frame: &Frame<'_>,
+        here: Pose,
+        belief: f64,
+        watch: &mut Stopwatch,
+    ) -> Option<(f64, (f64, f64))> {
+        let reach = self.eye.reach();
         // Areas whose windows meet: every place of the frame is the centre of one.
         let count = |length: usize, reach: f64| ((length as f64 / (2.0 * reach)).ceil() as usize).max(1);
         let (columns, rows) = (count(frame.width(), reach.0), count(frame.height(), reach.1));
-        let mut best: Option<Found> = None;
-        for _ in 0..tiles {
+        let mut best: Option<(f64, (f64, f64))> = None;
+        for _ in 0..self.params.tiles {
             self.tile = (self.tile + 1) % (columns * rows);
             let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
             let (column, row) = (self.tile % columns, self.tile / columns);
             let center = (middle(column, columns, frame.width()), middle(row, rows, frame.height()));
-            if !self.scanner.scan(frame, center, watch) {
+            if !self.eye.scan(frame, here.at(center), watch) {
                 continue;
             }
-            let found = self.scanner.best(false);
-            if found.score > belief && best.is_none_or(|best| found.score > best.score) {
-                best = Some(found);
+            let found = self.eye.best(false);
+            if found.score > belief && best.is_none_or(|(score, _)| found.score > score) {
+                best = Some((found.score, found.center));
             }
         }
         best

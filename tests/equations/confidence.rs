@@ -1,21 +1,28 @@
 //! The peak, its displacement, PSR and APCE by their definitions.
 
+use kcf_track::tracker::ResponseLayout;
 use kcf_track::tracker::confidence::{Peak, displacement};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// Cyclic distance.
-fn apart(a: usize, b: usize, n: usize) -> usize {
-    a.abs_diff(b).min(n - a.abs_diff(b))
+/// The distance of two rows or columns, round the borders where a map wraps around.
+fn apart(a: usize, b: usize, n: usize, layout: ResponseLayout) -> usize {
+    match layout {
+        ResponseLayout::Wrapped => a.abs_diff(b).min(n - a.abs_diff(b)),
+        ResponseLayout::Centered => a.abs_diff(b),
+    }
 }
 
 proptest! {
     #[test]
-    fn psr_and_apce(rows in 1usize..20, cols in 1usize..20, radius in 0usize..6, seed: u64, offset in -3.0..3.0f32) {
+    fn psr_and_apce(
+        rows in 1usize..20, cols in 1usize..20, radius in 0usize..6, seed: u64, offset in -3.0..3.0f32, wraps: bool,
+    ) {
+        let layout = if wraps { ResponseLayout::Wrapped } else { ResponseLayout::Centered };
         let mut rng = Pcg32::seed_from_u64(seed);
         let map: Vec<f32> = (0..rows * cols).map(|_| offset + rng.random_range(0.0..1.0f32)).collect();
-        let peak = Peak::find(&map, rows, cols, radius);
+        let peak = Peak::find(&map, (rows, cols), radius, layout);
 
         let highest = map.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         prop_assert_eq!(peak.value, highest);
@@ -23,7 +30,7 @@ proptest! {
         prop_assert_eq!(Some((peak.row, peak.col)), first);
 
         let side: Vec<f64> = (0..rows * cols)
-            .filter(|i| apart(i / cols, peak.row, rows) > radius || apart(i % cols, peak.col, cols) > radius)
+            .filter(|i| apart(i / cols, peak.row, rows, layout) > radius || apart(i % cols, peak.col, cols, layout) > radius)
             .map(|i| f64::from(map[i]))
             .collect();
         let n = side.len() as f64;
@@ -54,7 +61,7 @@ proptest! {
         let map: Vec<f32> = (0..rows * cols).map(|_| f32::from(rng.random_range(0..3u8))).collect();
         let highest = map.iter().copied().fold(0.0, f32::max);
         let first = (0..cols).flat_map(|c| (0..rows).map(move |r| (r, c))).find(|&(r, c)| map[r * cols + c] == highest);
-        let peak = Peak::find(&map, rows, cols, 1);
+        let peak = Peak::find(&map, (rows, cols), 1, ResponseLayout::Wrapped);
         prop_assert_eq!(Some((peak.row, peak.col)), first);
     }
 }

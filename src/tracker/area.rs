@@ -1,7 +1,7 @@
-//! The search window: how large it is, at which scale it is looked at, and cutting it out of a frame.
+//! The search area of a filter: how large it is, at which scale it is seen, and cutting it out of a frame.
 //!
-//! By the paper (Henriques et al., TPAMI 2015, section 8.1) a window is the padded target, at half size for large targets. Bounded
-//! ([`AreaSize::Bounded`]), it is looked at so coarsely that it has about as many cells as allowed, whatever the target's size.
+//! By the paper (Henriques et al., TPAMI 2015, section 8.1) it is the padded target, at half size for large targets. Bounded
+//! ([`AreaSize::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the target's size.
 
 use super::{AreaSize, FilterParams};
 use crate::error::{Error, Result};
@@ -14,22 +14,22 @@ use crate::spectrum::cost;
 
 /// A filter of more cells than this would need gigabytes.
 const MAX_CELLS: f64 = (1 << 20) as f64;
-/// Pixels of a search window, at the size that is searched or in the frame, that are cut out of each frame at most.
+/// Pixels of a search area, at the size that is searched or in the frame, that are cut out of each frame at most.
 const MAX_PIXELS: f64 = (1 << 26) as f64;
-/// Fewer cells than this in a row or column leave nothing between the zeros of the cosine window.
+/// Fewer cells than this in a row or column leave nothing between the zeros of the taper.
 const MIN_CELLS: usize = 3;
-/// A narrower regression target is 1 at no shift and 0 elsewhere already; its square must not vanish.
+/// Narrower labels are 1 at no shift and 0 elsewhere already; its square must not vanish.
 const MIN_SIGMA: f64 = 1e-3;
 
-/// A window around a position, which is a point on the frame, or on the frame at half size.
+/// An area around a position, which is a point on the frame, or on the frame at half size.
 #[derive(Clone, Debug)]
-pub(super) struct SearchWindow {
+pub(super) struct SearchArea {
     sampler: Sampler,
     /// Width and height in pixels that are searched.
     size: (usize, usize),
     /// Rows and columns of cells.
     cells: (usize, usize),
-    /// Standard deviation of the regression target in cells.
+    /// Standard deviation of the labels in cells.
     sigma: f64,
     /// Units of the position from one cell to the next.
     pitch: f64,
@@ -43,8 +43,8 @@ enum Sampler {
     Scaled(ScaledSampler),
 }
 
-impl SearchWindow {
-    /// The window for a target at `bbox`.
+impl SearchArea {
+    /// The area for a target at `bbox`.
     ///
     /// # Errors
     /// [`Error::Box`] when it is too large.
@@ -53,11 +53,11 @@ impl SearchWindow {
             AreaSize::Published { half_size_from } => (half_size_from, f64::INFINITY),
             AreaSize::Bounded { max_cells } => (f64::INFINITY, max_cells),
         };
+        let cell_size = params.feature.cell_size();
         let halved = (bbox.w * bbox.h).sqrt() >= half_size_from;
         // A target of one pixel's width stays one.
         let half = |length: f64| (length / 2.0).floor().max(1.0);
         let target = if halved { (half(bbox.w), half(bbox.h)) } else { (bbox.w, bbox.h) };
-        let cell_size = params.feature.cell_size();
         let cell = cell_size as f64;
         let padded = |length: f64| length * (1.0 + params.padding);
         let cells_at_full_size = padded(target.0) / cell * (padded(target.1) / cell);
@@ -70,7 +70,7 @@ impl SearchWindow {
             || (!halved && width * scale * height * scale > MAX_PIXELS)
         {
             let reason = format!(
-                "its search window of {}x{} pixels is too large; a larger --cell-size or a smaller --padding shrinks the filter",
+                "its search area of {}x{} pixels is too large; a larger cell size or a smaller padding shrinks the filter",
                 width * in_frame,
                 height * in_frame
             );
@@ -106,7 +106,7 @@ impl SearchWindow {
         self.cells
     }
 
-    /// Standard deviation of the regression target in cells.
+    /// Standard deviation of the labels in cells.
     pub fn sigma(&self) -> f64 {
         self.sigma
     }
@@ -136,16 +136,16 @@ impl SearchWindow {
         (position(bbox.x, bbox.w), position(bbox.y, bbox.h))
     }
 
-    /// The box of width `w` and height `h` at a position. The published boxes reach from the position back by *half* the size,
+    /// The target's centre on the frame at a position. The published boxes reach from the position back by *half* the size,
     /// while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
-    pub fn bbox(&self, position: (f64, f64), w: f64, h: f64) -> BBox {
+    pub fn center(&self, position: (f64, f64)) -> (f64, f64) {
         let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
-        BBox::new(full(position.0) - w / 2.0, full(position.1) - h / 2.0, w, h)
+        (full(position.0), full(position.1))
     }
 
-    /// Cuts the window at `position`, rounded down, out of the frame.
+    /// Cuts the area at `position`, rounded down, out of the frame.
     pub fn cut(&mut self, frame: &Frame<'_>, position: (f64, f64)) -> &[u8] {
-        // The published window runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
+        // The published area runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
         let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
         let (width, height) = match &self.sampler {
             Sampler::Scaled(scaled) => scaled.source_size(),

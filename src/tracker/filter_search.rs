@@ -1,0 +1,221 @@
+//! The search by a correlation filter: its area's geometry, its model, and the step from frame to frame
+//! (Henriques et al., TPAMI 2015, algorithm 1 and section 8.1).
+
+use ndarray::ArrayView2;
+
+use super::area::SearchArea;
+use super::confidence::{Peak, between_cells, displacement};
+use super::pose::Pose;
+use super::search::{Evidence, Learned, Search, Sighting, check_box, is_blank, uniform};
+use super::{FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
+use crate::detector::kcf::Kcf;
+use crate::error::Result;
+use crate::feature::hog::{self, Hog};
+use crate::feature::{gray, window};
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use crate::profile::{Stage, Stopwatch};
+
+#[derive(Clone, Debug)]
+pub(super) struct FilterSearch {
+    params: FilterParams,
+    /// What the position stands for: where the target was found last, or was put.
+    pose: Pose,
+    /// Where the target is, in the area's units. Whole steps of cells are added to it, by the published code.
+    position: (f64, f64),
+    /// The first position.
+    start: (f64, f64),
+    /// What an area on whole pixels is behind that, where steps are no whole pixels.
+    behind: (f64, f64),
+    /// Where the area stood in the last look, and how far from its middle the target then was, in rows and columns of cells.
+    searched: Pose,
+    shift: (f64, f64),
+    area: SearchArea,
+    feature: Feature,
+    row_taper: Vec<f32>,
+    col_taper: Vec<f32>,
+    filter: Kcf,
+    /// Cells around the peak that are no sidelobe.
+    peak_radius: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Feature {
+    Hog(Box<Hog>),
+    Gray,
+}
+
+impl FilterSearch {
+    /// Learns the target at `bbox` in `frame`.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+        check_box(frame, bbox)?;
+        let area = SearchArea::new(params, bbox)?;
+        let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
+        let (feature, channels) = match params.feature {
+            FeatureParams::Hog { cell_size } => {
+                (Feature::Hog(Box::new(Hog::new(patch_w, patch_h, cell_size))), hog::CHANNELS)
+            }
+            FeatureParams::Gray => (Feature::Gray, 1),
+        };
+        let labels = window::gaussian_target(rows, cols, area.sigma());
+        let position = area.position(bbox);
+        let pose = Pose::of(bbox).at(area.center(position));
+        let mut search = Self {
+            params: params.clone(),
+            pose,
+            position,
+            start: position,
+            behind: (0.0, 0.0),
+            searched: pose,
+            shift: (0.0, 0.0),
+            feature,
+            row_taper: window::hann(rows),
+            col_taper: window::hann(cols),
+            filter: Kcf::with_loss((rows, cols), channels, params.kernel, params.lambda, &labels, params.loss),
+            // Three standard deviations of the labels: the peak that the filter was taught.
+            peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,
+            area,
+        };
+        search.extract(frame, watch);
+        if is_blank(search.filter.input()) {
+            return Err(uniform(bbox));
+        }
+        search.filter.learn(params.learning_rate, watch);
+        Ok(search)
+    }
+
+    /// Puts the area to `at`, to the next whole pixel; where it is already, nothing moves.
+    fn place(&mut self, at: Pose) {
+        if at.center != self.pose.center {
+            let ratio = self.area.step() / self.area.pitch();
+            self.position.0 += ((at.center.0 - self.pose.center.0) / ratio).round();
+            self.position.1 += ((at.center.1 - self.pose.center.1) / ratio).round();
+            self.pose = at.at(self.area.center(self.position));
+        }
+    }
+
+    /// Moves the position by the last shift.
+    fn follow(&mut self) {
+        let pitch = self.area.pitch();
+        self.position.0 += pitch * self.shift.1 - self.behind.0;
+        self.position.1 += pitch * self.shift.0 - self.behind.1;
+        if pitch.fract() != 0.0 || self.params.sub_cell {
+            // The area stands on whole pixels, as far from the first position as it is.
+            let rest = |now: f64, start: f64| now - start - (now - start).round();
+            self.behind = (rest(self.position.0, self.start.0), rest(self.position.1, self.start.1));
+        }
+        self.pose = self.pose.at(self.area.center(self.position));
+    }
+
+    /// Cuts the area at `at` and has the filter respond to it; whether there was any texture in it.
+    fn respond(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> bool {
+        self.place(at);
+        self.extract(frame, watch);
+        // Without texture all translations score the same, and rounding would move the box.
+        let textured = !is_blank(self.filter.input());
+        self.filter.respond(watch);
+        (self.searched, self.shift) = (self.pose, (0.0, 0.0));
+        textured
+    }
+
+    /// The evidence of the peak at hand.
+    fn sighting(&self, peak: &Peak, seen: bool) -> Sighting {
+        let Peak { value, psr, apce, .. } = *peak;
+        let evidence = Evidence { peak: value, psr, apce, decision: None, refit_kept: false };
+        Sighting { pose: self.pose, evidence, seen }
+    }
+
+    /// Cuts the area at the present position and hands its features to the filter.
+    fn extract(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
+        watch.start();
+        let patch = self.area.cut(frame, (self.position.0 - self.behind.0, self.position.1 - self.behind.1));
+        watch.lap(Stage::Crop);
+        let (rows, cols, out) = (&self.row_taper, &self.col_taper, self.filter.input());
+        match &mut self.feature {
+            Feature::Hog(hog) => hog.extract(patch, rows, cols, out, watch),
+            Feature::Gray => {
+                gray::extract(patch, rows, cols, out);
+                watch.lap(Stage::Normalise);
+            }
+        }
+    }
+}
+
+impl Search for FilterSearch {
+    fn pose(&self) -> Pose {
+        self.pose
+    }
+
+    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+        let textured = self.respond(frame, at, watch);
+        let size = self.filter.size();
+        let response = self.filter.response();
+        watch.start();
+        let peak = Peak::find(response, size, self.peak_radius, ResponseLayout::Wrapped);
+        watch.lap(Stage::Peak);
+        let seen = textured && peak.value.is_finite();
+        if seen {
+            let (row, col) = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
+            let (dr, dc) = match self.params.sub_cell {
+                true => {
+                    let value = |r: usize, c: usize| f64::from(response[r * size.1 + c]);
+                    between_cells(value, size, (peak.row, peak.col), ResponseLayout::Wrapped)
+                }
+                false => (0.0, 0.0),
+            };
+            self.shift = (row + dr, col + dc);
+            self.follow();
+        }
+        self.sighting(&peak, seen)
+    }
+
+    fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+        let textured = self.respond(frame, at, watch);
+        let size = self.filter.size();
+        let peak = Peak::at(self.filter.response(), size, (0, 0), self.peak_radius, ResponseLayout::Wrapped);
+        self.sighting(&peak, textured && peak.value.is_finite())
+    }
+
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+        let rate = rate.unwrap_or(self.params.learning_rate);
+        let moved = at.center != self.pose.center;
+        if !moved && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
+            // The area at hand holds the target still; where it did not move, another one would hold the same pixels.
+            self.filter.learn_again(rate, self.shift, watch);
+        } else {
+            self.place(at);
+            self.extract(frame, watch);
+            self.filter.learn(rate, watch);
+        }
+        Learned::Settled
+    }
+
+    fn judge(&self, evidence: &Evidence) -> State {
+        let psr = f64::from(evidence.psr);
+        if psr < self.params.lost_psr {
+            State::Lost
+        } else if psr < self.params.uncertain_psr {
+            State::Uncertain
+        } else {
+            State::Tracking
+        }
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        let step = self.area.step();
+        ResponseMap {
+            values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
+                .expect("a response has the filter's size"),
+            layout: ResponseLayout::Wrapped,
+            center: self.searched.center,
+            step: (step, step),
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,225 @@
+//! Where the windows of a search map lie on the frame, and cutting them out: whole cells of one size, seen so coarsely that the target
+//! has the template's size.
+
+use super::WindowParams;
+use super::pose::Pose;
+use crate::error::{Error, Result};
+use crate::feature::hog::{self, Hog};
+use crate::frame::Frame;
+use crate::frame::scaled::ScaledSampler;
+use crate::geometry::BBox;
+use crate::profile::{Stage, Stopwatch};
+use crate::spectrum::cost;
+
+/// Pixels of a cell's side, at the size that is searched.
+const CELL: usize = 4;
+
+/// Cells around a template whose gradients and energies its border cells take in.
+const MARGIN: usize = 1;
+
+/// Cells of a template's side at least.
+const MIN_CELLS: usize = 3;
+
+/// Cells that a target can move by at least, however small it is.
+const MIN_REACH: usize = 2;
+
+/// Longest side of a search map in cells, and pixels of the frame in it, that a detector is made for.
+const MAX_CELLS: usize = 1 << 12;
+const MAX_PIXELS: f64 = (1 << 28) as f64;
+
+/// The windows of a search map: one at every offset of whole cells. The middle one is that of a target at the map's middle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowGrid {
+    /// Width and height of the target.
+    size: (f64, f64),
+    /// Rows and columns of cells of a template and of a search map.
+    template: (usize, usize),
+    map: (usize, usize),
+    /// Pixels of the frame from one cell to the next.
+    step: f64,
+    /// The target's centre on the frame that the middle window stands for.
+    middle: (f64, f64),
+}
+
+impl WindowGrid {
+    /// For a target at `bbox`.
+    ///
+    /// # Errors
+    /// [`Error::Box`] when the search area is too large.
+    pub fn new(params: &WindowParams, bbox: BBox) -> Result<Self> {
+        let scale = ((bbox.w * bbox.h).sqrt() / params.template_size).max(1.0);
+        let step = CELL as f64 * scale;
+        let cells = |length: f64| ((length * (1.0 + params.context) / step).round() as usize).max(MIN_CELLS);
+        let reach = |length: f64| ((length * params.reach / 2.0 / step).ceil() as usize).max(MIN_REACH);
+        let template = (cells(bbox.h), cells(bbox.w));
+        let least = (template.0 + 2 * reach(bbox.h), template.1 + 2 * reach(bbox.w));
+        let in_frame = (least.1 as f64 * step, least.0 as f64 * step);
+        if least.0.max(least.1) > MAX_CELLS || in_frame.0 * in_frame.1 > MAX_PIXELS {
+            let reason = format!("its search area of {:.0}x{:.0} pixels is too large", in_frame.0, in_frame.1);
+            return Err(Error::Box { bbox, reason });
+        }
+        let map = (cost::cheapest_centred_from(least.0), cost::cheapest_centred_from(least.1));
+        Ok(Self { size: (bbox.w, bbox.h), template, map, step, middle: bbox.center() })
+    }
+
+    /// Rows and columns of cells of a template.
+    pub fn template(&self) -> (usize, usize) {
+        self.template
+    }
+
+    /// Rows and columns of cells of a search map.
+    pub fn map(&self) -> (usize, usize) {
+        self.map
+    }
+
+    /// Rows and columns of windows.
+    pub fn windows(&self) -> (usize, usize) {
+        (self.map.0 - self.template.0 + 1, self.map.1 - self.template.1 + 1)
+    }
+
+    /// Pixels of the frame from one window to the next.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The target's centre on the frame that the middle window stands for.
+    pub fn middle(&self) -> (f64, f64) {
+        self.middle
+    }
+
+    /// How far from the middle the windows reach, in pixels (x, y).
+    pub fn reach(&self) -> (f64, f64) {
+        let (height, width) = self.windows();
+        ((width / 2) as f64 * self.step, (height / 2) as f64 * self.step)
+    }
+
+    /// The target's centre on the frame for a place (row, column) among the windows.
+    pub fn center_of(&self, (row, col): (f64, f64)) -> (f64, f64) {
+        let (height, width) = self.windows();
+        (
+            self.middle.0 + (col - (width / 2) as f64) * self.step,
+            self.middle.1 + (row - (height / 2) as f64) * self.step,
+        )
+    }
+
+    /// The place (row, column) among the windows of the target's centre `center`.
+    pub fn place_of(&self, center: (f64, f64)) -> (f64, f64) {
+        let (height, width) = self.windows();
+        (
+            (height / 2) as f64 + (center.1 - self.middle.1) / self.step,
+            (width / 2) as f64 + (center.0 - self.middle.0) / self.step,
+        )
+    }
+
+    /// The label of a window `rows` and `cols` from the target's: a Gaussian of a tenth of the target's size, as KCF's, from -1 to 1.
+    pub fn label(&self, rows: f64, cols: f64) -> f64 {
+        let sigma = 0.1 * (self.size.0 * self.size.1).sqrt() / self.step;
+        2.0 * (-(rows * rows + cols * cols) / (2.0 * sigma * sigma)).exp() - 1.0
+    }
+
+    /// Whether the boxes of two windows, `rows` and `cols` apart, overlap by less than half.
+    pub fn apart(&self, rows: f64, cols: f64) -> bool {
+        let here = BBox::new(0.0, 0.0, self.size.0, self.size.1);
+        here.overlap(&here.translated(cols * self.step, rows * self.step)) < 0.5
+    }
+}
+
+/// Cuts search maps and templates of a [`WindowGrid`] out of frames.
+#[derive(Clone, Debug)]
+pub(super) struct WindowCutter {
+    map: Cutter,
+    /// A template with its margin.
+    template: Cutter,
+    margined: Vec<f32>,
+    columns: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Cutter {
+    sampler: ScaledSampler,
+    patch: Vec<u8>,
+    hog: Box<Hog>,
+    /// A taper of ones: the features of real windows are not tapered.
+    flat: [Vec<f32>; 2],
+}
+
+impl Cutter {
+    fn new((rows, cols): (usize, usize), scale: f64) -> Self {
+        Self {
+            sampler: ScaledSampler::new(cols * CELL, rows * CELL, scale),
+            patch: vec![0; rows * cols * CELL * CELL],
+            hog: Box::new(Hog::new(cols * CELL, rows * CELL, CELL)),
+            flat: [vec![1.0; rows], vec![1.0; cols]],
+        }
+    }
+
+    /// Writes the features of the patch around `center`, to whole pixels of the frame; where its middle really is.
+    fn cut(&mut self, frame: &Frame<'_>, center: (f64, f64), out: &mut [f32], watch: &mut Stopwatch) -> (f64, f64) {
+        watch.start();
+        let (width, height) = self.sampler.covered();
+        let (left, top) = ((center.0 - width / 2.0).round(), (center.1 - height / 2.0).round());
+        self.sampler.sample(frame, left as i64, top as i64, &mut self.patch);
+        watch.lap(Stage::Crop);
+        self.hog.extract(&self.patch, &self.flat[0], &self.flat[1], out, watch);
+        (left + width / 2.0, top + height / 2.0)
+    }
+}
+
+impl WindowCutter {
+    /// For the windows of `grid`.
+    pub fn new(grid: &WindowGrid) -> Self {
+        let around = (grid.template.0 + 2 * MARGIN, grid.template.1 + 2 * MARGIN);
+        let scale = grid.step / CELL as f64;
+        Self {
+            map: Cutter::new(grid.map, scale),
+            template: Cutter::new(around, scale),
+            margined: vec![0.0; around.0 * around.1 * hog::LANES],
+            columns: grid.template.1,
+        }
+    }
+
+    /// Writes the search map around `pose` to `out`, `[row][column][hog::LANES]`, and moves the grid there.
+    pub fn cut_map(
+        &mut self,
+        grid: &mut WindowGrid,
+        frame: &Frame<'_>,
+        pose: Pose,
+        out: &mut [f32],
+        watch: &mut Stopwatch,
+    ) {
+        grid.middle = self.map.cut(frame, pose.center, out, watch);
+    }
+
+    /// Writes the template of a target at `pose` to `out`, `[row][column][hog::LANES]`.
+    pub fn cut_template(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32], watch: &mut Stopwatch) {
+        self.template.cut(frame, pose.center, &mut self.margined, watch);
+        let (cols, around) = (self.columns, self.columns + 2 * MARGIN);
+        for (r, to) in out.chunks_exact_mut(cols * hog::LANES).enumerate() {
+            let from = ((r + MARGIN) * around + MARGIN) * hog::LANES;
+            to.copy_from_slice(&self.margined[from..][..cols * hog::LANES]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::MachineKind;
+
+    #[test]
+    fn places_and_centres_are_each_others_inverse() {
+        let bbox = BBox::new(20.0, 30.0, 24.0, 40.0);
+        let params = WindowParams::of(MachineKind::Svm);
+        let grid = WindowGrid::new(&params, bbox).unwrap();
+        let (height, width) = grid.windows();
+        assert_eq!(grid.center_of(((height / 2) as f64, (width / 2) as f64)), bbox.center());
+        let center = grid.center_of((1.0, 2.5));
+        let (row, col) = grid.place_of(center);
+        assert!((row - 1.0).abs() < 1e-9 && (col - 2.5).abs() < 1e-9);
+        // A target can move by the reach, and its own window is labelled as such.
+        assert!(grid.reach().0 >= 0.5 * 24.0 * params.reach - grid.step());
+        assert_eq!(grid.label(0.0, 0.0), 1.0);
+        assert!(grid.label(3.0, 3.0) < -0.99);
+        assert!(!grid.apart(0.0, 0.0) && grid.apart(0.0, 24.0 / grid.step()));
+    }
+}

@@ -1,0 +1,44 @@
+//! Where a target is and how large: what every search moves, and what a box is made of.
+
+use crate::geometry::BBox;
+
+/// A target's place on the frame and its size relative to the initial one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// The centre `(x, y)` in pixels of the frame, 0-based as [`BBox::center`].
+    pub center: (f64, f64),
+    /// The target's width and height now, over those of the initial box.
+    pub scale: f64,
+}
+
+impl Pose {
+    /// The pose of the initial box itself.
+    pub fn of(bbox: BBox) -> Self {
+        Self { center: bbox.center(), scale: 1.0 }
+    }
+
+    /// The same size at another place.
+    #[must_use]
+    pub fn at(self, center: (f64, f64)) -> Self {
+        Self { center, ..self }
+    }
+
+    /// The box of a target whose initial width and height were `size`.
+    pub fn bbox(&self, size: (f64, f64)) -> BBox {
+        let (w, h) = (size.0 * self.scale, size.1 * self.scale);
+        BBox::new(self.center.0 - w / 2.0, self.center.1 - h / 2.0, w, h)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pose_gives_its_box_back() {
+        let bbox = BBox::new(10.5, -3.0, 31.0, 20.0);
+        assert_eq!(Pose::of(bbox).bbox((31.0, 20.0)), bbox);
+        let grown = Pose { scale: 2.0, ..Pose::of(bbox) }.at((40.0, 50.0)).bbox((31.0, 20.0));
+        assert_eq!(grown, BBox::new(9.0, 30.0, 62.0, 40.0));
+    }
+}

@@ -1,0 +1,116 @@
+//! What every way of searching for a target answers to, whatever finds it: a correlation filter or a machine over real windows.
+
+use serde::Serialize;
+
+use super::pose::Pose;
+use super::{ResponseMap, State};
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use crate::profile::Stopwatch;
+
+/// A bounded search area can hold so many pixels of the frame at most.
+const MAX_AREA: f64 = (1 << 28) as f64;
+
+/// Feature values below this are rounding and nothing else.
+const BLANK: f32 = 1e-6;
+
+/// How far the box of a frame stands out from everything else that was considered. All of it is of that box, not of another
+/// maximum of the response.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The response there: 1 where a filter sees exactly what it has learned; a machine's decision.
+    pub peak: f32,
+    /// Peak-to-sidelobe ratio, see [`Peak::psr`](super::confidence::Peak::psr).
+    pub psr: f32,
+    /// Average peak-to-correlation energy, see [`Peak::apce`](super::confidence::Peak::apce).
+    pub apce: f32,
+    /// What a kernel machine, the detector or the guard, says of the box: the means of its classes are at +1 and -1. `None` without a machine,
+    /// or where there was no texture to judge.
+    pub decision: Option<f32>,
+    /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
+    pub refit_kept: bool,
+}
+
+/// What a search says of one frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// Where the target is most likely; where it was looked for if there was nothing to see.
+    pub pose: Pose,
+    pub evidence: Evidence,
+    /// Whether there was any texture in the search area, and a response of finite numbers.
+    pub seen: bool,
+}
+
+/// What became of an offer to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Learned {
+    /// The model follows the frame, or it was not this frame's turn.
+    Settled,
+    /// The fit did not settle: the earlier model stays.
+    Kept,
+}
+
+/// One target's model and the search for it in the next frame.
+pub(super) trait Search: std::fmt::Debug + Send + Sync {
+    /// Where the target was last, in the search's own rounding: at first, the initial box.
+    fn pose(&self) -> Pose;
+
+    /// Scores all translations around `at` and finds the best. The model stays as it is.
+    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
+
+    /// As [`Search::look`], of the place `at` alone: the evidence is that of `at`, which stays the pose.
+    fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
+
+    /// Offers the last sighting's frame, the target at `at`. With a `rate` it is learned by that share, without, by the search's own
+    /// rate, gate and schedule.
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned;
+
+    /// What the evidence of a sighting is worth.
+    fn judge(&self, evidence: &Evidence) -> State;
+
+    /// The scores of the last look.
+    fn response(&self) -> ResponseMap<'_>;
+
+    /// A copy, as `Clone` cannot be asked for behind a pointer.
+    fn boxed_clone(&self) -> Box<dyn Search>;
+}
+
+impl Clone for Box<dyn Search> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
+    }
+}
+
+/// Whether a target can be at `bbox` in `frame` at all.
+///
+/// # Errors
+/// [`Error::Box`] with the reason why not.
+pub(super) fn check_box(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
+    let refuse = |reason: String| Err(Error::Box { bbox, reason });
+    if !bbox.is_valid() {
+        return refuse("width and height must be above zero and all four numbers finite".into());
+    }
+    if bbox.w < 1.0 || bbox.h < 1.0 {
+        return refuse("it is smaller than a pixel".into());
+    }
+    let (width, height) = (frame.width(), frame.height());
+    if bbox.area() > MAX_AREA {
+        return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
+    }
+    if bbox.visible_share(width, height) <= 0.0 {
+        return refuse(format!("it lies outside the frame of {width}x{height} pixels"));
+    }
+    Ok(())
+}
+
+/// Whether features hold nothing at all: a uniform picture.
+pub(super) fn is_blank(features: &[f32]) -> bool {
+    features.iter().all(|v| v.abs() < BLANK)
+}
+
+/// The error for a box around nothing.
+pub(super) fn uniform(bbox: BBox) -> Error {
+    let reason = "the picture is uniform there, so that there is nothing to follow; start at another frame".into();
+    Error::Box { bbox, reason }
+}
