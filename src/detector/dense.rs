@@ -1,21 +1,21 @@
 //! The dense engine: the kernel between every window of a search map and every support, by FFT.
 //!
-//! Supports are real windows of the template's size, weighted by a soft mask `m`. For the window at offset `p` of the map `Z`
+//! Supports are real windows of the template's size, weighted by a soft mask `m`. For the window at offset `p` of the
+//! map `Z`
 //!
-//! `‖m ∘ (s_j - z_p)‖² = n_j + E(p) - 2 X_j(p)`, `n_j = Σ m² s_j²`, `X_j = Σ m² s_j z_p`, `E(p) = Σ m² z_p²`,
+//! `‖m ∘ (s_j - z_p)‖² = n_j + E(p) - 2 X_j(p)`, `n_j = Σ m² s_j²`, `X_j = Σ m² s_j z_p`,
+//! `E(p) = Σ m² z_p²`,
 //!
-//! where `X_j` and `E` are correlations of `m² s_j` with `Z` and of `m²` with `Σ_c Z_c²`. The map is at least as large as what it is
-//! correlated with and only offsets of windows that lie in it are read: nothing wraps around, the values are those of real windows.
-//!
-//! All supports share a vector register: a spectrum of supports is `[frequency][16 supports][channel]`, so that the sum over the channels needs
-//! no sum across lanes, and one complex transform of 16 lanes brings 32 correlation maps back.
+//! where `X_j` and `E` are correlations of `m² s_j` with `Z` and of `m²` with `Σ_c Z_c²`. The map is at least as
+//! large as what it is correlated with and only offsets of windows that lie in it are read: nothing wraps around, the
+//! values are those of real windows.
 
 use rustfft::num_complex::Complex32;
 
 use crate::kernel::{Kernel, exp_negative};
 use crate::machine::Head;
 use crate::simd::leveled;
-use crate::spectrum::{AlignedBuf, CHANNELS, Cell, LANES, LanePlan, PlanePlan, take_apart};
+use crate::spectrum::{AlignedBuf, CHANNELS, Cell, ChannelPlan, LANES, PlanePlan, SupportSpectra};
 
 /// What a [`DenseKernel`] is made for.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +42,15 @@ pub struct DenseKernel {
     per_feature: f32,
     size: (usize, usize),
     template: (usize, usize),
-    channels: usize,
-    slots: usize,
     /// The squared mask, `[row][column]` of the template.
     weights: Vec<f32>,
-    lanes: LanePlan,
+    plan: ChannelPlan,
     plane: PlanePlan,
     work: AlignedBuf,
     map: AlignedBuf,
-    /// The search map's spectrum, `[frequency][channel]`, half of the frequencies.
-    spectrum: Vec<Complex32>,
-    /// The supports' spectra, `[frequency][16 supports][channel]` cells of 16 real and 16 imaginary parts.
-    supports: AlignedBuf,
+    /// The spectra of the search map's channels.
+    spectra: AlignedBuf,
+    supports: SupportSpectra,
     norms: Vec<f32>,
     energy: Vec<f32>,
     energy_half: Vec<Complex32>,
@@ -63,102 +60,17 @@ pub struct DenseKernel {
 }
 
 leveled! {
-    /// The cells of half the frequencies taken apart into the spectra of the real signals in their lanes, and written to `out` as
-    /// complex numbers `[frequency][channels]`.
-    fn spectra_of_map(map: &[Cell], rows: usize, cols: usize, channels: usize, out: &mut [Complex32]) {
-        let half = cols / 2 + 1;
-        for (u, out) in out.chunks_exact_mut(half * channels).enumerate() {
-            for (v, out) in out.chunks_exact_mut(channels).enumerate() {
-                let z = &map[u * cols + v];
-                let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
-                let (re, im) = take_apart(z, m);
-                for ((out, &re), &im) in out.iter_mut().zip(&re).zip(&im) {
-                    *out = Complex32::new(re, im);
-                }
-            }
-        }
-    }
-}
-
-leveled! {
-    /// As `spectra_of_map`, written to the places of supports: the real signals in the first 16 lanes of the cells to that of `slots[0]`, those
-    /// in the others to that of `slots[1]`; or, of one support with more than 16 channels, all to that of `slots[0]`.
-    #[allow(clippy::too_many_arguments)]
-    fn spectra_of_supports(
-        map: &[Cell], rows: usize, cols: usize, channels: usize, slots: [Option<usize>; 2], groups: usize, supports: &mut [Cell],
-    ) {
-        let half = cols / 2 + 1;
-        for u in 0..rows {
-            for v in 0..half {
-                let z = &map[u * cols + v];
-                let m = &map[(rows - u) % rows * cols + (cols - v) % cols];
-                let (re, im) = take_apart(z, m);
-                let base = (u * half + v) * groups;
-                for (at, slot) in slots.iter().enumerate() {
-                    let Some(slot) = *slot else { continue };
-                    let lane = slot % LANES;
-                    let to = &mut supports[(base + slot / LANES) * channels..][..channels];
-                    let signals = re[at * LANES..].iter().zip(&im[at * LANES..]);
-                    for (to, (&re, &im)) in to.iter_mut().zip(signals) {
-                        to[lane] = re;
-                        to[LANES + lane] = im;
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// `Σ_c Z_c conj S_jc` of 16 supports at one frequency.
-#[inline(always)]
-fn channel_sum(z: &[Complex32], supports: &[Cell]) -> ([f32; LANES], [f32; LANES]) {
-    let (mut re, mut im) = ([0.0f32; LANES], [0.0f32; LANES]);
-    for (z, s) in z.iter().zip(supports) {
-        for l in 0..LANES {
-            re[l] += z.re * s[l] + z.im * s[LANES + l];
-            im[l] += z.im * s[l] - z.re * s[LANES + l];
-        }
-    }
-    (re, im)
-}
-
-leveled! {
-    /// `C_j = Σ_c Z_c conj S_jc` for 32 supports at half of the frequencies, packed as one complex signal of 16 lanes, `C_j + i C_(j+16)`, all
-    /// frequencies, real and imaginary parts swapped: its forward transform is then the inverse one, swapped back.
-    #[allow(clippy::too_many_arguments)]
-    fn correlate(
-        spectrum: &[Complex32], supports: &[Cell], rows: usize, cols: usize, channels: usize, pair: usize, groups: usize, out: &mut [Cell],
-    ) {
-        let half = cols / 2 + 1;
-        for u in 0..rows {
-            for v in 0..half {
-                let f = u * half + v;
-                let z = &spectrum[f * channels..][..channels];
-                let from = &supports[(f * groups + 2 * pair) * channels..][..2 * channels];
-                let (first, second) = from.split_at(channels);
-                let (a, b) = (channel_sum(z, first), channel_sum(z, second));
-                let cell = &mut out[u * cols + v];
-                for l in 0..LANES {
-                    cell[l] = a.0[l] + b.1[l];
-                    cell[LANES + l] = b.0[l] - a.1[l];
-                }
-                if v > 0 && 2 * v < cols {
-                    let cell = &mut out[(rows - u) % rows * cols + cols - v];
-                    for l in 0..LANES {
-                        cell[l] = a.0[l] - b.1[l];
-                        cell[LANES + l] = b.0[l] + a.1[l];
-                    }
-                }
-            }
-        }
-    }
-}
-
-leveled! {
     /// Correlations to kernel values in place, for the windows at the first `width` columns of each row.
     #[allow(clippy::too_many_arguments)]
     fn kernel_rows(
-        kernel: Kernel, map: &mut [Cell], energy: &[f32], cols: usize, width: usize, norms: &Cell, per_feature: f32, normalise: f32,
+        kernel: Kernel,
+        map: &mut [Cell],
+        energy: &[f32],
+        cols: usize,
+        width: usize,
+        norms: &Cell,
+        per_feature: f32,
+        normalise: f32,
     ) {
         for (row, energy) in map.chunks_exact_mut(cols).zip(energy.chunks_exact(cols)) {
             for (cell, &e) in row.iter_mut().zip(energy).take(width) {
@@ -245,42 +157,42 @@ impl DenseKernel {
     /// Maps under the soft `mask` (`[row][column]` of the template).
     ///
     /// # Panics
-    /// When a template is larger than the search map, the mask has another size than the template, or there are more than 31 channels.
+    /// When a template is larger than the search map, the mask has another size than the template, or there are more
+    /// than 31 channels.
     pub fn new(settings: &DenseSettings, mask: &[f32]) -> Self {
         let DenseSettings { kernel, size, template, channels, features, slots } = *settings;
         assert!(template.0 <= size.0 && template.1 <= size.1, "a template lies in the search map");
         assert!(mask.len() == template.0 * template.1 && channels < CHANNELS);
         let (rows, cols) = size;
-        let (lanes, plane) = (LanePlan::new(rows, cols), PlanePlan::new(rows, cols));
-        let slots = slots.next_multiple_of(CHANNELS);
-        let half = rows * (cols / 2 + 1);
+        let (plan, plane) = (ChannelPlan::new(rows, cols, channels), PlanePlan::new(rows, cols));
+        let supports = SupportSpectra::new(&plan, channels, slots);
+        let slots = supports.slots();
+        let half = plan.frequencies();
         let weights: Vec<f32> = mask.iter().map(|m| m * m).collect();
         let total: f64 = weights.iter().map(|&w| f64::from(w)).sum();
-        let mut work = AlignedBuf::zeroed(lanes.scratch_len().max(plane.scratch_len()));
+        let mut work = AlignedBuf::zeroed(plan.scratch_len().max(plane.scratch_len()));
         let mut padded = vec![0.0; rows * cols];
         for (row, weights) in padded.chunks_exact_mut(cols).zip(weights.chunks_exact(template.1)) {
             row[..template.1].copy_from_slice(weights);
         }
         let mut mask_half = vec![Complex32::default(); half];
-        plane.forward(&padded, &mut mask_half, &mut work[..plane.scratch_len()]);
+        plane.forward(&padded, &mut mask_half, &mut work);
         Self {
             kernel,
             per_feature: (1.0 / (total * features as f64)) as f32,
             size,
             template,
-            channels,
-            slots,
             weights,
-            map: AlignedBuf::zeroed(lanes.map_len()),
-            spectrum: vec![Complex32::default(); half * channels],
-            supports: AlignedBuf::zeroed(half * channels * slots * 2),
+            map: AlignedBuf::zeroed(plan.map_len()),
+            spectra: AlignedBuf::zeroed(plan.spectra_len()),
+            supports,
             norms: vec![0.0; slots],
             energy: padded,
             energy_half: vec![Complex32::default(); half],
             mask_half,
-            maps: vec![AlignedBuf::zeroed(lanes.map_len()); slots / CHANNELS],
+            maps: vec![AlignedBuf::zeroed(plan.map_len()); slots / CHANNELS],
             work,
-            lanes,
+            plan,
             plane,
         }
     }
@@ -292,7 +204,7 @@ impl DenseKernel {
 
     /// Places for supports.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.supports.slots()
     }
 
     /// What [`Kernel`] calls `1 / D`.
@@ -302,13 +214,13 @@ impl DenseKernel {
 
     /// Floats a cell of a support holds: 16 up to 16 channels, else 32.
     pub fn stride(&self) -> usize {
-        if self.channels <= LANES { LANES } else { CHANNELS }
+        if self.supports.in_pairs() { LANES } else { CHANNELS }
     }
 
-    /// Puts `sample`, `[row][column][stride]` of the template and of the masked squared norm `norm`, to the place `slot`; of two small ones both at
-    /// the price of one.
+    /// Puts `sample`, `[row][column][stride]` of the template and of the masked squared norm `norm`, to the place
+    /// `slot`; of two small ones both at the price of one.
     pub fn set(&mut self, first: (usize, &[f32], f32), second: Option<(usize, &[f32], f32)>) {
-        let (rows, cols) = self.size;
+        let cols = self.size.1;
         let stride = self.stride();
         if let Some(second) = second.filter(|_| stride == CHANNELS) {
             self.set(first, None);
@@ -324,17 +236,15 @@ impl DenseKernel {
                 cell.iter_mut().zip(from).for_each(|(to, v)| *to = v * weight);
             }
         }
-        self.lanes.forward_from_top(&mut self.map, t_rows, &mut self.work[..self.lanes.scratch_len()]);
-        let groups = self.slots / LANES;
         let slots = [Some(first.0), second.map(|(slot, ..)| slot)];
-        let to = self.supports.as_chunks_mut().0;
-        spectra_of_supports(self.map.as_chunks().0, rows, cols, self.channels, slots, groups, to);
+        self.supports.put(slots, &mut self.map, t_rows, &mut self.work);
         for (slot, _, norm) in [Some(first), second].into_iter().flatten() {
             self.norms[slot] = norm;
         }
     }
 
-    /// Computes the kernel maps of the search map `z`, `[row][column][stride]`, for the supports of those 32 places of which `used` says so.
+    /// Computes the kernel maps of the search map `z`, `[row][column][stride]`, for the supports of those 32 places of
+    /// which `used` says so.
     pub fn search(&mut self, z: &[f32], used: impl Fn(usize) -> bool) {
         let (rows, cols) = self.size;
         let stride = self.stride();
@@ -345,29 +255,16 @@ impl DenseKernel {
             cell[stride..].fill(0.0);
             *energy = z.iter().map(|v| v * v).sum();
         }
-        self.lanes.forward(&mut self.map, &mut self.work[..self.lanes.scratch_len()]);
-        spectra_of_map(self.map.as_chunks().0, rows, cols, self.channels, &mut self.spectrum);
+        self.plan.forward(&mut self.map, &mut self.spectra, &mut self.work);
         let normalise = 1.0 / (rows * cols) as f32;
-        let work = &mut self.work[..self.plane.scratch_len()];
-        self.plane.forward(&self.energy, &mut self.energy_half, work);
+        self.plane.forward(&self.energy, &mut self.energy_half, &mut self.work);
         for (e, m) in self.energy_half.iter_mut().zip(&self.mask_half) {
             *e *= m.conj() * normalise;
         }
-        self.plane.inverse(&self.energy_half, &mut self.energy, work);
+        self.plane.inverse(&self.energy_half, &mut self.energy, &mut self.work);
         let (height, width) = self.windows();
         for (pair, map) in self.maps.iter_mut().enumerate().filter(|(pair, _)| used(*pair)) {
-            let groups = self.slots / LANES;
-            correlate(
-                &self.spectrum,
-                self.supports.as_chunks().0,
-                rows,
-                cols,
-                self.channels,
-                pair,
-                groups,
-                map.as_chunks_mut().0,
-            );
-            self.lanes.forward_to_top(map, height, &mut self.work[..self.lanes.scratch_len()]);
+            self.supports.correlate(&self.spectra, pair, map, height, &mut self.work);
             let norms = self.norms[pair * CHANNELS..].first_chunk().expect("whole cells of supports");
             kernel_rows(
                 self.kernel,

@@ -3,6 +3,7 @@
 mod aligned;
 mod bluestein;
 mod butterfly;
+mod channels;
 pub mod cost;
 mod cross;
 mod dense;
@@ -12,11 +13,14 @@ mod map;
 mod mixed;
 mod plane;
 mod radix;
+mod supports;
 
-pub(crate) use radix::{Cell, LANES, take_apart};
+pub(crate) use radix::{Cell, LANES};
 
 pub use aligned::AlignedBuf;
+pub use channels::{BIN, ChannelPlan};
 pub use cross::{cross_power, fold};
 pub use lanes::{CHANNELS, LanePlan};
 pub use map::{FeatureMap, MapPlan, Scratch};
 pub use plane::PlanePlan;
+pub use supports::SupportSpectra;

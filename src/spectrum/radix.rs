@@ -12,10 +12,11 @@ pub(crate) const LANES: usize = 16;
 /// The 32 floats of one cell: 16 real parts, then 16 imaginary parts.
 pub(crate) type Cell = [f32; 2 * LANES];
 
-/// The spectra of the 32 real signals of a complex transform of 16 lanes at one frequency, from the cells `z` at that frequency and `m` at its
-/// opposite: `(Z + conj M) / 2` of the 16 real parts, then `(Z - conj M) / 2i` of the 16 imaginary parts. Real parts, imaginary parts.
+/// The spectra of the 32 real signals of a complex transform of 16 lanes at one frequency, from the cells `z` at that
+/// frequency and `m` at its opposite: `(Z + conj M) / 2` of the 16 real parts, then `(Z - conj M) / 2i` of the 16
+/// imaginary parts. Real parts, imaginary parts.
 #[inline(always)]
-pub(crate) fn take_apart(z: &Cell, m: &Cell) -> (Cell, Cell) {
+pub(super) fn take_apart(z: &Cell, m: &Cell) -> (Cell, Cell) {
     let (mut re, mut im) = ([0.0; 2 * LANES], [0.0; 2 * LANES]);
     for l in 0..LANES {
         let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);
@@ -135,5 +136,11 @@ radix_pass!(pass4, run4, dft4, 4, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3);
 radix_pass!(pass5, run5, dft5, 5, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4);
 radix_pass!(pass7, run7, dft7, 7, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6);
 radix_pass!(pass8, run8, dft8, 8, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7);
-radix_pass!(pass11, run11, dft11, 11, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7, x8 y8 8, x9 y9 9, x10 y10 10);
-radix_pass!(pass13, run13, dft13, 13, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6, x7 y7 7, x8 y8 8, x9 y9 9, x10 y10 10, x11 y11 11, x12 y12 12);
+radix_pass!(
+    pass11, run11, dft11, 11, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5,
+    x6 y6 6, x7 y7 7, x8 y8 8, x9 y9 9, x10 y10 10
+);
+radix_pass!(
+    pass13, run13, dft13, 13, x0 y0 0, x1 y1 1, x2 y2 2, x3 y3 3, x4 y4 4, x5 y5 5, x6 y6 6,
+    x7 y7 7, x8 y8 8, x9 y9 9, x10 y10 10, x11 y11 11, x12 y12 12
+);
