@@ -1,7 +1,8 @@
 //! Where the time of a run goes: stages, and a stopwatch that counts them where the work is done.
 //!
-//! A [`Stopwatch`] is off unless it is switched on. Off, a lap is one comparison; on, it is one glance at the clock. Neither
-//! allocates. Who asks for work hands one down to it: a [`Tracker`](crate::Tracker) has one for all that it does in an update.
+//! A [`Stopwatch`] is off unless it is switched on. Off, a lap is one comparison; on, it is one glance at the clock.
+//! Neither allocates. Who asks for work hands one down to it: a [`Tracker`](crate::Tracker) has one for all that it
+//! does in an update.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,13 @@ use std::time::{Duration, Instant};
 pub enum Stage {
     /// Waiting for a decoded frame.
     Wait,
-    /// Cutting the search window out of the frame, resampled where it is searched at another scale.
+    /// Cutting the search area out of the frame, resampled where it is searched at another scale.
     Crop,
     /// Gradients: magnitudes and orientations.
     Gradient,
     /// Histograms of the cells.
     Cells,
-    /// Normalisation of the cells and the cosine window (gray values: all of the feature).
+    /// Normalisation of the cells and the taper (gray values: all of the feature).
     Normalise,
     /// Forward transforms of the feature maps.
     Forward,
@@ -73,7 +74,7 @@ impl Stage {
             Stage::Crop => "crop",
             Stage::Gradient => "gradient, orientation",
             Stage::Cells => "cell histograms",
-            Stage::Normalise => "normalisation, window",
+            Stage::Normalise => "normalisation, taper",
             Stage::Forward => "forward FFT",
             Stage::CrossPower => "kernel: cross power",
             Stage::KernelInverse => "kernel: inverse FFT",
@@ -114,7 +115,8 @@ impl Profile {
         self.stages.iter().map(|(_, time)| *time).sum()
     }
 
-    /// A table of the stages that were gone through, for `frames` frames: count, time in all, mean for each frame, share.
+    /// A table of the stages that were gone through, for `frames` frames: count, time in all, mean for each frame,
+    /// share.
     pub fn table(&self, frames: u64) -> String {
         let millis = |time: Duration| time.as_secs_f64() * 1e3;
         let (all, frames) = (self.total(), frames.max(1) as f64);

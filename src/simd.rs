@@ -44,8 +44,8 @@ impl fmt::Display for SimdLevel {
 /// The ceiling as its place in [`SimdLevel::ALL`].
 static CEILING: AtomicU8 = AtomicU8::new(SimdLevel::Best as u8);
 
-/// Lets the whole process use no wider instructions than `level` from now on. No result depends on it, only speed: it is
-/// there to measure and to test the narrower copies on a CPU that has the wider ones.
+/// Lets the whole process use no wider instructions than `level` from now on. No result depends on it, only speed: it
+/// is there to measure and to test the narrower copies on a CPU that has the wider ones.
 pub fn set_ceiling(level: SimdLevel) {
     CEILING.store(level as u8, Ordering::Relaxed);
 }
@@ -112,7 +112,8 @@ macro_rules! leveled {
                 }
 
                 match $crate::simd::widest() {
-                    // SAFETY: `widest` names a copy only where the CPU has all the features that the copy is compiled for.
+                    // SAFETY: `widest` names a copy only where the CPU has all the features that the copy is compiled
+                    // for.
                     $crate::simd::Width::Avx512 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
                     $crate::simd::Width::Avx2 => return unsafe { avx2($($arg),*) },

@@ -1,11 +1,11 @@
-//! A bounded bank of real windows: what the target and the background have looked like, and how much each look counts.
+//! A bounded bank of real windows: samples of the target and of the background, and how much each of them counts.
 
 use nalgebra::DMatrix;
 
 use crate::kernel::Kernel;
 use crate::simd::leveled;
 
-/// Share of the weight that a look of the target keeps however old it is.
+/// Share of the weight that a sample of the target keeps however old it is.
 const LEAST_WEIGHT: f64 = 1e-4;
 
 /// Which class a support belongs to.
@@ -43,11 +43,13 @@ pub struct SampleBank {
 struct Entry {
     class: Class,
     weight: f64,
-    target: f64,
+    /// What a regression is to answer: +1 at the target itself, less beside it.
+    soft_label: f64,
 }
 
 impl SampleBank {
-    /// For up to `positives` and `negatives` windows (both at least 1) of cells of `stride` floats, under the soft `mask`, one value a cell.
+    /// For up to `positives` and `negatives` windows (both at least 1) of cells of `stride` floats, under the soft
+    /// `mask`, one value a cell.
     pub fn new(
         kernel: Kernel,
         per_feature: f32,
@@ -103,13 +105,14 @@ impl SampleBank {
         (0..self.entries.len()).filter(move |&slot| self.entries[slot].is_some_and(|entry| entry.class == class))
     }
 
-    /// Label, weight and regression target of the window in `slot`; weights sum to half the number of windows in each class.
+    /// Label, weight and soft label of the window in `slot`; weights sum to half the number of windows in each
+    /// class.
     pub fn label(&self, slot: usize) -> Option<(f64, f64, f64)> {
         let entry = self.entries[slot]?;
         let members = self.of(entry.class).map(|other| self.entries[other].map_or(0.0, |other| other.weight));
         let half = self.places().count() as f64 / 2.0;
         let label = if entry.class == Class::Positive { 1.0 } else { -1.0 };
-        Some((label, entry.weight / members.sum::<f64>() * half, entry.target))
+        Some((label, entry.weight / members.sum::<f64>() * half, entry.soft_label))
     }
 
     /// The kernel value of the windows in two places.
@@ -117,9 +120,9 @@ impl SampleBank {
         self.gram[(a, b)]
     }
 
-    /// Takes in a window of the target with `share` of the whole class's weight; the earlier ones keep the rest. Of a full bank the two closest windows become
-    /// one first. The places that changed.
-    pub fn add_positive(&mut self, sample: &[f32], share: f64, target: f64) -> [Option<usize>; 2] {
+    /// Takes in a window of the target with `share` of the whole class's weight; the earlier ones keep the rest. Of a
+    /// full bank the two closest windows become one first. The places that changed.
+    pub fn add_positive(&mut self, sample: &[f32], share: f64, soft_label: f64) -> [Option<usize>; 2] {
         let members: Vec<usize> = self.of(Class::Positive).collect();
         let total: f64 = members.iter().map(|&slot| self.entries[slot].map_or(0.0, |entry| entry.weight)).sum();
         let weight = if members.is_empty() { 1.0 } else { share.max(LEAST_WEIGHT) };
@@ -128,7 +131,7 @@ impl SampleBank {
                 entry.weight = (entry.weight * (1.0 - share) / total).max(LEAST_WEIGHT);
             }
         }
-        let entry = Entry { class: Class::Positive, weight, target };
+        let entry = Entry { class: Class::Positive, weight, soft_label };
         if let Some(free) = self.free(Class::Positive) {
             self.put(free, sample, entry);
             return [Some(free), None];
@@ -173,18 +176,19 @@ impl SampleBank {
         let weight = entry.weight + other.weight;
         let share = if weight > 0.0 { other.weight / weight } else { 0.5 };
         let len = self.mask.len();
-        let target = entry.target + (other.target - entry.target) * share;
+        let soft_label = entry.soft_label + (other.soft_label - entry.soft_label) * share;
         for (work, value) in self.work.iter_mut().zip(&self.values[slot * len..][..len]) {
             *work = value + (*work - value) * share as f32;
         }
         let sample = std::mem::take(&mut self.work);
-        self.put(slot, &sample, Entry { class: entry.class, weight, target });
+        self.put(slot, &sample, Entry { class: entry.class, weight, soft_label });
         self.work = sample;
     }
 
-    /// Takes in a window of the background; of a full bank the one least like the target leaves. The place that changed.
+    /// Takes in a window of the background; of a full bank the one least like the target leaves. The place that
+    /// changed.
     pub fn add_negative(&mut self, sample: &[f32]) -> usize {
-        let entry = Entry { class: Class::Negative, weight: 1.0, target: -1.0 };
+        let entry = Entry { class: Class::Negative, weight: 1.0, soft_label: -1.0 };
         let slot = self.free(Class::Negative).unwrap_or_else(|| {
             let like_target = |slot: usize| -> f64 {
                 self.of(Class::Positive)

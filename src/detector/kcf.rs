@@ -1,6 +1,6 @@
-//! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch
-//! (Henriques, Caseiro, Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), or another
-//! [`Loss`] on them.
+//! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch (Henriques, Caseiro,
+//! Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), or another [`Loss`] on
+//! them.
 
 use super::loss::{Dual, Loss};
 use crate::kernel::Kernel;
@@ -70,8 +70,9 @@ impl Kcf {
         self.input.values_mut()
     }
 
-    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; ridge regression has no `b`):
-    /// element (r, c) is the score of the target displaced by r rows and c columns, wrapped around.
+    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; ridge
+    /// regression has no `b`): element (r, c) is the score of the target displaced by r rows and c columns, wrapped
+    /// around.
     pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
         let Self { plan, scratch, correlation, response, .. } = self;
         watch.start();
@@ -85,8 +86,8 @@ impl Kcf {
         response
     }
 
-    /// Learns the input map as the target at zero shift: solves for the coefficients, `α̂ = ŷ ⊘ (k̂^xx + lambda)` (equation 17)
-    /// by ridge regression, and moves the model by `rate` towards them; the first map is taken as it is.
+    /// Learns the input map as the target at zero shift: solves for the coefficients, `α̂ = ŷ ⊘ (k̂^xx + lambda)`
+    /// (equation 17) by ridge regression, and moves the model by `rate` towards them; the first map is taken as it is.
     pub fn learn(&mut self, rate: f64, watch: &mut Stopwatch) {
         watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
@@ -94,9 +95,10 @@ impl Kcf {
         self.learn_again(rate, (0.0, 0.0), watch);
     }
 
-    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at hand.
-    /// What lies at `shift` (rows, columns; in cells) in it is the target, and is learned as lying at no shift, the map
-    /// being taken as cyclic: without a shift that is exact, with one the cosine window stands beside the target.
+    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at
+    /// hand. What lies at `shift` (rows, columns; in cells) in it is the target, and is learned as lying at no shift,
+    /// the map being taken as cyclic: without a shift that is exact, with one the taper stands beside the
+    /// target.
     pub fn learn_again(&mut self, rate: f64, shift: (f64, f64), watch: &mut Stopwatch) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;

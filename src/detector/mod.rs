@@ -1,8 +1,8 @@
 //! Detectors: from feature maps to a response for every translation.
 //!
-//! The filter, [`kcf`], learns all cyclic shifts of one patch by a [`Loss`]. A [`WindowDetector`](windows::WindowDetector)
-//! learns real windows: a [`bank`] remembers them, a machine is fitted to it, the [`dense`] engine scores all windows of a
-//! search map.
+//! The filter, [`kcf`], learns all cyclic shifts of one patch by a [`Loss`]. A
+//! [`WindowDetector`](windows::WindowDetector) learns real windows: a [`bank`] remembers them, a machine is fitted to
+//! it, the [`dense`] engine scores all windows of a search map.
 
 pub mod bank;
 pub mod dense;

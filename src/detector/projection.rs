@@ -28,8 +28,8 @@ leveled! {
 }
 
 impl Projection {
-    /// The `kept` (at most 15) axes of the largest mean square of the cells of `map`, `[cell][32]` of `channels` channels. They are not centred, so that distances between
-    /// windows stay distances.
+    /// The `kept` (at most 15) axes of the largest mean square of the cells of `map`, `[cell][32]` of `channels`
+    /// channels. They are not centred, so that distances between windows stay distances.
     pub fn new(map: &[f32], channels: usize, kept: usize) -> Self {
         let mut moments = DMatrix::<f64>::zeros(channels, channels);
         for cell in map.as_chunks::<CHANNELS>().0 {

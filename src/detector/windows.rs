@@ -57,7 +57,8 @@ fn cosine(n: usize) -> Vec<f32> {
 }
 
 impl WindowDetector {
-    /// A detector that knows nothing yet; `first` is the first search map, `[row][column][32]`, whose cells give the projection.
+    /// A detector that knows nothing yet; `first` is the first search map, `[row][column][32]`, whose cells give the
+    /// projection.
     pub fn new(settings: WindowSettings, machine: Arc<dyn Machine>, first: &[f32]) -> Self {
         let WindowSettings { kernel, size, template, channels, kept, positives, negatives } = settings;
         let projection = (kept < channels.min(16)).then(|| Projection::new(first, channels, kept));
@@ -98,7 +99,8 @@ impl WindowDetector {
         &mut self.input
     }
 
-    /// Takes the input in as the search map at hand: [`WindowDetector::add_negative_at`] and [`WindowDetector::respond`] look at it.
+    /// Takes the input in as the search map at hand: [`WindowDetector::add_negative_at`] and
+    /// [`WindowDetector::respond`] look at it.
     pub fn take_input(&mut self) {
         match &self.projection {
             Some(projection) => projection.apply(&self.input, &mut self.map),
@@ -119,23 +121,24 @@ impl WindowDetector {
         &self.response
     }
 
-    /// Remembers the template `[row][column][32]` as a look of the target, with `share` of the weight of all its looks.
-    pub fn add_positive(&mut self, template: &[f32], share: f64, target: f64) {
+    /// Remembers the template `[row][column][32]` as a sample of the target, with `share` of the weight of all its
+    /// samples.
+    pub fn add_positive(&mut self, template: &[f32], share: f64, soft_label: f64) {
         match &self.projection {
             Some(projection) => projection.apply(template, &mut self.template),
             None => self.template.copy_from_slice(template),
         }
-        self.store_positive(share, target);
+        self.store_positive(share, soft_label);
     }
 
-    /// Remembers the window at `row`, `col` of the search map at hand as a look of the target.
-    pub fn add_positive_at(&mut self, row: usize, col: usize, share: f64, target: f64) {
+    /// Remembers the window at `row`, `col` of the search map at hand as a sample of the target.
+    pub fn add_positive_at(&mut self, row: usize, col: usize, share: f64, soft_label: f64) {
         self.cut(row, col);
-        self.store_positive(share, target);
+        self.store_positive(share, soft_label);
     }
 
-    fn store_positive(&mut self, share: f64, target: f64) {
-        let [first, second] = self.bank.add_positive(&self.template, share, target);
+    fn store_positive(&mut self, share: f64, soft_label: f64) {
+        let [first, second] = self.bank.add_positive(&self.template, share, soft_label);
         for slot in [first, second].into_iter().flatten() {
             self.changed(slot);
         }
@@ -188,7 +191,7 @@ impl WindowDetector {
         let start: Vec<f64> = places.iter().map(|&slot| self.coefficients[slot]).collect();
         let samples = Samples::new(gram.view(), &column(|t| t.0))?
             .with_weights(&column(|t| t.1))?
-            .with_targets(&column(|t| t.2))?
+            .with_soft_labels(&column(|t| t.2))?
             .with_start(&start)?;
         let head = self.machine.fit(&samples)?;
         for (&slot, &value) in places.iter().zip(&head.linear().alpha) {

@@ -1,10 +1,10 @@
-//! The 31-channel histogram of oriented gradients of Felzenszwalb et al. (TPAMI 2010, section 6.2), as the KCF's authors
-//! computed it: 18 signed and 9 unsigned orientations and 4 texture energies for each cell.
+//! The 31-channel histogram of oriented gradients of Felzenszwalb et al. (TPAMI 2010, section 6.2), as the KCF's
+//! authors computed it: 18 signed and 9 unsigned orientations and 4 texture energies for each cell.
 //!
 //! What decides boxes and is easily missed:
 //! - gradients are central differences, one-sided at the border of the patch, so twice as strong there;
-//! - an orientation goes to the *nearest* of 18 bins, whole; one exactly between two (a vertical gradient, everywhere in
-//!   8-bit pictures) goes to the higher one, 5 or 14;
+//! - an orientation goes to the *nearest* of 18 bins, whole; one exactly between two (a vertical gradient, everywhere
+//!   in 8-bit pictures) goes to the higher one, 5 or 14;
 //! - magnitudes are shared bilinearly between the four nearest cells; a border cell misses what lies outside the patch,
 //!   so its sums are taken times 8/7;
 //! - a cell is normalised by each of the four 2x2 blocks that it belongs to; blocks that reach over the border borrow
@@ -12,28 +12,26 @@
 //! - values are clipped at 0.2 and averaged in pairs: sum of four times 0.5; the texture is the sum over the signed
 //!   orientations of one block's values times 0.2357.
 
+mod cell;
+mod gradient;
+
 use std::ops::Range;
 
 use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
+pub use cell::{CHANNELS, LANES};
+use cell::{SIGNED, UNSIGNED, normalise_cell, sum_of_16};
+use gradient::gradient_row;
 
-/// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
-pub const CHANNELS: usize = 31;
-/// Floats that a cell takes in memory: its channels and a zero, so that it fills whole SIMD registers.
-pub const LANES: usize = 32;
-
-const SIGNED: usize = 18;
-const UNSIGNED: usize = 9;
-const CLIP: f32 = 0.2;
 const TEXTURE_GAIN: f32 = 0.2357;
 /// Weights of a border cell, which gets only 7/8 of an inner cell's gradients in each direction.
 const BORDER_GAIN: f32 = 8.0 / 7.0;
 
-/// Sums of one gap: for each orientation, what the four cells around the gap get of it (top left, top right, bottom left,
-/// bottom right).
+/// Sums of one gap: for each orientation, what the four cells around the gap get of it (top left, top right, bottom
+/// left, bottom right).
 ///
-/// A gap is the square between the centres of four neighbouring cells. All its pixels are shared by the same four cells,
-/// so that a pixel costs one addition of four floats; which is why it is padded to a power of two, too.
+/// A gap is the square between the centres of four neighbouring cells. All its pixels are shared by the same four
+/// cells, so that a pixel costs one addition of four floats; which is why it is padded to a power of two, too.
 type Gap = [[f32; 4]; 32];
 
 /// Computes the feature maps of patches of one size; owns the memory for it.
@@ -109,23 +107,23 @@ impl Hog {
         self.cols
     }
 
-    /// Writes the feature map of `patch` (gray, row-major), tapered by the window `row_window` x `col_window`, to `out`:
-    /// `[row][column][LANES]`, the last lane zero.
+    /// Writes the feature map of `patch` (gray, row-major), tapered by `row_taper` x `col_taper`, to
+    /// `out`: `[row][column][LANES]`, the last lane zero.
     ///
     /// # Panics
     /// When a slice has another length than the sizes given at construction ask for.
     pub fn extract(
         &mut self,
         patch: &[u8],
-        row_window: &[f32],
-        col_window: &[f32],
+        row_taper: &[f32],
+        col_taper: &[f32],
         out: &mut [f32],
         watch: &mut Stopwatch,
     ) {
         assert_eq!(patch.len(), self.width * self.height);
-        assert_eq!((row_window.len(), col_window.len()), (self.rows, self.cols));
+        assert_eq!((row_taper.len(), col_taper.len()), (self.rows, self.cols));
         assert_eq!(out.len(), self.rows * self.cols * LANES);
-        extract(self, patch, row_window, col_window, out.as_chunks_mut().0, watch);
+        extract(self, patch, row_taper, col_taper, out.as_chunks_mut().0, watch);
     }
 
     /// The pixels (of rows or columns) that belong to gap `gap` of `cells` cells, and the phase of the first.
@@ -169,8 +167,8 @@ impl Hog {
         watch.lap(Stage::Cells);
     }
 
-    /// Row `row` of the histogram from the gaps above and below it: makes up for the border, adds the unsigned orientations
-    /// and the cells' energies.
+    /// Row `row` of the histogram from the gaps above and below it: makes up for the border, adds the unsigned
+    /// orientations and the cells' energies.
     #[inline(always)]
     fn sum_cells(&mut self, row: usize, watch: &mut Stopwatch) {
         let (above, below) = (&self.gaps[row % 2], &self.gaps[(row + 1) % 2]);
@@ -215,17 +213,17 @@ impl Hog {
     }
 
     #[inline(always)]
-    fn normalise(&mut self, row_window: &[f32], col_window: &[f32], out: &mut [[f32; LANES]]) {
+    fn normalise(&mut self, row_taper: &[f32], col_taper: &[f32], out: &mut [[f32; LANES]]) {
         let stride = self.cols + 1;
         for (r, (cells, out)) in self.histogram.chunks(self.cols).zip(out.chunks_mut(self.cols)).enumerate() {
             let (above, below) = (&self.norm[r * stride..][..stride], &self.norm[(r + 1) * stride..][..stride]);
             for (c, ((cell, out), parts)) in cells.iter().zip(&mut *out).zip(&mut self.texture).enumerate() {
                 // From the block that begins at this cell to the one that ends there.
                 let norms = [below[c + 1], below[c], above[c + 1], above[c]];
-                normalise_cell(cell, norms, row_window[r] * col_window[c], out, parts);
+                normalise_cell(cell, norms, row_taper[r] * col_taper[c], out, parts);
             }
-            for ((out, parts), col_window) in out.iter_mut().zip(&self.texture).zip(col_window) {
-                let gain = TEXTURE_GAIN * (row_window[r] * col_window);
+            for ((out, parts), col_taper) in out.iter_mut().zip(&self.texture).zip(col_taper) {
+                let gain = TEXTURE_GAIN * (row_taper[r] * col_taper);
                 for k in 0..4 {
                     out[SIGNED + UNSIGNED + k] = sum_of_16(&parts[k]) * gain;
                 }
@@ -238,8 +236,8 @@ leveled! {
     fn extract(
         hog: &mut Hog,
         patch: &[u8],
-        row_window: &[f32],
-        col_window: &[f32],
+        row_taper: &[f32],
+        col_taper: &[f32],
         out: &mut [[f32; LANES]],
         watch: &mut Stopwatch,
     ) {
@@ -250,7 +248,7 @@ leveled! {
             hog.sum_cells(row, watch);
         }
         hog.block_norms();
-        hog.normalise(row_window, col_window, out);
+        hog.normalise(row_taper, col_taper, out);
         watch.lap(Stage::Normalise);
     }
 }
@@ -273,99 +271,6 @@ fn border_gain(i: usize, n: usize) -> f32 {
     if i == n - 1 { first * BORDER_GAIN } else { first }
 }
 
-/// The orientations of a cell, clipped by each of four norms and averaged; and for each norm, 16 partial sums of the clipped
-/// signed orientations, which the texture is made of. (Summed up here, they would leave the registers piece by piece.)
-#[inline(always)]
-fn normalise_cell(
-    cell: &[f32; LANES],
-    norms: [f32; 4],
-    window: f32,
-    out: &mut [f32; LANES],
-    parts: &mut [[f32; 16]; 4],
-) {
-    let (first, last) = cell.split_at(16);
-    let mut sums = [[0.0f32; 16]; 2];
-    for k in 0..4 {
-        for o in 0..16 {
-            let (v, w) = (first[o] * norms[k], last[o] * norms[k]);
-            // One instruction; `f32::min` would ask about NaN as well.
-            let v = if v < CLIP { v } else { CLIP };
-            let w = if w < CLIP { w } else { CLIP };
-            sums[0][o] += v;
-            sums[1][o] += w;
-            // The two signed orientations beyond the first 16 join the first two.
-            parts[k][o] = v + if o + 16 < SIGNED { w } else { 0.0 };
-        }
-    }
-    let half = 0.5 * window;
-    for o in 0..16 {
-        out[o] = sums[0][o] * half;
-        out[o + 16] = sums[1][o] * half;
-    }
-}
-
-/// The sum of 16 values, in an order that registers of four can add.
-#[inline(always)]
-fn sum_of_16(v: &[f32; 16]) -> f32 {
-    let mut four = [0.0f32; 4];
-    for i in 0..4 {
-        four[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
-    }
-    (four[0] + four[2]) + (four[1] + four[3])
-}
-
-/// Magnitudes (in 1/510 of the gray range) and orientation bins of the first pixels of row `y` of a patch.
-#[inline(always)]
-fn gradient_row(patch: &[u8], width: usize, height: usize, y: usize, magnitude: &mut [f32], bin: &mut [u32]) {
-    let row = |y: usize| &patch[y * width..][..width];
-    let (above, here, below) = (row(y.saturating_sub(1)), row(y), row((y + 1).min(height - 1)));
-    // A difference over one pixel counts twice one over two pixels.
-    let one_sided = |i: usize, n: usize| if n > 1 && (i == 0 || i == n - 1) { 2.0 } else { 1.0 };
-    let dy_gain = one_sided(y, height);
-    let n = magnitude.len();
-    let gradient = |left: u8, right: u8, x: usize, dx_gain: f32| {
-        let gx = dx_gain * (f32::from(right) - f32::from(left));
-        let gy = dy_gain * (f32::from(below[x]) - f32::from(above[x]));
-        ((gx * gx + gy * gy).sqrt(), orientation_bin(gx, gy))
-    };
-    // The inner pixels in one plain loop, those at the border after it.
-    let inner = n.min(width.saturating_sub(1));
-    if inner > 1 {
-        let (left, right) = (&here[..inner - 1], &here[2..][..inner - 1]);
-        let (above, below) = (&above[1..inner], &below[1..inner]);
-        let out = magnitude[1..inner].iter_mut().zip(&mut bin[1..inner]);
-        for (i, (magnitude, bin)) in out.enumerate() {
-            let gx = f32::from(right[i]) - f32::from(left[i]);
-            let gy = dy_gain * (f32::from(below[i]) - f32::from(above[i]));
-            *magnitude = (gx * gx + gy * gy).sqrt();
-            *bin = orientation_bin(gx, gy);
-        }
-    }
-    for x in [0, width - 1].into_iter().filter(|&x| x < n) {
-        let (left, right) = (here[x.saturating_sub(1)], here[(x + 1).min(width - 1)]);
-        (magnitude[x], bin[x]) = gradient(left, right, x, one_sided(x, width));
-    }
-}
-
-/// The nearest of 18 orientations, 20 degrees apart from 0 on; a tie goes to the higher one.
-#[inline(always)]
-fn orientation_bin(gx: f32, gy: f32) -> u32 {
-    /// Tangents of 10, 30, 50 and 70 degrees: the borders between bins in the first quadrant.
-    const BORDERS: [f32; 4] = [0.176_326_98, 0.577_350_27, 1.191_753_6, 2.747_477_4];
-    let (ax, ay) = (gx.abs(), gy.abs());
-    let mut q = 0;
-    for border in BORDERS {
-        q += u32::from(ay > border * ax);
-    }
-    // 90 degrees lies between bins 4 and 5, 270 between 13 and 14. Written without branches, for whole registers of pixels.
-    let up = gy >= 0.0;
-    let left = (gx < 0.0) | ((gx == 0.0) & (gy > 0.0));
-    let upper = if left { 9 - q } else { q };
-    let lower = if gx < 0.0 { 9 + q } else { 18 - q };
-    let bin = if up { upper } else { lower };
-    if bin == 18 { 0 } else { bin }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,28 +282,12 @@ mod tests {
             let patch: Vec<u8> = (0..width * height).map(|i| (i * i * 31 % 253) as u8).collect();
             assert_same_on_all_levels(&format!("{width}x{height}, cells of {cell}"), || {
                 let mut hog = Hog::new(width, height, cell);
-                let windows = (vec![1.0; hog.rows()], vec![0.5; hog.cols()]);
+                let tapers = (vec![1.0; hog.rows()], vec![0.5; hog.cols()]);
                 let mut out = vec![f32::NAN; hog.rows() * hog.cols() * LANES];
-                hog.extract(&patch, &windows.0, &windows.1, &mut out, &mut Stopwatch::default());
+                hog.extract(&patch, &tapers.0, &tapers.1, &mut out, &mut Stopwatch::default());
                 assert!(out.iter().all(|v| v.is_finite()));
                 out.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
             });
         }
-    }
-
-    #[test]
-    fn orientations_go_to_the_nearest_bin_and_ties_up() {
-        for degrees in 0..360 {
-            let angle = (f64::from(degrees)).to_radians();
-            let (gx, gy) = (1000.0 * angle.cos(), 1000.0 * angle.sin());
-            let exact = f64::from(degrees) / 20.0;
-            if degrees % 20 != 10 {
-                assert_eq!(f64::from(orientation_bin(gx as f32, gy as f32)), exact.round() % 18.0, "{degrees} degrees");
-            }
-        }
-        assert_eq!(orientation_bin(0.0, 3.0), 5);
-        assert_eq!(orientation_bin(0.0, -3.0), 14);
-        assert_eq!(orientation_bin(3.0, 0.0), 0);
-        assert_eq!(orientation_bin(-3.0, 0.0), 9);
     }
 }

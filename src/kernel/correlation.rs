@@ -24,8 +24,8 @@ impl KernelCorrelator {
         Self { kernel, per_feature, plane: vec![0.0; plane] }
     }
 
-    /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced against
-    /// `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
+    /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced
+    /// against `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
     ///
     /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;
     /// - polynomial: `k = (F^-1(sum_c ẑ_c ⊙ conj(x̂_c)) / D + a)^b`;

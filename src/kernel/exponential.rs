@@ -1,9 +1,10 @@
 //! The exponential function over whole arrays.
 
-/// `exp(x)` for `x <= 0` to 2 units in the last place, 0 below -87, in plain arithmetic: a loop over it becomes vector instructions,
-/// and the result is the same bits on every CPU (no library call, no fused multiply-add). NaN gives NaN.
+/// `exp(x)` for `x <= 0` to 2 units in the last place, 0 below -87, in plain arithmetic: a loop over it becomes vector
+/// instructions, and the result is the same bits on every CPU (no library call, no fused multiply-add). NaN gives NaN.
 ///
-/// `x = n ln 2 + r` with `|r| <= ln(2) / 2`, and the polynomial of degree 6 of the Cephes library (`expf`, Moshier 1989) for `exp(r)`.
+/// `x = n ln 2 + r` with `|r| <= ln(2) / 2`, and the polynomial of degree 6 of the Cephes library (`expf`, Moshier
+/// 1989) for `exp(r)`.
 #[inline(always)]
 pub fn exp_negative(x: f32) -> f32 {
     /// 1.5 * 2^23: adding it rounds to a whole number, which then stands in the lowest bits.

@@ -1,7 +1,7 @@
 //! Taking Gram matrices apart: Cholesky with a little help, pivoted Cholesky, eigenvectors.
 //!
-//! Gram matrices of neighbouring windows have condition numbers of a million and more and are often singular, so everything here
-//! is double precision and every routine says what it does where a rank is missing.
+//! Gram matrices of neighbouring windows have condition numbers of a million and more and are often singular, so
+//! everything here is double precision and every routine says what it does where a rank is missing.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
 
@@ -12,7 +12,8 @@ const MAX_EIGEN_STEPS: usize = 100_000;
 
 /// The Cholesky factor of a symmetric matrix that is positive definite but for rounding.
 ///
-/// Where the plain factorisation fails, 1e-10 of the mean diagonal is added to the diagonal, then ten times as much, up to 1e-4.
+/// Where the plain factorisation fails, 1e-10 of the mean diagonal is added to the diagonal, then ten times as much, up
+/// to 1e-4.
 ///
 /// # Errors
 /// [`Error::Gram`] where that does not help: the matrix has a truly negative eigenvalue, or is zero.
@@ -103,16 +104,17 @@ impl PivotedCholesky {
         self.pivots.len()
     }
 
-    /// The coordinates `v` of a sample from its n kernel values `k₀`: `B v = k₀` by forward substitution in the rows of the
-    /// pivots. Exact where `k₀` lies in the range of `K`.
+    /// The coordinates `v` of a sample from its n kernel values `k₀`: `B v = k₀` by forward substitution in the
+    /// rows of the pivots. Exact where `k₀` lies in the range of `K`.
     pub fn encode(&self, values: &DVector<f64>) -> DVector<f64> {
         let at_pivots = values.select_rows(&self.pivots);
         // The diagonal is positive by construction, so the substitution cannot fail.
         self.landmarks.solve_lower_triangular(&at_pivots).unwrap_or(at_pivots)
     }
 
-    /// The coefficients over the n samples whose expansion has the coordinates `v` (one column each): all of them sit on the pivots,
-    /// `α = B_piv⁻ᵀ v`. The solution of least norm exists as well, but this one is sparse and needs no inverse.
+    /// The coefficients over the n samples whose expansion has the coordinates `v` (one column each): all of them sit
+    /// on the pivots, `α = B_piv⁻ᵀ v`. The solution of least norm exists as well, but this one is sparse and needs
+    /// no inverse.
     pub fn expand(&self, coordinates: &DMatrix<f64>) -> DMatrix<f64> {
         let at_pivots = self.landmarks.tr_solve_lower_triangular(coordinates).unwrap_or_else(|| coordinates.clone());
         let mut alpha = DMatrix::zeros(self.factor.nrows(), coordinates.ncols());

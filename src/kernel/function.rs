@@ -51,7 +51,8 @@ impl Kernel {
     /// The kernel itself if its parameters are in range.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a σ that is not 1e-6 to 1e6, a constant that is negative or not finite, a degree that is not 1 to 32.
+    /// [`Error::Parameter`] for a σ that is not 1e-6 to 1e6, a constant that is negative or not finite, a degree that
+    /// is not 1 to 32.
     pub fn checked(self) -> Result<Self> {
         let wrong =
             |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.into() });
@@ -69,7 +70,8 @@ impl Kernel {
         }
     }
 
-    /// The kernel value of two samples in single precision: `dot` = a·b, `aa` = ‖a‖², `bb` = ‖b‖², `inv_d` = 1/D.
+    /// The kernel value of two samples in single precision: `dot` = a·b, `aa` = ‖a‖², `bb` = ‖b‖², `inv_d` =
+    /// 1/D.
     #[inline(always)]
     pub fn eval(&self, dot: f32, aa: f32, bb: f32, inv_d: f32) -> f32 {
         match *self {
@@ -82,7 +84,8 @@ impl Kernel {
         }
     }
 
-    /// [`Kernel::eval`] in double precision, for Gram matrices: their condition numbers leave nothing to single precision.
+    /// [`Kernel::eval`] in double precision, for Gram matrices: their condition numbers leave nothing to single
+    /// precision.
     #[inline(always)]
     pub fn eval64(&self, dot: f64, aa: f64, bb: f64, inv_d: f64) -> f64 {
         match *self {
@@ -92,8 +95,8 @@ impl Kernel {
         }
     }
 
-    /// Replaces each inner product of a map by the kernel value, for one pair of squared norms: all shifts of one sample
-    /// have the same norm.
+    /// Replaces each inner product of a map by the kernel value, for one pair of squared norms: all shifts of one
+    /// sample have the same norm.
     pub fn apply(&self, dots: &mut [f32], aa: f32, bb: f32, inv_d: f32) {
         // One loop per kernel, so that the choice is made once and not per value.
         match *self {
@@ -115,8 +118,8 @@ impl Kernel {
     }
 }
 
-/// A kernel for Gram matrices: every [`Kernel`], and two for histograms (no value below zero) that are sums over the feature
-/// values and so have no kernel map by FFT.
+/// A kernel for Gram matrices: every [`Kernel`], and two for histograms (no value below zero) that are sums over the
+/// feature values and so have no kernel map by FFT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GramKernel {

@@ -15,8 +15,8 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 /// The Gram matrix of the rows of `samples` (n x D): n x n, symmetric to the last bit.
 ///
 /// # Errors
-/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] when there are no samples, values that are not finite, or
-/// negative values under a kernel of histograms.
+/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] when there are no samples, values that are not
+/// finite, or negative values under a kernel of histograms.
 pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let mut values = cross_gram(kernel, samples, samples)?;
     for i in 0..values.nrows() {
@@ -81,8 +81,8 @@ fn pairwise(
 /// A Gram matrix that came from outside, checked and made symmetric to the last bit, for the linear algebra inside.
 ///
 /// # Errors
-/// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry that is not finite
-/// or beyond 1e60, or a negative one on the diagonal.
+/// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry
+/// that is not finite or beyond 1e60, or a negative one on the diagonal.
 pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     let wrong = |reason: String| Err(Error::Gram { reason });
     let (n, columns) = gram.dim();
@@ -126,8 +126,8 @@ pub(crate) fn from_matrix(from: &DMatrix<f64>) -> Array2<f64> {
 
 /// The weighted mean of the training samples in feature space, and how to subtract it from kernel values.
 ///
-/// With weights `p` of sum one, `μ = K p` and `c = pᵀ K p`: in training `K̃ = K - μ 1ᵀ - 1 μᵀ + c`, of a new sample
-/// `κ̃ = κ - μ - (pᵀκ) 1 + c 1`, both with the `μ` and `c` of training.
+/// With weights `p` of sum one, `μ = K p` and `c = pᵀ K p`: in training `K̃ = K - μ 1ᵀ - 1 μᵀ + c`, of a new
+/// sample `κ̃ = κ - μ - (pᵀκ) 1 + c 1`, both with the `μ` and `c` of training.
 #[derive(Clone, Debug)]
 pub(crate) struct Centring {
     /// The weights, of sum one.
@@ -159,7 +159,8 @@ impl Centring {
         DMatrix::from_fn(cross.nrows(), cross.ncols(), |i, j| cross[(i, j)] - self.mean[j] - with_mean[i] + self.norm)
     }
 
-    /// Coefficients of centred kernel values turned into those of raw ones: `Aᵀκ̃ = (returned matrix)ᵀκ + (returned vector)`.
+    /// Coefficients of centred kernel values turned into those of raw ones:
+    /// `Aᵀκ̃ = (returned matrix)ᵀκ + (returned vector)`.
     pub fn fold(&self, coefficients: &DMatrix<f64>) -> (DMatrix<f64>, DVector<f64>) {
         let sums = coefficients.row_sum();
         let folded = coefficients - &self.weights * &sums;

@@ -1,9 +1,9 @@
 //! Kernels: functions of two samples that are inner products in some feature space, the matrices they make, and their
 //! correlation over all translations by FFT.
 //!
-//! [`Kernel`] is written as a function of `(a·b, ‖a‖², ‖b‖²)`, so that one definition serves two vectors, a Gram
-//! matrix and a whole map of inner products made by FFT. The two kernels of histograms that are no such functions exist for
-//! Gram matrices only ([`GramKernel`]). [`gram()`] and [`cross_gram`] build them.
+//! [`Kernel`] is written as a function of `(a·b, ‖a‖², ‖b‖²)`, so that one definition serves two vectors, a
+//! Gram matrix and a whole map of inner products made by FFT. The two kernels of histograms that are no such functions
+//! exist for Gram matrices only ([`GramKernel`]). [`gram()`] and [`cross_gram`] build them.
 
 pub mod correlation;
 mod exponential;

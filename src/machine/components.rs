@@ -45,8 +45,8 @@ pub struct Novelty {
 }
 
 impl Novelty {
-    /// The novelties of m samples, `‖φ(z) - mean‖² - ‖projections‖²`, from their kernel values with the training samples (m x n)
-    /// and with themselves (m).
+    /// The novelties of m samples, `‖φ(z) - mean‖² - ‖projections‖²`, from their kernel values with the
+    /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
     /// [`Error::Samples`] when a size does not fit or a kernel value is not finite.

@@ -11,12 +11,14 @@ const ITERATIONS: usize = 200_000;
 /// Changes and violations below this, relative to the residual, are none.
 const TOLERANCE: f64 = 1e-11;
 
-/// The weights `s` of the smallest `‖s‖₁` with `1ᵀs = 0` that leave at most `limit` of a residual: `‖r - Xᵀs‖₁ <= limit`.
+/// The weights `s` of the smallest `‖s‖₁` with `1ᵀs = 0` that leave at most `limit` of a residual:
+/// `‖r - Xᵀs‖₁ <= limit`.
 ///
-/// `others` are the samples of the other classes, n x D, `residual` is what the own class leaves unexplained of a sample (D). This
-/// is the linear programme of Ma, Tan & Yang (2014). [`Kdspe`](super::kdspe::Kdspe) solves the same trade in its Lagrangian form with squared
-/// distances, which needs inner products only; a sum of magnitudes of feature values is not made of those, so that this
-/// form exists for explicit features alone. Solved by the alternating direction method of multipliers.
+/// `others` are the samples of the other classes, n x D, `residual` is what the own class leaves unexplained of a
+/// sample (D). This is the linear programme of Ma, Tan & Yang (2014). [`Kdspe`](super::kdspe::Kdspe) solves the same
+/// trade in its Lagrangian form with squared distances, which needs inner products only; a sum of magnitudes of feature
+/// values is not made of those, so that this form exists for explicit features alone. Solved by the alternating
+/// direction method of multipliers.
 ///
 /// # Errors
 /// [`Error::Samples`] when the sizes do not fit, a value is not finite, or the limit is not above zero; and when no

@@ -7,7 +7,8 @@ use super::head::check_cross;
 use crate::error::{Error, Result};
 use crate::kernel::gram::{Centring, from_matrix};
 
-/// `y(z) = Aᵀκ(z) + t`: the coordinates of a sample in a learnt subspace of feature space. Any centring is folded in.
+/// `y(z) = Aᵀκ(z) + t`: the coordinates of a sample in a learnt subspace of feature space. Any centring is folded
+/// in.
 #[derive(Clone, Debug)]
 pub struct Embedding {
     /// `A`, n x d: one column per coordinate, over the training samples.
@@ -51,11 +52,11 @@ impl Embedding {
         Ok(cross.dot(&self.coefficients) + &self.constant)
     }
 
-    /// The embedding with each coordinate multiplied by what `factor` makes of its [value](Embedding::values). Distances between samples
-    /// depend on it.
+    /// The embedding with each coordinate multiplied by what `factor` makes of its [value](Embedding::values).
+    /// Distances between samples depend on it.
     ///
-    /// The coordinates of reconstruction weights have unit variance; `|l| 1.0 / (1.0 - l).sqrt()` gives them a unit of reconstruction
-    /// residual instead, which brings samples of a class together.
+    /// The coordinates of reconstruction weights have unit variance; `|l| 1.0 / (1.0 - l).sqrt()` gives them a unit of
+    /// reconstruction residual instead, which brings samples of a class together.
     ///
     /// # Errors
     /// [`Error::Samples`] when a factor is not finite.

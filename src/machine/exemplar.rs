@@ -1,8 +1,9 @@
 //! One exemplar against a set of negatives, and how two exemplars compare.
 //!
-//! One exemplar `x₀` against n negatives: `min θ/2 (1 - f₀)² + ½ Σ qᵢ (1 + fᵢ)² + λ/2 ‖h‖²` over `f = h + ν`, with `q` the negatives'
-//! weights of sum one. With `K = B Bᵀ`, the exemplar's coordinates are `v = B⁺k₀` and, orthogonal to all negatives,
-//! `u = √(k₀₀ - ‖v‖²)`. The minimiser is `β = c [u/λ; S⁻¹(v - μ)]`, where `S = Bᵀdiag(q)B - μμᵀ + λI` and `μ = Bᵀq` are those of the
+//! One exemplar `x₀` against n negatives: `min θ/2 (1 - f₀)² + ½ Σ qᵢ (1 + fᵢ)² + λ/2 ‖h‖²` over
+//! `f = h + ν`, with `q` the negatives' weights of sum one. With `K = B Bᵀ`, the exemplar's coordinates are
+//! `v = B⁺k₀` and, orthogonal to all negatives, `u = √(k₀₀ - ‖v‖²)`. The minimiser is
+//! `β = c [u/λ; S⁻¹(v - μ)]`, where `S = Bᵀdiag(q)B - μμᵀ + λI` and `μ = Bᵀq` are those of the
 //! negatives alone: they are factored once, each further exemplar costs two triangular solves.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};

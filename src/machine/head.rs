@@ -6,7 +6,8 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use super::samples::Samples;
 use crate::error::{Error, Result};
 
-/// The decision function of a fitted machine over the kernel values `κ(z)` of a sample `z` with the n training samples.
+/// The decision function of a fitted machine over the kernel values `κ(z)` of a sample `z` with the n training
+/// samples.
 #[derive(Clone, Debug)]
 pub enum Head {
     /// `f(z) = αᵀκ + b`.
@@ -63,11 +64,12 @@ impl Head {
         }
     }
 
-    /// The decision values of m samples: `cross` holds their kernel values with the training samples (m x n), `own` those with
-    /// themselves (m), which only a [`Head::Subspace`] looks at.
+    /// The decision values of m samples: `cross` holds their kernel values with the training samples (m x n), `own`
+    /// those with themselves (m), which only a [`Head::Subspace`] looks at.
     ///
     /// # Errors
-    /// [`Error::Samples`] when a size does not fit, a kernel value is not finite, or a result is beyond the largest number.
+    /// [`Error::Samples`] when a size does not fit, a kernel value is not finite, or a result is beyond the largest
+    /// number.
     pub fn decision(&self, cross: ArrayView2<f64>, own: ArrayView1<f64>) -> Result<Array1<f64>> {
         check_cross(&cross, self.len())?;
         if own.len() != cross.nrows() || own.iter().any(|v| !v.is_finite()) {
@@ -112,10 +114,11 @@ impl Head {
         if finite { Ok(self) } else { Err(Error::Gram { reason }) }
     }
 
-    /// The head scaled and shifted so that the weighted means of the two classes have the decisions +1 and -1: thresholds
-    /// then mean the same for every machine and at any time.
+    /// The head scaled and shifted so that the weighted means of the two classes have the decisions +1 and -1:
+    /// thresholds then mean the same for every machine and at any time.
     ///
-    /// Where the means do not differ by more than rounding, the samples cannot be told apart; the head is then zero everywhere.
+    /// Where the means do not differ by more than rounding, the samples cannot be told apart; the head is then zero
+    /// everywhere.
     pub(crate) fn calibrated(mut self, samples: &Samples) -> Result<Self> {
         let (target, background) = samples.two_classes()?;
         let values = self.on_training(samples);

@@ -1,9 +1,10 @@
 //! Kernel discriminative sparsity preserving embedding, its linear form, and the projections that it grew from.
 //!
-//! [Weights](Preserved) that reconstruct each sample from others are found first, then the few coordinates in which the same weights
-//! reconstruct best.
+//! [Weights](Preserved) that reconstruct each sample from others are found first, then the few coordinates in which the
+//! same weights reconstruct best.
 //!
-//! In problems of few dimensions the first coordinates follow the shape of the classes before they tell them apart: give it a dozen.
+//! In problems of few dimensions the first coordinates follow the shape of the classes before they tell them apart:
+//! give it a dozen.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
@@ -49,11 +50,12 @@ pub enum Preserved {
     Neighbours,
 }
 
-/// The detector: a regularised Fisher discriminant in the embedding, scaled so that the class means have the decisions +1 and -1.
+/// The detector: a regularised Fisher discriminant in the embedding, scaled so that the class means have the decisions
+/// +1 and -1.
 ///
-/// Samples whose class has no second member take no part in the embedding, but in the discriminant; where neither class has one, there
-/// is no embedding, and the decision is zero everywhere. Samples that cannot be told apart
-/// give the decision zero everywhere.
+/// Samples whose class has no second member take no part in the embedding, but in the discriminant; where neither class
+/// has one, there is no embedding, and the decision is zero everywhere. Samples that cannot be told apart give the
+/// decision zero everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Kdspe(Params);
 
@@ -92,15 +94,16 @@ impl Machine for Kdspe {
 }
 
 impl Kdspe {
-    /// The embedding of samples of any number of `classes` (any numbers, one per sample). [`Embedding::values`] are the generalised
-    /// eigenvalues, 1 at most: the share of a coordinate that the weights reconstruct.
+    /// The embedding of samples of any number of `classes` (any numbers, one per sample). [`Embedding::values`] are the
+    /// generalised eigenvalues, 1 at most: the share of a coordinate that the weights reconstruct.
     ///
     /// On the Gram matrix of [`Kernel::Linear`](crate::kernel::Kernel::Linear) it is linear DSPE (or SPP):
-    /// [`Embedding::linear`] gives its projection. Fewer coordinates than asked for come from samples that span fewer dimensions.
+    /// [`Embedding::linear`] gives its projection. Fewer coordinates than asked for come from samples that span fewer
+    /// dimensions.
     ///
     /// # Errors
-    /// [`Error::Gram`](crate::Error::Gram) for a matrix that is none, [`Error::Samples`](crate::Error::Samples) for another number of classes
-    /// than samples.
+    /// [`Error::Gram`](crate::Error::Gram) for a matrix that is none, [`Error::Samples`](crate::Error::Samples) for
+    /// another number of classes than samples.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize], preserved: Preserved) -> Result<Embedding> {
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;

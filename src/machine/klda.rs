@@ -1,10 +1,10 @@
 //! The kernel Fisher discriminant, for two classes as a machine and for many as an embedding.
 //!
 //! With `p_c` the weights of class c divided by their sum `W_c`, `μ_c = K p_c` and the within-class scatter
-//! `N = K (diag(w) - Σ W_c p_c p_cᵀ) K = K G K`. `N` is singular always and must be regularised: by `ε I` (Mika et al. 1999), or by
-//! `ε K`, which is linear discriminant analysis with `S_w + ε I` in feature space. For the latter
-//! a factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the samples span: singular Gram matrices are no special
-//! case.
+//! `N = K (diag(w) - Σ W_c p_c p_cᵀ) K = K G K`. `N` is singular always and must be regularised: by `ε I` (Mika et
+//! al. 1999), or by `ε K`, which is linear discriminant analysis with `S_w + ε I` in feature space. For the latter a
+//! factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the samples span: singular Gram matrices
+//! are no special case.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
@@ -101,12 +101,13 @@ impl Klda {
         }
     }
 
-    /// The discriminant coordinates of c `classes` (any numbers, one per sample): at most c - 1, in which the regularised scatter
-    /// within the classes is the identity. [`Embedding::values`] are the ratios of the scatter between and within.
+    /// The discriminant coordinates of c `classes` (any numbers, one per sample): at most c - 1, in which the
+    /// regularised scatter within the classes is the identity. [`Embedding::values`] are the ratios of the scatter
+    /// between and within.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`]); [`Error::Samples`] for another number of samples or fewer than
-    /// two classes.
+    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`]); [`Error::Samples`] for another number of
+    /// samples or fewer than two classes.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Embedding> {
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;

@@ -1,7 +1,8 @@
-//! Kernel principal component analysis (Schölkopf, Smola & Müller 1998): projections, novelty, and a detector made of novelties.
+//! Kernel principal component analysis (Schölkopf, Smola & Müller 1998): projections, novelty, and a detector made of
+//! novelties.
 //!
-//! With weights `p` of sum one and the centred Gram matrix `K̃`: `diag(√p) K̃ diag(√p) = U diag(l) Uᵀ`, directions of unit length
-//! `A = diag(√p) U diag(l)^-½`, projections `Aᵀκ̃`, whose variances are `l`.
+//! With weights `p` of sum one and the centred Gram matrix `K̃`: `diag(√p) K̃ diag(√p) = U diag(l) Uᵀ`,
+//! directions of unit length `A = diag(√p) U diag(l)^-½`, projections `Aᵀκ̃`, whose variances are `l`.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array2, ArrayView2};
@@ -29,11 +30,11 @@ impl Default for Params {
     }
 }
 
-/// The detector: a sample's squared distance to the subspace of the target's looks (its novelty, Hoffmann 2007), taken from that to
-/// the background's subspace.
+/// The detector: a sample's squared distance to the subspace of the target's samples (its novelty, Hoffmann 2007),
+/// taken from that to the background's subspace.
 ///
-/// With samples of both classes, their means have the decisions +1 and -1, or the decision is zero everywhere where they cannot be
-/// told apart. With samples of the target alone the decision is minus the novelty.
+/// With samples of both classes, their means have the decisions +1 and -1, or the decision is zero everywhere where
+/// they cannot be told apart. With samples of the target alone the decision is minus the novelty.
 #[derive(Clone, Copy, Debug)]
 pub struct Kpca(Params);
 
@@ -90,8 +91,8 @@ impl Machine for Kpca {
 }
 
 impl Kpca {
-    /// The principal components of all samples of a Gram matrix, labels aside. [`Embedding::values`] are the variances of the
-    /// coordinates: the eigenvalues of `K̃ / n`.
+    /// The principal components of all samples of a Gram matrix, labels aside. [`Embedding::values`] are the variances
+    /// of the coordinates: the eigenvalues of `K̃ / n`.
     ///
     /// # Errors
     /// [`Error::Gram`](crate::Error::Gram) for a matrix that is none (see [`Samples::new`]).

@@ -1,7 +1,8 @@
 //! Kernel ridge regression: the representer theorem at its plainest.
 //!
-//! Minimises `Σ wᵢ (f(xᵢ) - yᵢ)² + λ ‖h‖²` over `f = h + b`. The minimiser is an expansion over the samples with
-//! `(K + λ W⁻¹) α = y - b 1` and, where there is a constant, `1ᵀα = 0`. KCF is the same regression on all cyclic shifts of one patch.
+//! Minimises `Σ wᵢ (f(xᵢ) - yᵢ)² + λ ‖h‖²` over `f = h + b`. The minimiser is an expansion over the
+//! samples with `(K + λ W⁻¹) α = y - b 1` and, where there is a constant, `1ᵀα = 0`. KCF is the same regression
+//! on all cyclic shifts of one patch.
 
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ impl Default for Params {
     }
 }
 
-/// Weighted kernel ridge regression on the targets of the samples. Its decisions are in the units of the targets.
+/// Weighted kernel ridge regression on the soft labels of the samples. Its decisions are in their units.
 ///
 /// Samples of one class only, or that all look alike, give the constant that fits them best.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ impl Machine for Krr {
             ridged[(i, i)] += self.0.lambda / weight;
         }
         let factored = cholesky(ridged)?;
-        let mut alpha = factored.solve(&samples.targets);
+        let mut alpha = factored.solve(&samples.soft_labels);
         let mut bias = 0.0;
         if self.0.bias {
             let ones = factored.solve(&DVector::from_element(samples.len(), 1.0));

@@ -1,8 +1,8 @@
 //! Kernel machines: a Gram matrix, labels and weights in, a decision function of kernel values out.
 //!
-//! A machine knows nothing of images, and not even of feature values: [`Samples`] hold a Gram matrix of any kernel, [`Machine::fit`] gives
-//! a [`Head`], and [`Head::decision`] turns the kernel values of new samples into decisions. The machines that find a subspace also
-//! [`embed`](kpca::Kpca::embed) samples into it.
+//! A machine knows nothing of images, and not even of feature values: [`Samples`] hold a Gram matrix of any kernel,
+//! [`Machine::fit`] gives a [`Head`], and [`Head::decision`] turns the kernel values of new samples into decisions. The
+//! machines that find a subspace also [`embed`](kpca::Kpca::embed) samples into it.
 //!
 //! | name | machine | decision |
 //! | --- | --- | --- |

@@ -1,8 +1,8 @@
 //! From feature space back to feature values: the sample whose image is nearest to a point of a subspace.
 //!
-//! For a Gaussian kernel and the projection `P φ(x) = Σ γᵢ φ(xᵢ)` onto kernel principal components, the pre-image is a fixed point of
-//! `z ← Σ γᵢ k(z, xᵢ) xᵢ / Σ γᵢ k(z, xᵢ)` (Mika et al., NIPS 1998), a mean shift with signs. It removes what the components do not
-//! explain: denoising.
+//! For a Gaussian kernel and the projection `P φ(x) = Σ γᵢ φ(xᵢ)` onto kernel principal components, the
+//! pre-image is a fixed point of `z ← Σ γᵢ k(z, xᵢ) xᵢ / Σ γᵢ k(z, xᵢ)` (Mika et al., NIPS 1998), a
+//! mean shift with signs. It removes what the components do not explain: denoising.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -16,14 +16,15 @@ const MAX_STEPS: usize = 200;
 /// A step shorter than this share of the sample's length ends the iteration.
 const STILL: f64 = 1e-9;
 
-/// The pre-images of the projections of the rows of `noisy` (m x D) onto the components of `subspace`, which was learnt from the
-/// Gram matrix of the rows of `train` (n x D) under a Gaussian kernel of bandwidth `sigma`: m x D.
+/// The pre-images of the projections of the rows of `noisy` (m x D) onto the components of `subspace`, which was learnt
+/// from the Gram matrix of the rows of `train` (n x D) under a Gaussian kernel of bandwidth `sigma`: m x D.
 ///
-/// The iteration starts from the noisy sample. Where it loses its way (the weights cancel out) it starts once more from the training
-/// sample nearest to it, and if it loses it again that sample is the answer.
+/// The iteration starts from the noisy sample. Where it loses its way (the weights cancel out) it starts once more from
+/// the training sample nearest to it, and if it loses it again that sample is the answer.
 ///
 /// # Errors
-/// [`Error::Parameter`](crate::Error::Parameter) for the bandwidth, [`Error::Samples`](crate::Error::Samples) when sizes do not fit or a value is not finite.
+/// [`Error::Parameter`](crate::Error::Parameter) for the bandwidth, [`Error::Samples`](crate::Error::Samples) when
+/// sizes do not fit or a value is not finite.
 pub fn denoise(subspace: &Novelty, sigma: f64, train: ArrayView2<f64>, noisy: ArrayView2<f64>) -> Result<Array2<f64>> {
     let kernel = Kernel::Gaussian { sigma };
     let cross = cross_gram(kernel, noisy, train)?;

@@ -9,7 +9,10 @@ use crate::error::{Error, Result};
 
 /// Makes the types below of the lines of the registry.
 macro_rules! machines {
-    ($($kind:ident = $name:literal ($module:ident): $what:literal, gate $gate:literal, belief $belief:literal, every $every:literal, guards $guards:literal;)*) => {
+    ($(
+        $kind:ident = $name:literal ($module:ident): $what:literal,
+        gate $gate:literal, belief $belief:literal, every $every:literal, guards $guards:literal;
+    )*) => {
         /// Which machine, without its settings.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
@@ -38,8 +41,8 @@ macro_rules! machines {
                 match self { $(Self::$kind => $what,)* }
             }
 
-            /// The decision above which a frame is learned from, if nothing else is said. Means of the classes are at +1 and -1, but for
-            /// ridge regression, whose labels fall off so steeply that its decisions are lower.
+            /// The decision above which a frame is learned from, if nothing else is said. Means of the classes are at
+            /// +1 and -1, but for ridge regression, whose labels fall off so steeply that its decisions are lower.
             pub const fn gate(self) -> f64 {
                 match self { $(Self::$kind => $gate,)* }
             }
@@ -49,7 +52,8 @@ macro_rules! machines {
                 match self { $(Self::$kind => $belief,)* }
             }
 
-            /// Of so many believed frames in a row one is learned from, if nothing else is said: machines that solve eigenproblems take longest.
+            /// Of so many believed frames in a row one is learned from, if nothing else is said: machines that solve
+            /// eigenproblems take longest.
             pub const fn every(self) -> usize {
                 match self { $(Self::$kind => $every,)* }
             }
@@ -88,7 +92,8 @@ machines! {
     Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, belief 0.5, every 1, guards true;
     Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, belief 0.5, every 2, guards false;
     Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, belief 0.5, every 1, guards true;
-    Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding", gate 0.2, belief 0.5, every 2, guards false;
+    Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding",
+        gate 0.2, belief 0.5, every 2, guards false;
 }
 
 impl MachineKind {

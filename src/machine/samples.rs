@@ -7,23 +7,25 @@ use crate::error::{Error, Result};
 use crate::kernel::factor::scale_rows;
 use crate::kernel::gram::check_gram;
 
-/// A Gram matrix, the label and the weight of each sample, and, where there are any, regression targets and the
+/// A Gram matrix, the label and the weight of each sample, and, where there are any, soft labels and the
 /// coefficients to start from.
 #[derive(Clone, Debug)]
 pub struct Samples {
     pub(crate) gram: DMatrix<f64>,
     pub(crate) labels: DVector<f64>,
     pub(crate) weights: DVector<f64>,
-    pub(crate) targets: DVector<f64>,
+    pub(crate) soft_labels: DVector<f64>,
     pub(crate) start: Option<DVector<f64>>,
 }
 
 impl Samples {
-    /// Samples with the Gram matrix `gram` (n x n) and n `labels`, +1 for the target and -1 for the background, each of weight one.
+    /// Samples with the Gram matrix `gram` (n x n) and n `labels`, +1 for the target and -1 for the background, each of
+    /// weight one.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry that is not finite or
-    /// beyond 1e60, or a negative one on its diagonal; [`Error::Samples`] for another number of labels or a label that is not +1 or -1.
+    /// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry
+    /// that is not finite or beyond 1e60, or a negative one on its diagonal; [`Error::Samples`] for another number of
+    /// labels or a label that is not +1 or -1.
     pub fn new(gram: ArrayView2<f64>, labels: &[f64]) -> Result<Self> {
         let gram = check_gram(gram)?;
         let labels = sized(gram.nrows(), "labels", labels)?;
@@ -31,7 +33,7 @@ impl Samples {
             return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });
         }
         let weights = DVector::from_element(gram.nrows(), 1.0);
-        Ok(Self { gram, targets: labels.clone(), labels, weights, start: None })
+        Ok(Self { gram, soft_labels: labels.clone(), labels, weights, start: None })
     }
 
     /// The same samples with a weight for each, above zero.
@@ -51,13 +53,14 @@ impl Samples {
     /// The same samples with a real number for each that a regression shall reproduce (the labels, if nothing is said).
     ///
     /// # Errors
-    /// [`Error::Samples`] for another number of targets, or one that is not finite.
-    pub fn with_targets(mut self, targets: &[f64]) -> Result<Self> {
-        self.targets = sized(self.len(), "targets", targets)?;
+    /// [`Error::Samples`] for another number of soft labels, or one that is not finite.
+    pub fn with_soft_labels(mut self, soft_labels: &[f64]) -> Result<Self> {
+        self.soft_labels = sized(self.len(), "soft labels", soft_labels)?;
         Ok(self)
     }
 
-    /// The same samples with the coefficients of an earlier fit (zero for new samples), which an iteration may start from.
+    /// The same samples with the coefficients of an earlier fit (zero for new samples), which an iteration may start
+    /// from.
     ///
     /// # Errors
     /// [`Error::Samples`] for another number of coefficients, or one that is not finite.
@@ -148,7 +151,7 @@ mod tests {
         let good = Samples::new(gram.view(), &[1.0, -1.0, 1.0]).unwrap();
         says(good.clone().with_weights(&[1.0, 0.0, 1.0]), "weight 0");
         says(good.clone().with_weights(&[1.0, -1.0, 1.0]), "weight -1");
-        says(good.clone().with_targets(&[1.0]), "1 targets");
+        says(good.clone().with_soft_labels(&[1.0]), "1 soft labels");
         says(good.clone().with_start(&[f64::INFINITY, 0.0, 0.0]), "inf");
         assert!(good.two_classes().is_ok());
         let lonely = Samples::new(gram.view(), &[1.0, 1.0, 1.0]).unwrap();

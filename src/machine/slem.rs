@@ -1,6 +1,7 @@
 //! The square-loss exemplar machine (Rezende et al., CVPR 2017), in closed form on a low-rank factor of the negatives.
 //!
-//! One exemplar against all negatives, in closed form ([`Encoder`]). The machine of a tracker is the sum over several exemplars.
+//! One exemplar against all negatives, in closed form ([`Encoder`]). The machine of a tracker is the sum over several
+//! exemplars.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
@@ -11,8 +12,8 @@ use super::{Build, Head, Machine, Samples, in_range};
 use crate::error::Result;
 use crate::kernel::gram::check_gram;
 
-/// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have the
-/// decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
+/// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
+/// the decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Slem(Params);
 

@@ -1,7 +1,7 @@
 //! The soft-margin support vector machine.
 //!
-//! Solves the dual `min ½ aᵀQa - 1ᵀa, 0 ≤ aᵢ ≤ Cᵢ, yᵀa = 0` with `Q = yyᵀ ∘ K` by sequential minimal optimisation (Platt 1998) with
-//! the second-order choice of the working pair (Fan, Chen & Lin, JMLR 2005).
+//! Solves the dual `min ½ aᵀQa - 1ᵀa, 0 ≤ aᵢ ≤ Cᵢ, yᵀa = 0` with `Q = yyᵀ ∘ K` by sequential minimal
+//! optimisation (Platt 1998) with the second-order choice of the working pair (Fan, Chen & Lin, JMLR 2005).
 
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,8 @@ impl Default for Params {
     }
 }
 
-/// The support vector machine. Its decisions are ±1 on the margins; coefficients are `yᵢ aᵢ`, zero but for the support vectors.
+/// The support vector machine. Its decisions are ±1 on the margins; coefficients are `yᵢ aᵢ`, zero but for the
+/// support vectors.
 ///
 /// Started from the coefficients of an earlier fit ([`Samples::with_start`]), it needs a handful of steps.
 /// Samples that cannot be told apart get the decision of the midpoint.
@@ -125,7 +126,8 @@ impl Machine for Svm {
         }
         Err(Error::Samples {
             reason: format!(
-                "the support vector machine did not settle in {} steps: the kernel values are too large for its c: lower it, scale them, or allow more (max-steps)",
+                "the support vector machine did not settle in {} steps: the kernel values are too large for its c: \
+                 lower it, scale them, or allow more (max-steps)",
                 self.0.max_steps
             ),
         })

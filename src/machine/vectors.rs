@@ -273,8 +273,8 @@ fn reconstruction_weights_and_their_embedding() {
         if let Some(spp) = expected.get("spp") {
             let sparse = Sparse { tau: spp["l1"].as_f64().unwrap(), iterations: 20_000 };
             let d = unsupervised(&to_matrix(train.view()), sparse).unwrap();
-            // With the sum one, weights above zero cost the same however they are spread: in few dimensions only the objective
-            // is unique.
+            // With the sum one, weights above zero cost the same however they are spread: in few dimensions only the
+            // objective is unique.
             let k = to_matrix(train.view());
             let reference = to_matrix(matrix(&spp["D_columns"]).view());
             let objective = |d: &DMatrix<f64>| {
@@ -309,7 +309,8 @@ fn the_sparse_step_as_a_linear_programme() {
     assert!((&residual - &others.t().dot(&s)).mapv(f64::abs).sum() < limit + 1e-8);
 }
 
-/// The two are said to reach their minimum together: with a constraint they do not, so that the weights are solved for exactly.
+/// The two are said to reach their minimum together: with a constraint they do not, so that the weights are solved for
+/// exactly.
 #[test]
 fn least_squares_is_another_after_a_multiplication_by_the_gram_matrix() {
     let (p, f) = (Points::new(), &load("dspe")["counterexample"]);
@@ -341,7 +342,7 @@ fn all_shifts_of_a_patch() {
     let k = gram(Kernel::Gaussian { sigma: f["sigma"].as_f64().unwrap() }, shifts.view()).unwrap();
     let lambda = f["lambda_"].as_f64().unwrap();
     let labels = vec![1.0; rows * cols];
-    let samples = Samples::new(k.view(), &labels).unwrap().with_targets(&vector(&f["labels"])).unwrap();
+    let samples = Samples::new(k.view(), &labels).unwrap().with_soft_labels(&vector(&f["labels"])).unwrap();
     let head = Krr::new(krr::Params { lambda, bias: false }).unwrap().fit(&samples).unwrap();
     close(&head.linear().alpha, &vector(&f["alpha"]), 1e-8);
     let theta = f["slem"]["theta"].as_f64().unwrap();

@@ -1,9 +1,9 @@
 //! Reconstruction weights: how each sample is made of the others.
 //!
-//! Column j of `D` holds the weights `d_j` that reconstruct sample j from the others, with `1ᵀd_j = 1` and `d_jj = 0`. They do not change
-//! when the samples are rotated, moved or scaled. Sparsity preserving projections (Qiao, Chen & Tan 2010) take few samples of any
-//! class; discriminative sparsity preserving embedding (Ma, Tan & Yang 2014) takes all of the sample's own class and then explains the rest
-//! by few of the others.
+//! Column j of `D` holds the weights `d_j` that reconstruct sample j from the others, with `1ᵀd_j = 1` and
+//! `d_jj = 0`. They do not change when the samples are rotated, moved or scaled. Sparsity preserving projections (Qiao,
+//! Chen & Tan 2010) take few samples of any class; discriminative sparsity preserving embedding (Ma, Tan & Yang 2014)
+//! takes all of the sample's own class and then explains the rest by few of the others.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -19,8 +19,8 @@ pub(crate) struct Sparse {
     pub iterations: usize,
 }
 
-/// The weights of discriminative sparsity preserving embedding, n x n, for the classes with the given members. Samples of a class of
-/// one take no part: their rows and columns stay zero.
+/// The weights of discriminative sparsity preserving embedding, n x n, for the classes with the given members. Samples
+/// of a class of one take no part: their rows and columns stay zero.
 pub(crate) fn discriminative(
     gram: &DMatrix<f64>,
     classes: &[Vec<usize>],
@@ -55,7 +55,8 @@ pub(crate) fn discriminative(
     Ok(weights)
 }
 
-/// The weights of sparsity preserving projections, n x n: `min ½‖φ_j - Φs‖² + τ‖s‖₁, 1ᵀs = 1, s_j = 0`.
+/// The weights of sparsity preserving projections, n x n:
+/// `min ½‖φ_j - Φs‖² + τ‖s‖₁, 1ᵀs = 1, s_j = 0`.
 pub(crate) fn unsupervised(gram: &DMatrix<f64>, sparse: Sparse) -> Result<DMatrix<f64>> {
     lasso(gram, gram.clone(), 1.0, true, sparse)
 }
@@ -83,7 +84,8 @@ pub(super) fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f6
     Ok(weights)
 }
 
-/// `min ½ sᵀHs - gᵀs + τ‖s‖₁, 1ᵀs = total` for each column `g`, by ADMM; with `leave_out`, `s_j = 0` in column j.
+/// `min ½ sᵀHs - gᵀs + τ‖s‖₁, 1ᵀs = total` for each column `g`, by ADMM; with `leave_out`, `s_j = 0` in
+/// column j.
 fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse: Sparse) -> Result<DMatrix<f64>> {
     let (n, m) = (h.nrows(), g.ncols());
     let rho = (h.trace() / n as f64).max(f64::MIN_POSITIVE);

@@ -10,8 +10,8 @@ pub(super) const SLACK: usize = LINE / size_of::<f32>();
 
 /// A fixed number of floats that starts on a cache line, used as a `[f32]`.
 ///
-/// The cells of a map are two cache lines long. Where the map does not start on a line, every vector of 16 floats straddles two,
-/// and a transform takes up to twice as long; its result is the same.
+/// The cells of a map are two cache lines long. Where the map does not start on a line, every vector of 16 floats
+/// straddles two, and a transform takes up to twice as long; its result is the same.
 pub struct AlignedBuf {
     /// Never grows, so that its place in memory stays.
     floats: Vec<f32>,

@@ -1,7 +1,7 @@
-//! What the transform of a line costs, by a fixed table: windows are chosen by it.
+//! What the transform of a line costs, by a fixed table: search areas are chosen by it.
 //!
-//! The table was measured once (`cargo bench --bench spectrum -- lengths` prints measurement and estimate beside each other) and is
-//! a constant, not a measurement at run time: the same box gets the same window on every machine.
+//! The table was measured once (`cargo bench --bench spectrum -- lengths` prints measurement and estimate beside each
+//! other) and is a constant, not a measurement at run time: the same box gets the same search area on every machine.
 
 use super::mixed::radices;
 
@@ -31,8 +31,8 @@ pub fn line(len: usize) -> f64 {
     radices(len).map_or(BLUESTEIN, |passes| passes.into_iter().map(pass).sum())
 }
 
-/// The length from `cells` on, up to an eighth and one more, that costs least: transform and all else of a window whose other
-/// side stays. A longer line has more cells, so one that is quick already stays as it is.
+/// The length from `cells` on, up to an eighth and one more, that costs least: transform and all else of a search area
+/// whose other side stays. A longer line has more cells, so one that is quick already stays as it is.
 pub fn cheapest_from(cells: usize) -> usize {
     cheapest(cells..=cells + cells / 8 + 1).unwrap_or(cells)
 }

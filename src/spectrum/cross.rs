@@ -85,8 +85,8 @@ leveled! {
 /// The real part of the inverse transform of `S` is the cyclic cross-correlation of the maps, summed over all 32 real
 /// channels; [`fold`] gives the half-spectrum of that real part.
 ///
-/// Returns the energy `Σ |X|²` of `x` from the same pass. By Parseval it is `rows * cols` times the sum of the squares
-/// of the map before the transform.
+/// Returns the energy `Σ |X|²` of `x` from the same pass. By Parseval it is `rows * cols` times the sum of the
+/// squares of the map before the transform.
 ///
 /// # Panics
 /// When the lengths do not fit each other.

@@ -79,8 +79,8 @@ impl LanePlan {
         self.forward_from_top(map, self.rows, scratch);
     }
 
-    /// As [`forward`](Self::forward), of a map whose cells are zero but for the first `filled` rows: the rest of them is not looked at before
-    /// the columns are transformed.
+    /// As [`forward`](Self::forward), of a map whose cells are zero but for the first `filled` rows: the rest of them
+    /// is not looked at before the columns are transformed.
     ///
     /// # Panics
     /// As [`forward`](Self::forward).
@@ -90,8 +90,8 @@ impl LanePlan {
         self.transform_cols(cells, scratch);
     }
 
-    /// As [`forward`](Self::forward), where only the first `wanted` rows of the result are needed: what the others hold afterwards is
-    /// undefined.
+    /// As [`forward`](Self::forward), where only the first `wanted` rows of the result are needed: what the others hold
+    /// afterwards is undefined.
     ///
     /// # Panics
     /// As [`forward`](Self::forward).

@@ -1,8 +1,8 @@
 //! Feature maps and their spectra, of many channels or of one.
 //!
 //! Sums over channels are all that a correlation filter needs, and they are cheap in either layout:
-//! - many channels ([`LanePlan`]): the 32 floats of a cell are read as 16 complex numbers, real parts first. One complex
-//!   transform of 16 lanes then carries 32 real channels, and `Re F^-1(sum_k Z_k conj X_k)` is the sum of the
+//! - many channels ([`LanePlan`]): the 32 floats of a cell are read as 16 complex numbers, real parts first. One
+//!   complex transform of 16 lanes then carries 32 real channels, and `Re F^-1(sum_k Z_k conj X_k)` is the sum of the
 //!   cross-correlations of all of them (the cross terms of a pair are purely imaginary);
 //! - one channel ([`PlanePlan`]): a real transform and its half-spectrum.
 
@@ -135,8 +135,8 @@ impl MapPlan {
         }
     }
 
-    /// As [`MapPlan::interpolate`], towards `x` displaced against `shift` (rows, columns; in cells, fractions welcome): what
-    /// lies at `shift` in `x` comes to lie at no shift. By the shift theorem that is a factor
+    /// As [`MapPlan::interpolate`], towards `x` displaced against `shift` (rows, columns; in cells, fractions welcome):
+    /// what lies at `shift` in `x` comes to lie at no shift. By the shift theorem that is a factor
     /// `exp(2πi (u shift_rows / rows + v shift_cols / cols))`, whose frequencies are those nearest zero; at the
     /// highest one of an even length, its real part, so that maps stay real.
     pub fn interpolate_shifted(
@@ -181,8 +181,8 @@ impl MapPlan {
         (energy / (self.rows * self.cols) as f64) as f32
     }
 
-    /// The energy of a map from its half-spectrum: every column but the first and, at an even width, the last stands for
-    /// its mirror image too.
+    /// The energy of a map from its half-spectrum: every column but the first and, at an even width, the last stands
+    /// for its mirror image too.
     fn half_energy(&self, spectrum: &[Complex32]) -> f32 {
         let half = self.plane.half_cols();
         let single = |c: usize| c == 0 || 2 * c == self.cols;

@@ -9,7 +9,8 @@ use crate::simd::leveled;
 /// The largest prime factor with a dense pass; a length with a larger one goes by Bluestein's way.
 const LARGEST_DENSE: usize = 127;
 
-/// The lines of a map that are transformed: `count` of them, the first cells `next` apart, their elements `stride` apart.
+/// The lines of a map that are transformed: `count` of them, the first cells `next` apart, their elements `stride`
+/// apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     pub count: usize,

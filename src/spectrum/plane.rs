@@ -1,8 +1,8 @@
-//! Real transforms of a single plane: a response map, a regression target, a kernel correlation.
+//! Real transforms of a single plane: a response map, regression labels, a kernel correlation.
 //!
-//! A plane is transformed over lanes too. Along the rows a lane is a pair of rows (one the real, the other the imaginary
-//! part, taken apart afterwards by symmetry), along the columns a lane is a column of the half-spectrum.
-//! The general transforms of rustfft are as exact, but not the same to the last bit on every CPU.
+//! A plane is transformed over lanes too. Along the rows a lane is a pair of rows (one the real, the other the
+//! imaginary part, taken apart afterwards by symmetry), along the columns a lane is a column of the half-spectrum. The
+//! general transforms of rustfft are as exact, but not the same to the last bit on every CPU.
 
 use rustfft::num_complex::Complex32;
 
@@ -54,7 +54,8 @@ leveled! {
 }
 
 leveled! {
-    /// The transformed pairs of rows taken apart, and turned so that the columns `v` become lanes: `columns` is `[v / 16][row]`, `rows` rows long, the first of the line at `first`.
+    /// The transformed pairs of rows taken apart, and turned so that the columns `v` become lanes: `columns` is
+    /// `[v / 16][row]`, `rows` rows long, the first of the line at `first`.
     fn rows_to_columns(line: &[Cell], columns: &mut [Cell], rows: usize, first: usize) {
         let cols = line.len();
         let here = CHANNELS.min(rows - first);
@@ -72,8 +73,8 @@ leveled! {
 }
 
 leveled! {
-    /// The opposite of [`rows_to_columns`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real and
-    /// imaginary parts are swapped on both sides, which makes a forward transform an inverse one.
+    /// The opposite of [`rows_to_columns`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real
+    /// and imaginary parts are swapped on both sides, which makes a forward transform an inverse one.
     fn put_together(columns: &[Cell], rows: usize, first: usize, line: &mut [Cell]) {
         let cols = line.len();
         let here = CHANNELS.min(rows - first);

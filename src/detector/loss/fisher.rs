@@ -1,8 +1,8 @@
 //! The kernel Fisher discriminant on all cyclic shifts.
 //!
-//! With two classes it is ridge regression on binary labels in the centred feature space (Mika et al. 1999; Xu, Zhang & Li,
-//! "Kernel MSE algorithm", 2001). Centring takes the mean from the labels and from the kernel values, and both are the
-//! coefficient of the constant Fourier mode: it is left out.
+//! With two classes it is ridge regression on binary labels in the centred feature space (Mika et al. 1999; Xu, Zhang &
+//! Li, "Kernel MSE algorithm", 2001). Centring takes the mean from the labels and from the kernel values, and both are
+//! the coefficient of the constant Fourier mode: it is left out.
 
 use super::plane;
 use crate::spectrum::{MapPlan, Scratch};

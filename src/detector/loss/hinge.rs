@@ -1,8 +1,8 @@
 //! The support vector machine with squared hinge loss on all cyclic shifts (Zuo et al., TPAMI 2019).
 //!
-//! `min ½ ‖h‖² + 1/(2λ) Σ max(0, 1 - yᵢ fᵢ)²` over `f = h + b`. A sample with `yᵢ fᵢ > 1` costs nothing, as if its label were
-//! `fᵢ`: for the right excess `eᵢ = max(0, yᵢ fᵢ - 1)` the minimiser is that of ridge regression on the labels `y + y e`.
-//! The two are found in turn; each step is one division of spectra.
+//! `min ½ ‖h‖² + 1/(2λ) Σ max(0, 1 - yᵢ fᵢ)²` over `f = h + b`. A sample with `yᵢ fᵢ > 1` costs
+//! nothing, as if its label were `fᵢ`: for the right excess `eᵢ = max(0, yᵢ fᵢ - 1)` the minimiser is that of
+//! ridge regression on the labels `y + y e`. The two are found in turn; each step is one division of spectra.
 
 use super::plane;
 use crate::spectrum::{MapPlan, Scratch};
@@ -31,7 +31,8 @@ impl Hinge {
     pub(super) fn solve(&mut self, plan: &MapPlan, kernel: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         let mut bias = 0.0;
         for step in 0..self.steps {
-            // With the bias that is the mean of these labels the coefficients have the sum zero, as its optimality asks for.
+            // With the bias that is the mean of these labels the coefficients have the sum zero, as its optimality asks
+            // for.
             let mut sum = 0.0;
             for ((value, y), e) in self.values.iter_mut().zip(&self.classes).zip(&self.excess) {
                 *value = y + y * e;

@@ -1,9 +1,9 @@
 //! Losses of a correlation filter: who computes its coefficients, from all cyclic shifts of one patch.
 //!
-//! The Gram matrix of all shifts is circulant. Its eigenvectors are Fourier modes, its eigenvalues the spectrum `k̂^xx` of
-//! the kernel correlation of the patch with itself, and what a machine solves by factoring a matrix becomes arithmetic on
-//! spectra. Every loss gives a function `f(z) = Σ αᵢ k(z, Pⁱx) + b`, whose values at all shifts of `z` are
-//! `F^-1(k̂^zx ⊙ α̂) + b`; they differ in `α̂` and `b` alone:
+//! The Gram matrix of all shifts is circulant. Its eigenvectors are Fourier modes, its eigenvalues the spectrum
+//! `k̂^xx` of the kernel correlation of the patch with itself, and what a machine solves by factoring a matrix becomes
+//! arithmetic on spectra. Every loss gives a function `f(z) = Σ αᵢ k(z, Pⁱx) + b`, whose values at all shifts of
+//! `z` are `F^-1(k̂^zx ⊙ α̂) + b`; they differ in `α̂` and `b` alone:
 //!
 //! | loss | solves | coefficients |
 //! | --- | --- | --- |
@@ -11,9 +11,9 @@
 //! | [`Loss::Hinge`] | squared hinge on two classes | a fixed point of ridge regressions |
 //! | [`Loss::Fisher`] | the Fisher discriminant of two classes | `ŷ ⊘ (k̂ + λ)` of classes without their mean |
 //!
-//! `λ` is what is added to the diagonal of the Gram matrix in all of them. The last two learn from the few shifts next to
-//! none and from negatives that wrap around the patch, which no picture shows: windows of the real background are the
-//! better teachers.
+//! `λ` is what is added to the diagonal of the Gram matrix in all of them. The last two learn from the few shifts next
+//! to none and from negatives that wrap around the patch, which no picture shows: windows of the real background are
+//! the better teachers.
 
 mod fisher;
 mod hinge;
@@ -80,7 +80,8 @@ enum Solver {
 }
 
 impl Dual {
-    /// `labels` are the regression labels, their peak at no shift; all losses but ridge regression make two classes of them.
+    /// `labels` are the regression labels, their peak at no shift; all losses but ridge regression make two classes of
+    /// them.
     pub(super) fn new(loss: Loss, plan: &MapPlan, lambda: f64, labels: &[f32], scratch: &mut Scratch) -> Self {
         let lambda = lambda as f32;
         let solver = match loss {
@@ -91,8 +92,8 @@ impl Dual {
         Self { solver, alpha: vec![Complex32::default(); plan.half_len()], bias: 0.0 }
     }
 
-    /// Solves for the patch whose kernel correlation with itself is `kernel`, which is used up, and moves the coefficients
-    /// by `rate` towards the solution.
+    /// Solves for the patch whose kernel correlation with itself is `kernel`, which is used up, and moves the
+    /// coefficients by `rate` towards the solution.
     pub(super) fn learn(&mut self, plan: &MapPlan, kernel: &mut [Complex32], rate: f32, scratch: &mut Scratch) {
         let bias = match &mut self.solver {
             Solver::Ridge(ridge) => ridge.solve(kernel),

@@ -99,8 +99,8 @@ fn signs(labels: &[f32]) -> Vec<f64> {
     labels.iter().map(|&y| y.into()).collect()
 }
 
-/// `min ½ αᵀKα + 1/(2λ) Σ max(0, 1 - y f)²`, `f = Kα + b`, by Newton's method on the set of samples with a loss: those of the
-/// minimiser solve `f + λα = y`, `1ᵀα = 0`; the others have no coefficient.
+/// `min ½ αᵀKα + 1/(2λ) Σ max(0, 1 - y f)²`, `f = Kα + b`, by Newton's method on the set of samples with a
+/// loss: those of the minimiser solve `f + λα = y`, `1ᵀα = 0`; the others have no coefficient.
 fn squared_hinge(k: &Array2<f64>, y: &[f64], lambda: f64) -> (DVector<f64>, f64) {
     let n = y.len();
     let mut lossy = vec![true; n];
@@ -129,29 +129,29 @@ fn squared_hinge(k: &Array2<f64>, y: &[f64], lambda: f64) -> (DVector<f64>, f64)
 #[test]
 fn hinge_is_the_minimiser_on_the_full_gram_matrix() {
     let lambda = 0.1;
-    for (x, z, kernel, target) in problems() {
-        let y = signs(&classes(&target));
+    for (x, z, kernel, labels) in problems() {
+        let y = signs(&classes(&labels));
         let k = gram(kernel, x.shifts().view()).unwrap();
         let (alpha, bias) = squared_hinge(&k, &y, lambda);
         let cross = cross_gram(kernel, z.shifts().view(), x.shifts().view()).unwrap();
         let expected = cross.dot(&Array1::from_iter(alpha.iter().copied())) + bias;
-        let mut filter = x.filter(kernel, lambda, &target, Loss::Hinge);
+        let mut filter = x.filter(kernel, lambda, &labels, Loss::Hinge);
         filter.hinge_steps(2000);
         let what = format!("{kernel:?} {}x{}x{}", x.rows, x.cols, x.channels);
         agree(&respond(filter, &x, &z), expected.as_slice().unwrap(), 2e-3, &what);
     }
 }
 
-/// Ten steps on the first patch are not all the way; on a target that stays as it is the next ones go on from there.
+/// Ten steps on the first patch are not all the way; on a patch that stays as it is the next ones go on from there.
 #[test]
 fn hinge_goes_on_where_it_stopped() {
-    let (x, z, kernel, target) = problems().swap_remove(0);
+    let (x, z, kernel, labels) = problems().swap_remove(0);
     let reference = |steps| {
-        let mut filter = x.filter(kernel, 0.1, &target, Loss::Hinge);
+        let mut filter = x.filter(kernel, 0.1, &labels, Loss::Hinge);
         filter.hinge_steps(steps);
         respond(filter, &x, &z)
     };
-    let mut filter = x.filter(kernel, 0.1, &target, Loss::Hinge);
+    let mut filter = x.filter(kernel, 0.1, &labels, Loss::Hinge);
     for _ in 0..7 {
         x.write(filter.input());
         filter.learn(1.0, &mut Stopwatch::default());
@@ -164,15 +164,15 @@ fn hinge_goes_on_where_it_stopped() {
 #[test]
 fn fisher_is_the_discriminant_on_the_full_gram_matrix() {
     let lambda = 0.1;
-    for (x, z, kernel, target) in problems() {
+    for (x, z, kernel, labels) in problems() {
         let k = gram(kernel, x.shifts().view()).unwrap();
-        let samples = Samples::new(k.view(), &signs(&classes(&target))).unwrap();
+        let samples = Samples::new(k.view(), &signs(&classes(&labels))).unwrap();
         let params = klda::Params { eps: lambda, balance: false, ridge: klda::Ridge::Gram };
         let head = klda::Klda::new(params).unwrap().fit(&samples).unwrap();
         let cross = cross_gram(kernel, z.shifts().view(), x.shifts().view()).unwrap();
         let expected = head.decision(cross.view(), Array1::ones(x.cells()).view()).unwrap();
         let what = format!("{kernel:?} {}x{}x{}", x.rows, x.cols, x.channels);
-        let got = respond(x.filter(kernel, lambda, &target, Loss::Fisher), &x, &z);
+        let got = respond(x.filter(kernel, lambda, &labels, Loss::Fisher), &x, &z);
         agree(&got, expected.as_slice().unwrap(), 1e-3, &what);
     }
 }
@@ -247,9 +247,9 @@ fn reference_values_of_all_shifts() {
     let k_xz = s.correlation(&z, &x);
     close(&s.plane(&k_xx), &vector(&f["k_xx"]), 1e-8 * SINGLE);
     close(&s.plane(&k_xz), &vector(&f["k_xz"]), 1e-8 * SINGLE);
-    let target: Vec<f32> = vector(&f["labels"]).iter().map(|&v| v as f32).collect();
+    let labels: Vec<f32> = vector(&f["labels"]).iter().map(|&v| v as f32).collect();
     let lambda = number(&f["lambda_"]);
-    close(&respond(x.filter(s.kernel, lambda, &target, Loss::Ridge), &x, &z), &vector(&f["response"]), 1e-8 * SINGLE);
+    close(&respond(x.filter(s.kernel, lambda, &labels, Loss::Ridge), &x, &z), &vector(&f["response"]), 1e-8 * SINGLE);
 
     let hinge = &f["squared_hinge"];
     let (code, cost) = (vector(&hinge["y"]), number(&hinge["C"]));

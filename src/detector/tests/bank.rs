@@ -1,4 +1,5 @@
-//! The bank against its rules, step by step: what each call may change, and that the Gram matrix is that of the windows.
+//! The bank against its rules, step by step: what each call may change, and that the Gram matrix is that of the
+//! windows.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -52,7 +53,7 @@ fn alike(a: &[f32], b: &[f32]) {
     assert!(a.len() == b.len() && worst < 1e-6, "{worst}");
 }
 
-/// The weight of a look relative to its class.
+/// The weight of a sample relative to its class.
 fn share(bank: &SampleBank, slot: usize) -> f64 {
     bank.label(slot).unwrap().1 / (bank.places().count() as f64 / 2.0)
 }
@@ -60,18 +61,18 @@ fn share(bank: &SampleBank, slot: usize) -> f64 {
 #[test]
 fn a_look_closest_to_a_known_one_is_mixed_into_it() {
     let mut bank = bank(3, 2);
-    let looks: Vec<Vec<f32>> = (1..4).map(window).collect();
-    for (n, look) in looks.iter().enumerate() {
-        assert_eq!(bank.add_positive(look, 1.0 / (n + 1) as f64, 1.0 - n as f64), [Some(n), None]);
+    let samples: Vec<Vec<f32>> = (1..4).map(window).collect();
+    for (n, sample) in samples.iter().enumerate() {
+        assert_eq!(bank.add_positive(sample, 1.0 / (n + 1) as f64, 1.0 - n as f64), [Some(n), None]);
     }
     (0..3).for_each(|slot| assert!((share(&bank, slot) - 1.0 / 3.0).abs() < 1e-9));
-    let fourth = near(&looks[1], 9);
+    let fourth = near(&samples[1], 9);
     assert_eq!(bank.add_positive(&fourth, 0.4, 1.0), [Some(1), None]);
     // The earlier ones keep 0.6 of the weight: 0.2 each.
-    alike(bank.sample(1), &mean((&looks[1], 0.2), (&fourth, 0.4)));
-    alike(bank.sample(0), &looks[0]);
-    let (label, _, target) = bank.label(1).unwrap();
-    assert!(label == 1.0 && (target - 0.4 / 0.6).abs() < 1e-9);
+    alike(bank.sample(1), &mean((&samples[1], 0.2), (&fourth, 0.4)));
+    alike(bank.sample(0), &samples[0]);
+    let (label, _, soft_label) = bank.label(1).unwrap();
+    assert!(label == 1.0 && (soft_label - 0.4 / 0.6).abs() < 1e-9);
     for (slot, expected) in [0.2, 0.6, 0.2].into_iter().enumerate() {
         assert!((share(&bank, slot) - expected).abs() < 1e-9);
     }
@@ -81,14 +82,14 @@ fn a_look_closest_to_a_known_one_is_mixed_into_it() {
 #[test]
 fn two_close_looks_become_one_and_make_room() {
     let mut bank = bank(3, 2);
-    let looks = [window(1), window(2), near(&window(1), 3)];
-    for (n, look) in looks.iter().enumerate() {
-        bank.add_positive(look, 1.0 / (n + 1) as f64, 1.0);
+    let samples = [window(1), window(2), near(&window(1), 3)];
+    for (n, sample) in samples.iter().enumerate() {
+        bank.add_positive(sample, 1.0 / (n + 1) as f64, 1.0);
     }
     let fourth = window(4);
     let [Some(a), Some(b)] = bank.add_positive(&fourth, 0.1, 1.0) else { panic!("two places change") };
     assert_eq!([a.min(b), a.max(b)], [0, 2]);
-    alike(bank.sample(a), &mean((&looks[0], 0.3), (&looks[2], 0.3)));
+    alike(bank.sample(a), &mean((&samples[0], 0.3), (&samples[2], 0.3)));
     alike(bank.sample(b), &fourth);
     assert!((share(&bank, a) - 0.6).abs() < 1e-9 && (share(&bank, b) - 0.1).abs() < 1e-9);
 }
@@ -105,11 +106,11 @@ fn of_a_full_bank_the_background_least_like_the_target_leaves() {
     let next = window(8);
     assert_eq!(bank.add_negative(&next), 3);
     alike(bank.sample(3), &next);
-    let (label, _, target) = bank.label(3).unwrap();
-    assert_eq!((label, target), (-1.0, -1.0));
+    let (label, _, soft_label) = bank.label(3).unwrap();
+    assert_eq!((label, soft_label), (-1.0, -1.0));
 }
 
-/// A look without weight would be refused by every machine.
+/// A sample without weight would be refused by every machine.
 #[test]
 fn no_look_ever_weighs_nothing() {
     for rate in [0.0, 1e-9, 0.999] {
@@ -199,7 +200,7 @@ proptest! {
                     prop_assert!(before.label(slot).is_none() && changed[1].is_none());
                     alike(bank.sample(slot), &sample);
                 } else {
-                    // All that there is, the new look last, and the closest two of it.
+                    // All that there is, the new sample last, and the closest two of it.
                     let at = |i: usize| members.get(i).map_or(&sample[..], |&slot| before.sample(slot));
                     let pairs = (0..=members.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
                     let apart = |&(i, j): &(usize, usize)| distance(at(i), at(j));
@@ -216,7 +217,7 @@ proptest! {
                     };
                     prop_assert_eq!(changed, [Some(to), free]);
                     let worst = merged.iter().zip(bank.sample(to)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                    // A look keeps a least weight, however old it is.
+                    // A sample keeps a least weight, however old it is.
                     prop_assert!(worst < 1e-3, "{}", worst);
                     if let Some(free) = free {
                         alike(bank.sample(free), &sample);

@@ -1,0 +1,56 @@
+//! One cell: its channels, its orientations normalised by four blocks, clipped and averaged, and the sums that its
+//! texture is made of.
+
+/// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
+pub const CHANNELS: usize = 31;
+/// Floats that a cell takes in memory: its channels and a zero, so that it fills whole SIMD registers.
+pub const LANES: usize = 32;
+
+/// Orientations over the full circle.
+pub(super) const SIGNED: usize = 18;
+/// Orientations over half of it: a gradient and its opposite.
+pub(super) const UNSIGNED: usize = 9;
+/// Normalised orientations are clipped here.
+const CLIP: f32 = 0.2;
+
+/// The orientations of a cell, clipped by each of four norms and averaged; and for each norm, 16 partial sums of the
+/// clipped signed orientations, which the texture is made of. (Summed up here, they would leave the registers piece by
+/// piece.)
+#[inline(always)]
+pub(super) fn normalise_cell(
+    cell: &[f32; LANES],
+    norms: [f32; 4],
+    taper: f32,
+    out: &mut [f32; LANES],
+    parts: &mut [[f32; 16]; 4],
+) {
+    let (first, last) = cell.split_at(16);
+    let mut sums = [[0.0f32; 16]; 2];
+    for k in 0..4 {
+        for o in 0..16 {
+            let (v, w) = (first[o] * norms[k], last[o] * norms[k]);
+            // One instruction; `f32::min` would ask about NaN as well.
+            let v = if v < CLIP { v } else { CLIP };
+            let w = if w < CLIP { w } else { CLIP };
+            sums[0][o] += v;
+            sums[1][o] += w;
+            // The two signed orientations beyond the first 16 join the first two.
+            parts[k][o] = v + if o + 16 < SIGNED { w } else { 0.0 };
+        }
+    }
+    let half = 0.5 * taper;
+    for o in 0..16 {
+        out[o] = sums[0][o] * half;
+        out[o + 16] = sums[1][o] * half;
+    }
+}
+
+/// The sum of 16 values, in an order that registers of four can add.
+#[inline(always)]
+pub(super) fn sum_of_16(v: &[f32; 16]) -> f32 {
+    let mut four = [0.0f32; 4];
+    for i in 0..4 {
+        four[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
+}
