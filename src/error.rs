@@ -46,9 +46,9 @@ pub enum Error {
         reason: String,
     },
     /// A parameter is outside its range.
-    #[error("--{name} {value}: {expected}")]
+    #[error("{name} {value}: {expected}")]
     Parameter {
-        /// The parameter, spelled as its command line flag without the dashes.
+        /// The parameter: the path of a tracker's setting ([`crate::tracker::settings`]), or a name.
         name: &'static str,
         /// The value that was given.
         value: String,

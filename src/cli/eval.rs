@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kcf_track::eval::dataset::Dataset;
 use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
 use kcf_track::eval::manifest::Manifest;
-use kcf_track::eval::preset::{Changes, Preset};
+use kcf_track::eval::preset::Preset;
 use kcf_track::eval::results::{self, ResultFiles};
 use kcf_track::eval::runner::Runner;
 use kcf_track::eval::shard::Shard;
@@ -17,7 +17,7 @@ use kcf_track::eval::store::Store;
 use kcf_track::eval::{Protocol, Toolkit, report};
 
 use super::Failure;
-use super::detector::DetectorArgs;
+use super::params::{self, ParamArgs};
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
@@ -41,16 +41,16 @@ enum EvalCommand {
 #[derive(Debug, Args)]
 struct RunArgs {
     /// Folder of sequences: OTB, VOT, GOT-10k, or any folders with images and a truth file
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
     data: Option<PathBuf>,
     /// New folder for the report and the runs
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
     out: Option<PathBuf>,
     /// Only these sequences, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     sequences: Vec<String>,
     /// Run the tracker with these settings; may be given several times [default: paper, unless there are --results]
-    #[arg(long = "preset", value_name = "NAME")]
+    #[arg(long = "preset", value_name = "NAME", value_parser = params::preset_names())]
     presets: Vec<String>,
     /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given several times
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
@@ -78,7 +78,7 @@ struct RunArgs {
     quiet: bool,
     // Last, because its heading holds for all that follows.
     #[command(flatten)]
-    detector: DetectorArgs,
+    params: ParamArgs,
 }
 
 #[derive(Debug, Args)]
@@ -132,14 +132,22 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 }
 
 fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
+    let mut trackers = Vec::new();
+    for preset in &args.presets {
+        trackers.push(args.params.resolve(Some(preset))?);
+    }
+    if trackers.is_empty() && (args.results.is_empty() || args.params.print_config || !args.params.is_empty()) {
+        trackers.push(args.params.resolve(None)?);
+    }
+    if args.params.print_config {
+        let [resolved] = &trackers[..] else {
+            return Err(Failure::usage("--print-config: give one --preset"));
+        };
+        return params::print(resolved);
+    }
     let (Some(data), Some(out)) = (&args.data, &args.out) else {
         return Err(Failure::usage("--data and --out are needed"));
     };
-    let mut presets = args.presets.clone();
-    let changes = args.detector.changes();
-    if presets.is_empty() && (args.results.is_empty() || changes != Changes::default()) {
-        presets.push("paper".into());
-    }
     if args.save_results.is_some() && args.protocol != Protocol::Ope {
         return Err(Failure::usage("--save-results: other tools have files for --protocol ope only"));
     }
@@ -148,8 +156,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         version: env!("CARGO_PKG_VERSION").into(),
         data: data.clone(),
         sequences: args.sequences.clone(),
-        presets,
-        changes,
+        trackers: trackers.into_iter().map(|resolved| Preset::changed(&resolved.preset, resolved.params)).collect::<Result<_, _>>()?,
         results: args.results.clone(),
         protocol: args.protocol,
         toolkit: args.toolkit,
@@ -202,8 +209,8 @@ fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
 
 fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
     let mut runners: Vec<Box<dyn Runner>> = Vec::new();
-    for name in &manifest.presets {
-        runners.push(Box::new(Preset::changed(name, &manifest.changes)?));
+    for tracker in &manifest.trackers {
+        runners.push(Box::new(tracker.clone()));
     }
     let results = manifest.results.iter().map(|(name, _)| name.as_str());
     let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).chain(results).collect();

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use kcf_track::Error;
 
+use super::params::in_flags;
+
 /// Why a subcommand did not succeed.
 #[derive(Debug)]
 pub enum Failure {
@@ -54,7 +56,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             error if error.is_broken_pipe() => Self::ReaderGone,
-            error @ Error::Parameter { .. } => Self::Usage(error.into()),
+            Error::Parameter { name, value, expected } => Self::usage(in_flags(name, &value, &expected)),
             error => Self::Failed(error.into()),
         }
     }

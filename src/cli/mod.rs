@@ -1,8 +1,7 @@
 //! The command line: one file a subcommand. Nothing else prints.
 
-mod bank;
 mod completions;
-mod detector;
+mod config;
 mod eval;
 mod failure;
 mod init_box;

@@ -1,192 +1,354 @@
-//! The tracker's settings on the command line: a preset, and a flag for each value.
+//! The tracker's settings on the command line: flags, `--set` and `--config`, all made from the one table of settings.
 
-use clap::Args;
-use clap::builder::PossibleValue;
-use kcf_track::kernel::Kernel;
-use kcf_track::tracker::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind, SearchParams};
-use kcf_track::{Params, Result};
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use kcf_track::machine::MachineKind;
+use kcf_track::setting::Kind;
+use kcf_track::tracker::settings::{self, Need, Setting};
+use kcf_track::tracker::{GuardParams, WindowParams};
+use kcf_track::{Error, Params};
 
 use super::Failure;
-use super::bank::BankArgs;
-use super::detector::DetectorArgs;
+use super::config::{self, Config};
 
 /// What a preset is changed by.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Tracker")]
+#[derive(Clone, Debug, Default)]
 pub struct ParamArgs {
-    /// Settings to start from; the flags below change them
-    #[arg(long, value_name = "NAME", default_value = "paper", value_parser = preset_names())]
+    /// Flags without dashes and what they were given.
+    flags: Vec<(&'static str, String)>,
+    machine: Vec<String>,
+    sets: Vec<String>,
+    config: Option<PathBuf>,
+    /// Whether the settings are to be printed, and nothing else.
+    pub print_config: bool,
+}
+
+/// Settings and where they come from.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The preset.
     pub preset: String,
-    /// What the filter sees [default: the preset's]
-    #[arg(long, value_enum)]
-    feature: Option<FeatureArg>,
-    /// How two patches are compared [default: the preset's]
-    #[arg(long, value_enum)]
-    kernel: Option<KernelArg>,
-    /// Bandwidth of the Gaussian kernel [paper: 0.5 for hog, 0.2 for gray]
-    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
-    kernel_sigma: Option<f64>,
-    /// Constant added in the polynomial kernel [paper: 1]
-    #[arg(long, value_name = "A", allow_negative_numbers = true)]
-    kernel_a: Option<f64>,
-    /// Degree of the polynomial kernel, 1 to 32 [paper: 9 for hog, 7 for gray]
-    #[arg(long, value_name = "B", allow_negative_numbers = true)]
-    kernel_b: Option<u32>,
-    /// Area around the target that is searched, as a multiple of its size [paper: 1.5]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    padding: Option<f64>,
-    /// Regularisation of the filter [paper: 0.0001]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    lambda: Option<f64>,
-    /// Width of the response that the filter is taught, relative to the target's size [paper: 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    output_sigma: Option<f64>,
-    /// How fast the model follows the target's looks, 0 to 1 a frame [paper: 0.02 for hog, 0.075 for gray]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    learning_rate: Option<f64>,
-    /// Side of a hog cell in pixels, 1 to 64 [paper: 4]
-    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
-    cell_size: Option<usize>,
-    /// Track at half size from this size on, the root of width times height in pixels; `inf` for never [paper: 100]
-    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
-    half_size_from: Option<f64>,
-    /// Cells of a search window at most, about: a larger one is looked at at a coarser scale; `inf` for any number [paper: inf]
-    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
-    max_cells: Option<f64>,
-    /// Round the search area up to numbers of cells that transform cheaply [paper: false]
-    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
-    smooth_area: Option<bool>,
-    /// Look for the peak between cells [paper: false]
-    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
-    sub_cell: Option<bool>,
-    /// Learn from the window that the target was found in, up to so many cells of motion [paper: 0]
-    #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
-    reuse_shift: Option<f64>,
-    /// Peak-to-sidelobe ratio below which a frame's state is `uncertain` [paper: 8 for hog, 7 or 3 for gray]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    uncertain_psr: Option<f64>,
-    /// Peak-to-sidelobe ratio below which a frame's state is `lost` [paper: 5 for hog, 5 or 2 for gray]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    lost_psr: Option<f64>,
-    #[command(flatten)]
-    detector: DetectorArgs,
-    #[command(flatten)]
-    bank: BankArgs,
+    /// The settings, checked.
+    pub params: Params,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum FeatureArg {
-    /// Histograms of oriented gradients, 31 channels
-    Hog,
-    /// Gray values
-    Gray,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum KernelArg {
-    Gaussian,
-    Polynomial,
-    Linear,
-}
-
-impl KernelArg {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Gaussian => "gaussian",
-            Self::Polynomial => "polynomial",
-            Self::Linear => "linear",
-        }
-    }
+/// A value that was given, and the places that it may be meant for.
+struct Given {
+    flag: String,
+    paths: Vec<&'static str>,
+    text: String,
 }
 
 impl ParamArgs {
-    /// The settings as a whole, checked.
-    pub fn params(&self) -> Result<Params, Failure> {
-        let mut params = Params::preset(&self.preset).expect("clap knows the presets");
-        self.detector.changes().apply(&mut params)?;
-        match &mut params.search {
-            SearchParams::Filter(filter) => self.change_filter(filter)?,
-            SearchParams::Windows(windows) => {
-                if let Some(kernel) = self.kernel {
-                    windows.kernel = Kernel::from_name(kernel.name())?;
-                }
-                self.change_kernel(&mut windows.kernel)?;
-            }
-        }
-        self.bank.apply(&mut params)?;
+    /// The settings that start from `preset`, or else from the one of the configuration file, or else from `paper`.
+    ///
+    /// # Errors
+    /// Wrong usage that names the flag, or the file and its line.
+    pub fn resolve(&self, preset: Option<&str>) -> Result<Resolved, Failure> {
+        let config = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+        let preset = preset.or(config.preset.as_deref()).unwrap_or("paper").to_owned();
+        let mut params = Params::preset(&preset).ok_or_else(|| {
+            let names = Params::PRESETS.map(|(name, _)| name).join(", ");
+            Failure::usage(format!("--preset {preset}: must be one of {names}"))
+        })?;
+        config.apply(&mut params)?;
+        self.apply(&mut params)?;
         params.check()?;
-        Ok(params)
+        Ok(Resolved { preset, params })
     }
 
-    fn change_filter(&self, filter: &mut FilterParams) -> Result<(), Failure> {
-        if self.feature.is_some() || self.kernel.is_some() {
-            let feature = self.feature.map_or(filter.feature.kind(), |feature| match feature {
-                FeatureArg::Hog => FeatureKind::Hog,
-                FeatureArg::Gray => FeatureKind::Gray,
-            });
-            let kernel = self.kernel.map_or(filter.kernel_kind(), |kernel| match kernel {
-                KernelArg::Gaussian => KernelKind::Gaussian,
-                KernelArg::Polynomial => KernelKind::Polynomial,
-                KernelArg::Linear => KernelKind::Linear,
-            });
-            if (feature, kernel) != (filter.feature.kind(), filter.kernel_kind()) {
-                *filter = FilterParams { loss: filter.loss, ..FilterParams::paper(feature, kernel) };
-            }
-        }
-        self.change_kernel(&mut filter.kernel)?;
-        let set = |field: &mut f64, given: Option<f64>| *field = given.unwrap_or(*field);
-        set(&mut filter.padding, self.padding);
-        set(&mut filter.lambda, self.lambda);
-        set(&mut filter.output_sigma, self.output_sigma);
-        set(&mut filter.learning_rate, self.learning_rate);
-        set(&mut filter.reuse_shift, self.reuse_shift);
-        set(&mut filter.uncertain_psr, self.uncertain_psr);
-        set(&mut filter.lost_psr, self.lost_psr);
-        filter.smooth_area = self.smooth_area.unwrap_or(filter.smooth_area);
-        filter.sub_cell = self.sub_cell.unwrap_or(filter.sub_cell);
-        match self.max_cells {
-            Some(f64::INFINITY) => filter.area = AreaSize::default(),
-            Some(max_cells) => filter.area = AreaSize::Bounded { max_cells },
-            None => {}
-        }
-        match (&mut filter.area, self.half_size_from) {
-            (AreaSize::Published { half_size_from }, Some(given)) => *half_size_from = given,
-            (AreaSize::Bounded { .. }, Some(_)) => {
-                return Err(Failure::usage("--half-size-from needs --max-cells inf"));
-            }
-            _ => {}
-        }
-        match (&mut filter.feature, self.cell_size) {
-            (FeatureParams::Hog { cell_size }, Some(given)) => *cell_size = given,
-            (FeatureParams::Gray, Some(given)) => {
-                return Err(Failure::usage(format!("--cell-size {given}: must be 1 with gray features")));
-            }
-            _ => {}
-        }
-        Ok(())
+    /// Whether nothing but a preset was given.
+    pub fn is_empty(&self) -> bool {
+        self.flags.is_empty() && self.machine.is_empty() && self.sets.is_empty() && self.config.is_none()
     }
 
-    /// A flag for another kernel than the one in use is a mistake, not something to ignore.
-    fn change_kernel(&self, kernel: &mut Kernel) -> Result<(), Failure> {
-        let needs = |flag, needed| Failure::usage(format!("{flag} needs --kernel {needed}"));
-        match kernel {
-            Kernel::Gaussian { sigma } => *sigma = self.kernel_sigma.unwrap_or(*sigma),
-            _ if self.kernel_sigma.is_some() => return Err(needs("--kernel-sigma", "gaussian")),
-            _ => {}
-        }
-        match kernel {
-            Kernel::Polynomial { a, b } => {
-                *a = self.kernel_a.unwrap_or(*a);
-                *b = self.kernel_b.unwrap_or(*b);
+    /// Flags and `--set`: choices first, so that all values find the tree that they are meant for.
+    fn apply(&self, params: &mut Params) -> Result<(), Failure> {
+        let mut all = Vec::new();
+        for (flag, text) in &self.flags {
+            let places = settings::table().iter().filter(|setting| setting.flags.contains(flag));
+            let given = |paths: Vec<_>, text: &str| Given { flag: format!("--{flag}"), paths, text: text.into() };
+            // How many cells there are at most says how the area's size is meant, too.
+            if *flag == "max-cells" {
+                let area = if text.trim() == "inf" { "published" } else { "bounded" };
+                all.push(given(vec!["search.filter.area"], area));
+                if area == "published" {
+                    continue;
+                }
             }
-            _ if self.kernel_a.is_some() => return Err(needs("--kernel-a", "polynomial")),
-            _ if self.kernel_b.is_some() => return Err(needs("--kernel-b", "polynomial")),
-            _ => {}
+            all.push(given(places.map(|setting| setting.path).collect(), text));
+        }
+        for text in &self.sets {
+            let (path, text) = pair(text, "--set", "PATH=VALUE, such as search.filter.padding=2")?;
+            let path = settings::find(path).map_err(|error| Failure::usage(format!("--set: {error}")))?.path;
+            all.push(Given { flag: format!("--set {path}"), paths: vec![path], text: text.into() });
+        }
+        let rank = |given: &Given| given.paths.first().and_then(|path| Some(settings::find(path).ok()?.rank()));
+        all.sort_by_key(rank);
+        let values = all.iter().position(|given| rank(given).is_some_and(|(value, _)| value)).unwrap_or(all.len());
+        let values = all.split_off(values);
+        let mut set: Vec<(&str, Given)> = Vec::new();
+        for given in all {
+            put(params, &mut set, given)?;
+        }
+        for text in &self.machine {
+            let given = machine_setting(params, text)?;
+            put(params, &mut set, given)?;
+        }
+        values.into_iter().try_for_each(|given| put(params, &mut set, given))
+    }
+}
+
+/// Sets a value at the first of its places that the tree has.
+fn put(params: &mut Params, set: &mut Vec<(&'static str, Given)>, given: Given) -> Result<(), Failure> {
+    let Some(path) = given.paths.iter().copied().find(|path| params.unmet(path).is_none()) else {
+        let needs: Vec<Need> = given.paths.iter().filter_map(|path| params.unmet(path)).collect();
+        let depth = |need: &Need| need.choice.split('.').count();
+        let deepest = needs.iter().map(depth).max().unwrap_or_default();
+        let mut said: Vec<String> = needs.iter().filter(|need| depth(need) == deepest).map(needed).collect();
+        said.dedup();
+        return Err(Failure::usage(format!("{} needs {}", given.flag, said.join(" or "))));
+    };
+    if let Some((_, other)) = set.iter().find(|(known, other)| *known == path && other.text != given.text) {
+        return Err(Failure::usage(format!(
+            "{} {} and {} {} contradict each other: both are {path}",
+            other.flag, other.text, given.flag, given.text
+        )));
+    }
+    params.set(path, &given.text).map_err(|error| match error {
+        Error::Parameter { expected, .. } => {
+            let sign = if given.flag.starts_with("--set") { "=" } else { " " };
+            Failure::usage(format!("{}{sign}{}: {expected}", given.flag, given.text))
+        }
+        other => other.into(),
+    })?;
+    set.push((path, given));
+    Ok(())
+}
+
+/// `key=value` of the search's machine, or else of the guard's.
+fn machine_setting(params: &Params, text: &str) -> Result<Given, Failure> {
+    let (key, value) = pair(text, "--machine", "KEY=VALUE, such as c=10")?;
+    let below = match (params.search.windows(), &params.guard) {
+        (Some(windows), _) => ("search", windows.machine.kind()),
+        (None, Some(guard)) => ("guard", guard.windows.machine.kind()),
+        (None, None) => {
+            return Err(Failure::usage("--machine needs --detector svm (or another machine) or --guard"));
+        }
+    };
+    let (at, kind) = below;
+    let key = key.replace('_', "-");
+    let path = format!("{at}.windows.machine.{kind}.{key}");
+    match settings::table().iter().find(|setting| setting.path == path) {
+        Some(setting) => {
+            Ok(Given { flag: format!("--machine {key}"), paths: vec![setting.path], text: value.into() })
+        }
+        None => {
+            let known: Vec<_> = kind.settings().iter().filter_map(|row| row.path.split('.').nth(1)).collect();
+            Err(Failure::usage(format!("--machine {text}: {kind} has no {key}, but {}", known.join(", "))))
+        }
+    }
+}
+
+fn pair<'t>(text: &'t str, flag: &str, form: &str) -> Result<(&'t str, &'t str), Failure> {
+    let (key, value) = text.split_once('=').ok_or_else(|| Failure::usage(format!("{flag} {text}: must be {form}")))?;
+    Ok((key.trim(), value.trim()))
+}
+
+/// What has to be chosen, as a flag.
+fn needed(need: &Need) -> String {
+    match (need.choice, need.name) {
+        ("search", "") => "--detector svm (or another machine)".into(),
+        ("guard", _) => "--guard".into(),
+        ("search.filter.area", "bounded") => "--max-cells with a number".into(),
+        ("search.filter.area", _) => "--max-cells inf".into(),
+        ("search.windows.machine", name) => format!("--detector {name}"),
+        ("guard.windows.machine", name) => format!("--guard {name}"),
+        (choice, name) => {
+            let flag = settings::find(choice).ok().and_then(|setting| setting.flags.first());
+            flag.map_or(format!("{choice} = {name}"), |flag| format!("--{flag} {name}"))
+        }
+    }
+}
+
+/// What the library says of a parameter, with flags in the place of paths.
+pub fn in_flags(name: &str, value: &str, expected: &str) -> String {
+    let mut expected = expected.to_owned();
+    for setting in settings::table() {
+        if let Some(flag) = setting.flags.first().filter(|_| setting.path.contains('.')) {
+            expected = expected.replace(setting.path, &format!("--{flag}"));
+        }
+    }
+    match settings::find(name) {
+        Ok(setting) => match (setting.flags.first(), name.split_once(".windows.machine.")) {
+            (Some(flag), _) => format!("--{flag} {value}: {expected}"),
+            (None, Some((_, key))) => {
+                format!("--machine {}={value}: {expected}", key.split('.').nth(1).unwrap_or(key))
+            }
+            _ => format!("--set {name}={value}: {expected}"),
+        },
+        Err(_) => format!("--{name} {value}: {expected}"),
+    }
+}
+
+/// The settings printed, and why the run then ends.
+pub fn print(resolved: &Resolved) -> Result<(), Failure> {
+    use std::io::Write;
+    Ok(std::io::stdout().write_all(config::write(&resolved.preset, &resolved.params).as_bytes())?)
+}
+
+const FILTER: &str = "Correlation filter (--detector kcf)";
+const WINDOWS: &str = "Kernel machines over real windows (--detector other than kcf, --guard)";
+const GUARD: &str = "Guard (--guard)";
+
+impl Args for ParamArgs {
+    fn augment_args(command: Command) -> Command {
+        let own = |id: &'static str| Arg::new(id).long(id).help_heading("Settings");
+        let mut command = command
+            .arg(own("config").value_name("FILE").value_parser(clap::value_parser!(PathBuf)).help(
+                "Settings from a TOML file, as --print-config writes it; flags and --set change them",
+            ))
+            .arg(own("set").value_name("PATH=VALUE").action(ArgAction::Append).help(
+                "Set anything by its path, as often as needed: --set search.filter.padding=2",
+            ))
+            .arg(own("print-config").action(ArgAction::SetTrue).help("Print all settings as a TOML file, and do nothing else"));
+        let mut known: Vec<&str> = Vec::new();
+        for setting in settings::table() {
+            for flag in &setting.flags {
+                if !known.contains(flag) {
+                    known.push(flag);
+                    command = command.arg(argument(flag, setting));
+                }
+            }
+        }
+        command
+            .arg(
+                Arg::new("machine")
+                    .long("machine")
+                    .value_name("KEY=VALUE")
+                    .action(ArgAction::Append)
+                    .help_heading(WINDOWS)
+                    .help("Setting of the machine, as often as needed: --machine c=10; --help lists them")
+                    .long_help(machine_help()),
+            )
+            .arg(Arg::new("circulant").long("circulant").hide(true).action(ArgAction::SetTrue))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The flag of a setting, and of those others that have it.
+fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
+    let heading = match setting.path {
+        "search" | "guard" => "Detector",
+        path if path.starts_with("search.filter") => FILTER,
+        path if path.contains(".windows.") => WINDOWS,
+        _ => GUARD,
+    };
+    let argument = Arg::new(flag).long(flag).help_heading(heading).hide_short_help(heading == GUARD);
+    let default = default_of(setting);
+    match setting.kind {
+        Kind::Choice(names) => {
+            let names = names.iter().map(|(name, what)| PossibleValue::new(*name).help(*what));
+            argument
+                .value_name("NAME")
+                .value_parser(PossibleValuesParser::new(names.collect::<Vec<_>>()))
+                .help(format!("{} {default}", setting.help))
+        }
+        Kind::Switch => argument
+            .value_name("true|false")
+            .num_args(0..=1)
+            .default_missing_value("true")
+            .help(format!("{} {default}", setting.help)),
+        kind => argument
+            .value_name(if matches!(kind, Kind::Whole(..) | Kind::WholeOr(..)) { "N" } else { "X" })
+            .allow_negative_numbers(true)
+            .help(format!("{} ({}) {default}", setting.help, kind.range())),
+    }
+}
+
+/// The default, by preset or by machine where it depends on it.
+fn default_of(setting: &Setting) -> String {
+    let presets = || Params::PRESETS.map(|(name, _)| (name, Params::preset(name).unwrap_or_default())).to_vec();
+    let of = |make: fn(MachineKind) -> Params| MachineKind::ALL.iter().map(move |kind| (kind.name(), make(*kind)));
+    let all: Vec<(&str, Params)> = if setting.path.starts_with("search.windows") {
+        of(|kind| WindowParams::of(kind).into()).collect()
+    } else if setting.path.starts_with("guard.") {
+        of(|kind| Params::default().guarded(GuardParams::of(kind))).filter(|(name, _)| {
+            MachineKind::all_guards().any(|kind| kind.name() == *name)
+        }).collect()
+    } else {
+        presets()
+    };
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, params) in &all {
+        // Without a bound there are any number of cells.
+        let missing = (setting.path == "search.filter.area.bounded.max-cells").then(|| "inf".to_owned());
+        let Some(text) = params.get(setting.path).ok().or(missing) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((text, vec![name])),
+        }
+    }
+    let by_preset = all.first().is_some_and(|(name, _)| *name == "paper");
+    match &groups[..] {
+        [(text, _)] if !by_preset => format!("[default: {text}]"),
+        groups => {
+            let said = groups.iter().map(|(text, names)| {
+                let names = if by_preset { names[0].to_owned() } else { names.join(" ") };
+                format!("{names}: {text}")
+            });
+            format!("[{}]", said.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn machine_help() -> String {
+    let mut text = String::from("Setting of the machine, as often as needed: --machine c=10\n");
+    for kind in MachineKind::ALL {
+        let params = Params::from(WindowParams::of(*kind));
+        text += &format!("\n{kind}, {}:\n", kind.description());
+        for row in kind.settings() {
+            let key = row.path.split('.').nth(1).unwrap_or(row.path);
+            let default = params.get(&format!("search.windows.machine.{}", row.path)).unwrap_or_default();
+            text += &format!("  {key}: {} ({}) [default: {default}]\n", row.help, row.kind.range());
+        }
+    }
+    text
+}
+
+impl FromArgMatches for ParamArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut args = Self::default();
+        args.update_from_arg_matches(matches)?;
+        Ok(args)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        if matches.get_flag("circulant") {
+            let said = "--circulant is gone: filters have --loss hinge in the place of --detector svm --circulant, and --loss \
+                        fisher in that of klda\n";
+            return Err(clap::Error::raw(clap::error::ErrorKind::UnknownArgument, said));
+        }
+        let all = |id: &str| matches.get_many::<String>(id).into_iter().flatten().cloned().collect::<Vec<_>>();
+        (self.machine, self.sets) = (all("machine"), all("set"));
+        self.config = matches.get_one::<PathBuf>("config").cloned();
+        self.print_config = matches.get_flag("print-config");
+        self.flags.clear();
+        for flag in settings::table().iter().flat_map(|setting| &setting.flags) {
+            if let (Some(text), false) = (matches.get_one::<String>(flag), self.flags.iter().any(|(f, _)| f == flag)) {
+                self.flags.push((flag, text.clone()));
+            }
         }
         Ok(())
     }
 }
 
-fn preset_names() -> clap::builder::PossibleValuesParser {
+/// The flag `--preset` of one preset.
+pub fn preset_names() -> PossibleValuesParser {
     Params::PRESETS.map(|(name, what)| PossibleValue::new(name).help(what)).into()
 }

@@ -13,11 +13,11 @@ use kcf_track::export::{
 };
 use kcf_track::profile::{Stage, Stopwatch};
 use kcf_track::source::{Channels, Decoded, Prefetch, Sequence, SequenceOptions, Truth};
-use kcf_track::{BBox, Error, Estimate, Params, State, Tracker};
+use kcf_track::{BBox, Error, Estimate, State, Tracker};
 
 use super::failure::message;
 use super::interrupt::Interrupt;
-use super::params::ParamArgs;
+use super::params::{self, ParamArgs, Resolved};
 use super::progress::Progress;
 use super::{Failure, init_box, inputs, report};
 
@@ -25,7 +25,7 @@ use super::{Failure, init_box, inputs, report};
 #[derive(Debug, Args)]
 pub struct TrackArgs {
     /// Folder of frames in natural order: an OTB, VOT or GOT-10k sequence, or any folder of images
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
     seq: Option<PathBuf>,
     /// The target's box in the start frame: left, top (0-based), width, height in pixels
     /// [default: the ground truth's]
@@ -54,6 +54,9 @@ pub struct TrackArgs {
     profile: bool,
     #[command(flatten)]
     output: OutputArgs,
+    /// Settings to start from, which all others change [default: paper]
+    #[arg(long, value_name = "NAME", value_parser = params::preset_names(), help_heading = "Settings")]
+    preset: Option<String>,
     #[command(flatten)]
     params: ParamArgs,
 }
@@ -83,8 +86,11 @@ struct OutputArgs {
 }
 
 pub fn run(args: &TrackArgs) -> Result<(), Failure> {
-    let params = args.params.params()?;
-    let mut tracker = Tracker::new(params.clone())?;
+    let resolved = args.params.resolve(args.preset.as_deref())?;
+    if args.params.print_config {
+        return params::print(&resolved);
+    }
+    let mut tracker = Tracker::new(resolved.params.clone())?;
     let folder = args.seq.as_ref().ok_or_else(|| Failure::usage("--seq DIR is needed"))?;
     let truth = args.truth.clone().map_or(Truth::Beside, Truth::File);
     let sequence =
@@ -121,7 +127,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     tracker.switch_profile(args.profile);
     let interrupt = Interrupt::watch();
     let first = session.wait(&mut frames);
-    let result = session.first(&mut tracker, &params, initial, first).and_then(|()| {
+    let result = session.first(&mut tracker, &resolved, initial, first).and_then(|()| {
         while let Some(frame) = session.wait(&mut frames) {
             if interrupt.asked() {
                 return Err(Failure::Interrupted);
@@ -192,7 +198,7 @@ impl Session<'_> {
     fn first(
         &mut self,
         tracker: &mut Tracker,
-        params: &Params,
+        resolved: &Resolved,
         initial: BBox,
         first: Option<Decoded>,
     ) -> Result<(), Failure> {
@@ -213,12 +219,7 @@ impl Session<'_> {
             width: view.width(),
             height: view.height(),
         };
-        let mut parameters = serde_json::json!({ "preset": self.args.params.preset });
-        if let (Some(all), Ok(serde_json::Value::Object(set))) =
-            (parameters.as_object_mut(), serde_json::to_value(params))
-        {
-            all.extend(set);
-        }
+        let parameters = resolved.params.document(&resolved.preset);
         let begun = self.exports.begin(&Run::new(source, parameters));
         self.survive(begun)?;
         self.write(&decoded, Some((estimate, tracker)), initial, track_ms)

@@ -303,7 +303,7 @@ pub(crate) mod tests {
         let known = Dataset::open(dir.path(), &["Toy".into(), "Basketball".into()]).unwrap();
         assert_eq!(known.left_out.iter().filter(|l| l.sequence == "Basketball").count(), 1);
         let error = Dataset::open(dir.path(), &["Tyo".into()]).unwrap_err().to_string();
-        assert!(error.contains("--sequences Tyo") && error.contains("Toy"), "{error}");
+        assert!(error.contains("sequences Tyo") && error.contains("Toy"), "{error}");
         assert!(Dataset::open(&dir.path().join("b/empty/img"), &[]).is_err());
         assert!(Dataset::open(&dir.path().join("none"), &[]).is_err());
     }

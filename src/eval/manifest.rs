@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::preset::Changes;
+use super::preset::Preset;
 use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::store::write_whole;
 use crate::error::{Error, Result};
 
 /// The document `evaluation.json` in the folder of an evaluation: what it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// `kcf-track-evaluation/1`.
+    /// `kcf-track-evaluation/2`.
     pub schema: String,
     /// Version of the program.
     pub version: String,
@@ -22,11 +22,8 @@ pub struct Manifest {
     pub data: PathBuf,
     /// Names of wanted sequences; empty for all.
     pub sequences: Vec<String>,
-    /// Presets that are run.
-    pub presets: Vec<String>,
-    /// What all presets are changed by.
-    #[serde(default)]
-    pub changes: Changes,
+    /// Trackers that are run, with all their settings.
+    pub trackers: Vec<Preset>,
     /// Names and folders of results that are read.
     pub results: Vec<(String, PathBuf)>,
     /// The protocol.
@@ -39,7 +36,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// The identifier of this document's form.
-    pub const SCHEMA: &'static str = "kcf-track-evaluation/1";
+    pub const SCHEMA: &'static str = "kcf-track-evaluation/2";
     const FILE: &'static str = "evaluation.json";
 
     /// Reads that of an evaluation's folder.
@@ -138,8 +135,7 @@ mod tests {
             version: "0.1.0".into(),
             data: "data".into(),
             sequences: vec![],
-            presets: vec!["paper".into()],
-            changes: Changes::default(),
+            trackers: vec![Preset::named("paper").unwrap()],
             results: vec![],
             protocol: Protocol::Ope,
             toolkit: Toolkit::Otb,
@@ -181,7 +177,7 @@ mod tests {
         assert!(message(&[("x".into(), manifest(None))]).contains("no shard"));
         assert!(message(&[]).contains("no shard"));
         let mut detector = part("2/2");
-        detector.1.changes.detector = Some("svm".into());
+        detector.1.trackers = vec![Preset::named("fast").unwrap()];
         assert!(message(&[part("1/2"), detector]).contains("not of one evaluation"));
         let mut elsewhere = part("2/2");
         elsewhere.1.data = "/mnt/data".into();

@@ -3,82 +3,20 @@
 use serde::{Deserialize, Serialize};
 
 use super::runner::{Run, Runner};
-use crate::detector::Loss;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
-use crate::tracker::{Params, SearchParams, Tracker};
+use crate::tracker::{Params, Tracker};
 
-/// What the presets of an evaluation are changed by.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
-    /// Another detector, by its name; `None` for the preset's own.
-    pub detector: Option<String>,
-    /// Another loss of the filter.
-    #[serde(default)]
-    pub loss: Option<Loss>,
-    /// A machine that watches the search, by its name.
-    #[serde(default)]
-    pub guard: Option<String>,
-}
-
-impl Changes {
-    /// Makes the changes.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a name that is none, and for a loss where there is no filter.
-    pub fn apply(&self, params: &mut Params) -> Result<()> {
-        if let Some(name) = &self.detector {
-            params.set_detector(name)?;
-        }
-        if let Some(name) = &self.guard {
-            params.set_guard(name)?;
-        }
-        match (&mut params.search, self.loss) {
-            (_, None) => Ok(()),
-            (SearchParams::Filter(filter), Some(loss)) => {
-                filter.loss = loss;
-                Ok(())
-            }
-            (SearchParams::Windows(_), Some(loss)) => {
-                Err(Error::Parameter { name: "loss", value: loss.to_string(), expected: "needs --detector kcf".into() })
-            }
-        }
-    }
-
-    /// How a preset so changed is called in reports: `paper+svm`, `paper+hinge`, `paper+guard-krr`, or as before where nothing is changed.
-    pub fn rename(&self, preset: &str) -> String {
-        let mut name = preset.to_owned();
-        if let Some(detector) = self.detector.as_ref().filter(|name| *name != "kcf") {
-            name += &format!("+{detector}");
-        }
-        if let Some(loss) = self.loss {
-            name += &format!("+{loss}");
-        }
-        if let Some(guard) = &self.guard {
-            name += &format!("+guard-{guard}");
-        }
-        name
-    }
-}
-
-/// A [`Tracker`] with a name and parameters.
-#[derive(Clone, Debug)]
+/// A [`Tracker`] with a name and settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preset {
     name: String,
+    preset: String,
     params: Params,
 }
 
 impl Preset {
-    /// A tracker with these parameters, called `name` in the report.
-    ///
-    /// # Errors
-    /// When the parameters are wrong.
-    pub fn new(name: &str, params: Params) -> Result<Self> {
-        params.check()?;
-        Ok(Self { name: name.to_owned(), params })
-    }
-
     /// The tracker of a published preset.
     ///
     /// # Errors
@@ -87,19 +25,29 @@ impl Preset {
         let params = Params::preset(name).ok_or_else(|| Error::Parameter {
             name: "preset",
             value: name.to_owned(),
-            expected: format!("one of {}", Params::PRESETS.map(|(name, _)| name).join(", ")),
+            expected: format!("must be one of {}", Params::PRESETS.map(|(name, _)| name).join(", ")),
         })?;
-        Self::new(name, params)
+        Self::changed(name, params)
     }
 
-    /// The tracker of a published preset with some changes, named after both.
+    /// A tracker with settings that started from those of `preset`, named after it and what was changed: `paper+svm`, `paper+hinge`,
+    /// `paper+guard-krr`, `fast+padding=2`.
     ///
     /// # Errors
-    /// As [`Preset::named`], and when the changes do not fit.
-    pub fn changed(name: &str, changes: &Changes) -> Result<Self> {
-        let mut params = Self::named(name)?.params;
-        changes.apply(&mut params)?;
-        Self::new(&changes.rename(name), params)
+    /// [`Error::Parameter`] for settings out of their ranges.
+    pub fn changed(preset: &str, params: Params) -> Result<Self> {
+        params.check()?;
+        let base = Params::preset(preset).unwrap_or_default();
+        let mut name = preset.to_owned();
+        for (path, value) in params.changes_from(&base) {
+            let last = path.rsplit('.').next().unwrap_or(path);
+            name += &match last {
+                "guard" => format!("+guard-{value}"),
+                "search" | "loss" | "feature" | "area" => format!("+{value}"),
+                _ => format!("+{last}={value}"),
+            };
+        }
+        Ok(Self { name, preset: preset.to_owned(), params })
     }
 }
 
@@ -109,8 +57,7 @@ impl Runner for Preset {
     }
 
     fn parameters(&self) -> serde_json::Value {
-        // Parameters are plain numbers and names; were one not to be written, runs would only not be taken up again.
-        serde_json::to_value(&self.params).unwrap_or_default()
+        self.params.document(&self.preset)
     }
 
     fn begin(&self) -> Result<Box<dyn Run>> {
@@ -137,14 +84,20 @@ mod tests {
         let runner = Preset::named("paper").unwrap();
         assert_eq!(runner.name(), "paper");
         assert!(runner.parameters().is_object());
-        let changed = Preset::changed("paper", &Changes { loss: Some(Loss::Hinge), ..Changes::default() }).unwrap();
+        let named = |preset: &str, changes: &[(&str, &str)]| {
+            let mut params = Params::preset(preset).unwrap();
+            params.apply(changes).unwrap();
+            Preset::changed(preset, params).unwrap()
+        };
+        let changed = named("paper", &[("search.filter.loss", "hinge")]);
         assert_eq!(changed.name(), "paper+hinge");
         assert_ne!(changed.parameters(), runner.parameters());
-        assert_eq!(Preset::changed("paper", &Changes::default()).unwrap().parameters(), runner.parameters());
-        let changes = Changes { guard: Some("svm".into()), ..Changes::default() };
-        assert_eq!(Preset::changed("paper", &changes).unwrap().name(), "paper+guard-svm");
-        let changes = Changes { detector: Some("kdspe".into()), loss: Some(Loss::Fisher), guard: None };
-        assert!(Preset::changed("paper", &changes).unwrap_err().to_string().contains("needs --detector kcf"));
+        assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.loss"]));
+        assert_eq!(named("paper", &[]).parameters(), runner.parameters());
+        assert_eq!(named("paper", &[("guard", "svm")]).name(), "paper+guard-svm");
+        assert_eq!(named("fast", &[("search.filter.padding", "2")]).name(), "fast+padding=2");
+        let settings = [("search.windows.machine.svm.c", "3"), ("search", "svm")];
+        assert_eq!(named("paper", &settings).name(), "paper+svm+c=3");
         assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
     }
 }

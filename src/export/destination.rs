@@ -212,7 +212,7 @@ mod tests {
         let (pipe, same_pipe): (Destination, Destination) = ("-".parse().unwrap(), "-".parse().unwrap());
         check_distinct(&[("json", &here), ("csv", &other), ("jsonl", &pipe)]).unwrap();
         let error = check_distinct(&[("json", &here), ("csv", &other), ("otb", &again)]).unwrap_err().to_string();
-        assert!(error.starts_with("--otb ") && error.contains("--json is written there"), "{error}");
+        assert!(error.starts_with("otb ") && error.contains("--json is written there"), "{error}");
         assert!(check_distinct(&[("json", &pipe), ("jsonl", &same_pipe)]).is_err());
         let null = Destination::from(Path::new("/dev/null"));
         #[cfg(unix)]
@@ -226,7 +226,7 @@ mod tests {
         fs::create_dir(parent.path().join("maps")).unwrap();
         for (file, folder) in [("maps/0001.npy", "maps"), ("maps/../maps/run.json", "maps/"), ("new/a.csv", "new")] {
             let error = check_outside(&[("json", &at(file))], &[("response", &at(folder))]).unwrap_err().to_string();
-            assert!(error.starts_with("--json ") && error.contains("folder of --response"), "{error}");
+            assert!(error.starts_with("json ") && error.contains("folder of --response"), "{error}");
         }
         for (file, folder) in [("run.json", "maps"), ("maps.csv", "maps"), ("maps/../run.json", "maps")] {
             check_outside(&[("json", &at(file))], &[("response", &at(folder))]).unwrap();

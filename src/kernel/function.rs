@@ -3,13 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::setting::{Kind, Row, refused};
+
+const SIGMA: Kind = Kind::Number(1e-6, 1e6);
+const CONSTANT: Kind = Kind::Number(0.0, 1e6);
+const DEGREE: Kind = Kind::Whole(1, 32);
 
 /// A kernel that needs nothing but the inner product of two samples and their squared norms.
 ///
 /// `D` is the number of feature values of a sample (for masked windows: channels times the sum of the squared mask).
 /// Dividing by it, as the authors of KCF do, makes the parameters independent of the size of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Kernel {
     /// `exp(-max(0, ‖a‖² + ‖b‖² - 2 a·b) / (D σ²))`, equation 16 of Henriques et al., TPAMI 2015.
     Gaussian {
@@ -28,6 +33,13 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// What can be set, below the kernel's name.
+    pub const SETTINGS: &'static [Row] = &[
+        Row::new("gaussian.sigma", SIGMA, "Bandwidth of the Gaussian kernel"),
+        Row::new("polynomial.a", CONSTANT, "Constant added in the polynomial kernel"),
+        Row::new("polynomial.b", DEGREE, "Degree of the polynomial kernel"),
+    ];
+
     /// The names that [`Kernel::from_name`] knows.
     pub const NAMES: [&'static str; 3] = ["gaussian", "polynomial", "linear"];
 
@@ -54,17 +66,15 @@ impl Kernel {
     /// [`Error::Parameter`] for a σ that is not 1e-6 to 1e6, a constant that is negative or not finite, a degree that
     /// is not 1 to 32.
     pub fn checked(self) -> Result<Self> {
-        let wrong =
-            |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.into() });
         match self {
-            Self::Gaussian { sigma } if !(1e-6..=1e6).contains(&sigma) => {
-                wrong("kernel-sigma", sigma.to_string(), "the bandwidth must lie between 0.000001 and 1000000")
+            Self::Gaussian { sigma } if !SIGMA.takes(&sigma.into()) => {
+                Err(refused("kernel.gaussian.sigma", sigma.to_string(), &SIGMA))
             }
-            Self::Polynomial { a, .. } if !(0.0..=1e6).contains(&a) => {
-                wrong("kernel-a", a.to_string(), "the constant of a polynomial kernel must lie between 0 and 1000000")
+            Self::Polynomial { a, .. } if !CONSTANT.takes(&a.into()) => {
+                Err(refused("kernel.polynomial.a", a.to_string(), &CONSTANT))
             }
-            Self::Polynomial { b, .. } if !(1..=32).contains(&b) => {
-                wrong("kernel-b", b.to_string(), "the degree of a polynomial kernel must lie between 1 and 32")
+            Self::Polynomial { b, .. } if !DEGREE.takes(&b.into()) => {
+                Err(refused("kernel.polynomial.b", b.to_string(), &DEGREE))
             }
             _ => Ok(self),
         }
@@ -215,7 +225,7 @@ mod tests {
     fn parameters_out_of_range_are_named() {
         for sigma in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300] {
             let error = Kernel::Gaussian { sigma }.checked().unwrap_err().to_string();
-            assert!(error.starts_with("--kernel-sigma"), "{error}");
+            assert!(error.starts_with("kernel.gaussian.sigma"), "{error}");
         }
         assert!(Kernel::Polynomial { a: -0.1, b: 2 }.checked().is_err());
         assert!(Kernel::Polynomial { a: 1.0, b: 0 }.checked().is_err());

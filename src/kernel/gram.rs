@@ -214,7 +214,7 @@ mod tests {
         assert!(bad(GramKernel::Intersection, &x).contains("histograms"));
         assert!(bad(Kernel::Linear.into(), &array![[f64::NAN]]).contains("finite"));
         assert!(bad(Kernel::Linear.into(), &Array2::zeros((0, 2))).contains("no samples"));
-        assert!(bad(Kernel::Gaussian { sigma: 0.0 }.into(), &x).contains("--kernel-sigma"));
+        assert!(bad(Kernel::Gaussian { sigma: 0.0 }.into(), &x).contains("kernel.gaussian.sigma"));
         assert!(cross_gram(Kernel::Linear, x.view(), array![[1.0]].view()).is_err());
     }
 

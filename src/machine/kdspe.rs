@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::preserving::preserve;
 use super::weights::{self, Sparse};
-use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
-use crate::error::Result;
+use super::{Build, Embedding, Head, Machine, MachineParams, Samples, classes_of};
+use crate::error::{Error, Result};
 use crate::kernel::factor::{cholesky, lift_diagonal, scale_rows};
 use crate::kernel::gram::check_gram;
+use crate::setting::{Kind, Row, check};
 
 /// Parameters of [`Kdspe`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,13 +63,22 @@ pub struct Kdspe(Params);
 impl Build for Kdspe {
     type Params = Params;
 
+    const SETTINGS: &'static [Row] = &[
+        Row::new("kdspe.dims", Kind::Whole(1, 1_000_000), "Coordinates of the embedding"),
+        Row::new("kdspe.ridge", Kind::Number(1e-12, 1e12), "Ridge of the reconstruction from the own class"),
+        Row::new("kdspe.tau", Kind::Number(0.0, 1e12), "Price of the weights of other classes"),
+        Row::new("kdspe.iterations", Kind::Whole(0, 1_000_000), "Iterations of the l1 step; 0 leaves other classes out"),
+        Row::new("kdspe.eps", Kind::Number(1e-12, 1e12), "Regularisation of the embedding"),
+        Row::new("kdspe.rule", Kind::Number(1e-12, 1e12), "Ridge of the linear rule, relative to the mean scatter within the classes"),
+    ];
+
     fn new(params: Params) -> Result<Self> {
-        in_range("kdspe-dims", params.dims as f64, 1.0..=1e6)?;
-        in_range("kdspe-ridge", params.ridge, 1e-12..=1e12)?;
-        in_range("kdspe-tau", params.tau, 0.0..=1e12)?;
-        in_range("kdspe-iterations", params.iterations as f64, 0.0..=1e6)?;
-        in_range("kdspe-eps", params.eps, 1e-12..=1e12)?;
-        in_range("kdspe-rule", params.rule, 1e-12..=1e12)?;
+        check(&MachineParams::Kdspe(params), Self::SETTINGS)?;
+        // The price of what is left out is no setting that does anything.
+        if params.iterations == 0 && params.tau != Params::default().tau {
+            let expected = "needs iterations above 0: without them other classes are left out".into();
+            return Err(Error::Parameter { name: "kdspe.tau", value: params.tau.to_string(), expected });
+        }
         Ok(Self(params))
     }
 }

@@ -11,10 +11,11 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::samples::{scatter_times, shares};
-use super::{Build, Embedding, Head, Machine, Samples, classes_of, in_range};
+use super::{Build, Embedding, Head, Machine, MachineParams, Samples, classes_of};
 use crate::error::{Error, Result};
 use crate::kernel::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
 use crate::kernel::gram::check_gram;
+use crate::setting::{Kind, Row, check};
 
 /// Where the factor of a Gram matrix ends, relative to its diagonal: at rounding.
 const FULL_RANK: f64 = 1e-13;
@@ -28,6 +29,8 @@ pub enum Ridge {
     /// `N + ε I`: small coefficients.
     Identity,
 }
+
+const RIDGES: &[(&str, &str)] = &[("gram", "the Gram matrix"), ("identity", "the identity")];
 
 /// Parameters of [`Klda`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,8 +59,14 @@ pub struct Klda(Params);
 impl Build for Klda {
     type Params = Params;
 
+    const SETTINGS: &'static [Row] = &[
+        Row::new("klda.eps", Kind::Number(1e-12, 1e12), "Regularisation of the scatter within the classes"),
+        Row::new("klda.ridge", Kind::Choice(RIDGES), "What it is multiplied with"),
+        Row::new("klda.balance", Kind::Switch, "Whether both classes have the same say in the scatter, instead of each sample"),
+    ];
+
     fn new(params: Params) -> Result<Self> {
-        in_range("klda-eps", params.eps, 1e-12..=1e12)?;
+        check(&MachineParams::Klda(params), Self::SETTINGS)?;
         Ok(Self(params))
     }
 }

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::components::{Components, Novelty};
 use super::head::{Affine, Subspace};
-use super::{Build, Embedding, Head, Machine, Samples, in_range};
+use super::{Build, Embedding, Head, Machine, MachineParams, Samples};
 use crate::error::Result;
 use crate::kernel::gram::{check_gram, from_matrix};
+use crate::setting::{Kind, Row, check};
 
 /// Parameters of [`Kpca`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,8 +42,13 @@ pub struct Kpca(Params);
 impl Build for Kpca {
     type Params = Params;
 
+    const SETTINGS: &'static [Row] = &[
+        Row::new("kpca.rank", Kind::Whole(1, 1_000_000), "Components at most"),
+        Row::new("kpca.two-class", Kind::Switch, "Whether the novelty to the background counts too"),
+    ];
+
     fn new(params: Params) -> Result<Self> {
-        in_range("kpca-rank", params.rank as f64, 1.0..=1e6)?;
+        check(&MachineParams::Kpca(params), Self::SETTINGS)?;
         Ok(Self(params))
     }
 }

@@ -7,9 +7,10 @@
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Head, Machine, Samples, in_range};
+use super::{Build, Head, Machine, MachineParams, Samples};
 use crate::error::Result;
 use crate::kernel::factor::cholesky;
+use crate::setting::{Kind, Row, check};
 
 /// Parameters of [`Krr`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,8 +37,13 @@ pub struct Krr(Params);
 impl Build for Krr {
     type Params = Params;
 
+    const SETTINGS: &'static [Row] = &[
+        Row::new("krr.lambda", Kind::Number(1e-12, 1e12), "Ridge of the regression"),
+        Row::new("krr.bias", Kind::Switch, "Whether there is a constant, which is not penalised"),
+    ];
+
     fn new(params: Params) -> Result<Self> {
-        in_range("krr-lambda", params.lambda, 1e-12..=1e12)?;
+        check(&MachineParams::Krr(params), Self::SETTINGS)?;
         Ok(Self(params))
     }
 }

@@ -48,8 +48,6 @@ pub mod svm;
 pub(crate) mod vectors;
 mod weights;
 
-use std::ops::RangeInclusive;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -62,6 +60,7 @@ pub use registry::{MachineKind, MachineParams, from_name};
 pub use samples::Samples;
 
 use crate::error::{Error, Result};
+use crate::setting::Row;
 
 /// Something that learns a decision function from a Gram matrix.
 pub trait Machine: std::fmt::Debug + Send + Sync {
@@ -85,20 +84,14 @@ pub trait Build: Machine + Sized + 'static {
     /// The parameters, each with a default; read from JSON by name.
     type Params: Default + Serialize + DeserializeOwned;
 
+    /// What they are: all of them, each below the machine's name.
+    const SETTINGS: &'static [Row];
+
     /// The machine with these parameters.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a parameter out of its range.
     fn new(params: Self::Params) -> Result<Self>;
-}
-
-/// A parameter's value must lie in its range.
-fn in_range(name: &'static str, value: f64, range: RangeInclusive<f64>) -> Result<()> {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    let expected = format!("must lie between {} and {}", range.start(), range.end());
-    Err(Error::Parameter { name, value: value.to_string(), expected })
 }
 
 /// The members of each class, classes in the order of their numbers.

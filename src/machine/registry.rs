@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
 use crate::error::{Error, Result};
+use crate::setting::Row;
 
 /// Makes the types below of the lines of the registry.
 macro_rules! machines {
@@ -61,6 +62,11 @@ macro_rules! machines {
             /// Whether it tells the target from the background well enough to watch another search.
             pub const fn guards(self) -> bool {
                 match self { $(Self::$kind => $guards,)* }
+            }
+
+            /// What can be set, below its name.
+            pub const fn settings(self) -> &'static [Row] {
+                match self { $(Self::$kind => <$module::$kind as Build>::SETTINGS,)* }
             }
 
             /// Its settings, all at their defaults.

@@ -8,9 +8,10 @@ use ndarray::ArrayView2;
 
 use super::exemplar::Encoder;
 pub use super::exemplar::Params;
-use super::{Build, Head, Machine, Samples, in_range};
+use super::{Build, Head, Machine, MachineParams, Samples};
 use crate::error::Result;
 use crate::kernel::gram::check_gram;
+use crate::setting::{Kind, Row, check};
 
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
 /// the decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
@@ -20,10 +21,14 @@ pub struct Slem(Params);
 impl Build for Slem {
     type Params = Params;
 
+    const SETTINGS: &'static [Row] = &[
+        Row::new("slem.theta", Kind::Number(1e-9, 1e9), "Weight of the exemplar against all negatives together"),
+        Row::new("slem.lambda", Kind::Number(1e-12, 1e9), "Ridge of an exemplar machine"),
+        Row::new("slem.tolerance", Kind::Number(1e-14, 1.0), "Where the factorisation of the negatives stops, relative to their largest squared norm"),
+    ];
+
     fn new(params: Params) -> Result<Self> {
-        in_range("slem-theta", params.theta, 1e-9..=1e9)?;
-        in_range("slem-lambda", params.lambda, 1e-12..=1e9)?;
-        in_range("slem-tolerance", params.tolerance, 1e-14..=1.0)?;
+        check(&MachineParams::Slem(params), Self::SETTINGS)?;
         Ok(Self(params))
     }
 }

@@ -6,8 +6,9 @@
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Head, Machine, Samples, in_range};
+use super::{Build, Head, Machine, MachineParams, Samples};
 use crate::error::{Error, Result};
+use crate::setting::{Kind, Row, check};
 
 /// Curvature that a pair of equal samples counts with.
 const LEAST_CURVATURE: f64 = 1e-12;
@@ -43,10 +44,15 @@ pub struct Svm(Params);
 impl Build for Svm {
     type Params = Params;
 
+    const SETTINGS: &'static [Row] = &[
+        Row::new("svm.c", Kind::Number(1e-9, 1e9), "Price of a violated margin"),
+        Row::new("svm.balance", Kind::Switch, "Whether both classes get the same share of it"),
+        Row::new("svm.tolerance", Kind::Number(1e-12, 1.0), "Violation of the optimality conditions at which the iteration stops"),
+        Row::new("svm.max-steps", Kind::Whole(1, 1_000_000_000_000), "Steps after which it is given up"),
+    ];
+
     fn new(params: Params) -> Result<Self> {
-        in_range("svm-c", params.c, 1e-9..=1e9)?;
-        in_range("svm-tolerance", params.tolerance, 1e-12..=1.0)?;
-        in_range("svm-max-steps", params.max_steps as f64, 1.0..=1e12)?;
+        check(&MachineParams::Svm(params), Self::SETTINGS)?;
         Ok(Self(params))
     }
 }

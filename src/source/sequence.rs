@@ -182,8 +182,8 @@ impl Sequence {
         let last = end.unwrap_or(if first <= self.default_last { self.default_last } else { count });
         if last < first {
             let expected = match start {
-                Some(_) => format!("it lies before --start {first}"),
-                None => format!("the sequence starts at image {first}, its first with truth: give --start as well"),
+                Some(_) => format!("it lies before start {first}"),
+                None => format!("the sequence starts at image {first}, its first with truth: give a start as well"),
             };
             return Err(Error::Parameter { name: "end", value: last.to_string(), expected });
         }

@@ -14,6 +14,7 @@ pub mod params;
 mod pose;
 mod response;
 mod search;
+pub mod settings;
 mod state;
 mod window_search;
 

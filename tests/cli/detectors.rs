@@ -105,20 +105,28 @@ fn response_maps_point_at_the_box() {
 fn what_does_not_fit_together_is_refused() {
     let place = place(2);
     for (line, said) in [
-        ("--detector svm --guard krr", "--guard krr: a guard watches a correlation filter"),
+        ("--detector svm --guard krr", "--guard krr: needs search = kcf: a guard watches a correlation filter"),
         ("--guard kpca", "--guard"),
         ("--guard kcf", "--guard"),
-        ("--detector svm --machine c=-1", "--machine c=-1: must lie between"),
-        ("--detector svm --machine c=none", "--machine"),
-        ("--detector svm --machine cost=1", "cost"),
-        ("--guard krr --machine c=1", "`c`"),
+        ("--detector svm --machine c=-1", "--machine c -1: must be a number from"),
+        ("--detector svm --machine c=none", "--machine c none: must be a number from"),
+        ("--detector svm --machine cost=1", "svm has no cost, but c, balance, tolerance, max-steps"),
+        ("--guard krr --machine c=1", "krr has no c, but lambda, bias"),
         ("--detector svm --machine c", "KEY=VALUE"),
-        ("--machine c=1", "--machine needs --guard, or a --detector"),
+        ("--machine c=1", "--machine needs --detector svm (or another machine) or --guard"),
         ("--detector svm --channels 20", "--channels 20: must be 1 to 15, or 31"),
-        ("--channels 4", "--channels needs --guard, or a --detector"),
-        ("--gate 0.1 --detector kcf", "--gate needs --guard, or a --detector"),
+        ("--channels 4", "--channels needs --detector svm (or another machine) or --guard"),
+        ("--gate 0.1 --detector kcf", "--gate needs --detector svm (or another machine) or --guard"),
         ("--detector svm --guard-tiles 3", "--guard-tiles needs --guard"),
         ("--guard-doubt 0.3", "--guard-doubt needs --guard"),
+        ("--detector svm --lambda 5", "--lambda needs --detector kcf"),
+        ("--detector svm --feature gray", "--feature needs --detector kcf"),
+        ("--detector svm --max-cells 500", "--max-cells needs --detector kcf"),
+        ("--detector svm --loss hinge", "--loss needs --detector kcf"),
+        ("--guard krr --lost-score 0", "--lost-score needs --detector svm (or another machine)"),
+        ("--guard krr --window-kernel linear --window-sigma 1", "--window-sigma needs --window-kernel gaussian"),
+        ("--detector svm --kernel-sigma 0.3 --window-sigma 0.2", "contradict each other"),
+        ("--detector svm --circulant", "--loss hinge"),
     ] {
         place.run("--csv @a.csv").args(line.split(' ')).assert().code(2).stdout("").stderr(contains(said));
         assert!(!place.path("a.csv").exists(), "{line}");

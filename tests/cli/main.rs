@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 
 mod bad_input;
+mod config;
 mod detectors;
 mod endings;
 mod eval;

@@ -47,7 +47,7 @@ fn a_bad_value_of_any_flag_is_named() {
         place.run("--kernel polynomial").arg(format!("{flags}={value}")).assert().code(2).stderr(contains(flags));
     }
     place.run("--nonsense").assert().code(2).stderr(contains("--nonsense"));
-    place.run("--start 2 --end 1").assert().code(2).stderr(contains("--end 1: it lies before --start 2"));
+    place.run("--start 2 --end 1").assert().code(2).stderr(contains("--end 1: it lies before start 2"));
 }
 
 #[test]
@@ -61,7 +61,19 @@ fn a_flag_of_another_kernel_is_a_mistake() {
     ] {
         place.run(line).assert().code(2).stderr(contains(flag).and(contains(format!("--kernel {kernel}"))));
     }
-    place.run("--feature gray --cell-size 4").assert().code(2).stderr(contains("--cell-size 4"));
+    for (line, said) in [
+        ("--feature gray --cell-size 4", "--cell-size needs --feature hog"),
+        ("--preset fast --half-size-from 50", "--half-size-from needs --max-cells inf"),
+        ("--max-cells 500 --half-size-from 50", "--half-size-from needs --max-cells inf"),
+        ("--padding 2 --set search.filter.padding=3", "contradict each other"),
+        ("--set search.filter.padding", "PATH=VALUE"),
+        ("--set search.filter.paddin=2", "search.filter.padding may be meant"),
+        ("--set search.windows.prior=0.2", "needs --detector svm (or another machine)"),
+        ("--set search.filter.padding=-1", "--set search.filter.padding=-1: must be a number from 0 to 20"),
+    ] {
+        place.run(line).assert().code(2).stdout("").stderr(contains(said));
+    }
+    place.run("--preset fast --max-cells inf --half-size-from 50").assert().success();
 }
 
 #[test]

@@ -315,21 +315,21 @@ fn an_exemplar_in_the_span_of_the_negatives_is_told_by_them_alone() {
 #[test]
 fn parameters_are_checked_and_named() {
     for (name, settings, says) in [
-        ("svm", json!({"c": 0.0}), "--svm-c 0"),
-        ("svm", json!({"c": -1.0}), "--svm-c -1"),
-        ("svm", json!({"tolerance": 0.0}), "--svm-tolerance"),
-        ("svm", json!({"max-steps": 0}), "--svm-max-steps"),
-        ("krr", json!({"lambda": 0.0}), "--krr-lambda"),
-        ("klda", json!({"eps": -0.1}), "--klda-eps"),
+        ("svm", json!({"c": 0.0}), "svm.c 0"),
+        ("svm", json!({"c": -1.0}), "svm.c -1"),
+        ("svm", json!({"tolerance": 0.0}), "svm.tolerance"),
+        ("svm", json!({"max-steps": 0}), "svm.max-steps"),
+        ("krr", json!({"lambda": 0.0}), "krr.lambda"),
+        ("klda", json!({"eps": -0.1}), "klda.eps"),
         ("klda", json!({"ridge": "none"}), "gram"),
-        ("kpca", json!({"rank": 0}), "--kpca-rank"),
-        ("slem", json!({"theta": 0.0}), "--slem-theta"),
-        ("slem", json!({"lambda": 0.0}), "--slem-lambda"),
-        ("kdspe", json!({"dims": 0}), "--kdspe-dims"),
-        ("kdspe", json!({"eps": 0.0}), "--kdspe-eps"),
+        ("kpca", json!({"rank": 0}), "kpca.rank"),
+        ("slem", json!({"theta": 0.0}), "slem.theta"),
+        ("slem", json!({"lambda": 0.0}), "slem.lambda"),
+        ("kdspe", json!({"dims": 0}), "kdspe.dims"),
+        ("kdspe", json!({"eps": 0.0}), "kdspe.eps"),
         ("kdspe", json!({"gamma": 1.0}), "gamma"),
         ("krr", json!({"lambda": "much"}), "lambda"),
-        ("krr", json!([1, 2, 3]), "--krr"),
+        ("krr", json!([1, 2, 3]), "krr"),
         ("rvm", Value::Null, "krr, svm, klda, kpca, slem, kdspe"),
     ] {
         let error = from_name(name, &settings).unwrap_err();

@@ -111,10 +111,10 @@ fn ranges_are_checked() {
     assert_eq!(sequence.range(Some(2), Some(4)).unwrap(), 2..=4);
     assert_eq!(sequence.range(Some(5), None).unwrap(), 5..=5);
     let error = |start, end| sequence.range(start, end).unwrap_err().to_string();
-    assert_eq!(error(Some(4), Some(3)), "--end 3: it lies before --start 4");
-    assert_eq!(error(Some(0), None), "--start 0: there are 5 images, counted from 1");
-    assert_eq!(error(None, Some(6)), "--end 6: there are 5 images, counted from 1");
-    assert_eq!(error(Some(usize::MAX), None), format!("--start {}: there are 5 images, counted from 1", usize::MAX));
+    assert_eq!(error(Some(4), Some(3)), "end 3: it lies before start 4");
+    assert_eq!(error(Some(0), None), "start 0: there are 5 images, counted from 1");
+    assert_eq!(error(None, Some(6)), "end 6: there are 5 images, counted from 1");
+    assert_eq!(error(Some(usize::MAX), None), format!("start {}: there are 5 images, counted from 1", usize::MAX));
     // Here the start comes from the truth.
     assert!(error(None, Some(2)).contains("starts at image 3"));
 }

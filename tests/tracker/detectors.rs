@@ -373,35 +373,35 @@ fn each_bad_value_is_named() {
         change(windows(&mut params));
         refused(params).0
     };
-    assert_eq!(bad(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "window-sigma");
-    assert_eq!(bad(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");
-    assert_eq!(bad(|p| p.template_size = 7.9), "template-size");
-    assert_eq!(bad(|p| p.context = -0.1), "context");
-    assert_eq!(bad(|p| p.reach = f64::NAN), "reach");
-    assert_eq!(bad(|p| p.prior = 1.1), "prior");
-    assert_eq!(bad(|p| p.sample_share = 1.0), "sample-share");
-    assert_eq!(bad(|p| p.gate = f64::INFINITY), "gate");
-    assert_eq!(bad(|p| p.every = 0), "learn-every");
-    assert_eq!(bad(|p| p.positives = 0), "positives");
-    assert_eq!(bad(|p| p.negatives = 257), "negatives");
-    assert_eq!(bad(|p| p.hard_negatives = 33), "hard-negatives");
-    assert_eq!(bad(|p| p.lost = f64::NAN), "lost-score");
+    assert_eq!(bad(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "search.windows.kernel.gaussian.sigma");
+    assert_eq!(bad(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "search.windows.kernel.polynomial.a");
+    assert_eq!(bad(|p| p.template_size = 7.9), "search.windows.template-size");
+    assert_eq!(bad(|p| p.context = -0.1), "search.windows.context");
+    assert_eq!(bad(|p| p.reach = f64::NAN), "search.windows.reach");
+    assert_eq!(bad(|p| p.prior = 1.1), "search.windows.prior");
+    assert_eq!(bad(|p| p.sample_share = 1.0), "search.windows.sample-share");
+    assert_eq!(bad(|p| p.gate = f64::INFINITY), "search.windows.gate");
+    assert_eq!(bad(|p| p.every = 0), "search.windows.every");
+    assert_eq!(bad(|p| p.positives = 0), "search.windows.positives");
+    assert_eq!(bad(|p| p.negatives = 257), "search.windows.negatives");
+    assert_eq!(bad(|p| p.hard_negatives = 33), "search.windows.hard-negatives");
+    assert_eq!(bad(|p| p.lost = f64::NAN), "search.windows.lost");
     for channels in [0, 16, 30, 32] {
         let windows = WindowParams { channels, ..WindowParams::of(MachineKind::Svm) };
-        assert_eq!(refused(windows.into()).0, "channels");
+        assert_eq!(refused(windows.into()).0, "search.windows.channels");
     }
     let guard = |change: fn(&mut GuardParams)| {
         let mut guard = GuardParams::of(MachineKind::Krr);
         change(&mut guard);
         refused(Params::default().guarded(guard)).0
     };
-    assert_eq!(guard(|p| p.doubt = f64::NAN), "guard-doubt");
-    assert_eq!(guard(|p| p.belief = 101.0), "guard-belief");
-    assert_eq!(guard(|p| p.margin = -0.1), "guard-margin");
-    assert_eq!(guard(|p| p.far = f64::NAN), "guard-far");
-    assert_eq!(guard(|p| p.patience = 0), "guard-patience");
-    assert_eq!(guard(|p| p.tiles = 1001), "guard-tiles");
-    assert_eq!(guard(|p| p.relearn = 1.5), "guard-relearn");
+    assert_eq!(guard(|p| p.doubt = f64::NAN), "guard.doubt");
+    assert_eq!(guard(|p| p.belief = 101.0), "guard.belief");
+    assert_eq!(guard(|p| p.margin = -0.1), "guard.margin");
+    assert_eq!(guard(|p| p.far = f64::NAN), "guard.far");
+    assert_eq!(guard(|p| p.patience = 0), "guard.patience");
+    assert_eq!(guard(|p| p.tiles = 1001), "guard.tiles");
+    assert_eq!(guard(|p| p.relearn = 1.5), "guard.relearn");
 
     for kind in [MachineKind::Kpca, MachineKind::Kdspe] {
         assert_eq!(refused(guarded(kind)).0, "guard");
@@ -414,7 +414,7 @@ fn settings_of_a_machine_are_named() {
     let mut params = detector(MachineKind::Svm);
     windows(&mut params).machine = MachineParams::Svm(svm::Params { c: -1.0, ..svm::Params::default() });
     let (name, text) = refused(params);
-    assert!(name == "machine" && text.contains("c=-1:"), "{text}");
+    assert!(name == "search.windows.machine.svm.c" && text.contains("from 1e-9"), "{text}");
 }
 
 #[test]

@@ -11,4 +11,5 @@ mod bounded;
 mod detectors;
 mod memory;
 mod robustness;
+mod settings;
 mod simd_levels;

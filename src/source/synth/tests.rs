@@ -291,7 +291,7 @@ fn bad_parameters_name_their_flag() {
         assert_eq!(flag(params), name);
     }
     let text = Scene::new(SceneParams { motion: f64::NAN, ..small() }).unwrap_err().to_string();
-    assert_eq!(text, "--motion NaN: must be a number from 0 to 100 pixels per frame");
+    assert_eq!(text, "motion NaN: must be a number from 0 to 100 pixels per frame");
     for preset in Preset::ALL {
         assert!(preset.params().check().is_ok(), "{}", preset.name());
     }

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{in_range, infinite_as_null, wrong};
+use super::infinite_as_null;
 use crate::detector::Loss;
-use crate::error::Result;
 use crate::kernel::Kernel;
 
 /// What the filter sees, without its settings.
@@ -73,6 +72,11 @@ pub enum AreaSize {
         /// Cells of the search area at most, about; at least 16.
         max_cells: f64,
     },
+}
+
+impl AreaSize {
+    /// So many cells a bounded area has at most, if nothing else is said.
+    pub const MAX_CELLS: f64 = 1000.0;
 }
 
 impl Default for AreaSize {
@@ -158,49 +162,5 @@ impl FilterParams {
             Kernel::Polynomial { .. } => KernelKind::Polynomial,
             Kernel::Linear => KernelKind::Linear,
         }
-    }
-
-    pub(super) fn check(&self) -> Result<()> {
-        let finite_above = |name: &'static str, value: f64, above: f64, up_to: f64| {
-            // Written so that NaN fails.
-            if value > above && value <= up_to {
-                return Ok(());
-            }
-            wrong(name, value, format!("must be a number above {above} and at most {up_to}"))
-        };
-        self.kernel.checked()?;
-        in_range("padding", self.padding, 0.0..=20.0)?;
-        finite_above("lambda", self.lambda, 0.0, 1e6)?;
-        finite_above("output-sigma", self.output_sigma, 0.0, 10.0)?;
-        in_range("learning-rate", self.learning_rate, 0.0..=1.0)?;
-        if !(1..=64).contains(&self.feature.cell_size()) {
-            return wrong("cell-size", self.feature.cell_size(), "must be a whole number from 1 to 64");
-        }
-        match self.area {
-            AreaSize::Published { half_size_from } if half_size_from.is_nan() || half_size_from < 0.0 => {
-                return wrong(
-                    "half-size-from",
-                    half_size_from,
-                    "must be a number of pixels from 0 on, or inf for never",
-                );
-            }
-            AreaSize::Bounded { max_cells } if !(16.0..=1e12).contains(&max_cells) => {
-                return wrong("max-cells", max_cells, "must be a number of cells from 16 on, or inf for any");
-            }
-            _ => {}
-        }
-        if !(0.0..=1e6).contains(&self.reuse_shift) {
-            return wrong("reuse-shift", self.reuse_shift, "must be a number of cells from 0 to 1e6");
-        }
-        for (name, value) in [("lost-psr", self.lost_psr), ("uncertain-psr", self.uncertain_psr)] {
-            if !(0.0..=1e6).contains(&value) {
-                return wrong(name, value, "must be a number from 0 to 1e6");
-            }
-        }
-        if self.uncertain_psr < self.lost_psr {
-            let expected = format!("must not lie below lost-psr {}", self.lost_psr);
-            return wrong("uncertain-psr", self.uncertain_psr, expected);
-        }
-        Ok(())
     }
 }

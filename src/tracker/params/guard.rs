@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{WindowParams, in_range, wrong};
-use crate::error::Result;
+use super::WindowParams;
 use crate::machine::MachineKind;
 
 /// A machine over real windows that watches another search: when it doubts that search, and when it believes a window elsewhere.
@@ -41,27 +40,5 @@ impl GuardParams {
             tiles: 2,
             relearn: 0.2,
         }
-    }
-
-    pub(super) fn check(&self) -> Result<()> {
-        let kind = self.windows.machine.kind();
-        if !kind.guards() {
-            let names = MachineKind::all_guards().map(MachineKind::name).collect::<Vec<_>>().join(", ");
-            return wrong("guard", kind, format!("must be one of {names}"));
-        }
-        self.windows.check()?;
-        let numbers = [
-            ("guard-doubt", self.doubt, -100.0..=100.0),
-            ("guard-belief", self.belief, -100.0..=100.0),
-            ("guard-margin", self.margin, 0.0..=100.0),
-            ("guard-far", self.far, 0.0..=100.0),
-            ("guard-patience", self.patience as f64, 1.0..=1e6),
-            ("guard-tiles", self.tiles as f64, 0.0..=1e3),
-            ("guard-relearn", self.relearn, 0.0..=1.0),
-        ];
-        for (name, value, range) in numbers {
-            in_range(name, value, range)?;
-        }
-        Ok(())
     }
 }

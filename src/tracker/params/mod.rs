@@ -5,14 +5,13 @@ mod guard;
 mod presets;
 mod windows;
 
-use std::ops::RangeInclusive;
-
 use serde::{Deserialize, Serialize};
 
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind};
 pub use guard::GuardParams;
 pub use windows::WindowParams;
 
+use super::settings;
 use crate::error::{Error, Result};
 use crate::machine::MachineKind;
 
@@ -53,6 +52,14 @@ impl SearchParams {
         }
     }
 
+    /// The settings of the machine over real windows, to be changed.
+    pub fn windows_mut(&mut self) -> Option<&mut WindowParams> {
+        match self {
+            Self::Filter(_) => None,
+            Self::Windows(windows) => Some(windows),
+        }
+    }
+
     /// The settings of the machine over real windows; `None` where there is none.
     pub fn windows(&self) -> Option<&WindowParams> {
         match self {
@@ -82,75 +89,47 @@ impl Params {
         Self { guard: Some(guard), ..self }
     }
 
-    /// Puts the detector of that name, `kcf` or a machine's, in the place of another one, with its defaults. The one that is there already stays
-    /// as it is.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a name that is none.
-    pub fn set_detector(&mut self, name: &str) -> Result<()> {
-        if name == "kcf" {
-            if self.search.filter().is_none() {
-                self.search = SearchParams::Filter(FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian));
-            }
-            return Ok(());
+    /// What is asked of several values together.
+    pub(super) fn check_together(&self) -> Result<()> {
+        let wrong = |name, value: String, expected| Err(Error::Parameter { name, value, expected });
+        if let Some(filter) = self.search.filter().filter(|filter| filter.uncertain_psr < filter.lost_psr) {
+            let expected = format!("must not lie below search.filter.lost-psr {}", filter.lost_psr);
+            return wrong("search.filter.uncertain-psr", filter.uncertain_psr.to_string(), expected);
         }
-        let kind: MachineKind = name.parse()?;
-        if self.search.windows().is_none_or(|windows| windows.machine.kind() != kind) {
-            self.search = SearchParams::Windows(WindowParams::of(kind));
+        let guards = self.guard.as_ref().map(|guard| ("guard", &guard.windows));
+        for (at, windows) in self.search.windows().map(|windows| ("search", windows)).into_iter().chain(guards) {
+            windows.machine.build().map_err(|error| match error {
+                Error::Parameter { name, value, expected } => {
+                    let path = format!("{at}.windows.machine.{name}");
+                    let name = settings::find(&path).map_or(name, |setting| setting.path);
+                    Error::Parameter { name, value, expected }
+                }
+                other => other,
+            })?;
         }
-        Ok(())
-    }
-
-    /// Puts the guard of that name in the place of another one, with its defaults. The one that is there already stays as it is.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a name that is none.
-    pub fn set_guard(&mut self, name: &str) -> Result<()> {
-        let kind: MachineKind = name.parse()?;
-        if self.guard.as_ref().is_none_or(|guard| guard.windows.machine.kind() != kind) {
-            self.guard = Some(GuardParams::of(kind));
+        let Some(guard) = &self.guard else { return Ok(()) };
+        let kind = guard.windows.machine.kind();
+        if !kind.guards() {
+            let names = MachineKind::all_guards().map(MachineKind::name).collect::<Vec<_>>().join(", ");
+            return wrong("guard", kind.to_string(), format!("must be one of {names}"));
         }
-        Ok(())
-    }
-
-    /// Whether every value lies in its range.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] with the name of the first value that does not.
-    pub fn check(&self) -> Result<()> {
-        match &self.search {
-            SearchParams::Filter(filter) => filter.check()?,
-            SearchParams::Windows(windows) => windows.check()?,
-        }
-        if let Some(guard) = &self.guard {
-            guard.check()?;
-            if self.search.windows().is_some() {
-                let expected = "a guard watches a correlation filter: leave --detector out";
-                return wrong("guard", guard.windows.machine.kind(), expected);
-            }
+        if self.search.windows().is_some() {
+            return wrong("guard", kind.to_string(), "needs search = kcf: a guard watches a correlation filter".into());
         }
         Ok(())
     }
 }
 
-/// A parameter's value must lie in its range.
-fn in_range(name: &'static str, value: f64, range: RangeInclusive<f64>) -> Result<()> {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    wrong(name, value, format!("must be a number from {} to {}", range.start(), range.end()))
-}
-
-fn wrong<T>(name: &'static str, value: impl ToString, expected: impl Into<String>) -> Result<T> {
-    Err(Error::Parameter { name, value: value.to_string(), expected: expected.into() })
-}
-
-/// JSON has no infinity.
+/// JSON has no infinity; what is no limit at all is kept as it is, to be refused.
 mod infinite_as_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        value.is_finite().then_some(*value).serialize(to)
+        match *value {
+            f64::INFINITY => to.serialize_none(),
+            value if value.is_finite() => value.serialize(to),
+            value => value.to_string().serialize(to),
+        }
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -182,19 +161,19 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "kernel-sigma");
-        assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: f64::NAN }), "kernel-sigma");
-        assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "kernel-a");
-        assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: 1.0, b: 0 }), "kernel-b");
-        assert_eq!(name_of(|p| p.padding = -0.1), "padding");
-        assert_eq!(name_of(|p| p.lambda = 0.0), "lambda");
-        assert_eq!(name_of(|p| p.output_sigma = f64::INFINITY), "output-sigma");
-        assert_eq!(name_of(|p| p.learning_rate = 1.5), "learning-rate");
-        assert_eq!(name_of(|p| p.feature = FeatureParams::Hog { cell_size: 0 }), "cell-size");
-        assert_eq!(name_of(|p| p.area = AreaSize::Published { half_size_from: f64::NAN }), "half-size-from");
-        assert_eq!(name_of(|p| p.area = AreaSize::Bounded { max_cells: 15.0 }), "max-cells");
-        assert_eq!(name_of(|p| p.reuse_shift = f64::NAN), "reuse-shift");
-        assert_eq!(name_of(|p| p.lost_psr = -1.0), "lost-psr");
-        assert_eq!(name_of(|p| p.lost_psr = 9.0), "uncertain-psr");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "search.filter.kernel.gaussian.sigma");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Gaussian { sigma: f64::NAN }), "search.filter.kernel.gaussian.sigma");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "search.filter.kernel.polynomial.a");
+        assert_eq!(name_of(|p| p.kernel = Kernel::Polynomial { a: 1.0, b: 0 }), "search.filter.kernel.polynomial.b");
+        assert_eq!(name_of(|p| p.padding = -0.1), "search.filter.padding");
+        assert_eq!(name_of(|p| p.lambda = 0.0), "search.filter.lambda");
+        assert_eq!(name_of(|p| p.output_sigma = f64::INFINITY), "search.filter.output-sigma");
+        assert_eq!(name_of(|p| p.learning_rate = 1.5), "search.filter.learning-rate");
+        assert_eq!(name_of(|p| p.feature = FeatureParams::Hog { cell_size: 0 }), "search.filter.feature.hog.cell-size");
+        assert_eq!(name_of(|p| p.area = AreaSize::Published { half_size_from: f64::NAN }), "search.filter.area.published.half-size-from");
+        assert_eq!(name_of(|p| p.area = AreaSize::Bounded { max_cells: 15.0 }), "search.filter.area.bounded.max-cells");
+        assert_eq!(name_of(|p| p.reuse_shift = f64::NAN), "search.filter.reuse-shift");
+        assert_eq!(name_of(|p| p.lost_psr = -1.0), "search.filter.lost-psr");
+        assert_eq!(name_of(|p| p.lost_psr = 9.0), "search.filter.uncertain-psr");
     }
 }

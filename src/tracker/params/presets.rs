@@ -33,7 +33,7 @@ impl Params {
 /// coarser scale. Chosen on means over all sequences of the benchmark, on which it is as good as the paper's: single ones differ both ways.
 fn fast() -> FilterParams {
     FilterParams {
-        area: AreaSize::Bounded { max_cells: 1000.0 },
+        area: AreaSize::Bounded { max_cells: AreaSize::MAX_CELLS },
         smooth_area: true,
         sub_cell: true,
         reuse_shift: 2.0,

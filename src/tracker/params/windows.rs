@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{in_range, wrong};
-use crate::error::{Error, Result};
-use crate::feature::hog;
 use crate::kernel::Kernel;
 use crate::machine::{MachineKind, MachineParams};
 
@@ -51,11 +48,14 @@ pub struct WindowParams {
 }
 
 impl WindowParams {
+    /// The kernel between windows, if nothing else is said.
+    pub const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
+
     /// The settings for a machine with its defaults.
     pub fn of(machine: MachineKind) -> Self {
         Self {
             machine: machine.params(),
-            kernel: Kernel::Gaussian { sigma: 0.25 },
+            kernel: Self::KERNEL,
             template_size: 32.0,
             context: 0.5,
             reach: 2.5,
@@ -69,43 +69,5 @@ impl WindowParams {
             channels: 8,
             lost: -0.3,
         }
-    }
-
-    pub(super) fn check(&self) -> Result<()> {
-        // The filter has a kernel of its own, whose flag is another.
-        self.kernel.checked().map_err(|error| match error {
-            Error::Parameter { name: "kernel-sigma", value, expected } => {
-                Error::Parameter { name: "window-sigma", value, expected }
-            }
-            other => other,
-        })?;
-        let numbers = [
-            ("template-size", self.template_size, 8.0..=1000.0),
-            ("context", self.context, 0.0..=5.0),
-            ("reach", self.reach, 0.0..=20.0),
-            ("prior", self.prior, 0.0..=1.0),
-            ("sample-share", self.sample_share, 0.0..=0.999),
-            ("gate", self.gate, -100.0..=100.0),
-            ("learn-every", self.every as f64, 1.0..=1e6),
-            ("positives", self.positives as f64, 1.0..=256.0),
-            ("negatives", self.negatives as f64, 1.0..=256.0),
-            ("hard-negatives", self.hard_negatives as f64, 0.0..=32.0),
-            ("lost-score", self.lost, -100.0..=100.0),
-        ];
-        for (name, value, range) in numbers {
-            in_range(name, value, range)?;
-        }
-        if !(1..=15).contains(&self.channels) && self.channels != hog::CHANNELS {
-            return wrong("channels", self.channels, format!("must be 1 to 15, or {} for all of them", hog::CHANNELS));
-        }
-        // A machine names the setting, which is a part of what one flag is given.
-        let name = self.machine.kind().name();
-        self.machine.build().map(|_| ()).map_err(|error| match error {
-            Error::Parameter { name: setting, value, expected } => {
-                let setting = setting.strip_prefix(name).map_or(setting, |rest| rest.trim_start_matches('-'));
-                Error::Parameter { name: "machine", value: format!("{setting}={value}"), expected }
-            }
-            other => other,
-        })
     }
 }

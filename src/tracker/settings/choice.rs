@@ -1,0 +1,174 @@
+//! The forks of the tree: what can be chosen at them, and the defaults that a choice brings.
+
+use super::Need;
+use crate::kernel::Kernel;
+use crate::machine::MachineKind;
+use crate::tracker::params::{
+    AreaSize, FeatureKind, FilterParams, GuardParams, KernelKind, Params, SearchParams, WindowParams,
+};
+
+/// A fork of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// `search`.
+    Search,
+    /// `guard`.
+    Guard,
+    /// `search.filter.feature`.
+    Feature,
+    /// `search.filter.kernel`.
+    Kernel,
+    /// `search.filter.area`.
+    Area,
+    /// The machine of `search.windows`, or else of `guard.windows`.
+    Machine(Of),
+    /// The kernel of these.
+    WindowKernel(Of),
+}
+
+/// Whose windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Search,
+    Guard,
+}
+
+impl Choice {
+    /// All of them with their paths, a choice before those that need it.
+    const ALL: [(&'static str, Self); 9] = [
+        ("search", Self::Search),
+        ("guard", Self::Guard),
+        ("search.filter.feature", Self::Feature),
+        ("search.filter.kernel", Self::Kernel),
+        ("search.filter.area", Self::Area),
+        ("search.windows.machine", Self::Machine(Of::Search)),
+        ("guard.windows.machine", Self::Machine(Of::Guard)),
+        ("search.windows.kernel", Self::WindowKernel(Of::Search)),
+        ("guard.windows.kernel", Self::WindowKernel(Of::Guard)),
+    ];
+
+    /// The fork at that path.
+    pub fn at(path: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == path).map(|(_, choice)| *choice)
+    }
+
+    /// What has to be chosen at `path` for the branch `part`.
+    pub fn need(path: &str, part: &str) -> Option<Need> {
+        let (choice, _) = Self::ALL.iter().find(|(known, _)| *known == path)?;
+        let branches = ["hog", "gray", "gaussian", "polynomial", "linear", "published", "bounded"];
+        let name = match (*choice, part) {
+            ("search", "filter") => "kcf",
+            ("search" | "guard", _) => "",
+            _ => branches
+                .into_iter()
+                .chain(MachineKind::ALL.iter().map(|kind| kind.name()))
+                .find(|name| *name == part)
+                .unwrap_or_default(),
+        };
+        Some(Need { choice, name })
+    }
+
+    /// What is chosen; `None` where the tree has no such fork.
+    pub fn get(self, params: &Params) -> Option<&'static str> {
+        let filter = params.search.filter();
+        Some(match self {
+            Self::Search => params.search.windows().map_or("kcf", |windows| windows.machine.kind().name()),
+            Self::Guard => params.guard.as_ref().map_or("none", |guard| guard.windows.machine.kind().name()),
+            Self::Feature => match filter?.feature.kind() {
+                FeatureKind::Hog => "hog",
+                FeatureKind::Gray => "gray",
+            },
+            Self::Kernel => kernel_name(&filter?.kernel),
+            Self::Area => match filter?.area {
+                AreaSize::Published { .. } => "published",
+                AreaSize::Bounded { .. } => "bounded",
+            },
+            Self::Machine(of) => of.windows(params)?.machine.kind().name(),
+            Self::WindowKernel(of) => kernel_name(&of.windows(params)?.kernel),
+        })
+    }
+
+    /// Chooses `name`, with its defaults; what is chosen already stays as it is. A name that is none changes nothing.
+    pub fn set(self, params: &mut Params, name: &str) {
+        if self.get(params) == Some(name) {
+            return;
+        }
+        let machine: Option<MachineKind> = name.parse().ok();
+        match self {
+            Self::Search => {
+                params.search = match machine {
+                    Some(kind) => SearchParams::Windows(WindowParams::of(kind)),
+                    None => SearchParams::Filter(FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian)),
+                };
+            }
+            Self::Guard => params.guard = machine.map(GuardParams::of),
+            Self::Feature | Self::Kernel | Self::Area => {
+                if let Some(filter) = params.search.filter_mut() {
+                    self.set_filter(filter, name);
+                }
+            }
+            Self::Machine(of) => {
+                let (Some(kind), Some(windows)) = (machine, of.windows_mut(params)) else { return };
+                (windows.machine, windows.gate, windows.every) = (kind.params(), kind.gate(), kind.every());
+                if let (Of::Guard, Some(guard)) = (of, &mut params.guard) {
+                    guard.belief = kind.belief();
+                }
+            }
+            Self::WindowKernel(of) => {
+                if let (Some(windows), Ok(kernel)) = (of.windows_mut(params), Kernel::from_name(name)) {
+                    windows.kernel = match kernel {
+                        Kernel::Gaussian { .. } => WindowParams::KERNEL,
+                        other => other,
+                    };
+                }
+            }
+        }
+    }
+
+    /// Puts in what was published for the feature and the kernel that there are then, where that differs between them.
+    fn set_filter(self, filter: &mut FilterParams, name: &str) {
+        let (mut feature, mut kernel) = (filter.feature.kind(), filter.kernel_kind());
+        match (self, name) {
+            (Self::Area, "published") => filter.area = AreaSize::default(),
+            (Self::Area, _) => filter.area = AreaSize::Bounded { max_cells: AreaSize::MAX_CELLS },
+            (Self::Feature, "gray") => feature = FeatureKind::Gray,
+            (Self::Feature, _) => feature = FeatureKind::Hog,
+            (_, "polynomial") => kernel = KernelKind::Polynomial,
+            (_, "linear") => kernel = KernelKind::Linear,
+            _ => kernel = KernelKind::Gaussian,
+        }
+        if self == Self::Area {
+            return;
+        }
+        let published = FilterParams::paper(feature, kernel);
+        filter.kernel = published.kernel;
+        (filter.uncertain_psr, filter.lost_psr) = (published.uncertain_psr, published.lost_psr);
+        if self == Self::Feature {
+            (filter.feature, filter.learning_rate) = (published.feature, published.learning_rate);
+        }
+    }
+}
+
+impl Of {
+    fn windows(self, params: &Params) -> Option<&WindowParams> {
+        match self {
+            Self::Search => params.search.windows(),
+            Self::Guard => params.guard.as_ref().map(|guard| &guard.windows),
+        }
+    }
+
+    fn windows_mut(self, params: &mut Params) -> Option<&mut WindowParams> {
+        match self {
+            Self::Search => params.search.windows_mut(),
+            Self::Guard => params.guard.as_mut().map(|guard| &mut guard.windows),
+        }
+    }
+}
+
+fn kernel_name(kernel: &Kernel) -> &'static str {
+    match kernel {
+        Kernel::Gaussian { .. } => "gaussian",
+        Kernel::Polynomial { .. } => "polynomial",
+        Kernel::Linear => "linear",
+    }
+}

@@ -1,0 +1,107 @@
+use super::*;
+use crate::tracker::{GuardParams, WindowParams};
+
+#[test]
+fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
+    let mut trees: Vec<Params> = Params::PRESETS.iter().map(|(name, _)| Params::preset(name).unwrap()).collect();
+    for &kind in MachineKind::ALL {
+        trees.push(WindowParams::of(kind).into());
+        if kind.guards() {
+            trees.push(Params::default().guarded(GuardParams::of(kind)));
+        }
+    }
+    for (below, kernel) in [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")] {
+        let mut params = Params::default();
+        params.apply(&[(below, "svm"), (&format!("{below}.windows.kernel"), kernel)]).unwrap();
+        trees.push(params);
+    }
+    fn leaves(value: &Value, path: &str, all: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                fields.iter().for_each(|(name, value)| leaves(value, &format!("{path}.{name}"), all));
+            }
+            _ => all.push(path.trim_start_matches('.').to_owned()),
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for params in &trees {
+        let mut all = Vec::new();
+        leaves(&params.tree(), "", &mut all);
+        for path in all {
+            // Nobody asks a guard when the target is lost.
+            if path != "guard.windows.lost" {
+                let count = table().iter().filter(|setting| setting.path == path).count();
+                assert_eq!(count, 1, "{path}");
+            }
+            seen.insert(path);
+        }
+    }
+    for setting in table().iter().filter(|setting| !setting.is_choice()) {
+        assert!(seen.contains(setting.path), "{} is nowhere", setting.path);
+    }
+}
+
+#[test]
+fn values_are_set_and_read_by_path() {
+    let mut params = Params::default();
+    params.set("search.filter.padding", "2").unwrap();
+    assert_eq!(params.search.filter().unwrap().padding, 2.0);
+    assert_eq!(params.get("search.filter.padding").unwrap(), "2");
+    params.set("search.filter.area.published.half-size-from", "inf").unwrap();
+    assert_eq!(params.get("search.filter.area.published.half-size-from").unwrap(), "inf");
+    params.set("guard", "krr").unwrap();
+    params.set("guard.windows.machine.krr.lambda", "0.5").unwrap();
+    assert_eq!(params.get("guard.windows.machine").unwrap(), "krr");
+    assert_eq!(params.get("guard.windows.machine.krr.lambda").unwrap(), "0.5");
+    params.set("guard", "none").unwrap();
+    assert_eq!(params.guard, None);
+}
+
+#[test]
+fn a_choice_brings_its_own_defaults_and_the_same_one_changes_nothing() {
+    let made = |preset: &str, changes: &[(&str, &str)]| {
+        let mut params = Params::preset(preset).unwrap();
+        params.apply(changes).unwrap();
+        params
+    };
+    let preset = |name: &str| Params::preset(name).unwrap();
+    assert_eq!(made("fast", &[("search.filter.kernel", "gaussian"), ("search.filter.feature", "hog")]), preset("fast"));
+    assert_eq!(made("paper", &[("search.filter.feature", "gray")]), preset("paper-gray"));
+    assert_eq!(made("paper-gray", &[("search.filter.feature", "hog")]), preset("paper"));
+    assert_eq!(made("paper", &[("search.filter.kernel", "linear")]), preset("paper-dcf"));
+    assert_eq!(made("paper", &[("search.filter.kernel", "polynomial")]), preset("paper-polynomial"));
+    let both = [("search.filter.kernel", "linear"), ("search.filter.feature", "gray")];
+    assert_eq!(made("paper", &both), preset("paper-gray-linear"));
+    for &kind in MachineKind::ALL {
+        assert_eq!(made("fast", &[("search", kind.name())]), WindowParams::of(kind).into());
+        let again = [("search", "krr"), ("search.windows.machine", kind.name())];
+        assert_eq!(made("paper", &again), WindowParams::of(kind).into());
+    }
+    for (name, _) in Params::PRESETS {
+        for (other, _) in Params::PRESETS {
+            let changes = preset(other).changes_from(&preset(name));
+            assert_eq!(made(name, &changes.iter().map(|(p, t)| (*p, t.as_str())).collect::<Vec<_>>()), preset(other));
+            assert_eq!(changes.is_empty(), name == other);
+        }
+    }
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused_with_what_it_needs() {
+    let said = |changes: &[(&str, &str)]| Params::default().apply(changes).unwrap_err().to_string();
+    for (changes, expected) in [
+        (&[("search.filter.kernel.polynomial.b", "3")][..], "needs search.filter.kernel = polynomial"),
+        (&[("search", "svm"), ("search.filter.lambda", "5")], "needs search = kcf"),
+        (&[("search.windows.prior", "0.5")], "needs search = svm, or another machine"),
+        (&[("guard.doubt", "0.1")], "needs guard = svm, or another machine"),
+        (&[("search", "krr"), ("search.windows.machine.svm.c", "3")], "needs search.windows.machine = svm"),
+        (&[("search.filter.area.bounded.max-cells", "500")], "needs search.filter.area = bounded"),
+        (&[("search.filter.feature", "gray"), ("search.filter.feature.hog.cell-size", "4")], "feature = hog"),
+        (&[("search.filter.padding", "21")], "search.filter.padding 21: must be a number from 0 to 20"),
+        (&[("search.filter.paddin", "2")], "search.filter.padding may be meant"),
+        (&[("search.filter.loss", "huber")], "must be one of ridge, hinge, fisher"),
+    ] {
+        let text = said(changes);
+        assert!(text.contains(expected), "{text}");
+    }
+}
