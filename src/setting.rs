@@ -50,13 +50,13 @@ impl Kind {
         let value = match self {
             Self::Number(..) | Self::Above(..) | Self::Limit(_) => match text.parse::<f64>().ok()? {
                 f64::INFINITY if matches!(self, Self::Limit(_)) => Value::Null,
-                number => number.into(),
+                number if number.is_finite() => number.into(),
+                _ => return None,
             },
             Self::Whole(..) | Self::WholeOr(..) => text.parse::<u64>().ok()?.into(),
             Self::Switch => text.parse::<bool>().ok()?.into(),
             Self::Choice(_) => text.into(),
         };
-        // A number that is not finite becomes null, which only a limit can be.
         self.takes(&value).then_some(value)
     }
 

@@ -70,7 +70,9 @@ impl Config {
                             .and_then(|windows| machine(windows.get_ref().as_table()?))
                             .map(|name| ("guard", name)),
                         "guard.windows" => None,
-                        _ => settings::find(below).ok().filter(|at| at.is_choice()).map(|at| (at.path, name.to_string())),
+                        _ => {
+                            settings::find(below).ok().filter(|at| at.is_choice()).map(|at| (at.path, name.to_string()))
+                        }
                     };
                     if let Some((path, text)) = chosen {
                         self.entries.push(Entry { path: path.into(), text, line });
@@ -145,7 +147,8 @@ pub fn write(preset: &str, params: &Params) -> String {
             None => tables.push((table, line)),
         }
     }
-    let mut out = String::from("# All settings of kcf-track, for --config FILE. What is left out stays as the preset has it.\n");
+    let mut out =
+        String::from("# All settings of kcf-track, for --config FILE. What is left out stays as the preset has it.\n");
     for (table, lines) in tables {
         if !table.is_empty() {
             out += &format!("\n[{table}]\n");

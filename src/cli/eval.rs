@@ -156,7 +156,10 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         version: env!("CARGO_PKG_VERSION").into(),
         data: data.clone(),
         sequences: args.sequences.clone(),
-        trackers: trackers.into_iter().map(|resolved| Preset::changed(&resolved.preset, resolved.params)).collect::<Result<_, _>>()?,
+        trackers: trackers
+            .into_iter()
+            .map(|resolved| Preset::changed(&resolved.preset, resolved.params))
+            .collect::<Result<_, _>>()?,
         results: args.results.clone(),
         protocol: args.protocol,
         toolkit: args.toolkit,

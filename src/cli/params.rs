@@ -142,9 +142,7 @@ fn machine_setting(params: &Params, text: &str) -> Result<Given, Failure> {
     let key = key.replace('_', "-");
     let path = format!("{at}.windows.machine.{kind}.{key}");
     match settings::table().iter().find(|setting| setting.path == path) {
-        Some(setting) => {
-            Ok(Given { flag: format!("--machine {key}"), paths: vec![setting.path], text: value.into() })
-        }
+        Some(setting) => Ok(Given { flag: format!("--machine {key}"), paths: vec![setting.path], text: value.into() }),
         None => {
             let known: Vec<_> = kind.settings().iter().filter_map(|row| row.path.split('.').nth(1)).collect();
             Err(Failure::usage(format!("--machine {text}: {kind} has no {key}, but {}", known.join(", "))))
@@ -207,13 +205,23 @@ impl Args for ParamArgs {
     fn augment_args(command: Command) -> Command {
         let own = |id: &'static str| Arg::new(id).long(id).help_heading("Settings");
         let mut command = command
-            .arg(own("config").value_name("FILE").value_parser(clap::value_parser!(PathBuf)).help(
-                "Settings from a TOML file, as --print-config writes it; flags and --set change them",
-            ))
-            .arg(own("set").value_name("PATH=VALUE").action(ArgAction::Append).help(
-                "Set anything by its path, as often as needed: --set search.filter.padding=2",
-            ))
-            .arg(own("print-config").action(ArgAction::SetTrue).help("Print all settings as a TOML file, and do nothing else"));
+            .arg(
+                own("config")
+                    .value_name("FILE")
+                    .value_parser(clap::value_parser!(PathBuf))
+                    .help("Settings from a TOML file, as --print-config writes it; flags and --set change them"),
+            )
+            .arg(
+                own("set")
+                    .value_name("PATH=VALUE")
+                    .action(ArgAction::Append)
+                    .help("Set anything by its path, as often as needed: --set search.filter.padding=2"),
+            )
+            .arg(
+                own("print-config")
+                    .action(ArgAction::SetTrue)
+                    .help("Print all settings as a TOML file, and do nothing else"),
+            );
         let mut known: Vec<&str> = Vec::new();
         for setting in settings::table() {
             for flag in &setting.flags {
@@ -278,9 +286,9 @@ fn default_of(setting: &Setting) -> String {
     let all: Vec<(&str, Params)> = if setting.path.starts_with("search.windows") {
         of(|kind| WindowParams::of(kind).into()).collect()
     } else if setting.path.starts_with("guard.") {
-        of(|kind| Params::default().guarded(GuardParams::of(kind))).filter(|(name, _)| {
-            MachineKind::all_guards().any(|kind| kind.name() == *name)
-        }).collect()
+        of(|kind| Params::default().guarded(GuardParams::of(kind)))
+            .filter(|(name, _)| MachineKind::all_guards().any(|kind| kind.name() == *name))
+            .collect()
     } else {
         presets()
     };

@@ -67,9 +67,17 @@ impl Build for Kdspe {
         Row::new("kdspe.dims", Kind::Whole(1, 1_000_000), "Coordinates of the embedding"),
         Row::new("kdspe.ridge", Kind::Number(1e-12, 1e12), "Ridge of the reconstruction from the own class"),
         Row::new("kdspe.tau", Kind::Number(0.0, 1e12), "Price of the weights of other classes"),
-        Row::new("kdspe.iterations", Kind::Whole(0, 1_000_000), "Iterations of the l1 step; 0 leaves other classes out"),
+        Row::new(
+            "kdspe.iterations",
+            Kind::Whole(0, 1_000_000),
+            "Iterations of the l1 step; 0 leaves other classes out",
+        ),
         Row::new("kdspe.eps", Kind::Number(1e-12, 1e12), "Regularisation of the embedding"),
-        Row::new("kdspe.rule", Kind::Number(1e-12, 1e12), "Ridge of the linear rule, relative to the mean scatter within the classes"),
+        Row::new(
+            "kdspe.rule",
+            Kind::Number(1e-12, 1e12),
+            "Ridge of the linear rule, relative to the mean scatter within the classes",
+        ),
     ];
 
     fn new(params: Params) -> Result<Self> {

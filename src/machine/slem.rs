@@ -24,7 +24,11 @@ impl Build for Slem {
     const SETTINGS: &'static [Row] = &[
         Row::new("slem.theta", Kind::Number(1e-9, 1e9), "Weight of the exemplar against all negatives together"),
         Row::new("slem.lambda", Kind::Number(1e-12, 1e9), "Ridge of an exemplar machine"),
-        Row::new("slem.tolerance", Kind::Number(1e-14, 1.0), "Where the factorisation of the negatives stops, relative to their largest squared norm"),
+        Row::new(
+            "slem.tolerance",
+            Kind::Number(1e-14, 1.0),
+            "Where the factorisation of the negatives stops, relative to their largest squared norm",
+        ),
     ];
 
     fn new(params: Params) -> Result<Self> {

@@ -47,7 +47,11 @@ impl Build for Svm {
     const SETTINGS: &'static [Row] = &[
         Row::new("svm.c", Kind::Number(1e-9, 1e9), "Price of a violated margin"),
         Row::new("svm.balance", Kind::Switch, "Whether both classes get the same share of it"),
-        Row::new("svm.tolerance", Kind::Number(1e-12, 1.0), "Violation of the optimality conditions at which the iteration stops"),
+        Row::new(
+            "svm.tolerance",
+            Kind::Number(1e-12, 1.0),
+            "Violation of the optimality conditions at which the iteration stops",
+        ),
         Row::new("svm.max-steps", Kind::Whole(1, 1_000_000_000_000), "Steps after which it is given up"),
     ];
 

@@ -28,7 +28,8 @@ fn what_is_printed_is_read_back_for_every_preset_and_detector() {
         // Whatever stood there before: the file says all of it.
         for before in ["", "--preset paper", "--preset paper-gray-linear"] {
             let again = printed(&format!("{before} --config {}", file.display()));
-            let rest = |text: &str| text.lines().filter(|line| !line.starts_with("preset")).collect::<Vec<_>>().join("\n");
+            let rest =
+                |text: &str| text.lines().filter(|line| !line.starts_with("preset")).collect::<Vec<_>>().join("\n");
             assert_eq!(rest(&again), rest(&text), "{line}, {before}");
         }
         assert_eq!(printed(&format!("--config {}", file.display())), text, "{line}");
@@ -86,12 +87,18 @@ fn a_mistake_in_a_file_is_named_with_its_line() {
     let place = place(2);
     for (text, said) in [
         ("preset = \"papre\"", "line 1: preset papre: must be one of paper, fast"),
-        ("\npreset = \"paper\"\n[search.filter]\npaddin = 2", "line 4: setting search.filter.paddin: there is no such setting"),
+        (
+            "\npreset = \"paper\"\n[search.filter]\npaddin = 2",
+            "line 4: setting search.filter.paddin: there is no such setting",
+        ),
         ("[search.filter]\npadding = -1", "line 2: search.filter.padding -1: must be a number from 0 to 20"),
         ("[search.filter]\npadding = true", "line 2: search.filter.padding true: must be a number"),
         ("[search.filter]\npadding = [1]", "line 2: search.filter.padding: must be a number"),
         ("[search.windows]\nprior = 0.2", "line 2: search.windows.prior 0.2: needs search = svm"),
-        ("[search.filter.kernel.gaussian]\nsigma = 1\n[search.filter.kernel.polynomial]\nb = 2", "line 3: search.filter.kernel"),
+        (
+            "[search.filter.kernel.gaussian]\nsigma = 1\n[search.filter.kernel.polynomial]\nb = 2",
+            "line 3: search.filter.kernel",
+        ),
         ("search = \"svm\"\nprior = 1 2", "line 2"),
         ("[search.filter]\npadding = 1\npadding = 2", "line 3"),
         ("[search.filter]\nuncertain-psr = 1", "--uncertain-psr 1: must not lie below --lost-psr 5"),

@@ -34,7 +34,8 @@ fn pictures() -> Vec<Vec<u8>> {
         let value = |x: f64, y: f64| {
             let inside = (left..left + SIZE.0).contains(&x) && (top..top + SIZE.1).contains(&y);
             let looks = 9.0 + 0.08 * t as f64;
-            let v = if inside { texture(1.7 * (x - left), 1.7 * (y - top), looks) } else { texture(x / 2.0, y / 2.0, 3.0) };
+            let v =
+                if inside { texture(1.7 * (x - left), 1.7 * (y - top), looks) } else { texture(x / 2.0, y / 2.0, 3.0) };
             v.clamp(0.0, 255.0) as u8
         };
         (0..WIDTH * HEIGHT).map(|i| value((i % WIDTH) as f64, (i / WIDTH) as f64)).collect()
@@ -49,7 +50,8 @@ fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
     let (x, y) = corner(0);
     for (t, picture) in pictures.iter().enumerate() {
         let frame = Frame::gray(picture, WIDTH, HEIGHT).unwrap();
-        let estimate = if t == 0 { tracker.init(frame, BBox::new(x, y, SIZE.0, SIZE.1)) } else { tracker.update(frame) };
+        let estimate =
+            if t == 0 { tracker.init(frame, BBox::new(x, y, SIZE.0, SIZE.1)) } else { tracker.update(frame) };
         match estimate {
             Ok(estimate) => said += &format!("{:?} {}\n", estimate.bbox, estimate.state),
             Err(error) => return Some(format!("{said}{error}")),

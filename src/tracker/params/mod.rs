@@ -170,7 +170,10 @@ mod tests {
         assert_eq!(name_of(|p| p.output_sigma = f64::INFINITY), "search.filter.output-sigma");
         assert_eq!(name_of(|p| p.learning_rate = 1.5), "search.filter.learning-rate");
         assert_eq!(name_of(|p| p.feature = FeatureParams::Hog { cell_size: 0 }), "search.filter.feature.hog.cell-size");
-        assert_eq!(name_of(|p| p.area = AreaSize::Published { half_size_from: f64::NAN }), "search.filter.area.published.half-size-from");
+        assert_eq!(
+            name_of(|p| p.area = AreaSize::Published { half_size_from: f64::NAN }),
+            "search.filter.area.published.half-size-from"
+        );
         assert_eq!(name_of(|p| p.area = AreaSize::Bounded { max_cells: 15.0 }), "search.filter.area.bounded.max-cells");
         assert_eq!(name_of(|p| p.reuse_shift = f64::NAN), "search.filter.reuse-shift");
         assert_eq!(name_of(|p| p.lost_psr = -1.0), "search.filter.lost-psr");

@@ -115,11 +115,7 @@ pub(super) const WINDOWS: &[Flagged] = &[
     ),
     (
         "context",
-        Row::new(
-            "context",
-            Kind::Number(0.0, 5.0),
-            "Area around the target in a template, as a multiple of its size",
-        ),
+        Row::new("context", Kind::Number(0.0, 5.0), "Area around the target in a template, as a multiple of its size"),
     ),
     (
         "reach",
@@ -139,16 +135,10 @@ pub(super) const WINDOWS: &[Flagged] = &[
         ),
     ),
     ("gate", Row::new("gate", Kind::Number(-100.0, 100.0), "Score above which a frame is learned from")),
-    (
-        "learn-every",
-        Row::new("every", Kind::Whole(1, 1_000_000), "Learn from one of so many frames that are believed"),
-    ),
+    ("learn-every", Row::new("every", Kind::Whole(1, 1_000_000), "Learn from one of so many frames that are believed")),
     ("positives", Row::new("positives", Kind::Whole(1, 256), "Samples of the target that are remembered")),
     ("negatives", Row::new("negatives", Kind::Whole(1, 256), "Samples of the background that are remembered")),
-    (
-        "hard-negatives",
-        Row::new("hard-negatives", Kind::Whole(0, 32), "Samples of the background that a frame adds"),
-    ),
+    ("hard-negatives", Row::new("hard-negatives", Kind::Whole(0, 32), "Samples of the background that a frame adds")),
     (
         "channels",
         Row::new(
@@ -227,9 +217,5 @@ pub(super) const KERNEL: Row = Row::new("kernel", KERNELS, "How two windows are 
 
 /// Every machine with what it is.
 pub(super) fn machines(guards: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
-    MachineKind::ALL
-        .iter()
-        .filter(move |kind| !guards || kind.guards())
-        .map(|kind| (kind.name(), kind.description()))
+    MachineKind::ALL.iter().filter(move |kind| !guards || kind.guards()).map(|kind| (kind.name(), kind.description()))
 }
-

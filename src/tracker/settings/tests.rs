@@ -10,7 +10,9 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
             trees.push(Params::default().guarded(GuardParams::of(kind)));
         }
     }
-    for (below, kernel) in [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")] {
+    for (below, kernel) in
+        [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")]
+    {
         let mut params = Params::default();
         params.apply(&[(below, "svm"), (&format!("{below}.windows.kernel"), kernel)]).unwrap();
         trees.push(params);
