@@ -20,8 +20,9 @@ use kcf_track::frame::scaled::ScaledSampler;
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
 use kcf_track::profile::Stopwatch;
+use kcf_track::run::Session;
 use kcf_track::source::synth::{Preset, Scene};
-use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::source::{Prefetch, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
 use kcf_track::tracker::ResponseLayout;
 use kcf_track::tracker::confidence::Peak;
@@ -243,14 +244,13 @@ mod tracking {
         let sequence = Sequence::open(folder, &SequenceOptions::default()).unwrap();
         let range = sequence.range(None, None).unwrap();
         let initial = sequence.initial_box(*range.start()).unwrap();
-        let frames: Vec<FrameBuf> =
-            sequence.prefetch(range, Channels::Luma).unwrap().map(|decoded| decoded.frame.unwrap()).collect();
         let params = Params::preset(preset).unwrap();
+        let frames = Prefetch::open(&sequence, range, params.channels()).unwrap();
+        let frames: Vec<FrameBuf> = frames.map(|item| item.frame.unwrap()).collect();
         bencher.bench_local(|| {
-            let mut tracker = Tracker::new(params.clone()).unwrap();
-            tracker.init(&frames[0], initial).unwrap();
-            for frame in &frames[1..] {
-                black_box(tracker.update(frame).unwrap().bbox);
+            let mut session = Session::of(Tracker::new(params.clone()).unwrap(), 1, initial);
+            for (position, frame) in (1..).zip(&frames) {
+                black_box(session.feed(position, frame).unwrap()[0].bbox);
             }
         });
     }

@@ -4,17 +4,19 @@
 //!                                                     [--channels luma|color] [--files]
 //!     cargo run --release --example bench_sequence -- DIR --decode here|ahead [--channels luma|color]
 //!
-//! Decoding and `Tracker::init` are not part of the time: a run is the updates of frames 2 to K, by the clock on the wall and by the
-//! time that its thread had a core (what is left of it on a busy machine). `scripts/compare_opencv.py`
-//! takes turns between this program and others. With `--decode`, frames are only read and decoded, in this thread or ahead on
-//! another one: what tracking a folder is compared with (`scripts/end_to_end.py`). Their number and that of their pixels is printed.
+//! Decoding and `Tracker::init` are not part of the time: a run is the updates of frames 2 to K, by the clock on the
+//! wall and by the time that its thread had a core (what is left of it on a busy machine). `scripts/compare_opencv.py`
+//! takes turns between this program and others. With `--decode`, frames are only read and decoded, in this thread or
+//! ahead on another one: what tracking a folder is compared with (`scripts/end_to_end.py`). Their number and that of
+//! their pixels is printed.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
-use kcf_track::source::{Channels, Sequence, SequenceOptions, decode};
+use kcf_track::run::Session;
+use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions, Source};
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 
 type Failure = Box<dyn std::error::Error>;
@@ -78,8 +80,9 @@ fn main() -> Result<(), Failure> {
     let whole = sequence.range(None, None)?;
     let (first, last) = (*whole.start(), (*whole.end()).min(whole.start().saturating_add(arguments.frames.max(2) - 1)));
     let initial = sequence.initial_box(first)?;
-    let frames: Vec<FrameBuf> =
-        sequence.prefetch(first..=last, arguments.channels)?.map(|decoded| decoded.frame).collect::<Result<_, _>>()?;
+    let frames: Vec<FrameBuf> = Prefetch::open(&sequence, first..=last, arguments.channels)?
+        .map(|item| item.frame)
+        .collect::<Result<_, _>>()?;
 
     let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
     let mut boxes = Vec::new();
@@ -109,20 +112,16 @@ fn main() -> Result<(), Failure> {
 
 /// Reads and decodes all frames and does nothing with them.
 fn decode_only(sequence: &Sequence, channels: Channels, ahead: bool) -> Result<(), Failure> {
-    let range = sequence.range(None, None)?;
+    let span = sequence.span(None, None)?;
+    let items: Box<dyn Iterator<Item = _>> = match ahead {
+        true => Box::new(Prefetch::open(sequence, span, channels)?),
+        false => sequence.stream(span, channels.into())?,
+    };
     let (mut frames, mut pixels) = (0, 0);
-    let mut count = |frame: FrameBuf| {
+    for item in items {
+        let frame = item.frame?;
         frames += 1;
         pixels += frame.as_frame().width() * frame.as_frame().height();
-    };
-    if ahead {
-        for decoded in sequence.prefetch(range, channels)? {
-            count(decoded.frame?);
-        }
-    } else {
-        for path in &sequence.images()[range.start() - 1..*range.end()] {
-            count(decode(path, channels)?);
-        }
     }
     println!("{frames} frames, {pixels} pixels");
     Ok(())
@@ -130,14 +129,14 @@ fn decode_only(sequence: &Sequence, channels: Channels, ahead: bool) -> Result<(
 
 /// The seconds that all updates took on the wall and on a core, and the boxes.
 fn track(params: &Params, frames: &[FrameBuf], initial: BBox) -> Result<(f64, f64, Vec<BBox>), Failure> {
-    let mut tracker = Tracker::new(params.clone())?;
+    let mut session = Session::of(Tracker::new(params.clone())?, 1, initial);
     let mut boxes = Vec::with_capacity(frames.len());
     let (first, rest) = frames.split_first().ok_or("there are no frames")?;
-    tracker.init(first, initial)?;
+    session.feed(1, first)?;
     boxes.push(initial);
     let (begun, cpu_begun) = (Instant::now(), ThreadTime::now());
-    for frame in rest {
-        boxes.push(black_box(tracker.update(frame)?.bbox));
+    for (position, frame) in (2..).zip(rest) {
+        boxes.push(black_box(session.feed(position, frame)?[0].bbox));
     }
     Ok((begun.elapsed().as_secs_f64(), cpu_begun.elapsed().as_secs_f64(), boxes))
 }

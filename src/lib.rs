@@ -87,6 +87,7 @@ pub mod kernel;
 pub mod machine;
 pub mod profile;
 mod replace;
+pub mod run;
 pub mod setting;
 pub mod simd;
 pub mod source;

@@ -1,8 +1,8 @@
 //! What each kernel machine makes of two problems that no straight line solves: two moons, and a clump in an annulus.
 //!
-//! `cargo run --release --example machines -- decision-surfaces [FOLDER]` writes `two-moons.png` and `clump-and-annulus.png`. Orange is the target,
-//! blue the background; the thick line is where the decision is zero, the thin ones where it is ±1. Large points are the samples that the
-//! decision depends on.
+//! `cargo run --release --example machines -- decision-surfaces [FOLDER]` writes `two-moons.png` and
+//! `clump-and-annulus.png`. Orange is the target, blue the background; the thick line is where the decision is zero,
+//! the thin ones where it is ±1. Large points are the samples that the decision depends on.
 
 use std::f64::consts::{PI, TAU};
 use std::path::Path;

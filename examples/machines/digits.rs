@@ -1,12 +1,14 @@
-//! Embeddings of handwritten digits and the denoising of digits, for `scripts/digits.py`, which makes the data and the table.
+//! Embeddings of handwritten digits and the denoising of digits, for `scripts/digits.py`, which makes the data and the
+//! table.
 //!
-//! `cargo run --release --example machines -- digits FOLDER` reads `train.csv` and `test.csv` (a class, then feature values, a sample a line) and the same
-//! samples with noise in `train-noisy.csv` and `test-noisy.csv`. It prints one line of JSON: per method the error of the nearest neighbour
-//! in the embedding in percent, and the mean squared error of the digits denoised by kernel PCA. Parameters are chosen by five-fold
-//! cross-validation on the training samples alone.
+//! `cargo run --release --example machines -- digits FOLDER` reads `train.csv` and `test.csv` (a class, then feature
+//! values, a sample a line) and the same samples with noise in `train-noisy.csv` and `test-noisy.csv`. It prints one
+//! line of JSON: per method the error of the nearest neighbour in the embedding in percent, and the mean squared error
+//! of the digits denoised by kernel PCA. Parameters are chosen by five-fold cross-validation on the training samples
+//! alone.
 //!
-//! Means of `scripts/digits.py --first 5 --seeds 10`: 500 digits to learn from, 1297 to test on. The grids below were settled on other
-//! splits (seeds 0 to 4, and 100).
+//! Means of `scripts/digits.py --first 5 --seeds 10`: 500 digits to learn from, 1297 to test on. The grids below were
+//! settled on other splits (seeds 0 to 4, and 100).
 //!
 //! | embedding | error of the nearest neighbour, % | | denoised by | mean squared error |
 //! | --- | ---: | --- | --- | ---: |
@@ -63,7 +65,8 @@ impl Set {
     }
 }
 
-/// The share of test samples whose nearest training sample is of another class, in percent, in the first `dims` coordinates.
+/// The share of test samples whose nearest training sample is of another class, in percent, in the first `dims`
+/// coordinates.
 fn neighbour_error(train: ArrayView2<f64>, test: ArrayView2<f64>, dims: usize, a: &[usize], b: &[usize]) -> f64 {
     let dims = dims.min(train.ncols());
     let (train, test) = (train.slice(s![.., ..dims]).to_owned(), test.slice(s![.., ..dims]).to_owned());

@@ -4,8 +4,9 @@
 //! cargo run --release --example machines -- gram svm train.csv test.csv --kernel '{"gaussian":{"sigma":0.3}}' --settings '{"c":10}'
 //! ```
 //!
-//! A line of a table is a label (+1 or -1) and the feature values of a sample; the labels of the second are not looked at. One line is
-//! printed per test sample: its decision value, or with `--embed` its coordinates (kpca, and klda and kdspe with whole numbers as classes).
+//! A line of a table is a label (+1 or -1) and the feature values of a sample; the labels of the second are not looked
+//! at. One line is printed per test sample: its decision value, or with `--embed` its coordinates (kpca, and klda and
+//! kdspe with whole numbers as classes).
 
 use std::path::{Path, PathBuf};
 

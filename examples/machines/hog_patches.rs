@@ -4,8 +4,9 @@
 //! cargo run --release --example machines -- hog-patches OTB/Deer/img windows.csv hog.npy --size 142x97 --cell 4
 //! ```
 //!
-//! A line of the table is a frame, counted from 0, and the centre x, y of a window in its pixels, 0-based. All windows are of one size. A row of the
-//! matrix holds the `[row][column][channel]` values of `size / cell` cells of 31 channels, in `f32`.
+//! A line of the table is a frame, counted from 0, and the centre x, y of a window in its pixels, 0-based. All windows
+//! are of one size. A row of the matrix holds the `[row][column][channel]` values of `size / cell` cells of 31
+//! channels, in `f32`.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
 //! The first eight kernel principal components of three clusters, after the figure of Schölkopf, Smola & Müller (1998).
 //!
-//! `cargo run --release --example machines -- kernel-pca [FOLDER]` writes `kernel-pca.png`. The first two components tell the clusters apart, the next
-//! three split them one by one, and the last three split each again at a right angle. Linear PCA would have two components, both ramps.
+//! `cargo run --release --example machines -- kernel-pca [FOLDER]` writes `kernel-pca.png`. The first two components
+//! tell the clusters apart, the next three split them one by one, and the last three split each again at a right angle.
+//! Linear PCA would have two components, both ramps.
 
 use std::f64::consts::TAU;
 use std::path::Path;

@@ -51,8 +51,8 @@ impl Figure {
         Ok(Self { picture, size, columns, font })
     }
 
-    /// Fills panel `index` with `values` (size², as [`View::grid`]) through `colour`, with contour lines at `levels`: each a
-    /// value, a width in pixels and a darkness from 0 to 1.
+    /// Fills panel `index` with `values` (size², as [`View::grid`]) through `colour`, with contour lines at `levels`:
+    /// each a value, a width in pixels and a darkness from 0 to 1.
     pub fn surface(
         &mut self,
         index: usize,

@@ -22,7 +22,8 @@ use super::params::{self, ParamArgs};
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
 /// Runs the presets that are named, reads the boxes that others have published, scores all of them by the rules of a
-/// benchmark toolkit, and writes report.html with everything in it, report.json, plots (SVG, PNG) and tables (LaTeX, Markdown).
+/// benchmark toolkit, and writes report.html with everything in it, report.json, plots (SVG, PNG) and tables (LaTeX,
+/// Markdown).
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = EXAMPLES)]
 pub struct EvalArgs {
@@ -52,7 +53,8 @@ struct RunArgs {
     /// Run the tracker with these settings; may be given several times [default: paper, unless there are --results]
     #[arg(long = "preset", value_name = "NAME", value_parser = params::preset_names())]
     presets: Vec<String>,
-    /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given several times
+    /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given
+    /// several times
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
     results: Vec<(String, PathBuf)>,
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation

@@ -11,7 +11,8 @@ impl Interrupt {
     pub fn watch() -> Self {
         let asked = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&asked);
-        // Where a signal is ignored already (`nohup`, a job in the background) it stays so: that is the error left out here.
+        // Where a signal is ignored already (`nohup`, a job in the background) it stays so: that is the error left out
+        // here.
         let _ = ctrlc::try_set_handler(move || {
             if flag.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);

@@ -8,16 +8,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Time between two plain lines: a log should not be flooded.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// How far a run of known length is.
+/// How far a run is.
 pub enum Progress {
     Bar(ProgressBar),
-    Lines { done: usize, total: usize, begun: Instant, last: Instant },
+    Lines { done: usize, total: Option<usize>, begun: Instant, last: Instant },
     Quiet,
 }
 
 impl Progress {
-    /// For `total` frames.
-    pub fn new(total: usize, quiet: bool) -> Self {
+    /// For `total` frames, where that is known.
+    pub fn new(total: Option<usize>, quiet: bool) -> Self {
         if quiet {
             return Self::Quiet;
         }
@@ -25,9 +25,13 @@ impl Progress {
             let now = Instant::now();
             return Self::Lines { done: 0, total, begun: now, last: now };
         }
-        let style = "{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}";
+        let style = match total {
+            Some(_) => "{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}",
+            None => "{spinner} {pos} frames, {per_sec}{msg}",
+        };
         let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self::Bar(ProgressBar::new(total as u64).with_style(style))
+        let bar = total.map_or_else(ProgressBar::no_length, |total| ProgressBar::new(total as u64));
+        Self::Bar(bar.with_style(style))
     }
 
     /// One more frame is done; `psr` is its peak-to-sidelobe ratio.
@@ -44,9 +48,14 @@ impl Progress {
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
                     let rate = *done as f64 / begun.elapsed().as_secs_f64();
-                    let left = (*total - *done) as f64 / rate;
                     let psr = psr.map_or(String::new(), |psr| format!(", PSR {psr:.1}"));
-                    let line = format!("{done}/{total} frames, {rate:.0} frames/s, {left:.0} s left{psr}");
+                    let line = match total {
+                        Some(total) => {
+                            let left = total.saturating_sub(*done) as f64 / rate;
+                            format!("{done}/{total} frames, {rate:.0} frames/s, {left:.0} s left{psr}")
+                        }
+                        None => format!("{done} frames, {rate:.0} frames/s{psr}"),
+                    };
                     let _ = writeln!(std::io::stderr(), "{line}");
                 }
             }

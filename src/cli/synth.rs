@@ -10,8 +10,8 @@ use kcf_track::source::synth::{Format, Preset, Scene, SceneParams, WriteOptions,
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
 ///
-/// The folder gets img/0001.jpg and so on, groundtruth_rect.txt (OTB: 1-based x,y,w,h; 0,0,0,0 where the target is out of view)
-/// and scene.json (all parameters; each frame's exact 0-based box, centre, scale, angle and visible share).
+/// The folder gets img/0001.jpg and so on, groundtruth_rect.txt (OTB: 1-based x,y,w,h; 0,0,0,0 where the target is out
+/// of view) and scene.json (all parameters; each frame's exact 0-based box, centre, scale, angle and visible share).
 /// The same seed gives the same frames everywhere.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  kcf-track synth --out hard --preset hard --seed 7 --clutter 3\n  \

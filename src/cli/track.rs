@@ -1,23 +1,19 @@
 //! `kcf-track --seq …`: one target through one sequence.
 
 use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kcf_track::eval::metrics;
-use kcf_track::eval::rules::Toolkit;
 use kcf_track::export::{
-    self, Csv, Destination, Exports, FrameRecord, FrameView, Json, JsonLines, Otb, Overlays, ResponseMaps, Run, Source,
-    Summary, Tally, TruthSummary,
+    self, Csv, Destination, Exports, Journal, Json, JsonLines, Otb, Overlays, ResponseMaps, Summary,
 };
-use kcf_track::profile::{Stage, Stopwatch};
-use kcf_track::source::{Channels, Decoded, Prefetch, Sequence, SequenceOptions, Truth};
-use kcf_track::{BBox, Error, Estimate, State, Tracker};
+use kcf_track::run::{Cause, End, Halt, Session, Step, Watch};
+use kcf_track::source::{Demand, Prefetch, Sequence, SequenceOptions, Source, Truth};
+use kcf_track::{BBox, Error, Tracker};
 
 use super::failure::message;
 use super::interrupt::Interrupt;
-use super::params::{self, ParamArgs, Resolved};
+use super::params::{self, ParamArgs};
 use super::progress::Progress;
 use super::{Failure, init_box, inputs, report};
 
@@ -92,57 +88,119 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     }
     let mut tracker = Tracker::new(resolved.params.clone())?;
     let folder = args.seq.as_ref().ok_or_else(|| Failure::usage("--seq DIR is needed"))?;
-    let truth = args.truth.clone().map_or(Truth::Beside, Truth::File);
-    let sequence =
-        Sequence::open(folder, &SequenceOptions { target: args.target, truth }).map_err(|error| match error {
-            Error::Io { path, source } if path == *folder && source.kind() == ErrorKind::NotFound => {
-                Failure::Failed(anyhow::anyhow!("--seq {}: there is no such folder", path.display()))
-            }
-            error => error.into(),
-        })?;
-    let range = sequence.range(args.start, args.end)?;
+    let source = open(args, folder)?;
+    let span = source.span(args.start, args.end)?;
     let initial = match args.init {
         Some(bbox) => bbox,
-        None => sequence.initial_box(*range.start())?,
+        None => source.initial_box(span.first)?,
     };
     if !args.quiet {
-        for warning in sequence.warnings() {
+        for warning in source.warnings() {
             let _ = writeln!(std::io::stderr(), "warning: {warning}");
         }
     }
-    let exports = args.output.create(&sequence)?;
-    // All features are of gray values; an overlay decodes its frame in colour by itself.
-    let mut frames = sequence.prefetch(range.clone(), Channels::Luma)?;
-    let mut session = Session {
-        args,
-        sequence: &sequence,
-        range: (*range.start(), *range.end()),
-        exports,
-        tally: Tally::default(),
-        boxes: Vec::new(),
-        progress: Progress::new(range.count(), args.quiet),
-        watch: Stopwatch::default(),
-    };
-    session.watch.switch(args.profile);
+    let exports = args.output.create(source.as_ref())?;
+    let demand = Demand { channels: resolved.params.channels(), color: exports.draw() };
+    let frames = Prefetch::open(source.as_ref(), span, demand)?;
     tracker.switch_profile(args.profile);
-    let interrupt = Interrupt::watch();
-    let first = session.wait(&mut frames);
-    let result = session.first(&mut tracker, &resolved, initial, first).and_then(|()| {
-        while let Some(frame) = session.wait(&mut frames) {
-            if interrupt.asked() {
-                return Err(Failure::Interrupted);
-            }
-            session.next(&mut tracker, frame)?;
+    let mut session = Session::of(tracker, span.first, initial);
+    session.skip_bad_frames(args.skip_bad_frames);
+    session.switch_profile(args.profile);
+    let mut watcher = Watcher {
+        journal: Journal::new(
+            exports,
+            source.as_ref(),
+            folder.to_string_lossy().into(),
+            span,
+            resolved.params.document(&resolved.preset),
+        ),
+        progress: Progress::new(span.count(), args.quiet),
+        interrupt: Interrupt::watch(),
+    };
+    watcher.journal.switch_profile(args.profile);
+    let ended = session.run(frames, &mut watcher);
+    let Watcher { mut journal, progress, .. } = watcher;
+    progress.finish();
+    let result = match ended {
+        Ok(End::Complete) if journal.frames() == 0 => Err(Failure::usage("the range holds no frame")),
+        Ok(End::Complete) => Ok(()),
+        Ok(End::Stopped) => Err(Failure::Interrupted),
+        Err(halt) => Err(failure(halt, args, journal.frames() == 0)),
+    };
+    let (summary, finished) = journal.finish(result.as_ref().err().map(reason).as_deref());
+    result?;
+    finished?;
+    if !args.quiet {
+        print_summary(source.name(), &summary, args.output.uses_stdout())?;
+    }
+    if args.profile {
+        let tracker = session.follower(0).map(Tracker::profile).unwrap_or_default();
+        let profile = session.profile().plus(journal.profile()).plus(&tracker);
+        let _ = std::io::stderr().write_all(profile.table(summary.frames as u64).as_bytes());
+    }
+    Ok(())
+}
+
+/// What `--seq` names.
+fn open(args: &TrackArgs, folder: &Path) -> Result<Box<dyn Source>, Failure> {
+    let truth = args.truth.clone().map_or(Truth::Beside, Truth::File);
+    match Sequence::open(folder, &SequenceOptions { target: args.target, truth }) {
+        Ok(sequence) => Ok(Box::new(sequence)),
+        Err(Error::Io { path, source }) if path == *folder && source.kind() == ErrorKind::NotFound => {
+            Err(Failure::Failed(anyhow::anyhow!("--seq {}: there is no such folder", path.display())))
         }
-        Ok(())
-    });
-    session.progress.finish();
-    session.end(&tracker, result)
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a session's halt is on the command line; `first` where it happened at the first frame.
+fn failure(halt: Halt, args: &TrackArgs, first: bool) -> Failure {
+    let said = halt.to_string();
+    match halt.cause {
+        Cause::Watch(error) => error.into(),
+        Cause::Target { error, .. } if first && args.init.is_some() => Failure::usage(format!("--init: {error}")),
+        // Without the first frame there is nothing to follow, whether bad frames are to be skipped or not.
+        Cause::Frame(_) if !first => Failure::Failed(anyhow::anyhow!("{said}; --skip-bad-frames goes on without it")),
+        Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(anyhow::anyhow!(said)),
+    }
+}
+
+/// Why a run ended early, for its summary.
+fn reason(failure: &Failure) -> String {
+    match failure {
+        Failure::Failed(error) | Failure::Usage(error) => message(error),
+        Failure::Interrupted => "interrupted".into(),
+        Failure::ReaderGone => "the reader of the output has gone".into(),
+    }
+}
+
+/// Writes what the session does, shows how far it is, and hears whether somebody wants it to end.
+struct Watcher<'a> {
+    journal: Journal<'a>,
+    progress: Progress,
+    interrupt: Interrupt,
+}
+
+impl Watch<Tracker> for Watcher<'_> {
+    fn wants_to_stop(&mut self) -> bool {
+        self.interrupt.asked()
+    }
+
+    fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+        let written = self.journal.add(step);
+        let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
+        self.progress.frame(estimate.map(|estimate| estimate.evidence.psr));
+        written
+    }
+
+    fn skipped(&mut self, message: &str) {
+        self.progress.warn(&format!("{message} (skipped)"));
+    }
 }
 
 impl OutputArgs {
     /// Checks and opens all outputs before anything is computed.
-    fn create(&self, sequence: &Sequence) -> Result<Exports, Failure> {
+    fn create(&self, source: &dyn Source) -> Result<Exports, Failure> {
         let folders = [&self.response, &self.overlay].map(|path| path.as_deref().map(Destination::from));
         let files = [
             ("json", self.json.as_ref()),
@@ -157,7 +215,7 @@ impl OutputArgs {
         let given = [files.as_slice(), &folders].concat();
         export::check_distinct(&given)?;
         export::check_outside(&files, &folders)?;
-        inputs::refuse(sequence, &given)?;
+        inputs::refuse(source, &given)?;
         let mut exports = Exports::default();
         self.json.as_ref().map(|to| Json::create(to).map(|e| exports.push(e))).transpose()?;
         self.jsonl.as_ref().map(|to| JsonLines::create(to).map(|e| exports.push(e))).transpose()?;
@@ -172,175 +230,6 @@ impl OutputArgs {
         let lines = [&self.json, &self.jsonl, &self.otb, &self.csv];
         lines.into_iter().any(|to| matches!(to, Some(Destination::Stdout)))
     }
-}
-
-/// One run: what it reads, what it writes and what it has counted.
-struct Session<'a> {
-    args: &'a TrackArgs,
-    sequence: &'a Sequence,
-    range: (usize, usize),
-    exports: Exports,
-    tally: Tally,
-    boxes: Vec<BBox>,
-    progress: Progress,
-    watch: Stopwatch,
-}
-
-impl Session<'_> {
-    fn wait(&mut self, frames: &mut Prefetch) -> Option<Decoded> {
-        self.watch.start();
-        let frame = frames.next()?;
-        self.watch.lap(Stage::Wait);
-        Some(frame)
-    }
-
-    /// The start frame: the tracker learns the target.
-    fn first(
-        &mut self,
-        tracker: &mut Tracker,
-        resolved: &Resolved,
-        initial: BBox,
-        first: Option<Decoded>,
-    ) -> Result<(), Failure> {
-        let decoded = first.ok_or_else(|| Failure::usage("the range holds no frame"))?;
-        // Without this frame there is nothing to follow, whether bad frames are to be skipped or not.
-        let frame = decoded.frame.as_ref().map_err(|error| Failure::Failed(at_frame(&decoded, error)))?;
-        let begun = Instant::now();
-        let estimate = tracker.init(frame, initial).map_err(|error| match self.args.init {
-            Some(_) => Failure::usage(format!("--init: {error}")),
-            None => Failure::Failed(at_frame(&decoded, &error)),
-        })?;
-        let track_ms = begun.elapsed().as_secs_f64() * 1e3;
-        let view = frame.as_frame();
-        let source = Source {
-            path: self.args.seq.as_ref().map_or(String::new(), |path| path.to_string_lossy().into_owned()),
-            start: self.range.0,
-            end: self.range.1,
-            width: view.width(),
-            height: view.height(),
-        };
-        let parameters = resolved.params.document(&resolved.preset);
-        let begun = self.exports.begin(&Run::new(source, parameters));
-        self.survive(begun)?;
-        self.write(&decoded, Some((estimate, tracker)), initial, track_ms)
-    }
-
-    /// Every later frame.
-    fn next(&mut self, tracker: &mut Tracker, decoded: Decoded) -> Result<(), Failure> {
-        let last = self.boxes.last().copied().unwrap_or_default();
-        let mut refused = None;
-        let begun = Instant::now();
-        let found =
-            decoded.frame.as_ref().and_then(|frame| tracker.update(frame).map_err(|error| &*refused.insert(error)));
-        let track_ms = begun.elapsed().as_secs_f64() * 1e3;
-        match found {
-            Ok(estimate) => self.write(&decoded, Some((estimate, tracker)), estimate.bbox, track_ms),
-            Err(error) if self.args.skip_bad_frames => {
-                self.progress.warn(&format!("{} (skipped)", at_frame(&decoded, error)));
-                self.write(&decoded, None, last, 0.0)
-            }
-            Err(error) => {
-                let error = at_frame(&decoded, error);
-                Err(Failure::Failed(anyhow::anyhow!("{error}; --skip-bad-frames goes on without it")))
-            }
-        }
-    }
-
-    fn write(
-        &mut self,
-        decoded: &Decoded,
-        found: Option<(Estimate, &Tracker)>,
-        bbox: BBox,
-        track_ms: f64,
-    ) -> Result<(), Failure> {
-        let evidence = found.map(|(estimate, _)| estimate.evidence);
-        let record = FrameRecord {
-            index: decoded.position,
-            file: decoded.path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()),
-            bbox,
-            peak: evidence.map(|e| e.peak),
-            psr: evidence.map(|e| e.psr),
-            apce: evidence.map(|e| e.apce),
-            decision: evidence.and_then(|e| e.decision),
-            refit_kept: evidence.is_some_and(|e| e.refit_kept),
-            state: found.map_or(State::Missing, |(estimate, _)| estimate.state),
-            decode_ms: decoded.decode_ms,
-            track_ms,
-        };
-        let view = FrameView {
-            path: Some(&decoded.path),
-            pixels: None,
-            truth: self.sequence.truth().get(decoded.position - 1).copied().flatten(),
-            response: found.and_then(|(_, tracker)| tracker.response()),
-        };
-        self.boxes.push(bbox);
-        self.tally.add(&record);
-        self.watch.start();
-        let written = self.exports.frame(&record, &view);
-        self.watch.lap(Stage::Export);
-        self.progress.frame(record.psr);
-        self.survive(written)
-    }
-
-    /// An output whose reader has gone is no reason to stop while others are left.
-    fn survive(&self, result: Result<(), Error>) -> Result<(), Failure> {
-        match result {
-            Err(error) if error.is_broken_pipe() && !self.exports.is_empty() => Ok(()),
-            result => Ok(result?),
-        }
-    }
-
-    /// Completes all outputs, of a run that failed too, and prints the summary.
-    fn end(mut self, tracker: &Tracker, result: Result<(), Failure>) -> Result<(), Failure> {
-        let truth = self.truth_summary();
-        let summary = match &result {
-            Ok(()) => self.tally.completed(truth),
-            Err(Failure::Failed(error) | Failure::Usage(error)) => self.tally.failed(truth, message(error)),
-            Err(Failure::Interrupted) => self.tally.failed(truth, "interrupted"),
-            Err(Failure::ReaderGone) => self.tally.failed(truth, "the reader of the output has gone"),
-        };
-        // Nothing was begun when not even the first frame was there: old files stay.
-        let frames = self.boxes.len() as u64;
-        self.watch.start();
-        let finished = if self.boxes.is_empty() { Ok(()) } else { self.exports.finish(&summary) };
-        self.watch.lap(Stage::Export);
-        result?;
-        finished?;
-        if !self.args.quiet {
-            print_summary(self.sequence.name(), &summary, self.args.output.uses_stdout())?;
-        }
-        if self.args.profile {
-            let table = self.watch.profile().plus(&tracker.profile()).table(frames);
-            let _ = std::io::stderr().write_all(table.as_bytes());
-        }
-        Ok(())
-    }
-
-    /// The benchmark's scores over the frames that the truth has a row for.
-    fn truth_summary(&self) -> Option<TruthSummary> {
-        let first = self.range.0 - 1;
-        let rows = self.sequence.rows().get(first..).unwrap_or_default();
-        let truth = self.sequence.truth().get(first..).unwrap_or_default();
-        let covered = rows.iter().zip(truth).zip(&self.boxes).filter(|((row, _), _)| row.is_some());
-        let (truth, boxes): (Vec<_>, Vec<_>) = covered.map(|((_, truth), bbox)| (*truth, *bbox)).unzip();
-        truth.iter().flatten().next()?;
-        let score = metrics::score(&truth, &boxes, Toolkit::Otb).ok()?;
-        Some(TruthSummary {
-            frames: truth.len(),
-            precision_20: score.precision_20,
-            auc: score.auc,
-            mean_overlap: score.mean_overlap,
-            mean_center_error: score.mean_center_error.unwrap_or(f64::NAN),
-        })
-    }
-}
-
-/// An error with the frame that it happened at.
-fn at_frame(decoded: &Decoded, error: &Error) -> anyhow::Error {
-    let path = decoded.path.display().to_string();
-    let message = error.to_string();
-    let file = if message.contains(&path) { String::new() } else { format!(" ({path})") };
-    anyhow::anyhow!("frame {}{file}: {message}", decoded.position)
 }
 
 fn print_summary(name: &str, summary: &Summary, to_stderr: bool) -> Result<(), Failure> {

@@ -2,7 +2,8 @@
 //!
 //! The sequences of a benchmark are a sample; another sample would have given another mean. Resampling them with
 //! replacement shows by how much. Two trackers are compared on the *same* resamples, so that a hard
-//! sequence is hard for both, which makes the interval of their difference far narrower than those of the two means suggest.
+//! sequence is hard for both, which makes the interval of their difference far narrower than those of the two means
+//! suggest.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -31,7 +32,8 @@ impl Interval {
 
 /// The 95 % interval of the mean of `values`, one per sequence; `None` for fewer than two.
 ///
-/// Values of the same number of sequences are resampled alike: the interval of a difference is that of the values' differences.
+/// Values of the same number of sequences are resampled alike: the interval of a difference is that of the values'
+/// differences.
 pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     let n = values.len();
     if n < 2 || values.iter().any(|v| !v.is_finite()) {

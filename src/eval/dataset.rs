@@ -1,17 +1,13 @@
 //! The labelled sequences of a benchmark's folder.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::summary::LeftOut;
 use crate::annotation::Base;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
-use crate::source::{Sequence, SequenceOptions, Truth, otb};
-
-/// Sub-folders of a dataset that may hold its sequences: GOT-10k's splits and VOT's workspace.
-const NESTING: usize = 2;
+use crate::source::{Sequence, SequenceOptions, Truth, layout, otb};
 
 /// A sequence to be evaluated: its frames and a label for each.
 #[derive(Clone, Debug)]
@@ -20,7 +16,8 @@ pub struct LabelledSequence {
     pub name: String,
     /// The frames that count, in order.
     pub frames: Vec<PathBuf>,
-    /// The label of each frame, 0-based, as it stands in the file: it may be of no size. `None` where there is no number.
+    /// The label of each frame, 0-based, as it stands in the file: it may be of no size. `None` where there is no
+    /// number.
     pub truth: Vec<Option<BBox>>,
     /// Its attributes, abbreviated.
     pub attributes: Vec<String>,
@@ -40,23 +37,23 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Finds the sequences in `folder`: OTB, VOT, GOT-10k, or any folders with images and a truth file. The folder may be a sequence itself.
+    /// Finds the sequences in `folder`: OTB, VOT, GOT-10k, or any folders with images and a truth file. The folder may
+    /// be a sequence itself.
     ///
-    /// With `wanted`, only the sequences of these names (in any case; `Jogging` stands for both of its targets, and `Jogging.2` for
-    /// `Jogging-2`). One of OTB's 100 that is not in the folder is left out.
+    /// With `wanted`, only the sequences of these names (in any case; `Jogging` stands for both of its targets, and
+    /// `Jogging.2` for `Jogging-2`). One of OTB's 100 that is not in the folder is left out.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when there is no sequence in it, [`Error::Parameter`] for a wanted
-    /// name that is neither there nor in OTB.
+    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when there is no sequence in it,
+    /// [`Error::Parameter`] for a wanted name that is neither there nor in OTB.
     pub fn open(folder: &Path, wanted: &[String]) -> Result<Self> {
-        let mut found = Vec::new();
-        find(folder, NESTING, &mut found)?;
+        let found = layout::sequences(folder)?;
         let mut dataset = Self::default();
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut matched = vec![false; wanted.len()];
         let mut names = Vec::new();
         for folder in found {
-            for (name, target) in targets(&folder) {
+            for (name, target) in layout::targets(&folder) {
                 names.push(name.clone());
                 let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(&name, &wanted[i])).collect();
                 hits.iter().for_each(|&i| matched[i] = true);
@@ -110,65 +107,6 @@ impl Dataset {
     }
 }
 
-/// Folders with images and a truth file at most `depth` levels below `folder`, in natural order.
-fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
-    if is_sequence(folder) {
-        found.push(folder.to_path_buf());
-        return Ok(());
-    }
-    let io = |e| Error::io(folder, e);
-    let mut below = Vec::new();
-    for entry in fs::read_dir(folder).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        let hidden = path.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.'));
-        if !hidden && path.is_dir() {
-            below.push(path);
-        }
-    }
-    below.sort_by(|a, b| alphanumeric_sort::compare_path(a, b).then_with(|| a.cmp(b)));
-    // What lies nearer comes first: of two sequences of one name it is the one that is used.
-    let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
-    found.extend(here);
-    for path in deeper.iter().filter(|_| depth > 1) {
-        // A folder that may not be listed hides no sequence that could be used.
-        let _ = find(path, depth - 1, found);
-    }
-    Ok(())
-}
-
-/// Whether a folder is meant to be a sequence: it has a truth file, or a folder of images of the known names. That it can be read is seen later,
-/// so that a broken one is named.
-fn is_sequence(folder: &Path) -> bool {
-    truth_file(folder).is_some() || ["img", "color"].iter().any(|sub| folder.join(sub).is_dir())
-}
-
-fn truth_file(folder: &Path) -> Option<PathBuf> {
-    let plain = ["groundtruth_rect.txt", "groundtruth.txt"].map(|name| folder.join(name));
-    plain
-        .into_iter()
-        .find(|path| path.is_file())
-        .or_else(|| (1..=9).map(|n| folder.join(format!("groundtruth_rect.{n}.txt"))).find(|path| path.is_file()))
-}
-
-/// The sequences of one folder: their names and targets.
-fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
-    let name = name_of(folder);
-    let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
-    let several: Vec<u32> = (1..=9).filter(|n| folder.join(format!("groundtruth_rect.{n}.txt")).is_file()).collect();
-    match (&known[..], &several[..]) {
-        // Human4's second file is the only one with boxes.
-        ([one], _) => vec![(one.result_name(), one.target)],
-        ([_, _, ..], [_, ..]) => known.iter().map(|s| (s.result_name(), s.target)).collect(),
-        (_, [_, _, ..]) => several.iter().map(|&n| (format!("{name}-{n}"), Some(n))).collect(),
-        _ => vec![(name, None)],
-    }
-}
-
-fn name_of(folder: &Path) -> String {
-    let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
-    name(folder).or_else(|| name(&folder.canonicalize().ok()?)).unwrap_or_else(|| "sequence".into())
-}
-
 /// Whether a sequence is meant by a name that a person wrote.
 fn is_called(name: &str, wanted: &str) -> bool {
     let (name, wanted) = (key(name), key(wanted));
@@ -189,7 +127,8 @@ pub(super) fn key(name: &str) -> String {
 
 fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<String>) -> Result<LabelledSequence> {
     // A folder with one plain truth file has no target to ask for.
-    let numbered = target.filter(|n| folder.join(format!("groundtruth_rect.{n}.txt")).is_file());
+    let numbered = layout::numbered_truths(folder);
+    let numbered = target.filter(|target| numbered.iter().any(|(number, _)| number == target));
     let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, truth: Truth::Beside })?;
     let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
     if !sequence.has_truth() {
@@ -213,7 +152,7 @@ fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<S
     }
     warnings.extend(sequence.warnings().iter().map(|w| format!("{name}: {w}")));
     let base = sequence.truth_path().map_or(Base::Zero, Base::of_truth_file);
-    let facts = sequence.otb().or_else(|| otb::find(&name_of(folder), target));
+    let facts = sequence.otb().or_else(|| otb::find(&layout::folder_name(folder), target));
     let attributes =
         facts.map(|s| s.attributes.iter().filter(|a| !a.is_empty()).cloned().collect()).unwrap_or_default();
     Ok(LabelledSequence {
@@ -227,6 +166,8 @@ fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<S
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Writes a sequence of `n` small pictures with the rows of a truth file.
@@ -285,6 +226,27 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn twelve_targets_are_twelve_sequences() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("crowd");
+        write_sequence(&folder, "img", 3, "groundtruth_rect.1.txt", &rows(3));
+        for target in 2..=12 {
+            fs::write(folder.join(format!("groundtruth_rect.{target}.txt")), format!("{target},10,20,16\n")).unwrap();
+        }
+        let all = Dataset::open(dir.path(), &[]).unwrap();
+        assert_eq!(all.sequences.len(), 12, "{:?}", all.left_out);
+        for target in 2..=12 {
+            let sequence = all.sequences.iter().find(|s| s.name == format!("crowd-{target}")).unwrap();
+            assert_eq!(sequence.truth[0].unwrap().x, f64::from(target) - 1.0);
+        }
+        assert_eq!(Dataset::open(dir.path(), &["crowd.12".into()]).unwrap().sequences[0].name, "crowd-12");
+        // Only numbers of two digits: a sequence all the same.
+        let odd = dir.path().join("odd");
+        write_sequence(&odd, "", 2, "groundtruth_rect.10.txt", &rows(2));
+        assert_eq!(Dataset::open(dir.path(), &["odd".into()]).unwrap().sequences.len(), 1);
+    }
+
+    #[test]
     fn broken_missing_and_doubled_sequences_are_named() {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("a/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
@@ -322,7 +284,8 @@ pub(crate) mod tests {
         let dir = tempfile::tempdir().unwrap();
         let picture = dir.path().join("one.png");
         image::GrayImage::new(4, 3).save(&picture).unwrap();
-        // Name, number of the first image, number of images, rows of the truth, and what is evaluated: frames, and the first of them.
+        // Name, number of the first image, number of images, rows of the truth, and what is evaluated: frames, and the
+        // first of them.
         for (name, first, images, rows, frames, begins) in [
             ("David", 1, 770, 471, 471, "0300.png"),
             ("Tiger1", 1, 354, 354, 349, "0006.png"),

@@ -1,5 +1,5 @@
-//! An evaluation as a whole: trackers and results over a dataset, run in parallel and kept on disk. What they come to is
-//! summed up in [`outcome`](super::outcome).
+//! An evaluation as a whole: trackers and results over a dataset, run in parallel and kept on disk. What they come to
+//! is summed up in [`outcome`](super::outcome).
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
 
@@ -11,7 +11,7 @@ use super::runner::{Runner, Trace, run_sequence};
 use super::shard::Shard;
 use super::store::{RunKey, Store, Stored};
 use crate::error::{Error, Result};
-use crate::source::{Channels, decode};
+use crate::source::{Channels, Images, decode};
 
 /// What is evaluated, on what, and how.
 pub struct Evaluation {
@@ -75,8 +75,8 @@ struct Job<'a> {
 }
 
 impl Evaluation {
-    /// Runs every tracker on every sequence whose runs `store` does not have yet, and stores each as soon as it is done. Runs that failed
-    /// before are tried again. A tracker that fails on a sequence is noted and the rest goes on.
+    /// Runs every tracker on every sequence whose runs `store` does not have yet, and stores each as soon as it is
+    /// done. Runs that failed before are tried again. A tracker that fails on a sequence is noted and the rest goes on.
     ///
     /// # Errors
     /// When runs cannot be stored or no threads can be started.
@@ -156,8 +156,8 @@ impl Evaluation {
 
 impl Job<'_> {
     fn run(&self, store: &Store, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
-        // All features are of gray values, here as on the command line, so that the boxes are the same. Decoded here and not ahead: with a sequence on each core there is no core to decode on.
-        let frames = self.sequence.frames.iter().map(|path| decode(path, Channels::Luma));
+        // Decoded here and not ahead: with a sequence on each core there is no core to decode on.
+        let frames = Images::new((1..).zip(self.sequence.frames.iter().cloned()).collect(), self.runner.channels());
         let (tracker, sequence) = (self.runner.name(), self.sequence.name.as_str());
         match run_sequence(self.runner, sequence, &self.key.starts, frames, &|| watch(Event::Frame)) {
             Ok(traces) => {

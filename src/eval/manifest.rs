@@ -54,8 +54,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Makes `folder` the one of this evaluation. A new or empty folder may be used; one that holds an evaluation only to `resume`
-    /// it, which keeps its runs; any other is left alone.
+    /// Makes `folder` the one of this evaluation. A new or empty folder may be used; one that holds an evaluation only
+    /// to `resume` it, which keeps its runs; any other is left alone.
     ///
     /// # Errors
     /// [`Error::Parameter`] when the folder may not be used, [`Error::Io`] when it cannot be written.

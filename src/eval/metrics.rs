@@ -3,14 +3,16 @@
 //! * **Success** at a threshold `t` is the share of frames whose overlap with the label is above `t`, for
 //!   `t = 0, 0.05, …, 1`. **AUC** is the mean of these 21 numbers. As no overlap is above 1, a perfect tracker scores
 //!   20/21 = 0.952 (Wu, Lim & Yang, TPAMI 2015).
-//! * **Precision** at `d` is the share of frames whose centre lies within `d` pixels of the label's, for `d = 0, 1, …, 50`.
+//! * **Precision** at `d` is the share of frames whose centre lies within `d` pixels of the label's, for `d = 0, 1, …,
+//! 50`.
 //!   **P@20** is the one at 20 px.
 //! * **Normalised precision** divides the centre error, per axis, by the label's width and height; thresholds are
 //!   `0, 0.01, …, 0.5` and the score is the value at 0.2 (LaSOT, Fan et al., CVPR 2019).
 //!
-//! The shift between 0-based and 1-based boxes cancels in overlaps and in distances, as does the pixel convention (a box from `x` to
-//! `x + w - 1` against one from `x` to `x + w`), but for rounding. As an overlap may lie exactly on a threshold, they are computed here from
-//! the 1-based numbers of the files and in the order of operations of the toolkit that is followed.
+//! The shift between 0-based and 1-based boxes cancels in overlaps and in distances, as does the pixel convention (a
+//! box from `x` to `x + w - 1` against one from `x` to `x + w`), but for rounding. As an overlap may lie exactly on a
+//! threshold, they are computed here from the 1-based numbers of the files and in the order of operations of the
+//! toolkit that is followed.
 
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +119,8 @@ fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
     let common =
         length(predicted.x, predicted.w, label.x, label.w) * length(predicted.y, predicted.h, label.y, label.h);
     let union = predicted.w * predicted.h + label.w * label.h - common;
-    // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit. Two boxes of no size have none.
+    // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit. Two boxes of no size have
+    // none.
     let overlap = common / union;
     if overlap > 1.0 { 1.0 } else { overlap }
 }
@@ -127,7 +130,8 @@ fn center_errors(predicted: &BBox, label: &BBox) -> (f64, f64) {
     let center = |b: &BBox| (b.x + 1.0 + (b.w - 1.0) / 2.0, b.y + 1.0 + (b.h - 1.0) / 2.0);
     let ((px, py), (lx, ly)) = (center(predicted), center(label));
     let (dx, dy) = (px - lx, py - ly);
-    // Not `hypot`: an error of exactly 20 px has to come out as one, and a square root of a sum of squares is what is compared with.
+    // Not `hypot`: an error of exactly 20 px has to come out as one, and a square root of a sum of squares is what is
+    // compared with.
     let length = |x: f64, y: f64| (x * x + y * y).sqrt();
     // A label of no size gives an error that is not a number or infinite: a miss.
     (length(dx, dy), length(dx / label.w, dy / label.h))
@@ -309,7 +313,8 @@ mod tests {
 
     #[test]
     fn a_box_inside_its_label_may_lie_on_a_threshold() {
-        // 33x41 in 41x55 is 3/5 exactly. From x = 223.725 (1-based) rounding makes it a little more for who ends boxes at x + w.
+        // 33x41 in 41x55 is 3/5 exactly. From x = 223.725 (1-based) rounding makes it a little more for who ends boxes
+        // at x + w.
         let label = BBox::new(216.0, 68.0, 41.0, 55.0);
         let inside = BBox::new(222.725, 71.8776, 33.0, 41.0);
         assert!(overlap(&inside, &label, false) > 0.6);

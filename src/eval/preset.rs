@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runner::{Run, Runner};
+use super::runner::Runner;
 use crate::error::{Error, Result};
-use crate::frame::Frame;
-use crate::geometry::BBox;
+use crate::frame::Channels;
+use crate::run::Follower;
 use crate::tracker::{Params, Tracker};
 
 /// A [`Tracker`] with a name and settings.
@@ -60,18 +60,12 @@ impl Runner for Preset {
         self.params.document(&self.preset)
     }
 
-    fn begin(&self) -> Result<Box<dyn Run>> {
+    fn begin(&self) -> Result<Box<dyn Follower>> {
         Ok(Box::new(Tracker::new(self.params.clone())?))
     }
-}
 
-impl Run for Tracker {
-    fn init(&mut self, frame: &Frame, bbox: BBox) -> Result<()> {
-        Tracker::init(self, frame, bbox).map(|_| ())
-    }
-
-    fn update(&mut self, frame: &Frame) -> Result<BBox> {
-        Tracker::update(self, frame).map(|estimate| estimate.bbox)
+    fn channels(&self) -> Channels {
+        self.params.channels()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Where the runs of one sequence start: one-pass, temporal and spatial robustness evaluation (Wu, Lim & Yang, CVPR 2013).
+//! Where the runs of one sequence start: one-pass, temporal and spatial robustness evaluation (Wu, Lim & Yang, CVPR
+//! 2013).
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,8 +24,8 @@ pub enum Protocol {
     Ope,
     /// Temporal robustness: 20 runs, from labels spread over the sequence to its end.
     Tre,
-    /// Spatial robustness: 12 runs over the whole sequence, from the first label moved by 10 % of its size to eight sides
-    /// and scaled by 0.8, 0.9, 1.1 and 1.2.
+    /// Spatial robustness: 12 runs over the whole sequence, from the first label moved by 10 % of its size to eight
+    /// sides and scaled by 0.8, 0.9, 1.1 and 1.2.
     Sre,
 }
 
@@ -38,7 +39,8 @@ impl Protocol {
         }
     }
 
-    /// The starts of this protocol for a sequence with the given labels (one per frame) and frames of `width` x `height` pixels.
+    /// The starts of this protocol for a sequence with the given labels (one per frame) and frames of `width` x
+    /// `height` pixels.
     ///
     /// # Errors
     /// [`Error::Evaluation`] when the first frame has no usable label.
@@ -84,8 +86,8 @@ pub struct Start {
     pub init: BBox,
 }
 
-/// The starts of TRE, after the OTB toolkit's `splitSeqTRE.m`: of the frames whose labels are usable, up to the last one that
-/// leaves 20 frames, every 19th part is taken, rounded down, and that last one.
+/// The starts of TRE, after the OTB toolkit's `splitSeqTRE.m`: of the frames whose labels are usable, up to the last
+/// one that leaves 20 frames, every 19th part is taken, rounded down, and that last one.
 fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
     let usable: Vec<Start> = truth
         .iter()
@@ -111,7 +113,8 @@ fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
 
 /// The twelve disturbances of SRE, after the OTB toolkit's `shiftInitBB.m`.
 ///
-/// The toolkit's Python version changes the width instead of the row in its `down`; here the row changes, as it does in MATLAB.
+/// The toolkit's Python version changes the width instead of the row in its `down`; here the row changes, as it does in
+/// MATLAB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shift {
     /// Moved by 10 % of the size plus half a pixel, rounded: columns, rows.

@@ -6,8 +6,8 @@
 //! | GOT-10k | `GOT-10k_Val_000001/GOT-10k_Val_000001_001.txt` |
 //! | pysot for VOT | `baseline/bag/bag_001.txt`, with lines of one number where a run is started or has failed |
 //!
-//! Separators are free, names are compared without case and without `.`, `_` and `-` before their number. Numbers are in the base of the
-//! sequence's own truth file, as all these tools hand its first row to the tracker as it stands.
+//! Separators are free, names are compared without case and without `.`, `_` and `-` before their number. Numbers are
+//! in the base of the sequence's own truth file, as all these tools hand its first row to the tracker as it stands.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -81,7 +81,8 @@ impl ResultFiles {
     /// Rows beyond the last frame are left out, missing ones are scored as boxes that are none; either gives a warning.
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when there is no file or no box in it, [`Error::Io`] and [`Error::Annotation`] when it cannot be read.
+    /// [`Error::Evaluation`] when there is no file or no box in it, [`Error::Io`] and [`Error::Annotation`] when it
+    /// cannot be read.
     pub fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
         let Some(path) = self.files.get(&key(&sequence.name)) else {
@@ -138,7 +139,8 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
     Ok(())
 }
 
-/// VOT's files have a single number where a run is started (1), has failed (2) or waits to start again (0): rows without a box.
+/// VOT's files have a single number where a run is started (1), has failed (2) or waits to start again (0): rows
+/// without a box.
 fn without_codes(text: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(text) else { return text.to_vec() };
     let is_code =
@@ -157,9 +159,9 @@ fn with_separator(name: &str, separator: &str) -> String {
     }
 }
 
-/// Writes the run of `tracker` as other tools look for it below `folder`: for got10k `got10k/OTB2015/<tracker>/<sequence>.txt` (with
-/// `times/`), to be given as `result_dir` to `ExperimentOTB`; for a sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`; for pysot
-/// `pysot/<tracker>/<sequence>.txt`.
+/// Writes the run of `tracker` as other tools look for it below `folder`: for got10k
+/// `got10k/OTB2015/<tracker>/<sequence>.txt` (with `times/`), to be given as `result_dir` to `ExperimentOTB`; for a
+/// sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`; for pysot `pysot/<tracker>/<sequence>.txt`.
 ///
 /// # Errors
 /// [`Error::Io`] when a file cannot be written.

@@ -1,8 +1,8 @@
 //! The rules by which benchmark toolkits score a frame, as data.
 //!
-//! The toolkits agree on the curves (success over the overlap thresholds 0, 0.05, …, 1 with a strict `>`, precision over
-//! the centre errors 0, 1, …, 50 px with `<=`) and on scoring the first frame as perfect. They differ in what they do with a
-//! frame that has no usable label, with a box that is none, and with a sequence that failed altogether. Each
+//! The toolkits agree on the curves (success over the overlap thresholds 0, 0.05, …, 1 with a strict `>`, precision
+//! over the centre errors 0, 1, …, 50 px with `<=`) and on scoring the first frame as perfect. They differ in what they
+//! do with a frame that has no usable label, with a box that is none, and with a sequence that failed altogether. Each
 //! difference is one field of [`Rules`], so that a score can be reproduced to the last digit.
 //!
 //! | toolkit | label is usable | frame without one | box that is none | all-zero curve | centre error |
@@ -14,9 +14,9 @@
 //! | `pysot` | success: w, h > 0; precision: centre > 0 | as `otb` | scored as it is | counts | exact |
 //! | `pytracking` | w, h > 0 | miss, miss | previous box when w or h is 0 | counts | exact |
 //!
-//! Sources: `calcSeqErrRobust.m`, `genPerfMat.m` and `plotDrawSave.m` of the OTB MATLAB toolkit; `calc_seq_err_robust.py` and
-//! `eval_results.py` of jwlim/tracker_benchmark; `experiments/otb.py` of got10k; `ope_benchmark.py` of pysot-toolkit;
-//! `extract_results.py` of pytracking.
+//! Sources: `calcSeqErrRobust.m`, `genPerfMat.m` and `plotDrawSave.m` of the OTB MATLAB toolkit;
+//! `calc_seq_err_robust.py` and `eval_results.py` of jwlim/tracker_benchmark; `experiments/otb.py` of got10k;
+//! `ope_benchmark.py` of pysot-toolkit; `extract_results.py` of pytracking.
 
 use std::fmt;
 use std::str::FromStr;
@@ -134,16 +134,17 @@ pub struct Rules {
     pub drops_zero_curves: bool,
     /// Whether centre errors are rounded to 4 decimals before they are compared.
     pub rounds_center_error: bool,
-    /// Whether a box ends at `x + w - 1` and a length is the end less the start plus one, or it ends at `x + w`. The two cancel but for
-    /// rounding, and that decides where an overlap is exactly on a threshold, as that of a box inside a larger label may be for many frames.
+    /// Whether a box ends at `x + w - 1` and a length is the end less the start plus one, or it ends at `x + w`. The
+    /// two cancel but for rounding, and that decides where an overlap is exactly on a threshold, as that of a box
+    /// inside a larger label may be for many frames.
     pub counts_end_pixels: bool,
 }
 
 /// What a label must be to count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruthValidity {
-    /// All four numbers of the file are above zero. The file is 1-based, so a target whose left edge lies on or beyond the
-    /// image's border has no usable label, although it may be visible.
+    /// All four numbers of the file are above zero. The file is 1-based, so a target whose left edge lies on or beyond
+    /// the image's border has no usable label, although it may be visible.
     AllPositive,
     /// Width and height are above zero.
     PositiveSize,

@@ -1,16 +1,16 @@
 //! What an evaluation asks of a tracker, and how the runs of a protocol go over the frames of one sequence.
 //!
-//! All runs of a protocol see the frames in one pass: twenty trackers that started at different frames cost one decoding, not
-//! twenty, and only one frame is in memory.
-
-use std::time::Instant;
+//! All runs of a protocol see the frames in one pass: twenty trackers that started at different frames cost one
+//! decoding, not twenty, and only one frame is in memory.
 
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Start;
 use crate::error::{Error, Result};
-use crate::frame::{Frame, FrameBuf};
+use crate::frame::Channels;
 use crate::geometry::BBox;
+use crate::run::{Cause, Follower, Halt, Outcome, Session, Step};
+use crate::source::Item;
 
 /// A tracker with its parameters, of which any number of runs can be begun.
 pub trait Runner: Send + Sync {
@@ -24,22 +24,12 @@ pub trait Runner: Send + Sync {
     ///
     /// # Errors
     /// When the parameters are wrong.
-    fn begin(&self) -> Result<Box<dyn Run>>;
-}
+    fn begin(&self) -> Result<Box<dyn Follower>>;
 
-/// One tracker under way.
-pub trait Run: Send {
-    /// Learns the target in `bbox` (0-based).
-    ///
-    /// # Errors
-    /// When the box cannot be tracked.
-    fn init(&mut self, frame: &Frame, bbox: BBox) -> Result<()>;
-
-    /// The target's box in the next frame.
-    ///
-    /// # Errors
-    /// When the frame cannot be used.
-    fn update(&mut self, frame: &Frame) -> Result<BBox>;
+    /// What it needs of a frame.
+    fn channels(&self) -> Channels {
+        Channels::Luma
+    }
 }
 
 /// What one run gave.
@@ -53,7 +43,7 @@ pub struct Trace {
     pub micros: Vec<u32>,
 }
 
-/// Runs `runner` from every one of `starts` to the end of `frames`, which are decoded one after the other. `tick` is called
+/// Runs `runner` from every one of `starts` to the end of `frames`, whose positions count from 1. `tick` is called
 /// after each frame.
 ///
 /// # Errors
@@ -62,51 +52,49 @@ pub fn run_sequence(
     runner: &dyn Runner,
     name: &str,
     starts: &[Start],
-    frames: impl Iterator<Item = Result<FrameBuf>>,
+    frames: impl Iterator<Item = Item>,
     tick: &dyn Fn(),
 ) -> Result<Vec<Trace>> {
+    let mut session = Session::default();
+    let failed = |target: usize, position: usize, error: &Error| Error::Evaluation {
+        what: format!(
+            "{name}, {}, run from frame {}, at frame {position}",
+            runner.name(),
+            starts.get(target).map_or(0, |start| start.frame + 1)
+        ),
+        reason: error.to_string(),
+    };
+    for (target, start) in starts.iter().enumerate() {
+        let follower = runner.begin().map_err(|error| failed(target, start.frame + 1, &error))?;
+        session.add(follower, start.frame + 1, start.init);
+    }
     let mut traces: Vec<Trace> =
         starts.iter().map(|&start| Trace { start, boxes: Vec::new(), micros: Vec::new() }).collect();
-    let mut runs: Vec<Option<Box<dyn Run>>> = starts.iter().map(|_| None).collect();
-    for (index, frame) in frames.enumerate() {
-        let frame = frame?;
-        let view = frame.as_frame();
-        for (run, trace) in runs.iter_mut().zip(&mut traces) {
-            let failed = |error: Error| Error::Evaluation {
-                what: format!(
-                    "{name}, {}, run from frame {}, at frame {}",
-                    runner.name(),
-                    trace.start.frame + 1,
-                    index + 1
-                ),
-                reason: error.to_string(),
-            };
-            let began = Instant::now();
-            let bbox = match run {
-                Some(run) => run.update(&view).map_err(failed)?,
-                None if trace.start.frame == index => {
-                    let mut fresh = runner.begin().map_err(failed)?;
-                    fresh.init(&view, trace.start.init).map_err(failed)?;
-                    *run = Some(fresh);
-                    trace.start.init
-                }
-                None => continue,
-            };
+    let ended = session.run(frames, &mut |step: &Step<'_, _>| {
+        for outcome in step.outcomes {
+            let Outcome { target, bbox, took, .. } = *outcome;
             if ![bbox.x, bbox.y, bbox.w, bbox.h].iter().all(|v| v.is_finite()) {
-                return Err(failed(Error::Box { bbox, reason: "the tracker gave a box that is not finite".into() }));
+                let error = Error::Box { bbox, reason: "the tracker gave a box that is not finite".into() };
+                return Err(failed(target, step.item.position, &error));
             }
-            trace.boxes.push(bbox);
-            trace.micros.push(u32::try_from(began.elapsed().as_micros()).unwrap_or(u32::MAX));
+            traces[target].boxes.push(bbox);
+            traces[target].micros.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         }
         tick();
+        Ok(())
+    });
+    match ended {
+        Ok(_) => Ok(traces),
+        Err(Halt { position, cause: Cause::Target { target, error }, .. }) => Err(failed(target, position, &error)),
+        Err(Halt { cause: Cause::Frame(error) | Cause::Watch(error), .. }) => Err(error),
     }
-    Ok(traces)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::frame::PixelFormat;
+    use crate::frame::{Frame, FrameBuf, PixelFormat};
+    use crate::tracker::{Estimate, Evidence, State};
 
     /// A tracker that says the initial box, moved right by `speed` pixels a frame.
     pub(crate) struct Drift {
@@ -128,25 +116,36 @@ pub(crate) mod tests {
             serde_json::json!({ "speed": self.speed })
         }
 
-        fn begin(&self) -> Result<Box<dyn Run>> {
+        fn begin(&self) -> Result<Box<dyn Follower>> {
             Ok(Box::new(Drifting { speed: self.speed, bbox: BBox::default() }))
         }
     }
 
-    impl Run for Drifting {
-        fn init(&mut self, _: &Frame, bbox: BBox) -> Result<()> {
-            self.bbox = bbox;
-            Ok(())
-        }
-
-        fn update(&mut self, _: &Frame) -> Result<BBox> {
-            self.bbox = self.bbox.translated(self.speed, 0.0);
-            Ok(self.bbox)
+    impl Drifting {
+        fn say(&self) -> Result<Estimate> {
+            let evidence = Evidence { peak: 1.0, psr: 0.0, apce: 0.0, decision: None, refit_kept: false };
+            Ok(Estimate { bbox: self.bbox, state: State::Tracking, evidence })
         }
     }
 
-    fn frames(n: usize) -> impl Iterator<Item = Result<FrameBuf>> {
-        (0..n).map(|_| FrameBuf::new(vec![0; 12], 4, 3, PixelFormat::Gray8))
+    impl Follower for Drifting {
+        fn init(&mut self, _: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+            self.bbox = bbox;
+            self.say()
+        }
+
+        fn update(&mut self, _: &Frame<'_>) -> Result<Estimate> {
+            self.bbox = self.bbox.translated(self.speed, 0.0);
+            self.say()
+        }
+    }
+
+    fn item(position: usize, frame: Result<FrameBuf>) -> Item {
+        Item { position, name: String::new(), path: None, timestamp: None, frame, color: None, decode_ms: 0.0 }
+    }
+
+    fn frames(n: usize) -> impl Iterator<Item = Item> {
+        (1..=n).map(|position| item(position, FrameBuf::new(vec![0; 12], 4, 3, PixelFormat::Gray8)))
     }
 
     #[test]
@@ -168,7 +167,8 @@ pub(crate) mod tests {
         let starts = [Start { frame: 0, init: BBox::new(0.0, 0.0, 2.0, 2.0) }];
         let error = run_sequence(&runner, "Deer", &starts, frames(3), &|| ()).unwrap_err().to_string();
         assert!(error.contains("Deer, drift, run from frame 1, at frame 2"), "{error}");
-        let broken = frames(1).chain([Err(Error::Decode { path: "0002.jpg".into(), reason: "truncated".into() })]);
+        let broken =
+            frames(1).chain([item(2, Err(Error::Decode { path: "0002.jpg".into(), reason: "truncated".into() }))]);
         let error = run_sequence(&runner, "Deer", &starts, broken, &|| ()).unwrap_err().to_string();
         assert!(error.contains("0002.jpg"), "{error}");
     }

@@ -24,8 +24,8 @@ impl Shard {
         self.count
     }
 
-    /// For each of `sequences` whether it belongs to this part. The parts have about the same number of frames, and any machine
-    /// divides the same sequences in the same way.
+    /// For each of `sequences` whether it belongs to this part. The parts have about the same number of frames, and any
+    /// machine divides the same sequences in the same way.
     pub fn members(self, sequences: &[LabelledSequence]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..sequences.len()).collect();
         order.sort_by(|&a, &b| {

@@ -1,7 +1,8 @@
 //! From scores per sequence to a report: means per attribute and overall, intervals, and differences between trackers.
 //!
 //! The mean is over sequences, not over frames: a long sequence counts as much as a short one (OTB). Everything here is
-//! computed in a fixed order from the boxes alone, so that two evaluations of the same boxes give the same report to the byte.
+//! computed in a fixed order from the boxes alone, so that two evaluations of the same boxes give the same report to
+//! the byte.
 
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use image::Rgb;
 
 /// Coefficients of red, green and blue in rising powers.
 ///
-/// Matt Zucker's fit of matplotlib's viridis (<https://www.shadertoy.com/view/WlfXRN>, public domain); viridis is by Stéfan
-/// van der Walt and Nathaniel Smith, 2015.
+/// Matt Zucker's fit of matplotlib's viridis (<https://www.shadertoy.com/view/WlfXRN>, public domain); viridis is by
+/// Stéfan van der Walt and Nathaniel Smith, 2015.
 const VIRIDIS: [[f32; 3]; 7] = [
     [0.277_727_33, 0.005_407_344_7, 0.334_099_8],
     [0.105_093_04, 1.404_613_5, 1.384_590_1],

@@ -24,8 +24,8 @@ const HEADER: [&str; 14] = [
     "track_ms",
 ];
 
-/// CSV with a header: the fields of the JSON document's frames, the box in four columns (corner 0-based), nothing where there
-/// is no number.
+/// CSV with a header: the fields of the JSON document's frames, the box in four columns (corner 0-based), nothing where
+/// there is no number.
 pub struct Csv {
     lines: Lines,
     begun: bool,

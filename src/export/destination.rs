@@ -139,8 +139,8 @@ pub fn check_distinct(outputs: &[(&'static str, &Destination)]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that none of `files` lies in one of `folders`, where a frame's result could take its name. Each is given with its command
-/// line flag without the dashes.
+/// Checks that none of `files` lies in one of `folders`, where a frame's result could take its name. Each is given with
+/// its command line flag without the dashes.
 ///
 /// # Errors
 /// [`Error::Parameter`] for the first that does.

@@ -8,8 +8,8 @@ use super::destination::{Destination, Target};
 use crate::error::{Error, Result};
 use crate::replace::{parent, replace};
 
-/// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a kill,
-/// and put in its place at the end.
+/// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a
+/// kill, and put in its place at the end.
 pub(super) struct Document {
     name: PathBuf,
     target: Target,

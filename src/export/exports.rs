@@ -24,6 +24,11 @@ impl Exports {
         self.open.is_empty()
     }
 
+    /// Whether one of them draws on the frames.
+    pub fn draw(&self) -> bool {
+        self.open.iter().any(|export| export.draws())
+    }
+
     /// [`Export::begin`] of each.
     ///
     /// # Errors

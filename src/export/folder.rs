@@ -41,8 +41,8 @@ impl Folder {
         Ok(Self { path: path.into(), real_path, names: HashSet::new() })
     }
 
-    /// A name for the result of the image file `source`: the same name, with `extension` in place of its own. Where that was
-    /// given before (`a.jpg`, `a.png`), `extension` is added to the full name.
+    /// A name for the result of the image file `source`: the same name, with `extension` in place of its own. Where
+    /// that was given before (`a.jpg`, `a.png`), `extension` is added to the full name.
     pub(super) fn name_for(&mut self, source: &str, extension: &str) -> String {
         let source = Path::new(source);
         let of = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();

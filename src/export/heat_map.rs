@@ -32,9 +32,9 @@ pub(super) fn peak(map: ArrayView2<'_, f32>) -> Option<((usize, usize), f32)> {
     highest.map(|(place, value)| (place, *value))
 }
 
-/// Draws a centred map: every element a square, its value a colour of viridis from the lowest to the highest (gray: not a
-/// number), the peak framed in red, the element of no motion between ticks at the edges; a legend below says the range
-/// and how far the peak lies from the element of no motion, in pixels of the image (`step` of them per element).
+/// Draws a centred map: every element a square, its value a colour of viridis from the lowest to the highest (gray: not
+/// a number), the peak framed in red, the element of no motion between ticks at the edges; a legend below says the
+/// range and how far the peak lies from the element of no motion, in pixels of the image (`step` of them per element).
 pub(super) fn heat_map(map: &Array2<f32>, step: (f64, f64), letters: &Letters) -> RgbImage {
     let (rows, columns) = map.dim();
     let enlargement = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);

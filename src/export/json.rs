@@ -4,8 +4,8 @@ use super::document::Document;
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
 
-/// The JSON document of a run, one line a frame; its form is `assets/result.schema.json`. It appears when it is complete, also
-/// on the standard output. Memory does not grow with the run.
+/// The JSON document of a run, one line a frame; its form is `assets/result.schema.json`. It appears when it is
+/// complete, also on the standard output. Memory does not grow with the run.
 pub struct Json {
     document: Document,
     line: Vec<u8>,

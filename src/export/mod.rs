@@ -11,11 +11,12 @@
 //!
 //! # Safe against a kill
 //! Whatever happens to the process, a file holds whole lines or is the old one:
-//! - A **document** ([`Json`]) grows in a nameless temporary file, is written beside its target at the end and renamed over
-//!   it. A run that fails is finished too, with `"completed": false` and the reason.
-//! - **Lines** ([`JsonLines`], [`Otb`], [`Csv`]) replace the old file by a rename when the first frame is there; from then on
-//!   each line is one write. A line that does not fit on the disk is taken back. (The one exception is the kernel's: it copies a
-//!   write page by page, and a kill in just that moment leaves the line that crosses a page without its end.)
+//! - A **document** ([`Json`]) grows in a nameless temporary file, is written beside its target at the end and renamed
+//!   over it. A run that fails is finished too, with `"completed": false` and the reason.
+//! - **Lines** ([`JsonLines`], [`Otb`], [`Csv`]) replace the old file by a rename when the first frame is there; from
+//!   then on each line is one write. A line that does not fit on the disk is taken back. (The one exception is the
+//!   kernel's: it copies a write page by page, and a kill in just that moment leaves the line that crosses a page
+//!   without its end.)
 //! - **Pictures** and maps are each written beside their target and renamed.
 //!
 //! Where something is to be written is checked when an export is created, before anything is tracked.
@@ -23,7 +24,7 @@
 //! # Use
 //! ```
 //! use kcf_track::BBox;
-//! use kcf_track::export::{Csv, Exports, FrameRecord, FrameView, Json, Run, Source, Tally};
+//! use kcf_track::export::{Csv, Exports, FrameRecord, FrameView, Json, Run, SourceRecord, Tally};
 //! use kcf_track::tracker::State;
 //!
 //! # fn main() -> kcf_track::Result<()> {
@@ -32,7 +33,7 @@
 //! let mut exports = Exports::default();
 //! exports.push(Json::create(&json.as_path().into())?);
 //! exports.push(Csv::create(&csv.as_path().into())?);
-//! let source = Source { path: "cars".into(), start: 1, end: 1, width: 640, height: 480 };
+//! let source = SourceRecord { path: "cars".into(), start: 1, end: Some(1), width: 640, height: 480 };
 //! exports.begin(&Run::new(source, serde_json::json!({ "preset": "paper" })))?;
 //! let mut tally = Tally::default();
 //! let record = FrameRecord {
@@ -68,6 +69,7 @@ mod exports;
 mod folder;
 #[cfg(feature = "cli")]
 mod heat_map;
+mod journal;
 mod json;
 mod json_lines;
 mod lines;
@@ -86,12 +88,13 @@ use std::path::Path;
 pub use self::csv::Csv;
 pub use self::destination::{Destination, check_distinct, check_outside};
 pub use self::exports::Exports;
+pub use self::journal::Journal;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;
 pub use self::otb::Otb;
 #[cfg(feature = "cli")]
 pub use self::overlays::Overlays;
-pub use self::record::{FrameRecord, Run, SCHEMA, Source};
+pub use self::record::{FrameRecord, Run, SCHEMA, SourceRecord};
 #[cfg(feature = "cli")]
 pub use self::response_maps::ResponseMaps;
 pub use self::summary::{StateCounts, Summary, Tally, TruthSummary};
@@ -101,13 +104,12 @@ use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::tracker::ResponseMap;
 
-/// What an export may look at besides the record: all of it is borrowed, and copied or decoded only by an export that
-/// needs it.
+/// What an export may look at besides the record: all of it is borrowed, and copied only by an export that needs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameView<'a> {
-    /// The image file. Exports that draw decode it in colour, and refuse to write over it.
+    /// The image file, which no export writes over.
     pub path: Option<&'a Path>,
-    /// The frame's pixels, best in colour: drawn on in place of the file when they are there.
+    /// The frame's pixels, in colour where [`Export::draws`] asked for it; none of a frame that could not be read.
     pub pixels: Option<Frame<'a>>,
     /// The true box.
     pub truth: Option<BBox>,
@@ -120,6 +122,11 @@ pub struct FrameView<'a> {
 /// `begin` once, `frame` for every frame in order, `finish` once: of a run that failed, too. An export that is dropped
 /// without `finish` leaves whole lines or the old file.
 pub trait Export: Send {
+    /// Whether it draws on the frames, which should then be in colour.
+    fn draws(&self) -> bool {
+        false
+    }
+
     /// Takes note of the run, before its first frame.
     ///
     /// # Errors

@@ -5,8 +5,8 @@ use super::{Destination, Export, FrameRecord, FrameView};
 use crate::annotation::{self, Base};
 use crate::error::Result;
 
-/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, in the shortest decimals that read back as the same numbers.
-/// A frame without a box is a row of `NaN`.
+/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, in the shortest decimals that read back as the same
+/// numbers. A frame without a box is a row of `NaN`.
 pub struct Otb {
     lines: Lines,
 }

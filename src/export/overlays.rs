@@ -1,11 +1,10 @@
 //! Every frame with what the tracker made of it drawn on it.
 
-use std::io;
 use std::path::Path;
 
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
-use image::{ImageReader, Rgb, RgbImage};
+use image::{Rgb, RgbImage};
 
 use super::drawing::{Letters, darken, fill, outline};
 use super::folder::Folder;
@@ -20,11 +19,11 @@ const WORDS: Rgb<u8> = Rgb([245, 245, 245]);
 const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
 
 /// A folder of frames in colour with the box on them (green: tracking, yellow: uncertain, red: lost, white: the initial
-/// box), inside of it the true box where there is one (blue), and a line of words: position, state, peak, peak-to-sidelobe
-/// ratio, a machine's decision, overlap with the truth.
+/// box), inside of it the true box where there is one (blue), and a line of words: position, state, peak,
+/// peak-to-sidelobe ratio, a machine's decision, overlap with the truth.
 ///
-/// JPEG frames stay JPEG and keep their names, all others become PNG. A frame that cannot be read gives no picture when
-/// its state is [`State::Missing`].
+/// JPEG frames stay JPEG and keep their names, all others become PNG. What is drawn on is the frame that was tracked;
+/// one that could not be read gives no picture.
 pub struct Overlays {
     folder: Folder,
     letters: Letters,
@@ -41,20 +40,15 @@ impl Overlays {
 }
 
 impl Export for Overlays {
+    fn draws(&self) -> bool {
+        true
+    }
+
     /// Refuses frames of its own folder, besides the usual errors.
     fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
         self.folder.refuse_frames(view.path)?;
-        let picture = match (&view.pixels, view.path) {
-            (Some(frame), _) => in_color(frame),
-            (None, Some(path)) => decode(path).map(Some),
-            (None, None) => Ok(None),
-        };
-        let mut picture = match picture {
-            Ok(Some(picture)) => picture,
-            Ok(None) => return Ok(()),
-            Err(_) if record.state == State::Missing => return Ok(()),
-            Err(error) => return Err(error),
-        };
+        let Some(frame) = &view.pixels else { return Ok(()) };
+        let mut picture = in_color(frame)?;
         draw(&mut picture, record, view.truth.as_ref(), &self.letters);
 
         let extension = Path::new(&record.file).extension().and_then(|extension| extension.to_str());
@@ -67,15 +61,8 @@ impl Export for Overlays {
     }
 }
 
-fn decode(path: &Path) -> Result<RgbImage> {
-    let at_path = |source: io::Error| Error::io(path, source);
-    let reader = ImageReader::open(path).map_err(at_path)?.with_guessed_format().map_err(at_path)?;
-    let wrong = |error: image::ImageError| Error::Decode { path: path.into(), reason: error.to_string() };
-    Ok(reader.decode().map_err(wrong)?.into_rgb8())
-}
-
 /// The frame's pixels as a picture.
-fn in_color(frame: &Frame<'_>) -> Result<Option<RgbImage>> {
+fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
     let (width, height) = (frame.width(), frame.height());
     let mut pixels = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
     for y in 0..height {
@@ -89,7 +76,7 @@ fn in_color(frame: &Frame<'_>) -> Result<Option<RgbImage>> {
     }
     let too_large = || Error::FrameLayout { width, height, reason: "it is too large for a picture".into() };
     let sizes = u32::try_from(width).ok().zip(u32::try_from(height).ok());
-    sizes.and_then(|(w, h)| RgbImage::from_raw(w, h, pixels)).ok_or_else(too_large).map(Some)
+    sizes.and_then(|(w, h)| RgbImage::from_raw(w, h, pixels)).ok_or_else(too_large)
 }
 
 /// Colours that also the colour-blind tell apart.
@@ -200,7 +187,7 @@ mod tests {
             let frame = Frame::gray(&pixels, width, height).unwrap();
             for (x, w) in far.iter().flat_map(|x| far.map(|w| (*x, w))) {
                 let bbox = BBox::new(x, x, w, w);
-                let mut picture = in_color(&frame).unwrap().unwrap();
+                let mut picture = in_color(&frame).unwrap();
                 draw(&mut picture, &record(bbox), Some(&bbox), &Letters::load(folder.path()).unwrap());
             }
             let nowhere = record(BBox::new(f64::NAN, 0.0, 1.0, 1.0));
@@ -211,35 +198,31 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_decoded_and_keeps_its_name() {
+    fn a_jpeg_keeps_its_name_and_is_not_written_over() {
         let folder = tempfile::tempdir().unwrap();
         let (source, out) = (folder.path().join("0001.JPG"), folder.path().join("out"));
-        let original = RgbImage::from_fn(64, 48, |x, y| Rgb([x as u8 * 3, y as u8 * 4, 90]));
-        original.save_with_format(&source, image::ImageFormat::Jpeg).unwrap();
+        fs::write(&source, "the frame").unwrap();
+        let pixels: Vec<u8> = (0..64 * 48).flat_map(|i| [(i % 64) as u8 * 3, (i / 64) as u8 * 4, 90]).collect();
+        let frame = Frame::rgb(&pixels, 64, 48).unwrap();
         let mut record = record(BBox::new(30.0, 20.0, 10.0, 10.0));
         record.file = "0001.JPG".into();
-        overlay(&out, &record, &FrameView { path: Some(&source), ..FrameView::default() }).unwrap();
+        let view = FrameView { path: Some(&source), pixels: Some(frame), ..FrameView::default() };
+        overlay(&out, &record, &view).unwrap();
         let drawn = image::open(out.join("0001.JPG")).unwrap().into_rgb8();
-        let distance = drawn.get_pixel(60, 40).0.iter().zip(original.get_pixel(60, 40).0).map(|(a, b)| a.abs_diff(b));
+        let distance = drawn.get_pixel(60, 40).0.iter().zip([180, 160, 90]).map(|(a, b): (_, u8)| a.abs_diff(b));
         assert!(distance.max() < Some(16));
-        // Its own folder is refused, and the frame is not touched.
-        let before = fs::read(&source).unwrap();
-        let view = FrameView { path: Some(&source), ..FrameView::default() };
+        // The folder of the frame is refused, and the frame is not touched.
         assert!(matches!(overlay(folder.path(), &record, &view), Err(Error::Output { .. })));
-        assert_eq!(fs::read(&source).unwrap(), before);
+        assert_eq!(fs::read_to_string(&source).unwrap(), "the frame");
     }
 
     #[test]
-    fn a_broken_frame_is_an_error_unless_it_is_known_to_be_missing() {
-        let folder = tempfile::tempdir().unwrap();
-        let (source, out) = (folder.path().join("0002.png"), folder.path().join("out"));
-        fs::write(&source, "no picture").unwrap();
+    fn a_frame_that_was_not_read_gives_no_picture() {
+        let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let source = folder.path().join("0002.png");
         let view = FrameView { path: Some(&source), ..FrameView::default() };
-        let mut record = record(BBox::new(1.0, 1.0, 2.0, 2.0));
-        assert!(matches!(overlay(&out, &record, &view), Err(Error::Decode { path, .. }) if path == source));
-        record.state = State::Missing;
-        overlay(&out, &record, &view).unwrap();
-        assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+        overlay(out.path(), &record(BBox::new(1.0, 1.0, 2.0, 2.0)), &view).unwrap();
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -253,7 +236,7 @@ mod tests {
         ];
         for (format, bytes) in orders {
             let frame = Frame::new(bytes, 1, 1, bytes.len(), format).unwrap();
-            assert_eq!(in_color(&frame).unwrap().unwrap().get_pixel(0, 0).0, expected, "{format:?}");
+            assert_eq!(in_color(&frame).unwrap().get_pixel(0, 0).0, expected, "{format:?}");
         }
     }
 }

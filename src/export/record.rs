@@ -3,6 +3,8 @@
 use serde::{Serialize, Serializer};
 
 use crate::geometry::BBox;
+use crate::run::Outcome;
+use crate::source::Item;
 use crate::tracker::State;
 
 /// Name and version of the form of the JSON document.
@@ -18,7 +20,7 @@ pub struct Run {
     /// The version of kcf-track that wrote it.
     pub version: &'static str,
     /// Where the frames came from.
-    pub source: Source,
+    pub source: SourceRecord,
     /// All parameters of the tracker, by name.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub parameters: serde_json::Value,
@@ -26,7 +28,7 @@ pub struct Run {
 
 impl Run {
     /// A run of this version of the library. `parameters` is a JSON object.
-    pub fn new(source: Source, parameters: serde_json::Value) -> Self {
+    pub fn new(source: SourceRecord, parameters: serde_json::Value) -> Self {
         Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters }
     }
 }
@@ -34,13 +36,13 @@ impl Run {
 /// Where the frames came from.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Source {
+pub struct SourceRecord {
     /// The folder of frames, as it was given.
     pub path: String,
     /// 1-based position of the first frame in the sorted folder.
     pub start: usize,
-    /// 1-based position of the last frame in the sorted folder.
-    pub end: usize,
+    /// 1-based position of the last frame in the sorted folder; null where it is not known when the run begins.
+    pub end: Option<usize>,
     /// Width of the frames, in pixels.
     pub width: usize,
     /// Height of the frames, in pixels.
@@ -90,6 +92,24 @@ pub struct FrameRecord {
 }
 
 impl FrameRecord {
+    /// What became of a target in a frame.
+    pub fn new(item: &Item, outcome: &Outcome) -> Self {
+        let evidence = outcome.estimate.map(|estimate| estimate.evidence);
+        Self {
+            index: item.position,
+            file: item.name.clone(),
+            bbox: outcome.bbox,
+            peak: evidence.map(|evidence| evidence.peak),
+            psr: evidence.map(|evidence| evidence.psr),
+            apce: evidence.map(|evidence| evidence.apce),
+            decision: evidence.and_then(|evidence| evidence.decision),
+            refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
+            state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
+            decode_ms: item.decode_ms,
+            track_ms: outcome.took.as_secs_f64() * 1e3,
+        }
+    }
+
     /// The box, unless one of its numbers is not finite.
     pub fn finite_box(&self) -> Option<BBox> {
         Some(self.bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite()))
@@ -121,7 +141,7 @@ pub(super) mod tests {
 
     /// A small run of two frames for the tests of the formats.
     pub(in crate::export) fn run() -> (Run, Vec<FrameRecord>) {
-        let source = Source { path: "seq/car".into(), start: 1, end: 2, width: 64, height: 48 };
+        let source = SourceRecord { path: "seq/car".into(), start: 1, end: Some(2), width: 64, height: 48 };
         let first = FrameRecord {
             index: 1,
             file: "0001.jpg".into(),

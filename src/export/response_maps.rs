@@ -23,11 +23,11 @@ const HEADER: [&str; 11] =
 /// - `NAME.npy` holds the raw scores, `f32`, `[rows, columns]`, the element of no motion in the middle, at
 ///   `[rows / 2, columns / 2]` (rounded up).
 /// - `NAME.png` shows them: viridis from the lowest score to the highest, the peak framed.
-/// - A row of `geometry.csv` says where the map lies on the image: element `[r, c]` is the score of a target whose centre is
-///   at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
+/// - A row of `geometry.csv` says where the map lies on the image: element `[r, c]` is the score of a target whose
+///   centre is at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
 ///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (a
-///   missing one) has a row with nothing after its name. The first frame's map is the filter's answer to what it was just
-///   taught.
+///   missing one) has a row with nothing after its name. The first frame's map is the filter's answer to what it was
+///   just taught.
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Lines,

@@ -1,4 +1,5 @@
-//! `assets/result.schema.json` is generated from the types that write the document, and checked against what is written.
+//! `assets/result.schema.json` is generated from the types that write the document, and checked against what is
+//! written.
 
 use std::path::Path;
 

@@ -4,11 +4,14 @@
 //! as they are; [`FrameBuf`] owns its pixels. Whatever the layout, a tracker sees the gray value 0 to 255
 //! that [`Frame::gray_at`] defines.
 
+mod channels;
 pub mod half;
 pub mod patch;
 pub mod scaled;
 
 use image::DynamicImage;
+
+pub use channels::Channels;
 
 use crate::error::{Error, Result};
 
@@ -154,6 +157,17 @@ impl FrameBuf {
     pub fn new(data: Vec<u8>, width: usize, height: usize, format: PixelFormat) -> Result<Self> {
         Frame::new(&data, width, height, width.saturating_mul(format.bytes()), format)?;
         Ok(Self { data, width, height, format })
+    }
+
+    /// The gray values that a tracker sees in it, as a frame of their own.
+    pub fn to_luma(&self) -> Self {
+        let frame = self.as_frame();
+        let data = match self.format {
+            PixelFormat::Gray8 => self.data.clone(),
+            PixelFormat::Rgb8 => self.data.chunks_exact(3).map(|pixel| luma(pixel[0], pixel[1], pixel[2])).collect(),
+            _ => (0..self.height).flat_map(|y| (0..self.width).map(move |x| frame.gray_at(x, y))).collect(),
+        };
+        Self { data, format: PixelFormat::Gray8, ..*self }
     }
 
     /// The view that a tracker takes.

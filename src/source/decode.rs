@@ -16,7 +16,10 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::error::{Error, Result};
-use crate::frame::{FrameBuf, PixelFormat, luma};
+use crate::frame::{Channels, FrameBuf, PixelFormat};
+
+use super::item::Demand;
+use super::ycbcr;
 
 /// Most pixels of an image: a header that claims more is not believed. 16,384 x 8,192.
 pub const MAX_PIXELS: usize = 1 << 27;
@@ -30,17 +33,8 @@ const MAX_SIDE: u32 = 65_535;
 /// Most bytes that a decoder may ask for: 16-bit RGBA of [`MAX_PIXELS`].
 const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
 
-/// What a frame shall hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channels {
-    /// Gray only. Of a JPEG it is the luma plane as it is stored, the cheapest way to decode one; of other images the
-    /// [`luma`] of the colours. The two ways agree but for rounding, and for strongly coloured pixels, which are
-    /// clipped when they become RGB: on the sequences of OTB 0 to 5 % of the pixels differ, most of them by one or two
-    /// levels, single ones by up to 23.
-    Luma,
-    /// RGB; a gray image stays gray.
-    Color,
-}
+/// A frame, and the same picture in colour where [`Demand::color`] asks for it and the frame is gray.
+pub(super) type Decoded = (FrameBuf, Option<FrameBuf>);
 
 /// Decodes an image file. 16-bit samples are scaled to 8 bits (v/257, rounded), alpha is dropped, palettes are
 /// resolved, of an animation the first picture is taken.
@@ -49,7 +43,7 @@ pub enum Channels {
 /// [`Error::Io`] when the file cannot be read; [`Error::Decode`] when it is empty, truncated, of a format that is not
 /// supported, larger than [`MAX_PIXELS`], or the decoder fails on it in any other way, a panic included.
 pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
-    decode_with(path.as_ref(), channels, &mut Vec::new())
+    decode_with(path.as_ref(), channels.into(), &mut Vec::new()).map(|(frame, _)| frame)
 }
 
 /// Decodes an image that is in memory; `path` only names it in errors.
@@ -57,12 +51,15 @@ pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
 /// # Errors
 /// [`Error::Decode`] as [`decode`].
 pub fn decode_bytes(bytes: &[u8], path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
-    let path = path.as_ref();
-    guarded(|| picture(bytes, channels)).map_err(|reason| Error::Decode { path: path.to_path_buf(), reason })
+    decode_both(bytes, path.as_ref(), channels.into()).map(|(frame, _)| frame)
+}
+
+fn decode_both(bytes: &[u8], path: &Path, demand: Demand) -> Result<Decoded> {
+    guarded(|| picture(bytes, demand)).map_err(|reason| Error::Decode { path: path.to_path_buf(), reason })
 }
 
 /// As [`decode`], with a buffer for the file's bytes that is used again.
-pub(super) fn decode_with(path: &Path, channels: Channels, bytes: &mut Vec<u8>) -> Result<FrameBuf> {
+pub(super) fn decode_with(path: &Path, demand: Demand, bytes: &mut Vec<u8>) -> Result<Decoded> {
     let io = |source| Error::io(path, source);
     let wrong = |reason: String| Error::Decode { path: path.to_path_buf(), reason };
     let mut file = File::open(path).map_err(io)?;
@@ -75,7 +72,7 @@ pub(super) fn decode_with(path: &Path, channels: Channels, bytes: &mut Vec<u8>) 
     }
     bytes.clear();
     file.by_ref().take(MAX_FILE_BYTES).read_to_end(bytes).map_err(io)?;
-    decode_bytes(bytes, path, channels)
+    decode_both(bytes, path, demand)
 }
 
 /// Runs a decoder; what it panics with becomes the reason of an error.
@@ -87,20 +84,20 @@ fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<T, String> 
     })
 }
 
-fn picture(bytes: &[u8], channels: Channels) -> Result<FrameBuf, String> {
+fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     if bytes.is_empty() {
         return Err("the file is empty".into());
     }
     let format = image::guess_format(bytes).map_err(|_| "its first bytes are those of no image format".to_string())?;
     match format {
-        ImageFormat::Jpeg => jpeg(bytes, channels),
-        other => general(bytes, other, channels),
+        ImageFormat::Jpeg => jpeg(bytes, demand),
+        other => general(bytes, other, demand),
     }
 }
 
 /// A JPEG by `zune-jpeg`, strictly: a file that ends early is an error and no gray area. What cannot be told is data
 /// that ends early in a file that bears its end marker all the same.
-fn jpeg(bytes: &[u8], channels: Channels) -> Result<FrameBuf, String> {
+fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     let markers = JpegMarkers::read(bytes);
     if !markers.ended {
         return Err("the JPEG is truncated: its end marker is missing".into());
@@ -114,12 +111,25 @@ fn jpeg(bytes: &[u8], channels: Channels) -> Result<FrameBuf, String> {
     let stored = decoder.input_colorspace().ok_or("the JPEG has no colour space")?;
     // Only in these two the first component is luma. RGB, CMYK and YCCK have to become RGB first.
     let luma_is_stored = stored == ColorSpace::YCbCr && markers.luma_alone_is_right();
-    let gray = stored == ColorSpace::Luma || (channels == Channels::Luma && luma_is_stored);
-    let (space, format) =
-        if gray { (ColorSpace::Luma, PixelFormat::Gray8) } else { (ColorSpace::RGB, PixelFormat::Rgb8) };
+    let plane = demand.channels == Channels::Luma && luma_is_stored;
+    let space = match stored {
+        ColorSpace::Luma => ColorSpace::Luma,
+        // The plane for the tracker and the colours for people, of one decoding.
+        _ if plane && demand.color => ColorSpace::YCbCr,
+        _ if plane => ColorSpace::Luma,
+        _ => ColorSpace::RGB,
+    };
     decoder.set_options(options.jpeg_set_out_colorspace(space));
     let data = decoder.decode().map_err(|error| error.to_string())?;
-    frame(data, width, height, format, channels)
+    let buffer = |data, format| FrameBuf::new(data, width, height, format).map_err(|error| error.to_string());
+    match space {
+        ColorSpace::YCbCr => {
+            let (plane, rgb) = ycbcr::split(data);
+            Ok((buffer(plane, PixelFormat::Gray8)?, Some(buffer(rgb, PixelFormat::Rgb8)?)))
+        }
+        ColorSpace::Luma => Ok((buffer(data, PixelFormat::Gray8)?, None)),
+        _ => Ok(demanded(buffer(data, PixelFormat::Rgb8)?, demand)),
+    }
 }
 
 /// What the markers of a JPEG say that the decoder does not.
@@ -168,7 +178,7 @@ impl JpegMarkers {
 }
 
 /// Everything else by the `image` crate.
-fn general(bytes: &[u8], format: ImageFormat, channels: Channels) -> Result<FrameBuf, String> {
+fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded, String> {
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
@@ -181,13 +191,8 @@ fn general(bytes: &[u8], format: ImageFormat, channels: Channels) -> Result<Fram
     let (width, height) = reader().into_dimensions().map_err(|error| error.to_string())?;
     check_size(width as usize, height as usize)?;
     let picture = reader().decode().map_err(|error| error.to_string())?;
-    let (width, height) = (picture.width() as usize, picture.height() as usize);
-    let (data, format) = if picture.color().has_color() {
-        (picture.into_rgb8().into_raw(), PixelFormat::Rgb8)
-    } else {
-        (picture.into_luma8().into_raw(), PixelFormat::Gray8)
-    };
-    frame(data, width, height, format, channels)
+    let frame = FrameBuf::try_from(picture).map_err(|error| error.to_string())?;
+    Ok(demanded(frame, demand))
 }
 
 fn check_size(width: usize, height: usize) -> Result<(), String> {
@@ -197,19 +202,12 @@ fn check_size(width: usize, height: usize) -> Result<(), String> {
     }
 }
 
-fn frame(
-    mut data: Vec<u8>,
-    width: usize,
-    height: usize,
-    format: PixelFormat,
-    channels: Channels,
-) -> Result<FrameBuf, String> {
-    let mut format = format;
-    if channels == Channels::Luma && format == PixelFormat::Rgb8 {
-        data = data.chunks_exact(3).map(|pixel| luma(pixel[0], pixel[1], pixel[2])).collect();
-        format = PixelFormat::Gray8;
+/// A decoded picture, in colour or gray, as what is asked for.
+fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
+    match (demand.channels, picture.as_frame().format()) {
+        (Channels::Luma, PixelFormat::Rgb8) => (picture.to_luma(), demand.color.then_some(picture)),
+        _ => (picture, None),
     }
-    FrameBuf::new(data, width, height, format).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -8,9 +8,6 @@ use crate::error::{Error, Result};
 pub(super) const EXTENSIONS: [&str; 11] =
     ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
 
-/// Sub-folders that hold the images of a sequence: OTB's and VOT's.
-pub(super) const IMAGE_FOLDERS: [&str; 2] = ["img", "color"];
-
 /// What a folder holds.
 pub(super) struct Listing {
     /// Images in natural order: 1, 2, 10.

@@ -1,18 +1,124 @@
 //! Where frames come from.
 //!
-//! A [`Sequence`] is a folder of images and the ground truth beside it, [`decode()`] turns one image into a frame,
-//! [`Prefetch`] decodes the next frames on another thread while the current one is tracked. [`synth`] renders sequences
-//! whose truth is known exactly.
+//! A [`Source`] knows what can be known ahead (its name, its length, the truth) and hands out frames in order as
+//! [`Item`]s; [`Prefetch`] reads any of them ahead on another thread. A [`Sequence`] is a folder of images and the
+//! ground truth beside it, a [`synth::Scene`] renders frames whose truth is known exactly; [`decode()`] turns one image
+//! into a frame.
 
 pub mod decode;
 mod folder;
+mod images;
+mod item;
+pub mod layout;
 pub mod otb;
 mod prefetch;
 mod sequence;
 pub mod synth;
 mod truth;
+mod ycbcr;
 
-pub use decode::{Channels, decode, decode_bytes};
-pub use prefetch::{Decoded, PREFETCH_DEPTH, Prefetch};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+pub use crate::frame::Channels;
+use crate::geometry::BBox;
+pub use decode::{decode, decode_bytes};
+pub use images::Images;
+pub use item::{Demand, Item, Span};
+pub use prefetch::{PREFETCH_DEPTH, Prefetch};
 pub use sequence::Sequence;
 pub use truth::{SequenceOptions, Truth};
+
+/// Frames one after the other. A frame that cannot be read is an item that says so.
+pub type Stream = Box<dyn Iterator<Item = Item> + Send>;
+
+/// Something that frames come from: what is known of it ahead, and the frames. Positions count from 1.
+pub trait Source: Send + Sync {
+    /// What people call it.
+    fn name(&self) -> &str;
+
+    /// How many frames it has; `None` for one that goes on until it ends.
+    fn length(&self) -> Option<usize>;
+
+    /// Width and height of its frames, where they are known before one is decoded.
+    fn size(&self) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// The true box of the frame at `position`, 0-based.
+    fn true_box(&self, position: usize) -> Option<BBox> {
+        let _ = position;
+        None
+    }
+
+    /// Whether the truth says anything of the frame at `position`, be it that there is no box.
+    fn is_labelled(&self, position: usize) -> bool {
+        self.true_box(position).is_some()
+    }
+
+    /// The box of the frame at `position`, from which tracking can start.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] when it has none.
+    fn initial_box(&self, position: usize) -> Result<BBox> {
+        self.true_box(position).ok_or_else(|| Error::Sequence {
+            path: self.name().into(),
+            reason: format!("there is no true box for frame {position}: give one by --init x,y,w,h"),
+        })
+    }
+
+    /// The positions from `start` to `end`, both included; without them what the source itself takes for its beginning
+    /// and its end.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last frame, or an end before the
+    /// start.
+    fn span(&self, start: Option<usize>, end: Option<usize>) -> Result<Span> {
+        check_positions(self.length(), start, end)?;
+        let first = start.unwrap_or(1);
+        let last = end.or(self.length());
+        match last {
+            Some(last) if last < first => Err(end_before(first, last)),
+            last => Ok(Span { first, last }),
+        }
+    }
+
+    /// What a person should know before it is read.
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
+
+    /// What of this source lies at the existing `path`, as the end of a sentence; `None` where nothing does, so that it
+    /// may be written over.
+    fn occupies(&self, path: &Path) -> Option<&'static str> {
+        let _ = path;
+        None
+    }
+
+    /// The frames of `span`, in order. Positions beyond the last frame are left out.
+    ///
+    /// # Errors
+    /// When the source cannot be opened.
+    fn stream(&self, span: Span, demand: Demand) -> Result<Stream>;
+}
+
+/// Refuses positions that are none of `length` frames.
+fn check_positions(length: Option<usize>, start: Option<usize>, end: Option<usize>) -> Result<()> {
+    for (name, position) in [("start", start), ("end", end)] {
+        let Some(value) = position else { continue };
+        if value == 0 || length.is_some_and(|length| value > length) {
+            let expected = match length {
+                Some(length) => format!("there are {length} images, counted from 1"),
+                None => "frames are counted from 1".into(),
+            };
+            return Err(Error::Parameter { name, value: value.to_string(), expected });
+        }
+    }
+    Ok(())
+}
+
+/// The error for an end before its start.
+fn end_before(first: usize, last: usize) -> Error {
+    let expected = format!("it lies before start {first}");
+    Error::Parameter { name: "end", value: last.to_string(), expected }
+}

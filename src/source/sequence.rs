@@ -7,11 +7,13 @@ use crate::annotation::Row;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
-use super::decode::Channels;
-use super::folder::{EXTENSIONS, IMAGE_FOLDERS, file_name, list};
+use super::folder::{EXTENSIONS, file_name, list};
+use super::images::Images;
+use super::item::{Demand, Span};
+use super::layout::IMAGE_FOLDERS;
 use super::otb::OtbSequence;
-use super::prefetch::{PREFETCH_DEPTH, Prefetch};
 use super::truth::{self, Aligned, SequenceOptions};
+use super::{Source, Stream, check_positions, end_before};
 
 /// A folder of images in natural order and the truth of one target, aligned to them.
 ///
@@ -170,21 +172,14 @@ impl Sequence {
     /// start.
     pub fn range(&self, start: Option<usize>, end: Option<usize>) -> Result<RangeInclusive<usize>> {
         let count = self.images.len();
-        for (name, position) in [("start", start), ("end", end)] {
-            if let Some(value) = position
-                && !(1..=count).contains(&value)
-            {
-                let expected = format!("there are {count} images, counted from 1");
-                return Err(Error::Parameter { name, value: value.to_string(), expected });
-            }
-        }
+        check_positions(Some(count), start, end)?;
         let first = start.unwrap_or(self.default_first);
         let last = end.unwrap_or(if first <= self.default_last { self.default_last } else { count });
         if last < first {
-            let expected = match start {
-                Some(_) => format!("it lies before start {first}"),
-                None => format!("the sequence starts at image {first}, its first with truth: give a start as well"),
-            };
+            if start.is_some() {
+                return Err(end_before(first, last));
+            }
+            let expected = format!("the sequence starts at image {first}, its first with truth: give a start as well");
             return Err(Error::Parameter { name: "end", value: last.to_string(), expected });
         }
         Ok(first..=last)
@@ -206,15 +201,57 @@ impl Sequence {
             Error::Sequence { path: self.folder.clone(), reason }
         })
     }
+}
 
-    /// Decodes the images of `range` ahead, at most [`PREFETCH_DEPTH`] of them. Positions beyond the images are left
-    /// out.
-    ///
-    /// # Errors
-    /// As [`Prefetch::new`].
-    pub fn prefetch(&self, range: RangeInclusive<usize>, channels: Channels) -> Result<Prefetch> {
-        let positions = (1..).zip(&self.images).filter(|(position, _)| range.contains(position));
-        Prefetch::new(positions.map(|(position, path)| (position, path.clone())).collect(), channels, PREFETCH_DEPTH)
+impl Source for Sequence {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn length(&self) -> Option<usize> {
+        Some(self.images.len())
+    }
+
+    fn true_box(&self, position: usize) -> Option<BBox> {
+        self.truth.get(position.checked_sub(1)?).copied().flatten()
+    }
+
+    fn is_labelled(&self, position: usize) -> bool {
+        position.checked_sub(1).and_then(|place| self.rows.get(place)).is_some_and(Option::is_some)
+    }
+
+    fn initial_box(&self, position: usize) -> Result<BBox> {
+        Self::initial_box(self, position)
+    }
+
+    fn span(&self, start: Option<usize>, end: Option<usize>) -> Result<Span> {
+        self.range(start, end).map(Span::from)
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// A frame, the truth that took somebody days to draw, or the folder of the frames, where a file could take one's
+    /// name.
+    fn occupies(&self, path: &Path) -> Option<&'static str> {
+        // What is not there yet can replace nothing.
+        let real = path.canonicalize().ok()?;
+        let is = |other: &Path| other.canonicalize().is_ok_and(|other| other == real);
+        if self.truth_path().is_some_and(is) {
+            Some("is the ground truth of this sequence")
+        } else if real.is_dir() && self.images.iter().any(|image| image.parent().is_some_and(is)) {
+            Some("is the folder of the frames, and one of them could be replaced")
+        } else if self.images.iter().any(|image| is(image)) {
+            Some("is a frame of this sequence")
+        } else {
+            None
+        }
+    }
+
+    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+        let files = (1..).zip(self.images.iter().cloned()).filter(|(position, _)| span.contains(*position));
+        Ok(Box::new(Images::new(files.collect(), demand)))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::annotation::{Annotations, Row};
 use crate::error::{Error, Result};
 
 use super::folder::{file_name, number};
+use super::layout::{numbered_truths, plain_truth, target_of};
 use super::otb::{self, OtbSequence};
 
 /// Where the truth comes from.
@@ -49,14 +50,13 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         Truth::Beside => {}
     }
     for folder in folders {
-        let numbered = numbered(folder);
+        let numbered = numbered_truths(folder);
         if let Some(target) = options.target
             && let Some((_, path)) = numbered.iter().find(|(number, _)| *number == target)
         {
             return Ok(Some(Found { annotations: Annotations::read_truth(path)?, target: Some(target) }));
         }
-        let plain = ["groundtruth_rect.txt", "groundtruth.txt"].map(|name| folder.join(name));
-        let plain = plain.into_iter().find(|path| path.is_file());
+        let plain = plain_truth(folder);
         if let Some(target) = options.target
             && (!numbered.is_empty() || (plain.is_some() && target != 1))
         {
@@ -90,19 +90,6 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         }),
         None => Ok(None),
     }
-}
-
-/// The files `groundtruth_rect.N.txt` of a folder by `N`; none in a folder that may not be listed.
-fn numbered(folder: &Path) -> Vec<(u32, PathBuf)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<_> =
-        entries.map(|entry| entry.path()).filter_map(|path| Some((target_of(&file_name(&path))?, path))).collect();
-    found.sort();
-    found
-}
-
-fn target_of(name: &str) -> Option<u32> {
-    name.strip_prefix("groundtruth_rect.")?.strip_suffix(".txt")?.parse().ok()
 }
 
 /// Rows put beside images.

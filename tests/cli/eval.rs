@@ -160,7 +160,8 @@ fn what_cannot_be_used_is_named_and_the_rest_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     dataset(&data);
-    // An unreadable image in one sequence, a sequence of the same name elsewhere, one without labels, and a known one that is not there.
+    // An unreadable image in one sequence, a sequence of the same name elsewhere, one without labels, and a known one
+    // that is not there.
     fs::write(data.join("Deer/img/0007.png"), "this is no picture").unwrap();
     sequence(&data.join("more/plain"), 5, 1.0);
     fs::create_dir_all(data.join("hollow/img")).unwrap();

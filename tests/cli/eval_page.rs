@@ -1,6 +1,7 @@
 //! The report in a browser: plots are drawn, tables sort on a click, nothing is logged, nothing is fetched.
 //!
-//! Needs Chromium (`CHROMIUM`, or `chromium`, `chromium-browser`, `google-chrome` on the path); says that it skipped without.
+//! Needs Chromium (`CHROMIUM`, or `chromium`, `chromium-browser`, `google-chrome` on the path); says that it skipped
+//! without.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use kcf_track::export::{Csv, Exports, FrameRecord, FrameView, Json, JsonLines, Otb, Run, Source, Tally};
+use kcf_track::export::{Csv, Exports, FrameRecord, FrameView, Json, JsonLines, Otb, Run, SourceRecord, Tally};
 use kcf_track::tracker::State;
 use kcf_track::{BBox, Result};
 
@@ -38,7 +38,7 @@ fn open(folder: &Path) -> Result<Exports> {
     exports.push(JsonLines::create(&place("run.jsonl"))?);
     exports.push(Otb::create(&place("run.txt"))?);
     exports.push(Csv::create(&place("run.csv"))?);
-    let source = Source { path: "car".into(), start: 1, end: 1_000_000, width: 64, height: 48 };
+    let source = SourceRecord { path: "car".into(), start: 1, end: Some(1_000_000), width: 64, height: 48 };
     exports.begin(&Run::new(source, serde_json::json!({})))?;
     Ok(exports)
 }
@@ -73,7 +73,7 @@ fn check_lines(folder: &Path) -> usize {
         assert_eq!(line, serde_json::to_string(&record(position + 1)).unwrap());
     }
     assert!(read("run.txt").lines().all(|line| line.split(',').filter(|v| v.parse::<f64>().is_ok()).count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 12));
+    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 14));
     // Documents of a run that did not end: the old ones, and nothing half-done beside them.
     assert_eq!(read("run.json"), "old\n");
     assert_eq!(fs::read_dir(folder).unwrap().count(), 4);

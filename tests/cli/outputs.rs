@@ -1,6 +1,7 @@
 //! Every output, alone and with the others: rows, numbers, geometry.
 
 use std::fs;
+use std::path::Path;
 
 use kcf_track::annotation::{Annotations, Base};
 use ndarray::Array2;
@@ -68,6 +69,29 @@ fn check_all(place: &Place, start: usize, end: usize) {
         assert_eq!(drawn.dimensions(), frame.dimensions());
         assert!(drawn != frame, "{name}: nothing is drawn");
     }
+}
+
+/// The demo is of JPEG files, whose luma plane is not the luma of their colours.
+#[test]
+fn an_overlay_changes_no_box() {
+    let place = place(1);
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+    for (file, overlay) in [("plain.csv", None), ("shown.csv", Some(place.path("shown")))] {
+        let mut command = run([Path::new("--seq"), &demo]);
+        command.args(["--end", "30", "--quiet", "--csv"]).arg(place.path(file));
+        if let Some(folder) = overlay {
+            command.arg("--overlay").arg(folder);
+        }
+        command.assert().success();
+    }
+    // All but the times, which stand last.
+    let rows = |file: &str| -> Vec<String> {
+        let text = place.read(file);
+        text.lines().map(|line| line.rsplitn(3, ',').last().unwrap().to_string()).collect()
+    };
+    assert_eq!(rows("plain.csv").len(), 31);
+    assert_eq!(rows("plain.csv"), rows("shown.csv"));
+    assert_eq!(fs::read_dir(place.path("shown")).unwrap().count(), 30);
 }
 
 /// Each map's peak lies where the box went.
@@ -169,19 +193,21 @@ fn presets_and_features_and_kernels_combine() {
         for kernel in ["gaussian", "polynomial", "linear"] {
             place.run("--json @a.json").args(["--feature", feature, "--kernel", kernel]).assert().success();
             let document = place.json("a.json");
-            assert_eq!(document["parameters"]["feature"], feature);
-            assert!(document["parameters"]["kernel"].to_string().contains(kernel));
+            let filter = &document["parameters"]["search"]["filter"];
+            assert!(filter["feature"].to_string().contains(feature), "{filter}");
+            assert!(filter["kernel"].to_string().contains(kernel), "{filter}");
             assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.5, "{feature} {kernel}");
         }
     }
     let flags = "--kernel polynomial --kernel-a 0.5 --kernel-b 3 --padding 2 --lambda 0.01 --output-sigma 0.2 \
                  --learning-rate 0.5 --cell-size 2 --half-size-from inf --uncertain-psr 6 --lost-psr 2 --json @a.json";
     place.run(flags).assert().success();
-    let set = &place.json("a.json")["parameters"];
+    let set = &place.json("a.json")["parameters"]["search"]["filter"];
     assert_eq!(set["kernel"]["polynomial"], serde_json::json!({ "a": 0.5, "b": 3 }));
-    let numbers = ["padding", "lambda", "output-sigma", "learning-rate", "cell-size", "uncertain-psr", "lost-psr"];
-    assert_eq!(numbers.map(|name| set[name].as_f64().unwrap()), [2.0, 0.01, 0.2, 0.5, 2.0, 6.0, 2.0]);
-    assert_eq!(set["half-size-from"], Value::Null);
+    let numbers = ["padding", "lambda", "output-sigma", "learning-rate", "uncertain-psr", "lost-psr"];
+    assert_eq!(numbers.map(|name| set[name].as_f64().unwrap()), [2.0, 0.01, 0.2, 0.5, 6.0, 2.0]);
+    assert_eq!(set["feature"]["hog"]["cell-size"], 2);
+    assert_eq!(set["area"]["published"]["half-size-from"], Value::Null);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What every kernel machine owes its user, whatever the samples: finite numbers or a typed error, and decisions that do not depend on
-//! how the samples happen to be written down.
+//! What every kernel machine owes its user, whatever the samples: finite numbers or a typed error, and decisions that
+//! do not depend on how the samples happen to be written down.
 
 use kcf_track::Error;
 use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram};

@@ -127,7 +127,8 @@ proptest! {
             for (found, expected) in [(found.x - initial.x, dx as f64), (found.y - initial.y, dy as f64)] {
                 prop_assert_eq!(found % cell, 0.0);
                 // Gray pixels: exactly, but for the broad peak of a linear filter, which the picture that comes in at
-                // the window's edge can tilt. Between two cells either may win; with the next frame nothing is left to gain.
+                // the window's edge can tilt. Between two cells either may win; with the next frame nothing is left to
+                // gain.
                 let allowed = if cell > 1.0 { 0.75 * cell } else { f64::from(u8::from(linear_gray)) };
                 prop_assert!((found - expected).abs() <= allowed, "{}: moved {} instead of {}", name, found, expected);
             }
@@ -138,7 +139,8 @@ proptest! {
         }
     }
 
-    /// No box and no frame, however odd, makes the tracker panic or lie: an error, or a box of the given size with finite numbers.
+    /// No box and no frame, however odd, makes the tracker panic or lie: an error, or a box of the given size with
+    /// finite numbers.
     #[test]
     fn any_box_and_any_frame(
         (w, h) in (1usize..60, 1usize..60), seed: u64, kind in 0u8..3,

@@ -112,8 +112,8 @@ fn alpha_and_appearance_are_interpolated_separately() {
     }
 }
 
-/// What would go wrong unnoticed if the two were mixed as one: the model learnt from two samples is not the one learnt from
-/// their mean.
+/// What would go wrong unnoticed if the two were mixed as one: the model learnt from two samples is not the one learnt
+/// from their mean.
 #[test]
 fn interpolating_is_not_learning_the_mean() {
     let size = Size { rows: 5, cols: 6, channels: 31 };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, Rgba};
 use kcf_track::frame::luma;
-use kcf_track::source::{Channels, decode, decode_bytes};
+use kcf_track::source::{Channels, Demand, Images, decode, decode_bytes};
 use kcf_track::{Error, FrameBuf, PixelFormat};
 use proptest::prelude::*;
 
@@ -59,6 +59,26 @@ fn jpegs_of_every_kind_show_the_same_picture() {
             let middle = &color.as_frame().row(15)[22 * 3..23 * 3];
             let close = middle.iter().zip([126u8, 140, 120]).all(|(a, b)| a.abs_diff(b) <= 6);
             assert!(close, "{}: {middle:?}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_picture_in_colour_changes_nothing_of_what_is_tracked() {
+    let mut others = vec![fixture("palette.png"), fixture("bilevel.png"), fixture("lossy.webp"), fixture("lzw.tif")];
+    others.extend(jpegs());
+    let files: Vec<_> = (1..).zip(others).collect();
+    let shown = Demand { channels: Channels::Luma, color: true };
+    for (plain, shown) in Images::new(files.clone(), Channels::Luma).zip(Images::new(files.clone(), shown)) {
+        let name = plain.name;
+        assert_eq!(plain.frame.unwrap(), *shown.frame.as_ref().unwrap(), "{name}");
+        assert!(plain.color.is_none());
+        let alone = decode(shown.path.as_ref().unwrap(), Channels::Color).unwrap();
+        let (picture, alone) = (shown.picture().unwrap(), alone.as_frame());
+        assert_eq!(picture.format(), alone.format(), "{name}");
+        for y in 0..alone.height() {
+            let worst = picture.row(y).iter().zip(alone.row(y)).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(worst <= Some(1), "{name}, row {y}: {worst:?}");
         }
     }
 }

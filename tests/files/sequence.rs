@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions, Truth};
+use kcf_track::source::{Channels, Images, Prefetch, Sequence, SequenceOptions, Truth};
 use kcf_track::{BBox, Error};
 
 /// A folder of small images under `at`, one gray pixel each, whose level is the place in `names`.
@@ -199,7 +199,7 @@ fn a_link_keeps_its_name_and_a_dangling_one_is_a_frame_that_fails() {
     let sequence = open(root.path().join("alias"));
     assert_eq!((sequence.name(), sequence.images().len()), ("alias", 3));
     assert_eq!(open(root.path().join("alias/.")).name(), "alias");
-    let frames: Vec<_> = sequence.prefetch(1..=3, Channels::Luma).unwrap().map(|d| d.frame.is_ok()).collect();
+    let frames: Vec<_> = Prefetch::open(&sequence, 1..=3, Channels::Luma).unwrap().map(|d| d.frame.is_ok()).collect();
     assert_eq!(frames, [true, true, false]);
 }
 
@@ -294,12 +294,13 @@ fn frames_come_in_order_and_one_bad_image_does_not_stop_them() {
     std::fs::write(root.path().join("7.png"), b"P5 1 1 255\n").unwrap();
     std::fs::write(root.path().join("8.png"), b"no picture").unwrap();
     let sequence = open(root.path());
-    let prefetch = sequence.prefetch(3..=18, Channels::Luma).unwrap();
-    assert_eq!(prefetch.len(), 16);
+    let prefetch = Prefetch::open(&sequence, 3..=18, Channels::Luma).unwrap();
+    assert_eq!(prefetch.size_hint(), (16, Some(16)));
     let decoded: Vec<_> = prefetch.collect();
     assert_eq!(decoded.iter().map(|d| d.position).collect::<Vec<_>>(), (3..=18).collect::<Vec<_>>());
     for item in decoded {
-        assert_eq!(item.path, sequence.images()[item.position - 1]);
+        assert_eq!(item.path.as_ref(), sequence.images().get(item.position - 1));
+        assert_eq!(item.name, format!("{}.png", item.position));
         assert!(item.decode_ms >= 0.0);
         match (item.position, &item.frame) {
             (7 | 8, Err(error @ Error::Decode { .. })) => {
@@ -309,7 +310,7 @@ fn frames_come_in_order_and_one_bad_image_does_not_stop_them() {
             (position, frame) => panic!("{position}: {frame:?}"),
         }
     }
-    assert_eq!(sequence.prefetch(50..=60, Channels::Luma).unwrap().count(), 0);
+    assert_eq!(Prefetch::open(&sequence, 50..=60, Channels::Luma).unwrap().count(), 0);
 }
 
 #[test]
@@ -317,7 +318,7 @@ fn no_more_frames_wait_than_the_depth() {
     let root = tempfile::tempdir().unwrap();
     images(root.path(), numbered(1, 12));
     let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
-    let prefetch = Prefetch::new(list.clone(), Channels::Luma, 3).unwrap();
+    let prefetch = Prefetch::new(Images::new(list.clone(), Channels::Luma), 3).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     // Three wait and one is on its way into the queue: what is deleted now cannot have been read.
     for (_, path) in &list[4..] {
@@ -335,7 +336,7 @@ fn dropping_ends_the_thread_at_once() {
     for taken in [0, 1, 5] {
         // Decoding all of them would take many seconds.
         let many = (1..=500_000).map(|position| (position, path.clone())).collect();
-        let mut prefetch = Prefetch::new(many, Channels::Luma, 4).unwrap();
+        let mut prefetch = Prefetch::new(Images::new(many, Channels::Luma), 4).unwrap();
         assert_eq!(prefetch.by_ref().take(taken).count(), taken);
         let begin = Instant::now();
         drop(prefetch);

@@ -1,6 +1,7 @@
 //! The published boxes score what the literature and an independent scorer say.
 //!
-//! Needs the sequences (`KCF_TRACK_OTB`, by default `../shared/otb`) and beside them `otb_results/<tracker>/<sequence>.txt`.
+//! Needs the sequences (`KCF_TRACK_OTB`, by default `../shared/otb`) and beside them
+//! `otb_results/<tracker>/<sequence>.txt`.
 
 use std::path::PathBuf;
 

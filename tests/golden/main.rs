@@ -1,4 +1,5 @@
-//! Boxes and scores that do not change: on the demo and on rendered scenes, and on the published sequences where they are.
+//! Boxes and scores that do not change: on the demo and on rendered scenes, and on the published sequences where they
+//! are.
 
 #[path = "../support/golden.rs"]
 mod golden;

@@ -1,4 +1,5 @@
-//! Kernel machines on three short sequences of OTB, where they are: the folder in `KCF_TRACK_OTB`, by default `../shared/otb`.
+//! Kernel machines on three short sequences of OTB, where they are: the folder in `KCF_TRACK_OTB`, by default
+//! `../shared/otb`.
 
 use kcf_track::Params;
 use kcf_track::eval::metrics::score;

@@ -1,7 +1,8 @@
-//! Not one box of the presets changes on the published sequences (the folder in `KCF_TRACK_OTB`, by default `../shared/otb`).
+//! Not one box of the presets changes on the published sequences (the folder in `KCF_TRACK_OTB`, by default
+//! `../shared/otb`).
 //!
-//! A quick part runs by default; `KCF_TRACK_FULL=1` runs every sequence under every preset. The boxes are the outputs of this
-//! tracker; how they compare with the authors' own is the matter of `otb_parity`.
+//! A quick part runs by default; `KCF_TRACK_FULL=1` runs every sequence under every preset. The boxes are the outputs
+//! of this tracker; how they compare with the authors' own is the matter of `otb_parity`.
 
 use crate::golden;
 use crate::otb;

@@ -1,8 +1,8 @@
 //! Parity with the boxes that the authors of KCF published for their own runs on OTB.
 //!
-//! The sequences lie in `KCF_TRACK_OTB` (by default `../shared/otb`), the authors' boxes in `KCF_TRACK_OTB_RESULTS` (by default
-//! `../shared/otb_results`): `KCF/<sequence>.txt` and `DCF/<sequence>.txt`, 1-based. The bounds are for the 24 sequences
-//! named below; where one of them is missing, the test says so and is skipped.
+//! The sequences lie in `KCF_TRACK_OTB` (by default `../shared/otb`), the authors' boxes in `KCF_TRACK_OTB_RESULTS` (by
+//! default `../shared/otb_results`): `KCF/<sequence>.txt` and `DCF/<sequence>.txt`, 1-based. The bounds are for the 24
+//! sequences named below; where one of them is missing, the test says so and is skipped.
 //!
 //!     cargo test --release --test golden otb_parity -- --nocapture
 
@@ -39,7 +39,8 @@ const SEQUENCES: [&str; 24] = [
     "Woman",
 ];
 
-/// What the authors' boxes score on these sequences, how far ours may lie from it, and on how many sequences they must agree.
+/// What the authors' boxes score on these sequences, how far ours may lie from it, and on how many sequences they must
+/// agree.
 struct Bounds {
     precision: (f64, f64),
     auc: (f64, f64),

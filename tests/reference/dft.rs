@@ -4,8 +4,8 @@ use std::f64::consts::TAU;
 
 pub use rustfft::num_complex::Complex64 as Complex;
 
-/// `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised; the inverse with the other sign, divided by the number of
-/// cells.
+/// `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised; the inverse with the other sign, divided by
+/// the number of cells.
 pub fn dft(values: &[Complex], rows: usize, cols: usize, inverse: bool) -> Vec<Complex> {
     let sign = if inverse { 1.0 } else { -1.0 };
     let root = |k: usize, n: usize| Complex::from_polar(1.0, sign * TAU * (k % n) as f64 / n as f64);

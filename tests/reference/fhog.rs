@@ -1,6 +1,6 @@
-//! The 31-channel HOG of Felzenszwalb et al. (TPAMI 2010, section 6.2), one pixel, cell and value after the other, in double
-//! precision. Written from the description, to be obviously right; what the paper leaves open is as in the published
-//! tracker: see the comments.
+//! The 31-channel HOG of Felzenszwalb et al. (TPAMI 2010, section 6.2), one pixel, cell and value after the other, in
+//! double precision. Written from the description, to be obviously right; what the paper leaves open is as in the
+//! published tracker: see the comments.
 
 use std::f64::consts::PI;
 
@@ -19,7 +19,8 @@ pub fn fhog(patch: &[u8], width: usize, height: usize, cell: usize) -> Vec<f64> 
             let gy = derivative(height, y, |y| gray(x, y));
             let magnitude = (gx * gx + gy * gy).sqrt();
             let bin = nearest_orientation(gx, gy);
-            // The centre of cell k lies at pixel coordinate k * cell + (cell - 1) / 2; shares fall off linearly over one cell.
+            // The centre of cell k lies at pixel coordinate k * cell + (cell - 1) / 2; shares fall off linearly over
+            // one cell.
             for r in around(y, cell, rows) {
                 for c in around(x, cell, cols) {
                     let share = tent(y, r, cell) * tent(x, c, cell);
@@ -38,8 +39,8 @@ pub fn fhog(patch: &[u8], width: usize, height: usize, cell: usize) -> Vec<f64> 
     }
     let unsigned = |r: usize, c: usize, o: usize| histogram[r * cols + c][o] + histogram[r * cols + c][o + 9];
     let energy = |r: usize, c: usize| (0..9).map(|o| unsigned(r, c, o).powi(2)).sum::<f64>();
-    // The norm of the 2x2 block whose upper left cell is (r, c). Blocks that stick out over the border do not exist: their inner
-    // neighbour stands in. In a grid of one row or column, that one counts twice.
+    // The norm of the 2x2 block whose upper left cell is (r, c). Blocks that stick out over the border do not exist:
+    // their inner neighbour stands in. In a grid of one row or column, that one counts twice.
     let norm = |r: i64, c: i64| {
         let inner = |i: i64, n: usize| i.clamp(0, (n as i64 - 2).max(0)) as usize;
         let (r, c) = (inner(r, rows), inner(c, cols));

@@ -1,5 +1,5 @@
-//! The kernelized correlation filter without any trick of Fourier: kernels are evaluated on one cyclic shift after the other, and
-//! responses are sums over all samples. Double precision, `[row][column][channel]`.
+//! The kernelized correlation filter without any trick of Fourier: kernels are evaluated on one cyclic shift after the
+//! other, and responses are sums over all samples. Double precision, `[row][column][channel]`.
 
 use kcf_track::kernel::Kernel;
 
@@ -40,8 +40,8 @@ impl Size {
     }
 }
 
-/// The kernel of two samples, from the formulas of Henriques et al. (TPAMI 2015, section 5), with norms and products taken
-/// as means over the values, as the authors' code does.
+/// The kernel of two samples, from the formulas of Henriques et al. (TPAMI 2015, section 5), with norms and products
+/// taken as means over the values, as the authors' code does.
 pub fn kernel(kind: Kernel, a: &[f64], b: &[f64]) -> f64 {
     let n = a.len() as f64;
     let dot = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();

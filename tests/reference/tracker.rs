@@ -23,8 +23,8 @@ impl Picture {
         self.pixels[y as usize * self.width + x as usize]
     }
 
-    /// `imresize(picture, 0.5)`: the cubic kernel stretched to twice its width, the picture mirrored at its border, rows first,
-    /// rounded after each direction.
+    /// `imresize(picture, 0.5)`: the cubic kernel stretched to twice its width, the picture mirrored at its border,
+    /// rows first, rounded after each direction.
     fn halved(&self) -> Self {
         let columns_done = self.shrunk_vertically();
         columns_done.transposed().shrunk_vertically().transposed()
@@ -172,7 +172,8 @@ pub fn hann(i: usize, n: usize) -> f64 {
     (std::f64::consts::PI * i as f64 / (n as f64 - 1.0)).sin().powi(2)
 }
 
-/// `[rs, cs] = ndgrid((1:h) - floor(h/2), (1:w) - floor(w/2))`, a Gaussian of it, then `circshift(., -floor([h w] / 2) + 1)`.
+/// `[rs, cs] = ndgrid((1:h) - floor(h/2), (1:w) - floor(w/2))`, a Gaussian of it, then `circshift(., -floor([h w] / 2)
+/// + 1)`.
 pub fn labels(rows: usize, cols: usize, sigma: f64) -> Vec<f64> {
     let mut out = vec![0.0; rows * cols];
     for r in 1..=rows {

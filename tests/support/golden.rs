@@ -1,7 +1,7 @@
 //! Committed boxes of the tracker itself, so that a change shows whether it changed any of them.
 //!
-//! A file has one line a run: name, number of frames, a checksum over all boxes to the last bit, the box's size, and the
-//! corner of every tenth box, by which a difference is located. `KCF_TRACK_BLESS=1` writes the files anew.
+//! A file has one line a run: name, number of frames, a checksum over all boxes to the last bit, the box's size, and
+//! the corner of every tenth box, by which a difference is located. `KCF_TRACK_BLESS=1` writes the files anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ use kcf_track::BBox;
 /// Every how manieth box is written out.
 const STEP: usize = 10;
 
-/// Compares runs (name, boxes) with the lines of `tests/golden/<file>`, or writes those lines when that is asked for. Lines of
-/// other runs are left alone.
+/// Compares runs (name, boxes) with the lines of `tests/golden/<file>`, or writes those lines when that is asked for.
+/// Lines of other runs are left alone.
 pub fn check<'a>(file: &str, runs: impl IntoIterator<Item = (&'a str, &'a [BBox])>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     let found: BTreeMap<String, String> =

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use kcf_track::source::{Channels, Sequence, SequenceOptions, otb};
+use kcf_track::run::{End, Session, Step};
+use kcf_track::source::{Prefetch, Sequence, SequenceOptions, Source, otb};
 use kcf_track::{BBox, Params, Tracker};
 use rayon::prelude::*;
 
@@ -63,19 +64,17 @@ pub fn track_all_with(root: &std::path::Path, params: &Params, wanted: &[&str]) 
     runs
 }
 
-/// The boxes of a sequence's own range, the first being the true one; frames are the luma plane, decoded ahead.
-pub fn track(sequence: &Sequence, params: &Params) -> Vec<BBox> {
-    let mut tracker = Tracker::new(params.clone()).unwrap();
-    let range = sequence.range(None, None).unwrap();
-    let initial = sequence.initial_box(*range.start()).unwrap();
-    let mut boxes = vec![initial];
-    for decoded in sequence.prefetch(range, Channels::Luma).unwrap() {
-        let frame = decoded.frame.unwrap();
-        if tracker.bbox().is_none() {
-            tracker.init(&frame, initial).unwrap();
-        } else {
-            boxes.push(tracker.update(&frame).unwrap().bbox);
-        }
-    }
+/// The boxes of a source's own span, the first being the true one; frames are decoded ahead.
+pub fn track(source: &dyn Source, params: &Params) -> Vec<BBox> {
+    let span = source.span(None, None).unwrap();
+    let tracker = Tracker::new(params.clone()).unwrap();
+    let mut session = Session::of(tracker, span.first, source.initial_box(span.first).unwrap());
+    let mut boxes = Vec::new();
+    let frames = Prefetch::open(source, span, params.channels()).unwrap();
+    let ended = session.run(frames, &mut |step: &Step<'_, Tracker>| {
+        boxes.push(step.outcomes[0].bbox);
+        Ok(())
+    });
+    assert_eq!(ended.unwrap(), End::Complete);
     boxes
 }

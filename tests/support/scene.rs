@@ -3,6 +3,7 @@
 #![allow(dead_code)] // not every test needs all of them
 
 use image::RgbImage;
+use kcf_track::run::Session;
 use kcf_track::source::synth::{Scene, SceneParams};
 use kcf_track::tracker::{AreaSize, FilterParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
@@ -43,12 +44,8 @@ pub fn gray_of(picture: &RgbImage) -> Vec<u8> {
 
 /// The boxes of all frames, the first being the given one.
 pub fn track<'f>(params: &Params, frames: impl IntoIterator<Item = Frame<'f>>, initial: BBox) -> Vec<BBox> {
-    let mut tracker = Tracker::new(params.clone()).unwrap();
-    let mut frames = frames.into_iter();
-    let mut boxes = vec![initial];
-    tracker.init(frames.next().unwrap(), initial).unwrap();
-    boxes.extend(frames.map(|frame| tracker.update(frame).unwrap().bbox));
-    boxes
+    let mut session = Session::of(Tracker::new(params.clone()).unwrap(), 1, initial);
+    (1..).zip(frames).map(|(position, frame)| session.feed(position, frame).unwrap()[0].bbox).collect()
 }
 
 /// All presets, by name.

@@ -1,4 +1,5 @@
-//! Windows of bounded size, peaks between cells, learning from the window at hand: what `fast` is made of, each by itself.
+//! Windows of bounded size, peaks between cells, learning from the window at hand: what `fast` is made of, each by
+//! itself.
 
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::tracker::AreaSize;

@@ -1,5 +1,5 @@
-//! Memory does not grow with the length of a sequence: the resident set of this process, from `/proc` (skipped where there is
-//! none). `allocation.rs` counts what the allocator is asked for.
+//! Memory does not grow with the length of a sequence: the resident set of this process, from `/proc` (skipped where
+//! there is none). `allocation.rs` counts what the allocator is asked for.
 
 use std::process::Command;
 
@@ -15,8 +15,8 @@ fn resident() -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Tracks there and back over a scene, `updates` frames long, and says how many kibibytes there were after the first tenth
-/// and how many at the end.
+/// Tracks there and back over a scene, `updates` frames long, and says how many kibibytes there were after the first
+/// tenth and how many at the end.
 fn tracked(clip: &Clip, preset: &str, updates: usize) -> Option<(u64, u64)> {
     let mut tracker = Tracker::new(Params::preset(preset).unwrap()).unwrap();
     tracker.init(clip.gray(0), clip.initial()).unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use kcf_track::machine::MachineKind;
 use kcf_track::simd::{SimdLevel, set_ceiling};
 use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::source::{Channels, Sequence, SequenceOptions};
+use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions};
 use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Estimate, Evidence, Frame, Params, Tracker};
 
@@ -97,8 +97,8 @@ fn real_sequences_on_every_level() {
         let sequence = Sequence::open(root.join(name), &SequenceOptions::default()).unwrap();
         let range = sequence.range(None, None).unwrap();
         let initial = sequence.initial_box(*range.start()).unwrap();
-        let frames: Vec<_> =
-            sequence.prefetch(range, Channels::Luma).unwrap().map(|decoded| decoded.frame.unwrap()).collect();
+        let frames = Prefetch::open(&sequence, range, Channels::Luma).unwrap();
+        let frames: Vec<_> = frames.map(|item| item.frame.unwrap()).collect();
         for preset in ["paper", "paper-dcf", "fast"] {
             let params = Params::preset(preset).unwrap();
             compare(&format!("{name}, {preset}"), &params, || frames.iter().map(Frame::from), initial);

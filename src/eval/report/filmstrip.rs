@@ -52,7 +52,8 @@ pub struct Picture {
     pub jpeg: Option<String>,
 }
 
-/// The sequences on which `tracker` failed worst, at most six: lowest AUC first, of those where it covers the target less than half of the time.
+/// The sequences on which `tracker` failed worst, at most six: lowest AUC first, of those where it covers the target
+/// less than half of the time.
 pub fn worst(evaluation: &Evaluation, evaluated: &Evaluated, tracker: &str) -> Vec<Strip> {
     let Some(report) = evaluated.report.trackers.iter().find(|t| t.name == tracker) else { return Vec::new() };
     let mut order: Vec<(&String, f64)> =

@@ -38,7 +38,8 @@ struct Plots {
     by_attribute: Vec<(String, Plot)>,
 }
 
-/// The colour and dash of each tracker of the report: our own first, which get the strongest, then the others, best first.
+/// The colour and dash of each tracker of the report: our own first, which get the strongest, then the others, best
+/// first.
 fn styles(report: &Report) -> Vec<usize> {
     let own = report.trackers.iter().filter(|t| t.origin == Origin::Run).count();
     let (mut ours, mut others) = (0..own, own..);

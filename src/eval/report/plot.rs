@@ -1,7 +1,8 @@
 //! The plots of a report, as SVG for pages and papers and as PNG.
 //!
-//! Success and precision plots follow the field: curves over the thresholds, a legend `name [score]` sorted by score. A tracker
-//! has one colour and one dash in all plots of a report. Legends stand beside the axes, where they hide no curve.
+//! Success and precision plots follow the field: curves over the thresholds, a legend `name [score]` sorted by score. A
+//! tracker has one colour and one dash in all plots of a report. Legends stand beside the axes, where they hide no
+//! curve.
 
 use std::f64::consts::TAU;
 use std::sync::OnceLock;

@@ -82,7 +82,8 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
-/// The place of a value among those of its column: 0 is the best. `None` beyond the second, for equal values in all rows, or no value.
+/// The place of a value among those of its column: 0 is the best. `None` beyond the second, for equal values in all
+/// rows, or no value.
 fn place(column: &Column, report: &Report, value: Option<f64>) -> Option<usize> {
     let more = column.more_is_better?;
     let value = value?;
@@ -110,7 +111,8 @@ fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
     timings.trackers.get(&tracker.name).map(|t| t.fps)
 }
 
-/// The table of all trackers and that of the attributes, in Markdown. Without times: what stands here is the same for the same boxes.
+/// The table of all trackers and that of the attributes, in Markdown. Without times: what stands here is the same for
+/// the same boxes.
 pub fn markdown(report: &Report) -> String {
     let escape = |name: &str| name.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ");
     let mut text = format!("{}\n\n", caption(report));
@@ -148,7 +150,8 @@ pub fn markdown(report: &Report) -> String {
     text
 }
 
-/// The table of all trackers and that of the attributes in LaTeX; needs the package `booktabs`. Best bold, second underlined.
+/// The table of all trackers and that of the attributes in LaTeX; needs the package `booktabs`. Best bold, second
+/// underlined.
 pub fn latex(report: &Report) -> String {
     let mut text = String::from("% needs \\usepackage{booktabs}\n");
     let caption = escape_latex(&caption(report));

@@ -39,10 +39,11 @@ impl Canvas {
         Self { width, height, pixels: vec![[0.0; 3]; width * height], fineness: 4 }
     }
 
-    /// Lays something over the pixels within `area`: `ink` tells its opacity (0 to 1) and colour at a point of the image.
+    /// Lays something over the pixels within `area`: `ink` tells its opacity (0 to 1) and colour at a point of the
+    /// image.
     ///
-    /// The opacity of a pixel is the mean of `fineness` x `fineness` samples. `near` may tell early that a pixel, given by its centre, has
-    /// none of it.
+    /// The opacity of a pixel is the mean of `fineness` x `fineness` samples. `near` may tell early that a pixel, given
+    /// by its centre, has none of it.
     pub(super) fn lay(&mut self, area: BBox, near: impl Fn(f64, f64) -> bool, ink: impl Fn(f64, f64) -> (f64, Colour)) {
         // Casts from float saturate, so that whatever lies outside gives an empty range.
         let (left, top) = (area.x.floor().max(0.0) as usize, area.y.floor().max(0.0) as usize);
@@ -101,7 +102,8 @@ pub(super) struct Texture {
 }
 
 impl Texture {
-    /// Paints `width` x `height` pixels (both at least 1), rows in parallel; `paint` gets the coordinates of a pixel's centre.
+    /// Paints `width` x `height` pixels (both at least 1), rows in parallel; `paint` gets the coordinates of a pixel's
+    /// centre.
     pub(super) fn paint(width: usize, height: usize, paint: impl Fn(f64, f64) -> Colour + Sync) -> Self {
         use rayon::prelude::*;
         let (width, height) = (width.max(1), height.max(1));

@@ -1,8 +1,9 @@
 //! Rendered sequences whose truth is known exactly.
 //!
-//! A [`Scene`] is a toy car that drives over textured ground, painted with sub-pixel accuracy: the target is warped by the
-//! inverse of its pose, with a soft, anti-aliased outline. Motion, scale, rotation, occlusion, light, blur, distractors, leaving
-//! the image and noise are switched on one by one in [`SceneParams`]; for every frame [`Truth`] says where the target is.
+//! A [`Scene`] is a toy car that drives over textured ground, painted with sub-pixel accuracy: the target is warped by
+//! the inverse of its pose, with a soft, anti-aliased outline. Motion, scale, rotation, occlusion, light, blur,
+//! distractors, leaving the image and noise are switched on one by one in [`SceneParams`]; for every frame [`Truth`]
+//! says where the target is.
 //!
 //! ```
 //! use kcf_track::source::synth::{Scene, SceneParams};
@@ -15,9 +16,10 @@
 //! # Ok::<(), kcf_track::Error>(())
 //! ```
 //!
-//! The same parameters give the same bytes, on any number of threads and on any machine: random numbers and noise are integer
-//! arithmetic, transcendental functions come from the `libm` crate and not from the platform, and sums have a fixed order. (JPEG
-//! files depend on the encoder as well; compare pixels or use PNG.) Colours are mixed as display values, without a gamma.
+//! The same parameters give the same bytes, on any number of threads and on any machine: random numbers and noise are
+//! integer arithmetic, transcendental functions come from the `libm` crate and not from the platform, and sums have a
+//! fixed order. (JPEG files depend on the encoder as well; compare pixels or use PNG.) Colours are mixed as display
+//! values, without a gamma.
 
 mod canvas;
 mod ground;
@@ -28,6 +30,7 @@ mod outline;
 mod params;
 mod sequence;
 mod sprite;
+mod stream;
 mod truth;
 
 use image::RgbImage;

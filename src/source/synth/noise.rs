@@ -1,8 +1,8 @@
 //! Randomness that is the same everywhere: streams of numbers, lattice hashes, gradient noise.
 //!
-//! All of it is integer arithmetic, additions and products, so that a seed gives the same bits on every machine and with
-//! every version of this crate. Each effect of a scene draws from a [`stream`] of its own: switching one on or off leaves
-//! the others as they were.
+//! All of it is integer arithmetic, additions and products, so that a seed gives the same bits on every machine and
+//! with every version of this crate. Each effect of a scene draws from a [`stream`] of its own: switching one on or off
+//! leaves the others as they were.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -77,7 +77,8 @@ pub(super) fn gradient(seed: u64, x: f64, y: f64) -> f64 {
     (top + v * (bottom - top)) * std::f64::consts::SQRT_2
 }
 
-/// `octaves` layers of gradient noise, each of twice the frequency and half the strength of the one before; about -1 to 1.
+/// `octaves` layers of gradient noise, each of twice the frequency and half the strength of the one before; about -1 to
+/// 1.
 pub(super) fn fractal(seed: u64, x: f64, y: f64, octaves: u32) -> f64 {
     let (mut sum, mut strength, mut total, mut frequency) = (0.0, 1.0, 0.0, 1.0);
     for octave in 0..octaves {

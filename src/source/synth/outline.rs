@@ -56,7 +56,8 @@ impl Outline {
         (0.5 - distance / (SOFT * soft)).clamp(0.0, 1.0)
     }
 
-    /// The points within the outline of a regular grid of `count` x `count` over its box, in the target's own coordinates.
+    /// The points within the outline of a regular grid of `count` x `count` over its box, in the target's own
+    /// coordinates.
     pub(super) fn points(self, count: u32) -> impl Iterator<Item = (f64, f64)> {
         let place = move |i: u32, half: f64| ((f64::from(i) + 0.5) / f64::from(count) * 2.0 - 1.0) * half;
         (0..count * count)

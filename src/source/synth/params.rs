@@ -38,10 +38,10 @@ pub enum Pattern {
 
 /// Everything that decides a scene, unchecked: [`Scene::new`](super::Scene::new) checks it.
 ///
-/// A strength of 0 switches its effect off. All effects are functions of the frame's index and the seed, not of the number
-/// of frames: frame 7 is the same picture in a short sequence and in a long one. Effects do not draw from one another's
-/// randomness, so one can be changed while the others stay (the path alone keeps the largest target in the image, so that
-/// `scale` and `rotation` narrow it).
+/// A strength of 0 switches its effect off. All effects are functions of the frame's index and the seed, not of the
+/// number of frames: frame 7 is the same picture in a short sequence and in a long one. Effects do not draw from one
+/// another's randomness, so one can be changed while the others stay (the path alone keeps the largest target in the
+/// image, so that `scale` and `rotation` narrow it).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SceneParams {

@@ -73,7 +73,8 @@ impl Format {
 pub struct WriteOptions {
     /// How frames are stored.
     pub format: Format,
-    /// Whether to write into a folder that is not empty. Its numbered images in `img/` are removed first, other files stay.
+    /// Whether to write into a folder that is not empty. Its numbered images in `img/` are removed first, other files
+    /// stay.
     pub force: bool,
     /// The command that made the sequence, for the scene file.
     pub command: Option<String>,
@@ -115,10 +116,10 @@ pub struct SceneFile {
 /// Renders all frames of a scene, on all threads, into the folder `out`:
 ///
 /// - `img/0001.jpg` and so on (more digits where there are more than 9999 frames),
-/// - `groundtruth_rect.txt`: a line `x,y,w,h` a frame, **1-based** as in OTB, to four decimals. A box that reaches over the
-///   image's border is written whole (OTB's own scoring calls it invalid when x or y is not positive); a target without a
-///   common pixel with the image is `0,0,0,0`, which OTB's files use and which its scoring calls invalid. A hidden target
-///   keeps its box,
+/// - `groundtruth_rect.txt`: a line `x,y,w,h` a frame, **1-based** as in OTB, to four decimals. A box that reaches over
+///   the image's border is written whole (OTB's own scoring calls it invalid when x or y is not positive); a target
+///   without a common pixel with the image is `0,0,0,0`, which OTB's files use and which its scoring calls invalid. A
+///   hidden target keeps its box,
 /// - `scene.json`: a [`SceneFile`], the exact truth. It is written last, so a folder that has it is whole.
 ///
 /// Each file appears whole or not at all. `progress` is told how many frames are done, from any thread.

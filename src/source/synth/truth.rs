@@ -11,8 +11,8 @@ use crate::geometry::BBox;
 pub struct Truth {
     /// 0-based number of the frame.
     pub index: usize,
-    /// The smallest axis-aligned box around the whole target as it is scaled and turned, also where it is hidden or outside
-    /// of the image. 0-based, in pixels; with an open shutter, in the middle of the exposure.
+    /// The smallest axis-aligned box around the whole target as it is scaled and turned, also where it is hidden or
+    /// outside of the image. 0-based, in pixels; with an open shutter, in the middle of the exposure.
     pub bbox: BBox,
     /// The target's centre, which is the box's too: x and y in pixels, 0-based.
     pub center: [f64; 2],

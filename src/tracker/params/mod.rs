@@ -13,6 +13,7 @@ pub use windows::WindowParams;
 
 use super::settings;
 use crate::error::{Error, Result};
+use crate::frame::Channels;
 use crate::machine::MachineKind;
 
 /// The settings of a [`Tracker`](crate::Tracker), unchecked: fill them in freely, [`Params::check`] judges them as a whole.
@@ -65,6 +66,18 @@ impl SearchParams {
         match self {
             Self::Filter(_) => None,
             Self::Windows(windows) => Some(windows),
+        }
+    }
+}
+
+impl Params {
+    /// What the features need of a frame: gray values, so far all of them.
+    pub fn channels(&self) -> Channels {
+        match &self.search {
+            SearchParams::Filter(filter) => match filter.feature.kind() {
+                FeatureKind::Hog | FeatureKind::Gray => Channels::Luma,
+            },
+            SearchParams::Windows(_) => Channels::Luma,
         }
     }
 }

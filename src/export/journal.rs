@@ -1,0 +1,126 @@
+//! What a session's target did, to all exports and into the summary.
+
+use serde_json::Value;
+
+use super::record::{FrameRecord, Run, SourceRecord};
+use super::summary::{Summary, Tally, TruthSummary};
+use super::{Exports, FrameView};
+use crate::error::Result;
+use crate::eval::metrics;
+use crate::eval::rules::Toolkit;
+use crate::geometry::BBox;
+use crate::profile::{Profile, Stage, Stopwatch};
+use crate::run::{Follower, Step};
+use crate::source::{Item, Source, Span};
+
+/// Writes the steps of a session of one target to [`Exports`] and counts them. Its memory grows by the frames that have
+/// a label, and by no others.
+pub struct Journal<'a> {
+    source: &'a dyn Source,
+    exports: Exports,
+    /// The head of the run; `None` once it is written.
+    head: Option<Head>,
+    tally: Tally,
+    labelled: Vec<(Option<BBox>, BBox)>,
+    clock: Stopwatch,
+}
+
+struct Head {
+    path: String,
+    span: Span,
+    parameters: Value,
+}
+
+impl<'a> Journal<'a> {
+    /// Of the frames of `source` in `span`. `path` is what the source was called by, `parameters` an object of all
+    /// settings.
+    pub fn new(exports: Exports, source: &'a dyn Source, path: String, span: Span, parameters: Value) -> Self {
+        let head = Some(Head { path, span, parameters });
+        let (tally, clock) = (Tally::default(), Stopwatch::default());
+        Self { source, exports, head, tally, labelled: Vec::new(), clock }
+    }
+
+    /// Measures from now on how long writing takes, or no longer does.
+    pub fn switch_profile(&mut self, on: bool) {
+        self.clock.switch(on);
+    }
+
+    /// The time spent on writing, while that was measured.
+    pub fn profile(&self) -> &Profile {
+        self.clock.profile()
+    }
+
+    /// Frames written.
+    pub fn frames(&self) -> usize {
+        self.tally.frames()
+    }
+
+    /// Writes a step. Nothing is written, and no file touched, before the target has begun.
+    ///
+    /// # Errors
+    /// What an export says; but an output whose reader has gone is none while others are left.
+    pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
+        let (item, Some(outcome)) = (step.item, step.outcomes.first()) else { return Ok(()) };
+        self.begin(item)?;
+        let truth = self.source.true_box(item.position);
+        if self.source.is_labelled(item.position) {
+            self.labelled.push((truth, outcome.bbox));
+        }
+        let record = FrameRecord::new(item, outcome);
+        self.tally.add(&record);
+        let path = item.path.as_deref();
+        let view = FrameView { path, pixels: item.picture(), truth, response: step.response(outcome) };
+        self.clock.start();
+        let written = self.exports.frame(&record, &view);
+        self.clock.lap(Stage::Export);
+        self.survive(written)
+    }
+
+    /// Completes all outputs. `failure` is what ended the run before its last frame. When nothing was ever begun old
+    /// files stay.
+    ///
+    /// # Errors
+    /// What an export says.
+    pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
+        let truth = self.truth_summary();
+        let summary = match failure {
+            None => self.tally.completed(truth),
+            Some(failure) => self.tally.failed(truth, failure),
+        };
+        let exports = std::mem::take(&mut self.exports);
+        self.clock.start();
+        let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&summary) };
+        self.clock.lap(Stage::Export);
+        (summary, finished)
+    }
+
+    /// Writes the head of the run, with the size of its first frame.
+    fn begin(&mut self, item: &Item) -> Result<()> {
+        let Some(Head { path, span, parameters }) = self.head.take() else { return Ok(()) };
+        let (width, height) = item.picture().map_or((0, 0), |frame| (frame.width(), frame.height()));
+        let source = SourceRecord { path, start: span.first, end: span.last, width, height };
+        let begun = self.exports.begin(&Run::new(source, parameters));
+        self.survive(begun)
+    }
+
+    fn survive(&self, result: Result<()>) -> Result<()> {
+        match result {
+            Err(error) if error.is_broken_pipe() && !self.exports.is_empty() => Ok(()),
+            result => result,
+        }
+    }
+
+    /// The benchmark's scores over the frames that have a label.
+    fn truth_summary(&self) -> Option<TruthSummary> {
+        let (truth, boxes): (Vec<_>, Vec<_>) = self.labelled.iter().copied().unzip();
+        truth.iter().flatten().next()?;
+        let score = metrics::score(&truth, &boxes, Toolkit::Otb).ok()?;
+        Some(TruthSummary {
+            frames: truth.len(),
+            precision_20: score.precision_20,
+            auc: score.auc,
+            mean_overlap: score.mean_overlap,
+            mean_center_error: score.mean_center_error.unwrap_or(f64::NAN),
+        })
+    }
+}

@@ -1,0 +1,33 @@
+//! The one loop over frames: a [`Session`] takes them from a source, gives them to whatever follows targets, and tells
+//! whoever watches. The command line, evaluations, tests, examples and benchmarks all use it.
+//!
+//! ```
+//! use kcf_track::run::{Session, Step};
+//! use kcf_track::source::synth::{Scene, SceneParams};
+//! use kcf_track::source::{Prefetch, Source};
+//! use kcf_track::{Params, Tracker};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scene = Scene::new(SceneParams { frames: 5, ..SceneParams::default() })?;
+//! let params = Params::default();
+//! let span = scene.span(None, None)?;
+//! let frames = Prefetch::open(&scene, span, params.channels())?;
+//! let mut session = Session::default();
+//! session.add(Tracker::new(params)?, span.first, scene.initial_box(span.first)?);
+//! let mut boxes = Vec::new();
+//! session.run(frames, &mut |step: &Step<'_, Tracker>| {
+//!     boxes.push(step.outcomes[0].bbox);
+//!     Ok(())
+//! })?;
+//! assert_eq!(boxes.len(), 5);
+//! # Ok(())
+//! # }
+//! ```
+
+mod follower;
+mod halt;
+mod session;
+
+pub use follower::Follower;
+pub use halt::{Cause, Halt};
+pub use session::{End, Outcome, Session, Step, Watch};

@@ -1,0 +1,101 @@
+//! How the folders of benchmarks are laid out, OTB, VOT and GOT-10k: where images and truth files lie, and what a
+//! sequence is called.
+
+use std::path::{Path, PathBuf};
+
+use super::folder::file_name;
+use super::otb;
+use crate::error::{Error, Result};
+
+/// Sub-folders that hold the images of a sequence: OTB's and VOT's.
+pub(super) const IMAGE_FOLDERS: [&str; 2] = ["img", "color"];
+
+/// Truth files of one target: OTB's, and that of VOT and GOT-10k.
+const TRUTH_FILES: [&str; 2] = ["groundtruth_rect.txt", "groundtruth.txt"];
+
+/// Levels below a dataset's folder on which sequences may lie: GOT-10k's splits and VOT's workspace are one between.
+const NESTING: usize = 2;
+
+/// The truth file of a folder with one target.
+pub fn plain_truth(folder: &Path) -> Option<PathBuf> {
+    TRUTH_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The truth files `groundtruth_rect.N.txt` of a folder, by `N`; none in a folder that may not be listed.
+pub fn numbered_truths(folder: &Path) -> Vec<(u32, PathBuf)> {
+    let paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = paths
+        .filter_map(|path| Some((target_of(&file_name(&path))?, path)))
+        .filter(|(_, path)| path.is_file())
+        .collect();
+    found.sort();
+    found
+}
+
+/// The `N` of `groundtruth_rect.N.txt`.
+pub fn target_of(file_name: &str) -> Option<u32> {
+    file_name.strip_prefix("groundtruth_rect.")?.strip_suffix(".txt")?.parse().ok()
+}
+
+/// Whether a folder is meant to be a sequence: it has a truth file, or a folder of images of the known names. That it
+/// can be read is seen later, so that a broken one is named.
+pub fn is_sequence(folder: &Path) -> bool {
+    plain_truth(folder).is_some()
+        || !numbered_truths(folder).is_empty()
+        || IMAGE_FOLDERS.iter().any(|name| folder.join(name).is_dir())
+}
+
+/// The folders of sequences in a dataset's `folder`, in natural order; those that lie nearer come first. The folder may
+/// be a sequence itself.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be listed.
+pub fn sequences(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    find(folder, NESTING, &mut found)?;
+    Ok(found)
+}
+
+fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    if is_sequence(folder) {
+        found.push(folder.to_path_buf());
+        return Ok(());
+    }
+    let io = |e| Error::io(folder, e);
+    let mut below = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if !file_name(&path).starts_with('.') && path.is_dir() {
+            below.push(path);
+        }
+    }
+    below.sort_by(|a, b| alphanumeric_sort::compare_path(a, b).then_with(|| a.cmp(b)));
+    let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
+    found.extend(here);
+    for path in deeper.iter().filter(|_| depth > 1) {
+        // A folder that may not be listed hides no sequence that could be used.
+        let _ = find(path, depth - 1, found);
+    }
+    Ok(())
+}
+
+/// A folder's name, also of `.` and the like.
+pub fn folder_name(folder: &Path) -> String {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    name(folder).or_else(|| name(&folder.canonicalize().ok()?)).unwrap_or_else(|| "sequence".into())
+}
+
+/// The sequences of one folder, their names and targets: as many as it has targets, but those that the benchmark has
+/// where it is a folder of OTB's.
+pub fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
+    let name = folder_name(folder);
+    let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
+    let several = numbered_truths(folder);
+    match (&known[..], &several[..]) {
+        // Human4's second file is the only one with boxes.
+        ([one], _) => vec![(one.result_name(), one.target)],
+        ([_, _, ..], [_, ..]) => known.iter().map(|s| (s.result_name(), s.target)).collect(),
+        (_, [_, _, ..]) => several.iter().map(|&(n, _)| (format!("{name}-{n}"), Some(n))).collect(),
+        _ => vec![(name, None)],
+    }
+}
