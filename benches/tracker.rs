@@ -14,6 +14,7 @@ use divan::Bencher;
 use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::hog::{self, Hog};
 use kcf_track::feature::{labels, taper};
+use kcf_track::frame::Channels;
 use kcf_track::frame::half::HalfSampler;
 use kcf_track::frame::patch::{self, PatchRect};
 use kcf_track::frame::resample::{Region, Resampler};

@@ -69,10 +69,12 @@ mod exports;
 mod folder;
 #[cfg(feature = "cli")]
 mod heat_map;
+#[cfg(feature = "eval")]
 mod journal;
 mod json;
 mod json_lines;
 mod lines;
+mod npy;
 mod otb;
 #[cfg(feature = "cli")]
 mod overlays;
@@ -91,6 +93,7 @@ pub use self::exports::Exports;
 pub use self::journal::Journal;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;
+pub use self::npy::write_npy;
 pub use self::otb::Otb;
 #[cfg(feature = "cli")]
 pub use self::overlays::Overlays;

@@ -13,6 +13,7 @@ pub mod layout;
 pub mod otb;
 mod prefetch;
 mod sequence;
+#[cfg(feature = "synth")]
 pub mod synth;
 mod truth;
 mod ycbcr;
