@@ -90,6 +90,7 @@ use std::path::Path;
 pub use self::csv::Csv;
 pub use self::destination::{Destination, check_distinct, check_outside};
 pub use self::exports::Exports;
+#[cfg(feature = "eval")]
 pub use self::journal::Journal;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;
