@@ -14,9 +14,10 @@ use divan::Bencher;
 use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::hog::{self, Hog};
 use kcf_track::feature::window;
+use kcf_track::frame::Channels;
 use kcf_track::frame::half::HalfSampler;
 use kcf_track::frame::patch::{self, PatchRect};
-use kcf_track::frame::scaled::ScaledSampler;
+use kcf_track::frame::resample::{Region, Resampler};
 use kcf_track::kernel::Kernel;
 use kcf_track::kernel::correlation::KernelCorrelator;
 use kcf_track::profile::Stopwatch;
@@ -25,7 +26,7 @@ use kcf_track::source::{Channels, Sequence, SequenceOptions};
 use kcf_track::spectrum::MapPlan;
 use kcf_track::tracker::ResponseLayout;
 use kcf_track::tracker::confidence::Peak;
-use kcf_track::{BBox, Frame, FrameBuf, Params, Tracker};
+use kcf_track::{BBox, Frame, FrameBuf, Params, PixelFormat, Tracker};
 use rustfft::num_complex::Complex32;
 
 mod growth;
@@ -103,8 +104,66 @@ mod crop {
     #[divan::bench(args = named(&CELLS))]
     fn at_scale_1_7(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
-        let mut sampler = ScaledSampler::new(4 * cols, 4 * rows, 1.7);
-        crop(bencher, cells, 2, |frame, rect, out| sampler.sample(frame, rect.left, rect.top, out));
+        let mut sampler = Resampler::new(4 * cols, 4 * rows, Channels::Luma);
+        crop(bencher, cells, 2, |frame, rect, out| {
+            sampler.cut_from(frame, (rect.left as f64, rect.top as f64), 1.7, out);
+        });
+    }
+
+    /// A patch of 200 x 200 pixels out of a larger or smaller area, in colour or gray, upright or turned.
+    fn region(bencher: Bencher<'_, '_>, side: f64, frame: PixelFormat, patch: Channels, angle: f64) {
+        let pixels = picture(640 * frame.bytes(), 480);
+        let frame = Frame::new(&pixels, 640, 480, 640 * frame.bytes(), frame).unwrap();
+        let mut resampler = Resampler::new(200, 200, patch);
+        let mut out = vec![0; resampler.bytes()];
+        let region = Region::new((320.3, 240.7), side / 200.0).turned(angle);
+        bencher.bench_local(|| {
+            resampler.cut(&frame, black_box(region), &mut out);
+            black_box(out[0])
+        });
+    }
+
+    const SIDES: [f64; 4] = [120.0, 200.0, 300.0, 450.0];
+
+    #[divan::bench(args = SIDES)]
+    fn region_gray(bencher: Bencher<'_, '_>, side: f64) {
+        region(bencher, side, PixelFormat::Gray8, Channels::Luma, 0.0);
+    }
+
+    #[divan::bench(args = SIDES)]
+    fn region_gray_of_rgb(bencher: Bencher<'_, '_>, side: f64) {
+        region(bencher, side, PixelFormat::Rgb8, Channels::Luma, 0.0);
+    }
+
+    #[divan::bench(args = SIDES)]
+    fn region_rgb(bencher: Bencher<'_, '_>, side: f64) {
+        region(bencher, side, PixelFormat::Rgb8, Channels::Color, 0.0);
+    }
+
+    #[divan::bench(args = SIDES)]
+    fn region_gray_turned(bencher: Bencher<'_, '_>, side: f64) {
+        region(bencher, side, PixelFormat::Gray8, Channels::Luma, 0.3);
+    }
+
+    #[divan::bench(args = SIDES)]
+    fn region_rgb_turned(bencher: Bencher<'_, '_>, side: f64) {
+        region(bencher, side, PixelFormat::Rgb8, Channels::Color, 0.3);
+    }
+
+    /// The 21 patches of 24 x 24 pixels that a search of the scale is made of.
+    #[divan::bench]
+    fn region_of_21_scales(bencher: Bencher<'_, '_>) {
+        let pixels = picture(200, 200);
+        let frame = Frame::gray(&pixels, 200, 200).unwrap();
+        let mut resampler = Resampler::new(24, 24, Channels::Luma);
+        let mut out = vec![0; 21 * resampler.bytes()];
+        bencher.bench_local(|| {
+            for (i, out) in (-10..).zip(out.chunks_exact_mut(resampler.bytes())) {
+                let side = 40.0 * 1.03f64.powi(i);
+                resampler.cut(&frame, Region::of_area((100.2, 99.8), (side, side), (24, 24)), out);
+            }
+            black_box(out[0])
+        });
     }
 }
 

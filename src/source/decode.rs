@@ -16,6 +16,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::error::{Error, Result};
+use crate::frame::Channels;
 use crate::frame::{FrameBuf, PixelFormat, luma};
 
 /// Most pixels of an image: a header that claims more is not believed. 16,384 x 8,192.
@@ -29,18 +30,6 @@ const MAX_SIDE: u32 = 65_535;
 
 /// Most bytes that a decoder may ask for: 16-bit RGBA of [`MAX_PIXELS`].
 const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
-
-/// What a frame shall hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channels {
-    /// Gray only. Of a JPEG it is the luma plane as it is stored, the cheapest way to decode one; of other images the
-    /// [`luma`] of the colours. The two ways agree but for rounding, and for strongly coloured pixels, which are
-    /// clipped when they become RGB: on the sequences of OTB 0 to 5 % of the pixels differ, most of them by one or two
-    /// levels, single ones by up to 23.
-    Luma,
-    /// RGB; a gray image stays gray.
-    Color,
-}
 
 /// Decodes an image file. 16-bit samples are scaled to 8 bits (v/257, rounded), alpha is dropped, palettes are
 /// resolved, of an animation the first picture is taken.

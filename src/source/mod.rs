@@ -12,7 +12,8 @@ mod sequence;
 pub mod synth;
 mod truth;
 
-pub use decode::{Channels, decode, decode_bytes};
+pub use crate::frame::Channels;
+pub use decode::{decode, decode_bytes};
 pub use prefetch::{Decoded, PREFETCH_DEPTH, Prefetch};
 pub use sequence::Sequence;
 pub use truth::{SequenceOptions, Truth};

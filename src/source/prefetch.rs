@@ -11,7 +11,8 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 use crate::frame::FrameBuf;
 
-use super::decode::{Channels, decode_with};
+use super::decode::decode_with;
+use crate::frame::Channels;
 
 /// How many decoded frames wait at most, by default.
 pub const PREFETCH_DEPTH: usize = 4;

@@ -7,11 +7,11 @@ use crate::annotation::Row;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
-use super::decode::Channels;
 use super::folder::{EXTENSIONS, IMAGE_FOLDERS, file_name, list};
 use super::otb::OtbSequence;
 use super::prefetch::{PREFETCH_DEPTH, Prefetch};
 use super::truth::{self, Aligned, SequenceOptions};
+use crate::frame::Channels;
 
 /// A folder of images in natural order and the truth of one target, aligned to them.
 ///

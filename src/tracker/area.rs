@@ -5,10 +5,10 @@
 
 use super::{AreaSize, FilterParams};
 use crate::error::{Error, Result};
-use crate::frame::Frame;
 use crate::frame::half::HalfSampler;
 use crate::frame::patch::{self, PatchRect};
-use crate::frame::scaled::ScaledSampler;
+use crate::frame::resample::Resampler;
+use crate::frame::{Channels, Frame};
 use crate::geometry::BBox;
 use crate::spectrum::cost;
 
@@ -40,7 +40,8 @@ pub(super) struct SearchArea {
 enum Sampler {
     Whole,
     Half(HalfSampler),
-    Scaled(ScaledSampler),
+    /// At a scale: pixels of the frame per pixel.
+    Scaled(Box<Resampler>, f64),
 }
 
 impl SearchArea {
@@ -83,7 +84,11 @@ impl SearchArea {
         let size = (width as usize, height as usize);
         let sampler = match (halved, scale > 1.0) {
             (true, _) => Sampler::Half(HalfSampler::new(size.0, size.1)),
-            (false, true) => Sampler::Scaled(ScaledSampler::new(size.0, size.1, scale)),
+            (false, true) => {
+                let mut resampler = Resampler::new(size.0, size.1, Channels::Luma);
+                resampler.reserve(scale);
+                Sampler::Scaled(Box::new(resampler), scale)
+            }
             (false, false) => Sampler::Whole,
         };
         Ok(Self {
@@ -148,14 +153,19 @@ impl SearchArea {
         // The published area runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
         let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
         let (width, height) = match &self.sampler {
-            Sampler::Scaled(scaled) => scaled.source_size(),
+            Sampler::Scaled(_, scale) => {
+                let in_frame = |length: usize| (length as f64 * scale).ceil() as usize;
+                (in_frame(self.size.0), in_frame(self.size.1))
+            }
             _ => self.size,
         };
         let rect = PatchRect { left: first(position.0, width), top: first(position.1, height), width, height };
         match &mut self.sampler {
             Sampler::Whole => patch::sample(frame, rect, &mut self.patch),
             Sampler::Half(half) => half.sample(frame, rect, &mut self.patch),
-            Sampler::Scaled(scaled) => scaled.sample(frame, rect.left, rect.top, &mut self.patch),
+            Sampler::Scaled(scaled, scale) => {
+                scaled.cut_from(frame, (rect.left as f64, rect.top as f64), *scale, &mut self.patch);
+            }
         }
         &self.patch
     }

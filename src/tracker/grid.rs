@@ -5,8 +5,8 @@ use super::WindowParams;
 use super::pose::Pose;
 use crate::error::{Error, Result};
 use crate::feature::hog::{self, Hog};
-use crate::frame::Frame;
-use crate::frame::scaled::ScaledSampler;
+use crate::frame::resample::Resampler;
+use crate::frame::{Channels, Frame};
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::cost;
@@ -136,7 +136,9 @@ pub(super) struct WindowCutter {
 
 #[derive(Clone, Debug)]
 struct Cutter {
-    sampler: ScaledSampler,
+    sampler: Resampler,
+    /// Pixels of the frame per pixel of the patch.
+    scale: f64,
     patch: Vec<u8>,
     hog: Box<Hog>,
     /// A taper of ones: the features of real windows are not tapered.
@@ -145,8 +147,11 @@ struct Cutter {
 
 impl Cutter {
     fn new((rows, cols): (usize, usize), scale: f64) -> Self {
+        let mut sampler = Resampler::new(cols * CELL, rows * CELL, Channels::Luma);
+        sampler.reserve(scale);
         Self {
-            sampler: ScaledSampler::new(cols * CELL, rows * CELL, scale),
+            sampler,
+            scale,
             patch: vec![0; rows * cols * CELL * CELL],
             hog: Box::new(Hog::new(cols * CELL, rows * CELL, CELL)),
             flat: [vec![1.0; rows], vec![1.0; cols]],
@@ -156,9 +161,10 @@ impl Cutter {
     /// Writes the features of the patch around `center`, to whole pixels of the frame; where its middle really is.
     fn cut(&mut self, frame: &Frame<'_>, center: (f64, f64), out: &mut [f32], watch: &mut Stopwatch) -> (f64, f64) {
         watch.start();
-        let (width, height) = self.sampler.covered();
+        let (width, height) = self.sampler.size();
+        let (width, height) = (width as f64 * self.scale, height as f64 * self.scale);
         let (left, top) = ((center.0 - width / 2.0).round(), (center.1 - height / 2.0).round());
-        self.sampler.sample(frame, left as i64, top as i64, &mut self.patch);
+        self.sampler.cut_from(frame, (left, top), self.scale, &mut self.patch);
         watch.lap(Stage::Crop);
         self.hog.extract(&self.patch, &self.flat[0], &self.flat[1], out, watch);
         (left + width / 2.0, top + height / 2.0)

@@ -1,0 +1,98 @@
+//! Which pixels of a line of the frame make up the pixels of a line of the patch, and by how much.
+
+/// The sum of the weights of a pixel. Whole weights keep sums in 16 bits and results the same on every machine.
+pub(super) const ONE: u16 = 256;
+
+/// The weights of one direction; made anew in place for every patch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Taps {
+    /// Weights of each pixel of the patch.
+    pub each: usize,
+    /// For each pixel of the patch, the first pixel of the frame that it is made of.
+    pub first: Vec<u32>,
+    /// `each` weights for each pixel of the patch.
+    pub weights: Vec<u16>,
+    /// The pixels of the frame that are needed, from the first to behind the last.
+    pub from: usize,
+    pub to: usize,
+}
+
+impl Taps {
+    /// Memory for lines of `len` pixels, each of up to `scale` pixels of the frame.
+    pub fn reserve(&mut self, len: usize, scale: f64) {
+        let taps = (scale.ceil() as usize).saturating_add(1).max(2);
+        reserve(&mut self.first, len);
+        reserve(&mut self.weights, taps.saturating_mul(len));
+    }
+
+    /// A line of `len` pixels that begins at `corner` of a frame's line of `frame` pixels, each of its pixels `scale` pixels wide. A
+    /// pixel is the mean over its width where that is at least a pixel of the frame, else over the width of one around its centre,
+    /// which is linear interpolation. Beyond the frame its border is repeated.
+    pub fn set(&mut self, len: usize, corner: f64, scale: f64, frame: usize) {
+        self.first.resize(len, 0);
+        let base = floor(corner);
+        let offset = corner - base as f64;
+        let shrinks = scale >= 1.0;
+        let ends = |i: usize| {
+            if shrinks {
+                (offset + i as f64 * scale, offset + (i + 1) as f64 * scale)
+            } else {
+                let start = offset + (i as f64 + 0.5) * scale - 0.5;
+                (start, start + 1.0)
+            }
+        };
+        let frame = frame as i64;
+        // The pixels of the frame from a start to an end, clamped to it.
+        let span = |(start, end): (f64, f64)| {
+            let first = (base + floor(start)).clamp(0, frame - 1);
+            (first, (base + ceil(end)).clamp(first + 1, frame))
+        };
+        self.each = (0..self.first.len()).map(|i| span(ends(i))).map(|(a, b)| (b - a) as usize).max().unwrap_or(1);
+        self.weights.clear();
+        self.weights.resize(self.each * self.first.len(), 0);
+        (self.from, self.to) = (frame as usize, 0);
+        for (i, (to, weights)) in self.first.iter_mut().zip(self.weights.chunks_exact_mut(self.each)).enumerate() {
+            let (start, end) = ends(i);
+            let (a, b) = span((start, end));
+            // Every pixel has the same number of taps, so that no loop has a length of its own.
+            let first = a.min(frame - weights.len() as i64);
+            *to = first as u32;
+            self.from = self.from.min(first as usize);
+            self.to = self.to.max(first as usize + weights.len());
+            // The cumulative share is rounded, so that the weights of a pixel sum up to exactly one; what lies beyond the frame
+            // counts for its border.
+            let mut before = 0;
+            for x in a..b - 1 {
+                let x_end = ((x + 1 - base) as f64).clamp(start, end);
+                let share = (f64::from(ONE) * (x_end - start) / (end - start) + 0.5) as u16;
+                weights[(x - first) as usize] = share - before;
+                before = share;
+            }
+            weights[(b - 1 - first) as usize] = ONE - before;
+        }
+    }
+
+    /// The first pixel of the frame and the weights of pixel `i`.
+    #[inline(always)]
+    pub fn of(&self, i: usize) -> (usize, &[u16]) {
+        (self.first[i] as usize, &self.weights[i * self.each..][..self.each])
+    }
+}
+
+/// Makes room for `len` values in all.
+pub(super) fn reserve<T>(values: &mut Vec<T>, len: usize) {
+    values.reserve(len.saturating_sub(values.len()));
+}
+
+/// `v.floor()`, without a call where the CPU's baseline has no instruction for it.
+#[inline(always)]
+pub(super) fn floor(v: f64) -> i64 {
+    let whole = v as i64;
+    whole - i64::from(whole as f64 > v)
+}
+
+#[inline(always)]
+fn ceil(v: f64) -> i64 {
+    let whole = v as i64;
+    whole + i64::from((whole as f64) < v)
+}
