@@ -13,8 +13,7 @@ use std::time::Instant;
 use divan::Bencher;
 use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::hog::{self, Hog};
-use kcf_track::feature::window;
-use kcf_track::frame::Channels;
+use kcf_track::feature::{labels, taper};
 use kcf_track::frame::half::HalfSampler;
 use kcf_track::frame::patch::{self, PatchRect};
 use kcf_track::frame::resample::{Region, Resampler};
@@ -172,8 +171,8 @@ mod filter {
 
     fn trained(cells: &str) -> Kcf {
         let (rows, cols) = numbers(cells);
-        let target = window::gaussian_target(rows, cols, 2.0);
-        let mut filter = Kcf::new(rows, cols, hog::CHANNELS, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &target);
+        let labels = labels::gaussian(rows, cols, 2.0);
+        let mut filter = Kcf::new(rows, cols, hog::CHANNELS, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &labels);
         filter.input().iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7919 % 1013) as f32 / 1013.0);
         filter.learn(1.0, &mut Stopwatch::default());
         filter
@@ -208,7 +207,7 @@ mod features {
     fn hog(bencher: Bencher<'_, '_>, cells: &str) {
         let (rows, cols) = numbers(cells);
         let (patch, mut hog) = (picture(4 * cols, 4 * rows), Hog::new(4 * cols, 4 * rows, 4));
-        let (row_window, col_window) = (window::hann(rows), window::hann(cols));
+        let (row_window, col_window) = (taper::hann(rows), taper::hann(cols));
         let mut out = vec![0.0; rows * cols * hog::LANES];
         bencher.bench_local(|| {
             hog.extract(&patch, &row_window, &col_window, &mut out, &mut Stopwatch::default());

@@ -6,7 +6,7 @@ use super::loss::{Dual, Loss};
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
-use crate::spectrum::{FeatureMap, MapPlan, Scratch};
+use crate::spectrum::{FeatureMap, Layout, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
 /// A filter for feature maps of one size.
@@ -27,27 +27,33 @@ pub struct Kcf {
 }
 
 impl Kcf {
-    /// A filter for maps of `rows` x `cols` cells of `channels` channels (1, or up to 32 in 32 floats a cell), by ridge
-    /// regression.
+    /// A filter for maps of `rows` x `cols` cells of so many channels (see [`Layout`]), by ridge regression.
     ///
     /// `labels` are the regression labels `[row][column]` with their peak at (0, 0), `lambda` is the regularisation.
-    pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, labels: &[f32]) -> Self {
-        Self::with_loss((rows, cols), channels, kernel, lambda, labels, Loss::Ridge)
+    pub fn new(
+        rows: usize,
+        cols: usize,
+        layout: impl Into<Layout>,
+        kernel: Kernel,
+        lambda: f64,
+        labels: &[f32],
+    ) -> Self {
+        Self::with_loss((rows, cols), layout, kernel, lambda, labels, Loss::Ridge)
     }
 
     /// As [`Kcf::new`], for maps of `size` (rows, columns), by any [`Loss`].
     pub fn with_loss(
         (rows, cols): (usize, usize),
-        channels: usize,
+        layout: impl Into<Layout>,
         kernel: Kernel,
         lambda: f64,
         labels: &[f32],
         loss: Loss,
     ) -> Self {
-        let plan = MapPlan::new(rows, cols, channels);
+        let plan = MapPlan::new(rows, cols, layout);
         let mut scratch = plan.scratch();
         Self {
-            correlator: KernelCorrelator::new(kernel, &plan, channels),
+            correlator: KernelCorrelator::new(kernel, &plan, plan.layout().channels()),
             dual: Dual::new(loss, &plan, lambda, labels, &mut scratch),
             model: plan.map(),
             model_energy: 0.0,
@@ -131,7 +137,7 @@ impl Kcf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feature::window::gaussian_target;
+    use crate::feature::labels::gaussian;
 
     fn off() -> Stopwatch {
         Stopwatch::default()
@@ -142,7 +148,7 @@ mod tests {
     }
 
     fn filter((rows, cols): (usize, usize), channels: usize) -> Kcf {
-        let labels = gaussian_target(rows, cols, 0.8);
+        let labels = gaussian(rows, cols, 0.8);
         let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &labels);
         write(&mut filter, 1, (0, 0));
         filter.learn(1.0, &mut off());

@@ -17,6 +17,8 @@ mod gradient;
 
 use std::ops::Range;
 
+use super::{Extractor, Lanes, Taper};
+use crate::frame::Channels;
 use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
 pub use cell::{CHANNELS, LANES};
@@ -57,6 +59,8 @@ pub struct Hog {
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
     texture: Vec<[[f32; 16]; 4]>,
+    /// Weights of 1, for features that are not tapered.
+    flat: Vec<f32>,
 }
 
 impl Hog {
@@ -94,6 +98,7 @@ impl Hog {
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
             texture: vec![[[0.0; 16]; 4]; cols],
+            flat: vec![1.0; rows.max(cols)],
         }
     }
 
@@ -229,6 +234,40 @@ impl Hog {
                 }
             }
         }
+    }
+}
+
+impl Extractor for Hog {
+    fn channels(&self) -> usize {
+        CHANNELS
+    }
+
+    fn cells(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
+    fn needs(&self) -> Channels {
+        Channels::Luma
+    }
+
+    fn fills_block(&self) -> bool {
+        true
+    }
+
+    fn extract(&mut self, patch: &[u8], taper: Option<&Taper>, out: Lanes<'_>, watch: &mut Stopwatch) {
+        let out = out.whole().as_flattened_mut();
+        match taper {
+            Some(taper) => Hog::extract(self, patch, &taper.rows, &taper.cols, out, watch),
+            None => {
+                let flat = std::mem::take(&mut self.flat);
+                Hog::extract(self, patch, &flat[..self.rows], &flat[..self.cols], out, watch);
+                self.flat = flat;
+            }
+        }
+    }
+
+    fn boxed(&self) -> Box<dyn Extractor> {
+        Box::new(self.clone())
     }
 }
 

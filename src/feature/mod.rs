@@ -1,7 +1,16 @@
-//! What a filter sees of a patch: feature maps, tapered by a cosine window, and the regression target.
+//! What a detector sees of a patch: feature maps, tapered where cyclic shifts are learned, and the labels of those
+//! shifts.
 //!
-//! A feature map is `[row][column][channel]` in `f32`, channel fastest.
+//! A feature map is `[row][column][channel]` in `f32`, channel fastest: one channel alone, or blocks of 32 lanes
+//! ([`Layout`](crate::spectrum::Layout)). An [`Extractor`] computes one feature, a [`Stack`] several side by side.
 
+pub mod extractor;
 pub mod gray;
 pub mod hog;
-pub mod window;
+pub mod labels;
+pub mod stack;
+pub mod taper;
+
+pub use extractor::{Extractor, Lanes};
+pub use stack::Stack;
+pub use taper::Taper;

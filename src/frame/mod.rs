@@ -1,8 +1,8 @@
 //! Frames: pixels that somebody else owns, looked at without a copy, and pixels of one's own.
 //!
-//! [`Frame`] is a borrowed view with a stride, so that a camera's buffer, a decoded picture and a NumPy array are tracked
-//! as they are; [`FrameBuf`] owns its pixels. Whatever the layout, a tracker sees the gray value 0 to 255
-//! that [`Frame::gray_at`] defines.
+//! [`Frame`] is a borrowed view with a stride, so that a camera's buffer, a decoded picture and a NumPy array are
+//! tracked as they are; [`FrameBuf`] owns its pixels. Whatever the layout, a tracker sees the gray value 0 to 255 that
+//! [`Frame::gray_at`] defines.
 
 pub mod half;
 pub mod patch;
@@ -41,10 +41,10 @@ impl PixelFormat {
 /// What a frame or a patch of it shall hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// Gray only. Of a JPEG it is the luma plane as it is stored, the cheapest way to decode one; of other images and of colour
-    /// frames the [`luma`] of the colours. The two ways agree but for rounding, and for strongly coloured pixels, which are
-    /// clipped when they become RGB: on the sequences of OTB 0 to 5 % of the pixels differ, most of them by one or two
-    /// levels, single ones by up to 23.
+    /// Gray only. Of a JPEG it is the luma plane as it is stored, the cheapest way to decode one; of other images and
+    /// of colour frames the [`luma`] of the colours. The two ways agree but for rounding, and for strongly coloured
+    /// pixels, which are clipped when they become RGB: on the sequences of OTB 0 to 5 % of the pixels differ, most of
+    /// them by one or two levels, single ones by up to 23.
     Luma,
     /// RGB. A gray image stays gray; a patch of a gray frame has three equal values a pixel.
     Color,
@@ -78,7 +78,8 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at `height` rows of `width` pixels of the given `format`; each row begins `stride` bytes after the one above.
+    /// Looks at `height` rows of `width` pixels of the given `format`; each row begins `stride` bytes after the one
+    /// above.
     ///
     /// # Errors
     /// [`Error::FrameLayout`] for a frame of no pixels, a stride shorter than a row, or too few bytes for the last row.

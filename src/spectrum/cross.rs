@@ -58,24 +58,44 @@ fn block(x: &[Cell; BLOCK], y: &[Cell; BLOCK], out: &mut [Complex32; BLOCK]) -> 
     (energy[0] + energy[1]) + (energy[2] + energy[3])
 }
 
-leveled! {
-    fn cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
-        let (x, x_rest) = x.as_chunks::<BLOCK>();
-        let (y, y_rest) = y.as_chunks::<BLOCK>();
-        let (out, out_rest) = out.as_chunks_mut::<BLOCK>();
-        let mut energy = 0.0;
-        for ((x, y), out) in x.iter().zip(y).zip(out) {
+/// Products of all cells, to `out` or added to what is there; the energy of `x`.
+#[inline(always)]
+fn all_cells<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+    let (x, x_rest) = x.as_chunks::<BLOCK>();
+    let (y, y_rest) = y.as_chunks::<BLOCK>();
+    let (out, out_rest) = out.as_chunks_mut::<BLOCK>();
+    let mut energy = 0.0;
+    for ((x, y), out) in x.iter().zip(y).zip(out) {
+        if ADD {
+            let mut sums = [Complex32::default(); BLOCK];
+            energy += f64::from(block(x, y, &mut sums));
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+        } else {
             energy += f64::from(block(x, y, out));
         }
-        if !x_rest.is_empty() {
-            let mut padded = [[[0.0; CHANNELS]; BLOCK]; 2];
-            let mut sums = [Complex32::default(); BLOCK];
-            padded[0][..x_rest.len()].copy_from_slice(x_rest);
-            padded[1][..y_rest.len()].copy_from_slice(y_rest);
-            energy += f64::from(block(&padded[0], &padded[1], &mut sums));
-            out_rest.copy_from_slice(&sums[..out_rest.len()]);
+    }
+    if !x_rest.is_empty() {
+        let mut padded = [[[0.0; CHANNELS]; BLOCK]; 2];
+        let mut sums = [Complex32::default(); BLOCK];
+        padded[0][..x_rest.len()].copy_from_slice(x_rest);
+        padded[1][..y_rest.len()].copy_from_slice(y_rest);
+        energy += f64::from(block(&padded[0], &padded[1], &mut sums));
+        for (out, sum) in out_rest.iter_mut().zip(sums) {
+            *out = if ADD { *out + sum } else { sum };
         }
-        energy
+    }
+    energy
+}
+
+leveled! {
+    fn cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+        all_cells::<false>(x, y, out)
+    }
+}
+
+leveled! {
+    fn add_cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+        all_cells::<true>(x, y, out)
     }
 }
 
@@ -94,6 +114,16 @@ pub fn cross_power(x: &[f32], y: &[f32], out: &mut [Complex32]) -> f64 {
     assert_eq!(x.len(), y.len(), "the spectra must have one size");
     assert_eq!(x.len(), out.len() * CHANNELS, "the plane must have a value for each cell");
     cross_cells(x.as_chunks().0, y.as_chunks().0, out)
+}
+
+/// As [`cross_power`], added to what `out` holds: of maps of more than 32 channels, one block of lanes after the other.
+///
+/// # Panics
+/// As [`cross_power`].
+pub fn add_cross_power(x: &[f32], y: &[f32], out: &mut [Complex32]) -> f64 {
+    assert_eq!(x.len(), y.len(), "the spectra must have one size");
+    assert_eq!(x.len(), out.len() * CHANNELS, "the plane must have a value for each cell");
+    add_cross_cells(x.as_chunks().0, y.as_chunks().0, out)
 }
 
 /// The half-spectrum of the real part of the signal whose full spectrum is `full`:

@@ -3,13 +3,14 @@
 //! Sums over channels are all that a correlation filter needs, and they are cheap in either layout:
 //! - many channels ([`LanePlan`]): the 32 floats of a cell are read as 16 complex numbers, real parts first. One
 //!   complex transform of 16 lanes then carries 32 real channels, and `Re F^-1(sum_k Z_k conj X_k)` is the sum of the
-//!   cross-correlations of all of them (the cross terms of a pair are purely imaginary);
+//!   cross-correlations of all of them (the cross terms of a pair are purely imaginary); more channels are more such
+//!   maps, block after block;
 //! - one channel ([`PlanePlan`]): a real transform and its half-spectrum.
 
 use rustfft::num_complex::Complex32;
 
-use super::cross::{cross_power, fold};
-use super::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
+use super::cross::{add_cross_power, cross_power, fold};
+use super::{AlignedBuf, CHANNELS, LanePlan, Layout, PlanePlan};
 use crate::simd::leveled;
 
 /// Memory that transforms work in; made once by [`MapPlan::scratch`].
@@ -24,7 +25,7 @@ pub struct Scratch {
 /// A feature map, or its spectrum after [`MapPlan::transform`].
 #[derive(Clone, Debug)]
 pub enum FeatureMap {
-    /// `[row][column][32]`, transformed in place as 16 complex lanes.
+    /// `[block][row][column][32]`, each block transformed in place as 16 complex lanes.
     Lanes(AlignedBuf),
     /// One channel `[row][column]` and its half-spectrum `[row][column / 2 + 1]`.
     Plane {
@@ -44,20 +45,27 @@ impl FeatureMap {
     }
 }
 
-/// Transforms of maps of one size and channel count, and of single planes of that size.
+/// Transforms of maps of one size and layout, and of single planes of that size.
 #[derive(Clone, Debug)]
 pub struct MapPlan {
     rows: usize,
     cols: usize,
+    layout: Layout,
     lanes: Option<LanePlan>,
     plane: PlanePlan,
 }
 
 impl MapPlan {
-    /// For maps of `rows` x `cols` cells of one channel, or of up to 32 channels (then 32 floats a cell).
-    pub fn new(rows: usize, cols: usize, channels: usize) -> Self {
-        let lanes = (channels > 1).then(|| LanePlan::new(rows, cols));
-        Self { rows, cols, lanes, plane: PlanePlan::new(rows, cols) }
+    /// For maps of `rows` x `cols` cells of so many channels: one, or any number of them in blocks of 32 floats a cell.
+    pub fn new(rows: usize, cols: usize, layout: impl Into<Layout>) -> Self {
+        let layout = layout.into();
+        let lanes = (layout.blocks() > 0).then(|| LanePlan::new(rows, cols));
+        Self { rows, cols, layout, lanes, plane: PlanePlan::new(rows, cols) }
+    }
+
+    /// Channels and how they are laid out.
+    pub fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Rows and columns of cells.
@@ -74,7 +82,7 @@ impl MapPlan {
     pub fn map(&self) -> FeatureMap {
         let cells = self.rows * self.cols;
         match self.lanes {
-            Some(_) => FeatureMap::Lanes(AlignedBuf::zeroed(cells * CHANNELS)),
+            Some(_) => FeatureMap::Lanes(AlignedBuf::zeroed(cells * self.layout.floats())),
             None => FeatureMap::Plane {
                 map: AlignedBuf::zeroed(cells),
                 spectrum: vec![Complex32::default(); self.half_len()],
@@ -97,7 +105,9 @@ impl MapPlan {
     pub fn transform(&self, map: &mut FeatureMap, scratch: &mut Scratch) {
         match (map, &self.lanes) {
             (FeatureMap::Lanes(map), Some(plan)) => {
-                plan.forward(map, &mut scratch.work[..plan.scratch_len()]);
+                for block in map.chunks_exact_mut(self.block_len()) {
+                    plan.forward(block, &mut scratch.work[..plan.scratch_len()]);
+                }
             }
             (FeatureMap::Plane { map, spectrum }, _) => self.forward(map, spectrum, scratch),
             _ => unreachable!("the map was made by this plan"),
@@ -110,7 +120,11 @@ impl MapPlan {
     pub fn cross_power(&self, z: &FeatureMap, x: &FeatureMap, out: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         match (z, x) {
             (FeatureMap::Lanes(z), FeatureMap::Lanes(x)) => {
-                let energy = cross_power(z, x, &mut scratch.full);
+                let mut blocks = z.chunks_exact(self.block_len()).zip(x.chunks_exact(self.block_len()));
+                let mut energy = blocks.next().map_or(0.0, |(z, x)| cross_power(z, x, &mut scratch.full));
+                for (z, x) in blocks {
+                    energy += add_cross_power(z, x, &mut scratch.full);
+                }
                 fold(self.rows, self.cols, &scratch.full, out);
                 self.per_cell(energy)
             }
@@ -152,7 +166,10 @@ impl MapPlan {
         ramp(shift.1, col_ramp);
         match (model, x) {
             (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
-                self.per_cell(interpolate_shifted_lanes(model, x, rate, row_ramp, col_ramp))
+                let blocks = model.chunks_exact_mut(self.block_len()).zip(x.chunks_exact(self.block_len()));
+                let energy =
+                    blocks.map(|(model, x)| interpolate_shifted_lanes(model, x, rate, row_ramp, col_ramp)).sum();
+                self.per_cell(energy)
             }
             (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 let half = self.plane.half_cols();
@@ -175,6 +192,11 @@ impl MapPlan {
     /// The real plane of a half-spectrum; `inverse(forward(x)) = rows * cols * x`.
     pub fn inverse(&self, spectrum: &[Complex32], out: &mut [f32], scratch: &mut Scratch) {
         self.plane.inverse(spectrum, out, &mut scratch.work[..self.plane.scratch_len()]);
+    }
+
+    /// Floats of a block of lanes.
+    fn block_len(&self) -> usize {
+        (self.rows * self.cols * CHANNELS).max(1)
     }
 
     fn per_cell(&self, energy: f64) -> f32 {
@@ -262,15 +284,15 @@ mod tests {
 
     #[test]
     fn a_shifted_spectrum_is_that_of_the_shifted_map() {
-        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1)] {
+        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (4, 7, 43)] {
             let plan = MapPlan::new(rows, cols, channels);
             let (mut x, mut shifted, mut scratch) = (plan.map(), plan.map(), plan.scratch());
-            let lanes = x.values_mut().len() / (rows * cols);
+            let (cells, lanes) = (rows * cols, if channels > 1 { CHANNELS } else { 1 });
             for (dr, dc) in [(0usize, 0usize), (1, 2), (3, 0), (2, 5)] {
-                for i in 0..rows * cols * lanes {
-                    let (cell, lane) = (i / lanes, i % lanes);
+                for i in 0..x.values_mut().len() {
+                    let (cell, lane) = (i / lanes % cells, i % lanes + i / (cells * lanes) * lanes);
                     let from = ((cell / cols + dr) % rows) * cols + (cell % cols + dc) % cols;
-                    let value = |cell: usize| ((cell * lanes + lane) * 7919 % 1013) as f32 / 1013.0;
+                    let value = |cell: usize| ((cell * 3 * lanes + lane) * 7919 % 1013) as f32 / 1013.0;
                     (x.values_mut()[i], shifted.values_mut()[i]) = (value(cell), value(from));
                 }
                 plan.transform(&mut x, &mut scratch);
@@ -294,7 +316,7 @@ mod tests {
 
     #[test]
     fn energies_and_interpolation_agree_with_the_maps() {
-        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (3, 1, 1)] {
+        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (3, 1, 1), (9, 8, 70)] {
             let plan = MapPlan::new(rows, cols, channels);
             let (mut a, mut b, mut scratch) = (plan.map(), plan.map(), plan.scratch());
             let (mut mixed, mut energy_a) = (0.0f64, 0.0f64);
@@ -310,6 +332,35 @@ mod tests {
             let close = |got: f32, expected: f64| (f64::from(got) - expected).abs() < 1e-4 * expected;
             assert!(close(plan.cross_power(&a, &b, &mut out, &mut scratch), energy_a), "{rows}x{cols}x{channels}");
             assert!(close(plan.interpolate(&mut a, &b, 0.25), mixed), "{rows}x{cols}x{channels}");
+        }
+    }
+    /// Over all channels and shifts, by the definition.
+    #[test]
+    fn cross_power_is_the_correlation_over_all_blocks() {
+        for (rows, cols, channels) in [(4, 5, 31), (4, 5, 32), (4, 5, 33), (9, 8, 43), (3, 7, 90)] {
+            let plan = MapPlan::new(rows, cols, channels);
+            assert_eq!(plan.layout().blocks(), channels.div_ceil(CHANNELS));
+            let (mut z, mut x, mut scratch) = (plan.map(), plan.map(), plan.scratch());
+            let cells = rows * cols;
+            let value = |cell: usize, c: usize, seed: usize| ((cell * 97 + c) * seed % 101) as f64 / 101.0 - 0.5;
+            for (i, c) in (0..cells).flat_map(|i| (0..channels).map(move |c| (i, c))) {
+                let at = (c / CHANNELS * cells + i) * CHANNELS + c % CHANNELS;
+                (z.values_mut()[at], x.values_mut()[at]) = (value(i, c, 31) as f32, value(i, c, 57) as f32);
+            }
+            plan.transform(&mut z, &mut scratch);
+            plan.transform(&mut x, &mut scratch);
+            let (mut cross, mut plane) = (vec![Complex32::default(); plan.half_len()], vec![0.0; cells]);
+            let energy = plan.cross_power(&z, &x, &mut cross, &mut scratch);
+            plan.inverse(&cross, &mut plane, &mut scratch);
+            for (shift, got) in plane.iter().enumerate() {
+                let shifted = |i: usize| (i / cols + shift / cols) % rows * cols + (i % cols + shift % cols) % cols;
+                let pairs = (0..cells).flat_map(|i| (0..channels).map(move |c| (i, c)));
+                let expected: f64 = pairs.map(|(i, c)| value(shifted(i), c, 31) * value(i, c, 57)).sum();
+                assert!((f64::from(*got) / cells as f64 - expected).abs() < 1e-3, "{channels}, {shift}: {expected}");
+            }
+            let pairs = (0..cells).flat_map(|i| (0..channels).map(move |c| (i, c)));
+            let expected: f64 = pairs.map(|(i, c)| value(i, c, 31).powi(2)).sum();
+            assert!((f64::from(energy) / expected - 1.0).abs() < 1e-4);
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod cost;
 mod cross;
 mod dense;
 mod lanes;
+mod layout;
 mod line;
 mod map;
 mod mixed;
@@ -19,8 +20,9 @@ pub(crate) use radix::{Cell, LANES};
 
 pub use aligned::AlignedBuf;
 pub use channels::{BIN, ChannelPlan};
-pub use cross::{cross_power, fold};
+pub use cross::{add_cross_power, cross_power, fold};
 pub use lanes::{CHANNELS, LanePlan};
+pub use layout::Layout;
 pub use map::{FeatureMap, MapPlan, Scratch};
 pub use plane::PlanePlan;
 pub use supports::SupportSpectra;

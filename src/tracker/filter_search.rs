@@ -11,7 +11,7 @@ use super::{FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
 use crate::detector::kcf::Kcf;
 use crate::error::Result;
 use crate::feature::hog::{self, Hog};
-use crate::feature::{gray, window};
+use crate::feature::{gray, labels, taper};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
@@ -60,7 +60,7 @@ impl FilterSearch {
             }
             FeatureParams::Gray => (Feature::Gray, 1),
         };
-        let labels = window::gaussian_target(rows, cols, area.sigma());
+        let labels = labels::gaussian(rows, cols, area.sigma());
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
         let mut search = Self {
@@ -72,8 +72,8 @@ impl FilterSearch {
             searched: pose,
             shift: (0.0, 0.0),
             feature,
-            row_taper: window::hann(rows),
-            col_taper: window::hann(cols),
+            row_taper: taper::hann(rows),
+            col_taper: taper::hann(cols),
             filter: Kcf::with_loss((rows, cols), channels, params.kernel, params.lambda, &labels, params.loss),
             // Three standard deviations of the labels: the peak that the filter was taught.
             peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,

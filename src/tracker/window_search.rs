@@ -11,7 +11,7 @@ use super::{ResponseLayout, ResponseMap, State, WindowParams};
 use crate::detector::windows::{WindowDetector, WindowSettings};
 use crate::error::{Error, Result};
 use crate::feature::hog;
-use crate::feature::window;
+use crate::feature::taper;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
@@ -82,7 +82,7 @@ impl WindowSearch {
         detector.take_input();
         let (height, width) = grid.windows();
         // Zero just outside the response.
-        let (by_row, by_col) = (window::hann(height + 2), window::hann(width + 2));
+        let (by_row, by_col) = (taper::hann(height + 2), taper::hann(width + 2));
         let weight = |near: f32| (1.0 - params.prior + params.prior * f64::from(near)) as f32;
         let prior =
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();

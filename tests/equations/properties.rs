@@ -2,7 +2,7 @@
 
 use kcf_track::detector::kcf::Kcf;
 use kcf_track::feature::hog::{self, Hog};
-use kcf_track::feature::{gray, window};
+use kcf_track::feature::{gray, labels};
 use kcf_track::kernel::Kernel;
 use kcf_track::profile::Stopwatch;
 use kcf_track::source::synth::{Preset, SceneParams};
@@ -55,7 +55,7 @@ fn noise(len: usize, seed: u64) -> Vec<u8> {
 }
 
 fn filter(rows: usize, cols: usize, channels: usize, kernel: Kernel) -> Kcf {
-    Kcf::new(rows, cols, channels, kernel, 1e-4, &window::gaussian_target(rows, cols, 0.8))
+    Kcf::new(rows, cols, channels, kernel, 1e-4, &labels::gaussian(rows, cols, 0.8))
 }
 
 proptest! {

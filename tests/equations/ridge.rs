@@ -1,7 +1,7 @@
 //! The filter against kernel ridge regression on all cyclic shifts, solved as the full linear system.
 
 use kcf_track::detector::kcf::Kcf;
-use kcf_track::feature::window::gaussian_target;
+use kcf_track::feature::labels;
 use kcf_track::kernel::Kernel;
 use kcf_track::profile::Stopwatch;
 use nalgebra::{DMatrix, DVector};
@@ -27,7 +27,7 @@ fn respond(filter: &mut Kcf, size: Size, z: &[f64]) -> Vec<f32> {
 
 /// The published target, and one without any symmetry: that finds a spectrum that is conjugated or mirrored.
 fn targets(size: Size) -> [Vec<f64>; 2] {
-    let gauss = gaussian_target(size.rows, size.cols, 0.8).into_iter().map(f64::from).collect();
+    let gauss = labels::gaussian(size.rows, size.cols, 0.8).into_iter().map(f64::from).collect();
     [gauss, random(Size { channels: 1, ..size }, 99)]
 }
 

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2};
 
 use super::*;
 use crate::detector::kcf::Kcf;
-use crate::feature::window::gaussian_target;
+use crate::feature::labels;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::kernel::{Kernel, cross_gram, gram};
 use crate::machine::vectors::{close, load, vector};
@@ -81,7 +81,7 @@ fn problems() -> Vec<(Map, Map, Kernel, Vec<f32>)> {
                 let x = Map::random(rows, cols, channels, seed as u64 + 1);
                 let mut z = Map::random(rows, cols, channels, seed as u64 + 100);
                 z.values.iter_mut().zip(&x.values).for_each(|(z, x)| *z = f64::from((0.4 * *z + x) as f32));
-                problems.push((x, z, kernel, gaussian_target(rows, cols, 1.0)));
+                problems.push((x, z, kernel, labels::gaussian(rows, cols, 1.0)));
             }
         }
     }
@@ -182,7 +182,7 @@ fn a_blank_patch_has_no_answer_but_finite_ones() {
     for loss in Loss::ALL {
         for kernel in KERNELS {
             let blank = Map { values: vec![0.0; 30], ..Map::random(5, 6, 1, 1) };
-            let filter = blank.filter(kernel, 1e-4, &gaussian_target(5, 6, 1.0), loss);
+            let filter = blank.filter(kernel, 1e-4, &labels::gaussian(5, 6, 1.0), loss);
             let response = respond(filter, &blank, &Map::random(5, 6, 1, 2));
             assert!(response.iter().all(|v| v.is_finite()), "{loss} {kernel:?}");
         }

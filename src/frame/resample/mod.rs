@@ -1,13 +1,13 @@
 //! The resampler: cuts any part of a frame, at any scale and angle, to a patch of fixed size.
 //!
-//! A pixel of a patch that covers at least one pixel of the frame is the mean of what it covers, fractions of pixels counted as such.
-//! That is the box filter, whose width is the new pixel distance, so that fine texture does not alias. A smaller pixel is
-//! interpolated linearly. Both are the same two passes (rows are averaged first, then pixels along the row) with other
-//! weights, rounded to 8 bits after each; at a scale of exactly 1 both are the same. Weights are whole 256ths, so that sums fit
-//! 16 bits and are the same on every machine. The frame's border is repeated around it.
+//! A pixel of a patch that covers at least one pixel of the frame is the mean of what it covers, fractions of pixels
+//! counted as such. That is the box filter, whose width is the new pixel distance, so that fine texture does not alias.
+//! A smaller pixel is interpolated linearly. Both are the same two passes (rows are averaged first, then pixels along
+//! the row) with other weights, rounded to 8 bits after each; at a scale of exactly 1 both are the same. Weights are
+//! whole 256ths, so that sums fit 16 bits and are the same on every machine. The frame's border is repeated around it.
 //!
-//! The frame is read row by row and never copied; of a patch of `w` x `h` pixels the work grows with the part of the frame that it
-//! covers, the memory with `w` and the width of that part.
+//! The frame is read row by row and never copied; of a patch of `w` x `h` pixels the work grows with the part of the
+//! frame that it covers, the memory with `w` and the width of that part.
 
 mod passes;
 mod taps;
@@ -44,7 +44,8 @@ impl Region {
         Self { center, scale: (scale, scale), angle: 0.0 }
     }
 
-    /// The `area` (width, height in pixels of the frame) around `center`, filled by a patch of `size` (width, height), upright.
+    /// The `area` (width, height in pixels of the frame) around `center`, filled by a patch of `size` (width, height),
+    /// upright.
     pub fn of_area(center: (f64, f64), area: (f64, f64), size: (usize, usize)) -> Self {
         Self { center, scale: (area.0 / size.0 as f64, area.1 / size.1 as f64), angle: 0.0 }
     }
@@ -57,8 +58,8 @@ impl Region {
 
 /// Cuts patches of one size, gray or RGB.
 ///
-/// A gray patch is one byte a pixel, the [`luma`](super::luma) of a colour frame's pixels; an RGB patch is three bytes a pixel, in this order
-/// whatever the frame's, the same three of a gray frame.
+/// A gray patch is one byte a pixel, the [`luma`](super::luma) of a colour frame's pixels; an RGB patch is three bytes
+/// a pixel, in this order whatever the frame's, the same three of a gray frame.
 #[derive(Clone, Debug)]
 pub struct Resampler {
     width: usize,
@@ -81,8 +82,8 @@ impl Resampler {
         resampler
     }
 
-    /// Makes room for scales up to `scale`: upright patches at these allocate nothing. Beyond, the memory grows once to what is
-    /// needed, at most to what patches over the whole width and height of the frame take.
+    /// Makes room for scales up to `scale`: upright patches at these allocate nothing. Beyond, the memory grows once to
+    /// what is needed, at most to what patches over the whole width and height of the frame take.
     pub fn reserve(&mut self, scale: f64) {
         self.straight.reserve(self.width, self.height, checked_scale(scale));
     }
@@ -111,9 +112,9 @@ impl Resampler {
 
     /// Cuts the patch of `region` into `out`, row by row.
     ///
-    /// Turned patches are interpolated linearly from an upright one, which is as coarse as the patch where that is coarser than
-    /// the frame (by the larger scale of the two, so that nothing aliases). Scales that are no positive numbers are
-    /// taken for 1, places that are no numbers for 0, both else clamped to what can be computed.
+    /// Turned patches are interpolated linearly from an upright one, which is as coarse as the patch where that is
+    /// coarser than the frame (by the larger scale of the two, so that nothing aliases). Scales that are no positive
+    /// numbers are taken for 1, places that are no numbers for 0, both else clamped to what can be computed.
     ///
     /// # Panics
     /// When `out` does not hold exactly [`Resampler::bytes`].
@@ -128,8 +129,8 @@ impl Resampler {
         self.straight.cut(frame, corner, scale, (self.width, self.height), self.channels, out);
     }
 
-    /// Cuts the upright patch whose top left corner lies at `corner` (x, y in pixels of the frame). At a whole corner and a scale of at
-    /// least 1, weights and results do not depend on where on the frame it lies.
+    /// Cuts the upright patch whose top left corner lies at `corner` (x, y in pixels of the frame). At a whole corner
+    /// and a scale of at least 1, weights and results do not depend on where on the frame it lies.
     ///
     /// # Panics
     /// When `out` does not hold exactly [`Resampler::bytes`].

@@ -84,8 +84,8 @@ fn gray<const N: usize>(taps: &Taps, row: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Along a row of pixels of `BYTES` bytes, of which the first three are its colours; `out` gets red, green and blue. The row ends with a
-/// byte that belongs to no pixel.
+/// Along a row of pixels of `BYTES` bytes, of which the first three are its colours; `out` gets red, green and blue.
+/// The row ends with a byte that belongs to no pixel.
 pub(super) fn along_color<const BYTES: usize>(taps: &Taps, row: &[u8], blue_first: bool, out: &mut [u8]) {
     match taps.each {
         1 => color::<1, BYTES>(taps, row, blue_first, out),

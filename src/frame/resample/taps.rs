@@ -25,9 +25,9 @@ impl Taps {
         reserve(&mut self.weights, taps.saturating_mul(len));
     }
 
-    /// A line of `len` pixels that begins at `corner` of a frame's line of `frame` pixels, each of its pixels `scale` pixels wide. A
-    /// pixel is the mean over its width where that is at least a pixel of the frame, else over the width of one around its centre,
-    /// which is linear interpolation. Beyond the frame its border is repeated.
+    /// A line of `len` pixels that begins at `corner` of a frame's line of `frame` pixels, each of its pixels `scale`
+    /// pixels wide. A pixel is the mean over its width where that is at least a pixel of the frame, else over the width
+    /// of one around its centre, which is linear interpolation. Beyond the frame its border is repeated.
     pub fn set(&mut self, len: usize, corner: f64, scale: f64, frame: usize) {
         self.first.resize(len, 0);
         let base = floor(corner);
@@ -59,8 +59,8 @@ impl Taps {
             *to = first as u32;
             self.from = self.from.min(first as usize);
             self.to = self.to.max(first as usize + weights.len());
-            // The cumulative share is rounded, so that the weights of a pixel sum up to exactly one; what lies beyond the frame
-            // counts for its border.
+            // The cumulative share is rounded, so that the weights of a pixel sum up to exactly one; what lies beyond
+            // the frame counts for its border.
             let mut before = 0;
             for x in a..b - 1 {
                 let x_end = ((x + 1 - base) as f64).clamp(start, end);

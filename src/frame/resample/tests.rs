@@ -43,8 +43,8 @@ impl Picture {
     }
 }
 
-/// Pixels of the frame and their exact weights in one direction: the mean over `scale` pixels from `start` on, or over one pixel around
-/// the middle of a smaller pixel.
+/// Pixels of the frame and their exact weights in one direction: the mean over `scale` pixels from `start` on, or over
+/// one pixel around the middle of a smaller pixel.
 fn weights(start: f64, scale: f64) -> Vec<(i64, f64)> {
     let width = scale.max(1.0);
     let start = start + 0.5 * (scale - width);
@@ -122,11 +122,12 @@ proptest! {
         prop_assert!(got.len() == expected.len() && bias.abs() < bound / 2.0);
     }
 
-    /// At a whole corner, to the last bit: shares in whole 256ths, rounded as sums from the left, each direction rounded to bytes.
+    /// At a whole corner, to the last bit: shares in whole 256ths, rounded as sums from the left, each direction
+    /// rounded to bytes.
     #[test]
     fn weights_are_whole_256ths(
-        scale in 1.0f64..9.0, (w, h) in (1usize..12, 1usize..12), left in -40i64..60, top in -40i64..60, format in 0usize..5,
-        (fw, fh) in (1usize..40, 1usize..40),
+        scale in 1.0f64..9.0, (w, h) in (1usize..12, 1usize..12), left in -40i64..60, top in -40i64..60,
+        format in 0usize..5, (fw, fh) in (1usize..40, 1usize..40),
     ) {
         // Every pixel of a line and its weight, borders repeated.
         let weights = |i: usize| -> Vec<(i64, u32)> {
@@ -181,8 +182,8 @@ proptest! {
     /// At every scale and angle the patch shows the place that it should.
     #[test]
     fn geometry_is_that_of_the_region(
-        angle in -4.0f64..4.0, upright: bool, center in (90.0f64..110.0, 70.0f64..90.0), scale in (0.1f64..4.0, 0.1f64..4.0),
-        slope in (-0.6f64..0.6, -0.6f64..0.6), size in (1usize..16, 1usize..16),
+        angle in -4.0f64..4.0, upright: bool, center in (90.0f64..110.0, 70.0f64..90.0),
+        scale in (0.1f64..4.0, 0.1f64..4.0), slope in (-0.6f64..0.6, -0.6f64..0.6), size in (1usize..16, 1usize..16),
     ) {
         let (pixels, value) = ramp((200, 160), slope);
         let region = Region { center, scale, angle: if upright { 0.0 } else { angle } };
@@ -216,7 +217,8 @@ fn a_whole_turn_changes_nothing_and_a_quarter_turns_the_patch() {
     let upright = cut(&picture, region, (w, h), Channels::Color);
     let quarter = cut(&picture, region.turned(std::f64::consts::FRAC_PI_2), (h, w), Channels::Color);
     for (x, y, c) in (0..w).flat_map(|x| (0..h).flat_map(move |y| (0..3).map(move |c| (x, y, c)))) {
-        // The patch's x axis shows the frame's y axis: the frame's (x, y) stands in column y, the rows running backwards.
+        // The patch's x axis shows the frame's y axis: the frame's (x, y) stands in column y, the rows running
+        // backwards.
         let got = quarter[((w - 1 - x) * h + y) * 3 + c];
         assert!(got.abs_diff(upright[(y * w + x) * 3 + c]) <= 2, "{x}, {y}, {c}");
     }

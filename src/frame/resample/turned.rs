@@ -13,12 +13,13 @@ const MARGIN: usize = 4;
 /// The points of a turned patch, and the upright patch that they lie on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// The upright patch's top left corner on the frame, whole; its pixels in pixels of the frame, at least 1; its width and height.
+    /// The upright patch's top left corner on the frame, whole; its pixels in pixels of the frame, at least 1; its
+    /// width and height.
     pub corner: (f64, f64),
     pub scale: f64,
     pub size: (usize, usize),
-    /// The first point, and the steps to the next of a row and of a column, x and y, in pixels of the upright patch whose middles
-    /// have whole coordinates.
+    /// The first point, and the steps to the next of a row and of a column, x and y, in pixels of the upright patch
+    /// whose middles have whole coordinates.
     first: (f64, f64),
     along: (f64, f64),
     down: (f64, f64),
@@ -45,8 +46,8 @@ impl Grid {
         Self { corner, scale, size: upright, first, along, down }
     }
 
-    /// Interpolates rows of `width` pixels of `BYTES` bytes from the `upright` patch, which ends with `LANES - BYTES` bytes that belong to no
-    /// pixel: so many more are computed, as registers have them.
+    /// Interpolates rows of `width` pixels of `BYTES` bytes from the `upright` patch, which ends with `LANES - BYTES`
+    /// bytes that belong to no pixel: so many more are computed, as registers have them.
     pub fn sample<const BYTES: usize, const LANES: usize>(&self, upright: &[u8], width: usize, out: &mut [u8]) {
         let stride = self.size.0 * BYTES;
         for (j, out) in out.chunks_exact_mut(width * BYTES).enumerate() {
@@ -75,7 +76,8 @@ impl Grid {
     }
 }
 
-/// Neighbours along a row of the turned patch: the pixel of the upright patch before each, and how far behind it it lies in 256ths.
+/// Neighbours along a row of the turned patch: the pixel of the upright patch before each, and how far behind it it
+/// lies in 256ths.
 struct Points {
     at: [u32; AT_ONCE],
     fx: [u32; AT_ONCE],
