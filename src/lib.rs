@@ -72,13 +72,17 @@
 //! compared with the published ones.
 //!
 //! # Features
-//! `cli` (default): the command line program, and the exports that draw. A library user can switch it off.
+//! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off and takes what is
+//! needed: `files` (sequences of image files and results), `synth` (rendered sequences), `eval` (scores over many sequences). Without
+//! any, the tracker works on frames in memory.
 #![deny(missing_docs)]
 
 pub mod annotation;
 pub mod detector;
 pub mod error;
+#[cfg(feature = "eval")]
 pub mod eval;
+#[cfg(feature = "files")]
 pub mod export;
 pub mod feature;
 pub mod frame;
@@ -86,9 +90,11 @@ pub mod geometry;
 pub mod kernel;
 pub mod machine;
 pub mod profile;
+#[cfg(feature = "files")]
 mod replace;
 pub mod setting;
 pub mod simd;
+#[cfg(feature = "files")]
 pub mod source;
 pub mod spectrum;
 pub mod tracker;

@@ -7,10 +7,13 @@
 //! A line of the table is a frame, counted from 0, and the centre x, y of a window in its pixels, 0-based. All windows are of one size. A row of the
 //! matrix holds the `[row][column][channel]` values of `size / cell` cells of 31 channels, in `f32`.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use clap::Args as Flags;
+use kcf_track::export::write_npy;
 use kcf_track::feature::hog::{CHANNELS, Hog, LANES};
 use kcf_track::frame::patch::{PatchRect, sample};
 use kcf_track::profile::Stopwatch;
@@ -68,6 +71,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         rows += 1;
     }
     ensure!(rows > 0, "{}: there are no windows", place());
-    ndarray_npy::write_npy(&out, &Array2::from_shape_vec((rows, values.len() / rows), values)?)?;
-    Ok(())
+    let matrix = Array2::from_shape_vec((rows, values.len() / rows), values)?;
+    let mut file = BufWriter::new(File::create(&out)?);
+    write_npy(&mut file, matrix.view())?;
+    Ok(file.flush()?)
 }

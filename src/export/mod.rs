@@ -71,6 +71,7 @@ mod heat_map;
 mod json;
 mod json_lines;
 mod lines;
+mod npy;
 mod otb;
 #[cfg(feature = "cli")]
 mod overlays;
@@ -88,6 +89,7 @@ pub use self::destination::{Destination, check_distinct, check_outside};
 pub use self::exports::Exports;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;
+pub use self::npy::write_npy;
 pub use self::otb::Otb;
 #[cfg(feature = "cli")]
 pub use self::overlays::Overlays;

@@ -1,17 +1,16 @@
 //! The response map of every frame: numbers for programs, a heat map for people.
 
-use std::io;
 use std::path::Path;
 
 use image::ImageError;
 use image::codecs::png::PngEncoder;
-use ndarray_npy::{WriteNpyError, WriteNpyExt};
 
 use super::csv::table;
 use super::drawing::Letters;
 use super::folder::Folder;
 use super::heat_map::{heat_map, peak};
 use super::lines::Lines;
+use super::npy::write_npy;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
 
@@ -58,12 +57,7 @@ impl Export for ResponseMaps {
         if let Some(response) = &view.response {
             let map = response.centered();
             let name = self.folder.name_for(&record.file, "npy");
-            self.folder.put(&name, |file| {
-                map.write_npy(file).map_err(|error| match error {
-                    WriteNpyError::Io(error) => ImageError::IoError(error),
-                    other => ImageError::IoError(io::Error::other(other)),
-                })
-            })?;
+            self.folder.put(&name, |file| write_npy(file, map.view()).map_err(ImageError::IoError))?;
             let picture = heat_map(&map, response.step, &self.letters);
             let picture_name = Path::new(&name).with_extension("png");
             self.folder
@@ -98,6 +92,7 @@ mod tests {
     use ndarray::{Array2, array};
 
     use super::*;
+    use crate::export::npy::read::read_npy;
     use crate::export::record::tests::run;
     use crate::tracker::{ResponseLayout, ResponseMap};
 
@@ -119,7 +114,7 @@ mod tests {
         values[[2, 2]] = f32::NAN;
         maps.frame(&records[1], &FrameView { response: response(&values), ..FrameView::default() }).unwrap();
 
-        let stored: Array2<f32> = ndarray_npy::read_npy(path.join("0002.npy")).unwrap();
+        let stored: Array2<f32> = read_npy(path.join("0002.npy"));
         assert_eq!(stored.dim(), (4, 5));
         for ((row, column), value) in values.indexed_iter() {
             assert_eq!(stored[[(row + 2) % 4, (column + 3) % 5]].to_bits(), value.to_bits());
@@ -144,7 +139,7 @@ mod tests {
         for (position, values) in odd.iter().enumerate() {
             let record = FrameRecord { file: format!("{position}.png"), ..records[1].clone() };
             maps.frame(&record, &FrameView { response: response(values), ..FrameView::default() }).unwrap();
-            let stored: Array2<f32> = ndarray_npy::read_npy(parent.path().join(format!("{position}.npy"))).unwrap();
+            let stored: Array2<f32> = read_npy(parent.path().join(format!("{position}.npy")));
             assert_eq!(stored.dim(), values.dim());
         }
     }

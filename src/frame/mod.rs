@@ -8,6 +8,7 @@ pub mod half;
 pub mod patch;
 pub mod resample;
 
+#[cfg(feature = "files")]
 use image::DynamicImage;
 
 use crate::error::{Error, Result};
@@ -198,6 +199,7 @@ impl<'a> From<&'a FrameBuf> for Frame<'a> {
 }
 
 /// Gray pictures become gray frames, all others RGB; 16-bit and float samples are scaled to 8 bits, alpha is dropped.
+#[cfg(feature = "files")]
 impl TryFrom<DynamicImage> for FrameBuf {
     type Error = Error;
 
@@ -213,6 +215,7 @@ impl TryFrom<DynamicImage> for FrameBuf {
     }
 }
 
+#[cfg(feature = "files")]
 impl<'a> TryFrom<&'a image::GrayImage> for Frame<'a> {
     type Error = Error;
 
@@ -221,6 +224,7 @@ impl<'a> TryFrom<&'a image::GrayImage> for Frame<'a> {
     }
 }
 
+#[cfg(feature = "files")]
 impl<'a> TryFrom<&'a image::RgbImage> for Frame<'a> {
     type Error = Error;
 

@@ -9,6 +9,7 @@ mod folder;
 pub mod otb;
 mod prefetch;
 mod sequence;
+#[cfg(feature = "synth")]
 pub mod synth;
 mod truth;
 

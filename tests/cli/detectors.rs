@@ -5,6 +5,8 @@ use ndarray::Array2;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+use crate::npy::read_npy;
+
 use crate::helper::{bbox, place, run, states};
 
 #[test]
@@ -82,7 +84,7 @@ fn response_maps_point_at_the_box() {
         for (i, row) in rows.iter().enumerate() {
             let number = |column: usize| row[column].parse::<f64>().unwrap();
             let file = place.path(&format!("{maps}/{:04}.npy", i + 1));
-            let map: Array2<f32> = ndarray_npy::read_npy(file).unwrap();
+            let map: Array2<f32> = read_npy(file);
             let (rows, cols) = map.dim();
             assert!(rows >= 5 && cols >= 5);
             let at = |r: f64, c: f64| (number(x0) + c * number(dx), number(y0) + r * number(dy));

@@ -1,6 +1,11 @@
 //! The program from outside: what it writes, what it says, and how it ends.
 #![cfg(feature = "cli")]
 
+#[path = "../support/npy.rs"]
+mod npy;
+#[path = "../support/schema.rs"]
+mod schema;
+
 mod bad_input;
 mod config;
 mod detectors;
