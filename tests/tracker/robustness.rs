@@ -271,7 +271,7 @@ fn time_does_not_depend_on_the_width_of_the_image() {
         tracker.init(&frame, BBox::new(x, 100.0, 40.0, 40.0)).unwrap();
         let once = |tracker: &mut Tracker| {
             let begun = Instant::now();
-            assert!(sound(&tracker.update(&frame).unwrap(), &tracker));
+            assert!(sound(&tracker.update(&frame).unwrap(), tracker));
             begun.elapsed()
         };
         (0..60).map(|_| once(&mut tracker)).min().unwrap()
