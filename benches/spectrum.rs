@@ -113,8 +113,8 @@ fn lanes_all_at_once(bencher: divan::Bencher<'_, '_>, size: &str) {
     bencher.bench_local(|| lanes.run());
 }
 
-/// Maps of 16 columns and every number of rows: the time of the columns is what is left once that of the rows is taken away,
-/// which is half of that of 16 x 16.
+/// Maps of 16 columns and every number of rows: the time of the columns is what is left once that of the rows is taken
+/// away, which is half of that of 16 x 16.
 fn lengths() {
     let forward = |rows: usize| {
         let mut all = AllAtOnce::new(rows, 16);

@@ -1,9 +1,10 @@
-//! A kernelized correlation filter (KCF) tracker: give it a box in one frame, get the box in every frame that follows, and
-//! how far to trust it. It learns the object while it tracks it; there is no model to download and no class to choose. One CPU
-//! core is enough.
+//! A kernelized correlation filter (KCF) tracker: give it a box in one frame, get the box in every frame that follows,
+//! and how far to trust it. It learns the object while it tracks it; there is no model to download and no class to
+//! choose. One CPU core is enough.
 //!
 //! # Example
-//! Frames come from wherever they come; here a [`Scene`](source::synth::Scene) renders them, which also knows the truth.
+//! Frames come from wherever they come; here a [`Scene`](source::synth::Scene) renders them, which also knows the
+//! truth.
 //!
 //! ```
 //! use kcf_track::source::synth::{Scene, SceneParams};
@@ -45,12 +46,12 @@
 //! # }
 //! ```
 //!
-//! To read a folder of images with the truth beside it, decoded ahead on another thread, see [`source::Sequence`]; to write
-//! results as JSON, CSV, OTB text or pictures, [`export`].
+//! To read a folder of images with the truth beside it, decoded ahead on another thread, see [`source::Sequence`]; to
+//! write results as JSON, CSV, OTB text or pictures, [`export`].
 //!
 //! # Boxes and states
-//! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one, always
-//! of finite numbers, and a [`State`] that says what it is worth:
+//! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one,
+//! always of finite numbers, and a [`State`] that says what it is worth:
 //!
 //! | state | meaning |
 //! | --- | --- |
@@ -60,21 +61,21 @@
 //! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
 //! | [`State::Missing`] | the frame could not be read (said by the command line only) |
 //!
-//! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio; thresholds
-//! are in [`Params`] and change no box. What cannot be answered (no target yet, a box outside of the frame, a frame of another size)
-//! is an [`Error`] that changes nothing.
+//! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio;
+//! thresholds are in [`Params`] and change no box. What cannot be answered (no target yet, a box outside of the frame,
+//! a frame of another size) is an [`Error`] that changes nothing.
 //!
 //! # The paper
 //! [`Params::default`] is the tracker of Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized
-//! Correlation Filters*, TPAMI 2015, with 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants, DCF (linear
-//! kernel), raw gray values and polynomial kernels. These presets do what the published code does, to its rounding and its 1-based
-//! geometry: whole cells, no change of scale, a box of odd size moved by half a pixel after the first frame. So the boxes can be
-//! compared with the published ones.
+//! Correlation Filters*, TPAMI 2015, with 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants,
+//! DCF (linear kernel), raw gray values and polynomial kernels. These presets do what the published code does, to its
+//! rounding and its 1-based geometry: whole cells, no change of scale, a box of odd size moved by half a pixel after
+//! the first frame. So the boxes can be compared with the published ones.
 //!
 //! # Features
-//! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off and takes what is
-//! needed: `files` (sequences of image files and results), `synth` (rendered sequences), `eval` (scores over many sequences). Without
-//! any, the tracker works on frames in memory.
+//! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
+//! and takes what is needed: `files` (sequences of image files and results), `synth` (rendered sequences), `eval`
+//! (scores over many sequences). Without any, the tracker works on frames in memory.
 #![deny(missing_docs)]
 
 pub mod annotation;

@@ -1,6 +1,7 @@
 //! One setting: what it is called, which values it takes, what it means.
 //!
-//! Whoever has settings lists them as rows; checks, the command line, its help, configuration files and documentation read the rows.
+//! Whoever has settings lists them as rows; checks, the command line, its help, configuration files and documentation
+//! read the rows.
 
 use serde_json::Value;
 

@@ -158,8 +158,8 @@ impl WindowDetector {
         }
     }
 
-    /// Brings the dense kernel up to date with the bank: only ever with a head that was fitted to it, so that supports and
-    /// coefficients belong together even where a fit failed.
+    /// Brings the dense kernel up to date with the bank: only ever with a head that was fitted to it, so that supports
+    /// and coefficients belong together even where a fit failed.
     fn refresh(&mut self) {
         for pair in self.changed.chunks(2) {
             let of = |slot: usize| (slot, self.bank.sample(slot), self.bank.norm(slot));

@@ -30,8 +30,8 @@ impl Preset {
         Self::changed(name, params)
     }
 
-    /// A tracker with settings that started from those of `preset`, named after it and what was changed: `paper+svm`, `paper+hinge`,
-    /// `paper+guard-krr`, `fast+padding=2`.
+    /// A tracker with settings that started from those of `preset`, named after it and what was changed: `paper+svm`,
+    /// `paper+hinge`, `paper+guard-krr`, `fast+padding=2`.
     ///
     /// # Errors
     /// [`Error::Parameter`] for settings out of their ranges.

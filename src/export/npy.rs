@@ -7,8 +7,8 @@ use ndarray::ArrayView2;
 /// What a file begins with: the mark of the format and its version, 1.0.
 const MAGIC: &[u8; 8] = b"\x93NUMPY\x01\x00";
 
-/// Length of the description after the mark and the two bytes of this length: the values then begin at byte 128, a multiple of 64 as the
-/// format asks for, and the largest shape has room.
+/// Length of the description after the mark and the two bytes of this length: the values then begin at byte 128, a
+/// multiple of 64 as the format asks for, and the largest shape has room.
 const DESCRIPTION: u16 = 118;
 
 /// Writes a matrix as numpy's `save` does, byte for byte: `f32`, little endian, row after row.

@@ -1,9 +1,9 @@
 //! Patches of a frame at half size, as if the whole frame had been shrunk by MATLAB's `imresize(frame, 0.5)` first.
 //!
-//! `imresize` convolves with Keys' cubic (a = -0.5) widened to the new pixel distance against aliasing: at half size that
-//! is one fixed filter of eight taps, whose weights are whole 256ths. Columns are filtered first, then rows; an 8-bit
-//! picture is rounded after each of the two, and the picture continues mirrored beyond its border. Only the part of the
-//! frame that the patch needs is filtered.
+//! `imresize` convolves with Keys' cubic (a = -0.5) widened to the new pixel distance against aliasing: at half size
+//! that is one fixed filter of eight taps, whose weights are whole 256ths. Columns are filtered first, then rows; an
+//! 8-bit picture is rounded after each of the two, and the picture continues mirrored beyond its border. Only the part
+//! of the frame that the patch needs is filtered.
 
 use super::Frame;
 use super::patch::{self, PatchRect, Span};
@@ -34,7 +34,8 @@ impl HalfSampler {
     /// Cuts the gray patch at `rect`, given in pixels of the half-size frame, into `out` (row-major).
     ///
     /// # Panics
-    /// When `out` does not hold exactly `rect.width * rect.height` values or `rect` is larger than the sampler was made for.
+    /// When `out` does not hold exactly `rect.width * rect.height` values or `rect` is larger than the sampler was made
+    /// for.
     pub fn sample(&mut self, frame: &Frame<'_>, rect: PatchRect, out: &mut [u8]) {
         assert_eq!(out.len(), rect.width * rect.height, "the patch buffer has the patch's size");
         let (half_width, half_height) = half_size(frame);
@@ -69,7 +70,8 @@ fn gather(frame: &Frame<'_>, columns: Span, rows: Span, width: usize, source: &m
     }
 }
 
-/// Index `i` of a signal of `len` values that continues mirrored, its end values doubled: `… 1 0 0 1 2 … n-1 n-1 n-2 …`.
+/// Index `i` of a signal of `len` values that continues mirrored, its end values doubled: `… 1 0 0 1 2 … n-1 n-1 n-2
+/// …`.
 fn mirrored(i: i64, len: usize) -> usize {
     let len = len as i64;
     let i = i.rem_euclid(2 * len);

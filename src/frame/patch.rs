@@ -54,8 +54,8 @@ impl Span {
     }
 }
 
-/// Cuts the gray patch at `rect` from `frame` into `out` (row-major, `rect.height` rows of `rect.width`); pixels outside
-/// the frame repeat its border (Henriques et al., TPAMI 2015, section 6).
+/// Cuts the gray patch at `rect` from `frame` into `out` (row-major, `rect.height` rows of `rect.width`); pixels
+/// outside the frame repeat its border (Henriques et al., TPAMI 2015, section 6).
 ///
 /// # Panics
 /// When `out` does not hold exactly `rect.width * rect.height` values.

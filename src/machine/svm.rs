@@ -20,6 +20,9 @@ pub struct Params {
     /// The price C of a violated margin, above zero.
     pub c: f64,
     /// Whether both classes get the same share of it: `Cᵢ = C wᵢ n / (2 Σ w of its class)` instead of `C wᵢ`.
+    ///
+    /// No setting of a tracker: the samples that it fits weigh the same in both classes already.
+    #[serde(skip)]
     pub balance: bool,
     /// The violation of the optimality conditions at which the iteration stops.
     pub tolerance: f64,
@@ -46,7 +49,6 @@ impl Build for Svm {
 
     const SETTINGS: &'static [Row] = &[
         Row::new("svm.c", Kind::Number(1e-9, 1e9), "Price of a violated margin"),
-        Row::new("svm.balance", Kind::Switch, "Whether both classes get the same share of it"),
         Row::new(
             "svm.tolerance",
             Kind::Number(1e-12, 1.0),

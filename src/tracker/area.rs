@@ -1,7 +1,8 @@
 //! The search area of a filter: how large it is, at which scale it is seen, and cutting it out of a frame.
 //!
-//! By the paper (Henriques et al., TPAMI 2015, section 8.1) it is the padded target, at half size for large targets. Bounded
-//! ([`AreaSize::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the target's size.
+//! By the paper (Henriques et al., TPAMI 2015, section 8.1) it is the padded target, at half size for large targets.
+//! Bounded ([`AreaSize::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the
+//! target's size.
 
 use super::{AreaSize, FilterParams};
 use crate::error::{Error, Result};
@@ -130,8 +131,8 @@ impl SearchArea {
         matches!(self.sampler, Sampler::Half(_))
     }
 
-    /// The position for a target at `bbox` as the published code keeps it, but 0-based: the corner plus the rounded-down half
-    /// of the size, on the frame that is searched (half size or not).
+    /// The position for a target at `bbox` as the published code keeps it, but 0-based: the corner plus the
+    /// rounded-down half of the size, on the frame that is searched (half size or not).
     pub fn position(&self, bbox: BBox) -> (f64, f64) {
         // In the published code's 1-based pixels, halved and rounded down there, then back to 0-based ones.
         let position = |corner: f64, length: f64| {
@@ -141,8 +142,8 @@ impl SearchArea {
         (position(bbox.x, bbox.w), position(bbox.y, bbox.h))
     }
 
-    /// The target's centre on the frame at a position. The published boxes reach from the position back by *half* the size,
-    /// while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
+    /// The target's centre on the frame at a position. The published boxes reach from the position back by *half* the
+    /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
     pub fn center(&self, position: (f64, f64)) -> (f64, f64) {
         let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
         (full(position.0), full(position.1))

@@ -11,9 +11,9 @@ pub struct Peak {
     pub col: usize,
     /// Its value: 1 when the window looks exactly as the model.
     pub value: f32,
-    /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` over all cells farther than the exclusion radius from
-    /// the peak in rows or columns, round the borders where the map goes on there (Bolme et al., CVPR 2010, section 3.5);
-    /// 0 for a flat map or one without sidelobe.
+    /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` over all cells farther than the exclusion radius
+    /// from the peak in rows or columns, round the borders where the map goes on there (Bolme et al., CVPR 2010,
+    /// section 3.5); 0 for a flat map or one without sidelobe.
     pub psr: f32,
     /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017, equation 3);
     /// 0 for a flat map.
@@ -24,8 +24,9 @@ impl Peak {
     /// Of no response at all.
     pub const NONE: Self = Self { row: 0, col: 0, value: f32::NAN, psr: 0.0, apce: 0.0 };
 
-    /// Finds the peak of `response`, of `size` (rows, columns), the first maximum in *column-major* order as the published code
-    /// does; `radius` cells around it do not count as sidelobe. NaN never wins; a map of nothing else has a NaN peak.
+    /// Finds the peak of `response`, of `size` (rows, columns), the first maximum in *column-major* order as the
+    /// published code does; `radius` cells around it do not count as sidelobe. NaN never wins; a map of nothing else
+    /// has a NaN peak.
     pub fn find(response: &[f32], size: (usize, usize), radius: usize, layout: ResponseLayout) -> Self {
         let (mut place, mut value) = ((0, 0), f32::NEG_INFINITY);
         for (r, line) in response.chunks_exact(size.1).enumerate() {
@@ -41,8 +42,8 @@ impl Peak {
         Self::at(response, size, place, radius, layout)
     }
 
-    /// The value at `place` (row, column) and how far it stands out, whether it is the highest or not. Distances go round the
-    /// borders only where the map does.
+    /// The value at `place` (row, column) and how far it stands out, whether it is the highest or not. Distances go
+    /// round the borders only where the map does.
     pub fn at(
         response: &[f32],
         (rows, cols): (usize, usize),
@@ -92,16 +93,16 @@ pub fn displacement(i: usize, n: usize) -> i64 {
     if 2 * (i + 1) > n && n > 1 { i as i64 - n as i64 } else { i as i64 }
 }
 
-/// Where a parabola through three neighbouring values has its top, from the one in the middle, which is the highest: -0.5 to 0.5;
-/// 0 where there is no top.
+/// Where a parabola through three neighbouring values has its top, from the one in the middle, which is the highest:
+/// -0.5 to 0.5; 0 where there is no top.
 fn vertex(before: f64, peak: f64, after: f64) -> f64 {
     let curvature = before - 2.0 * peak + after;
     let offset = 0.5 * (before - after) / curvature;
     if curvature < 0.0 && offset.is_finite() { offset.clamp(-0.5, 0.5) } else { 0.0 }
 }
 
-/// How far the maximum of a parabola through the value at `place` (row, column) and its neighbours, in rows and in columns, lies
-/// beside it: -0.5 to 0.5 cells each; 0 at a border that is one.
+/// How far the maximum of a parabola through the value at `place` (row, column) and its neighbours, in rows and in
+/// columns, lies beside it: -0.5 to 0.5 cells each; 0 at a border that is one.
 pub fn between_cells(
     value: impl Fn(usize, usize) -> f64,
     (rows, cols): (usize, usize),

@@ -11,8 +11,8 @@ use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Profile, Stopwatch};
 
-/// A box of which less lies on the picture stays at the border when its target leaves: the search then learns the border,
-/// which the evidence does not show.
+/// A box of which less lies on the picture stays at the border when its target leaves: the search then learns the
+/// border, which the evidence does not show.
 const MIN_VISIBLE: f64 = 0.5;
 
 /// One target: where it is, what finds it and what watches over that.
@@ -61,7 +61,8 @@ impl Engine {
         if let Some(guard) = guard {
             let verdict = guard.watch(frame, self.pose, watch);
             if let Some(found) = verdict.found {
-                // What the search's own evidence says there is of a model that has drifted: the guard vouches for the box.
+                // What the search's own evidence says there is of a model that has drifted: the guard vouches for the
+                // box.
                 sighting = search.look_at(frame, found, watch);
                 self.pose = sighting.pose;
                 if sighting.seen {

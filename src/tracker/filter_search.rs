@@ -10,8 +10,9 @@ use super::search::{Evidence, Learned, Search, Sighting, check_box, is_blank, un
 use super::{FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
 use crate::detector::kcf::Kcf;
 use crate::error::Result;
-use crate::feature::hog::{self, Hog};
-use crate::feature::{gray, labels, taper};
+use crate::feature::gray::Gray;
+use crate::feature::hog::Hog;
+use crate::feature::{Extractor, Stack, Taper, labels, taper};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
@@ -27,22 +28,16 @@ pub(super) struct FilterSearch {
     start: (f64, f64),
     /// What an area on whole pixels is behind that, where steps are no whole pixels.
     behind: (f64, f64),
-    /// Where the area stood in the last look, and how far from its middle the target then was, in rows and columns of cells.
+    /// Where the area stood in the last look, and how far from its middle the target then was, in rows and columns of
+    /// cells.
     searched: Pose,
     shift: (f64, f64),
     area: SearchArea,
-    feature: Feature,
-    row_taper: Vec<f32>,
-    col_taper: Vec<f32>,
+    features: Stack,
+    taper: Taper,
     filter: Kcf,
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Feature {
-    Hog(Box<Hog>),
-    Gray,
 }
 
 impl FilterSearch {
@@ -54,12 +49,11 @@ impl FilterSearch {
         check_box(frame, bbox)?;
         let area = SearchArea::new(params, bbox)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
-        let (feature, channels) = match params.feature {
-            FeatureParams::Hog { cell_size } => {
-                (Feature::Hog(Box::new(Hog::new(patch_w, patch_h, cell_size))), hog::CHANNELS)
-            }
-            FeatureParams::Gray => (Feature::Gray, 1),
+        let extractor: Box<dyn Extractor> = match params.feature {
+            FeatureParams::Hog { cell_size } => Box::new(Hog::new(patch_w, patch_h, cell_size)),
+            FeatureParams::Gray => Box::new(Gray::new(patch_w, patch_h, 1)),
         };
+        let features = Stack::new(vec![extractor], false);
         let labels = labels::gaussian(rows, cols, area.sigma());
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
@@ -71,12 +65,11 @@ impl FilterSearch {
             behind: (0.0, 0.0),
             searched: pose,
             shift: (0.0, 0.0),
-            feature,
-            row_taper: taper::hann(rows),
-            col_taper: taper::hann(cols),
-            filter: Kcf::with_loss((rows, cols), channels, params.kernel, params.lambda, &labels, params.loss),
+            taper: Taper::new((rows, cols), taper::hann),
+            filter: Kcf::with_loss((rows, cols), features.layout(), params.kernel, params.lambda, &labels, params.loss),
             // Three standard deviations of the labels: the peak that the filter was taught.
             peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,
+            features,
             area,
         };
         search.extract(frame, watch);
@@ -133,14 +126,7 @@ impl FilterSearch {
         watch.start();
         let patch = self.area.cut(frame, (self.position.0 - self.behind.0, self.position.1 - self.behind.1));
         watch.lap(Stage::Crop);
-        let (rows, cols, out) = (&self.row_taper, &self.col_taper, self.filter.input());
-        match &mut self.feature {
-            Feature::Hog(hog) => hog.extract(patch, rows, cols, out, watch),
-            Feature::Gray => {
-                gray::extract(patch, rows, cols, out);
-                watch.lap(Stage::Normalise);
-            }
-        }
+        self.features.extract(patch, Some(&self.taper), self.filter.input(), watch);
     }
 }
 

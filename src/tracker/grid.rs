@@ -1,5 +1,5 @@
-//! Where the windows of a search map lie on the frame, and cutting them out: whole cells of one size, seen so coarsely that the target
-//! has the template's size.
+//! Where the windows of a search map lie on the frame, and cutting them out: whole cells of one size, seen so coarsely
+//! that the target has the template's size.
 
 use super::WindowParams;
 use super::pose::Pose;
@@ -27,7 +27,8 @@ const MIN_REACH: usize = 2;
 const MAX_CELLS: usize = 1 << 12;
 const MAX_PIXELS: f64 = (1 << 28) as f64;
 
-/// The windows of a search map: one at every offset of whole cells. The middle one is that of a target at the map's middle.
+/// The windows of a search map: one at every offset of whole cells. The middle one is that of a target at the map's
+/// middle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowGrid {
     /// Width and height of the target.
@@ -111,7 +112,8 @@ impl WindowGrid {
         )
     }
 
-    /// The label of a window `rows` and `cols` from the target's: a Gaussian of a tenth of the target's size, as KCF's, from -1 to 1.
+    /// The label of a window `rows` and `cols` from the target's: a Gaussian of a tenth of the target's size, as KCF's,
+    /// from -1 to 1.
     pub fn label(&self, rows: f64, cols: f64) -> f64 {
         let sigma = 0.1 * (self.size.0 * self.size.1).sqrt() / self.step;
         2.0 * (-(rows * rows + cols * cols) / (2.0 * sigma * sigma)).exp() - 1.0

@@ -1,7 +1,8 @@
-//! A second opinion on any search: a kernel machine over real windows says whether what is followed is still the target, and finds it again.
+//! A second opinion on any search: a kernel machine over real windows says whether what is followed is still the
+//! target, and finds it again.
 //!
-//! A search adapts to whatever it is on, the guard learns only what it believes in. When it no longer recognises the target
-//! where the search is, but does elsewhere, the search is put there.
+//! A search adapts to whatever it is on, the guard learns only what it believes in. When it no longer recognises the
+//! target where the search is, but does elsewhere, the search is put there.
 
 use super::pose::Pose;
 use super::search::Learned;
@@ -25,7 +26,8 @@ pub(super) struct Guard {
 /// What a guard says of one frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
-    /// The decision: at the place that was asked for, or at the one that was found instead. `None` where there was nothing to see.
+    /// The decision: at the place that was asked for, or at the one that was found instead. `None` where there was
+    /// nothing to see.
     pub decision: Option<f32>,
     /// Where the target is instead.
     pub found: Option<Pose>,
@@ -42,7 +44,8 @@ impl Guard {
         Ok(Self { params: params.clone(), eye, doubts: 0, tile: 0 })
     }
 
-    /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience, everywhere.
+    /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience,
+    /// everywhere.
     pub fn watch(&mut self, frame: &Frame<'_>, here: Pose, watch: &mut Stopwatch) -> Verdict {
         let seen = self.eye.scan(frame, here, watch);
         let score = if seen { self.eye.score_at_middle() } else { f64::NEG_INFINITY };

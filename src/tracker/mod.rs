@@ -1,8 +1,8 @@
 //! Tracking: a box in the first frame, a box and how far to trust it in every later one.
 //!
-//! A `Search` finds the target around its last pose and learns how it looks there: a correlation filter (`filter_search`), or a kernel
-//! machine over real windows (`window_search`). A `Guard`, a second such machine, may watch any of them. The `Engine` is the loop over the
-//! three, and says how far its box is to be believed.
+//! A `Search` finds the target around its last pose and learns how it looks there: a correlation filter
+//! (`filter_search`), or a kernel machine over real windows (`window_search`). A `Guard`, a second such machine, may
+//! watch any of them. The `Engine` is the loop over the three, and says how far its box is to be believed.
 
 mod area;
 pub mod confidence;
@@ -45,11 +45,12 @@ pub struct Estimate {
     pub evidence: Evidence,
 }
 
-/// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or under the eyes of another machine.
+/// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or under the eyes of
+/// another machine.
 ///
-/// All memory is taken by [`Tracker::init`]; with a correlation filter [`Tracker::update`] allocates nothing. A machine over real
-/// windows, as detector or as guard, is fitted anew in every frame that it learns from: the matrices of a fit are allocated and
-/// given back within that update, and memory stays as it is however long the sequence.
+/// All memory is taken by [`Tracker::init`]; with a correlation filter [`Tracker::update`] allocates nothing. A machine
+/// over real windows, as detector or as guard, is fitted anew in every frame that it learns from: the matrices of a fit
+/// are allocated and given back within that update, and memory stays as it is however long the sequence.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,
@@ -78,9 +79,9 @@ impl Tracker {
     /// The evidence is what the new model answers to this very frame: a measure of how distinct the target is.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame, too large to track or around nothing
-    /// but uniform pixels; [`Error::Samples`] and [`Error::Gram`] when a machine cannot be fitted at all, as with settings far off
-    /// the default. The earlier target, if any, is then kept.
+    /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame, too large to track or around
+    /// nothing but uniform pixels; [`Error::Samples`] and [`Error::Gram`] when a machine cannot be fitted at all, as
+    /// with settings far off the default. The earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
         let (engine, estimate) = Engine::new(&self.params, &frame, bbox, self.profiling)?;
@@ -91,12 +92,12 @@ impl Tracker {
 
     /// Finds the target in the next frame and learns how it looks there.
     ///
-    /// A machine over real windows that cannot be fitted to what it has seen by now keeps its earlier decision function, and
-    /// [`Evidence::refit_kept`] says so.
+    /// A machine over real windows that cannot be fitted to what it has seen by now keeps its earlier decision
+    /// function, and [`Evidence::refit_kept`] says so.
     ///
     /// # Errors
-    /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the first
-    /// one. Neither changes the tracker.
+    /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the
+    /// first one. Neither changes the tracker.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
         let engine = self.engine.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();

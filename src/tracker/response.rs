@@ -26,8 +26,9 @@ pub struct ResponseMap<'a> {
 }
 
 impl ResponseMap<'_> {
-    /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements stand before it
-    /// as [`displacement`](super::confidence::displacement) reads as negative; a map that does not has as many before it as after, or one more.
+    /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements
+    /// stand before it as [`displacement`](super::confidence::displacement) reads as negative; a map that does not has
+    /// as many before it as after, or one more.
     pub fn middle(&self) -> (usize, usize) {
         let negative = |n: usize| match self.layout {
             ResponseLayout::Wrapped if n > 1 => n.div_ceil(2),
@@ -37,8 +38,8 @@ impl ResponseMap<'_> {
         (negative(self.values.nrows()), negative(self.values.ncols()))
     }
 
-    /// The target's centre `(x, y)` on the image for element `[0, 0]` of the centred map. Element `[r, c]` then stands for
-    /// the centre `(origin.0 + c * step.0, origin.1 + r * step.1)`.
+    /// The target's centre `(x, y)` on the image for element `[0, 0]` of the centred map. Element `[r, c]` then stands
+    /// for the centre `(origin.0 + c * step.0, origin.1 + r * step.1)`.
     pub fn origin(&self) -> (f64, f64) {
         let (row, column) = self.middle();
         (self.center.0 - column as f64 * self.step.0, self.center.1 - row as f64 * self.step.1)

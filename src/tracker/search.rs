@@ -1,4 +1,5 @@
-//! What every way of searching for a target answers to, whatever finds it: a correlation filter or a machine over real windows.
+//! What every way of searching for a target answers to, whatever finds it: a correlation filter or a machine over real
+//! windows.
 
 use serde::Serialize;
 
@@ -15,8 +16,8 @@ const MAX_AREA: f64 = (1 << 28) as f64;
 /// Feature values below this are rounding and nothing else.
 const BLANK: f32 = 1e-6;
 
-/// How far the box of a frame stands out from everything else that was considered. All of it is of that box, not of another
-/// maximum of the response.
+/// How far the box of a frame stands out from everything else that was considered. All of it is of that box, not of
+/// another maximum of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// The response there: 1 where a filter sees exactly what it has learned; a machine's decision.
@@ -25,8 +26,8 @@ pub struct Evidence {
     pub psr: f32,
     /// Average peak-to-correlation energy, see [`Peak::apce`](super::confidence::Peak::apce).
     pub apce: f32,
-    /// What a kernel machine, the detector or the guard, says of the box: the means of its classes are at +1 and -1. `None` without a machine,
-    /// or where there was no texture to judge.
+    /// What a kernel machine, the detector or the guard, says of the box: the means of its classes are at +1 and -1.
+    /// `None` without a machine, or where there was no texture to judge.
     pub decision: Option<f32>,
     /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
     pub refit_kept: bool,
@@ -62,8 +63,8 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     /// As [`Search::look`], of the place `at` alone: the evidence is that of `at`, which stays the pose.
     fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
 
-    /// Offers the last sighting's frame, the target at `at`. With a `rate` it is learned by that share, without, by the search's own
-    /// rate, gate and schedule.
+    /// Offers the last sighting's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
+    /// search's own rate, gate and schedule.
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned;
 
     /// What the evidence of a sighting is worth.

@@ -1,5 +1,5 @@
-//! The search by a kernel machine over a bank of real windows: all windows around the target are scored, nearness counts, a gate stands
-//! before learning.
+//! The search by a kernel machine over a bank of real windows: all windows around the target are scored, nearness
+//! counts, a gate stands before learning.
 
 use ndarray::ArrayView2;
 
@@ -56,8 +56,8 @@ impl WindowSearch {
     /// Learns the target at `bbox` and what is around it.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it; what the machine says
-    /// of its first fit.
+    /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
+    /// what the machine says of its first fit.
     pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         check_box(frame, bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
@@ -190,8 +190,8 @@ impl WindowSearch {
         self.learn_sample(frame, at, self.params.sample_share, watch)
     }
 
-    /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last scan that scored
-    /// highest and lie elsewhere.
+    /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last
+    /// scan that scored highest and lie elsewhere.
     fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64, watch: &mut Stopwatch) -> Learned {
         self.cutter.cut_template(frame, at, &mut self.template, watch);
         watch.start();

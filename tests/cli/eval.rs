@@ -124,10 +124,6 @@ fn a_detector_is_another_tracker() {
     }
 
     let refused = dir.path().join("refused");
-    let both = ["--data", text(&data), "--detector", "svm", "--guard", "krr", "--out", text(&refused)];
-    let outcome = eval(&both);
-    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("--guard krr") && !refused.exists(), "{}", outcome.stderr);
     let outcome = eval(&["--data", text(&data), "--detector", "kdspe", "--loss", "hinge", "--out", text(&refused)]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("needs --detector kcf") && !refused.exists(), "{}", outcome.stderr);

@@ -1,5 +1,5 @@
-//! A validator of JSON documents for the part of JSON Schema (2020-12) that `assets/result.schema.json` uses. A word that it does not know is a
-//! panic: nothing in a schema passes unchecked.
+//! A validator of JSON documents for the part of JSON Schema (2020-12) that `assets/result.schema.json` uses. A word
+//! that it does not know is a panic: nothing in a schema passes unchecked.
 
 use serde_json::{Map, Value};
 

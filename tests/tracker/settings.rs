@@ -87,11 +87,10 @@ fn trees() -> Vec<Params> {
         all.push(tree("fast", &eager));
     }
     all.push(tree("fast", &[("guard", "klda"), ("guard.windows.kernel", "polynomial"), ("guard.doubt", "5")]));
-    // Where scores are close to the doubt, what moves them a little changes states.
+    // A search that does not move by whole pixels shows all that the guard sees.
     for kind in MachineKind::all_guards() {
-        for doubt in ["0.3", "0.5", "0.7", "0.8", "0.9", "0.95", "1", "1.05", "1.2"] {
-            all.push(tree("fast", &[("guard", kind.name()), ("guard.doubt", doubt)]));
-        }
+        let eager = [("guard.doubt", "5"), ("guard.belief", "-5"), ("guard.margin", "0")];
+        all.push(tree("paper", &[&[("search", "krr"), ("guard", kind.name())], &eager[..]].concat()));
     }
     all
 }

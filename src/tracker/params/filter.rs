@@ -63,7 +63,8 @@ impl FeatureParams {
 pub enum AreaSize {
     /// As published: large targets at half size, others at the frame's own.
     Published {
-        /// Targets whose `sqrt(width * height)` is at least this many pixels are tracked at half size; infinite (in JSON: null) for never.
+        /// Targets whose `sqrt(width * height)` is at least this many pixels are tracked at half size; infinite (in
+        /// JSON: null) for never.
         #[serde(with = "infinite_as_null")]
         half_size_from: f64,
     },
@@ -97,7 +98,8 @@ pub struct FilterParams {
     pub loss: Loss,
     /// At which scale the search area is seen.
     pub area: AreaSize,
-    /// Whether the area's rows and columns of cells are rounded up to lengths that transform cheaply, [`crate::spectrum::cost`].
+    /// Whether the area's rows and columns of cells are rounded up to lengths that transform cheaply,
+    /// [`crate::spectrum::cost`].
     pub smooth_area: bool,
     /// Extra area around the target, relative to its size: the search area is `1 + padding` times the target.
     pub padding: f64,
@@ -107,13 +109,14 @@ pub struct FilterParams {
     pub output_sigma: f64,
     /// Rate at which the model follows the target's appearance, per frame, 0 to 1.
     pub learning_rate: f64,
-    /// Whether the peak is searched for between cells, where a parabola through it and its neighbours has its top. The published
-    /// code moves by whole cells.
+    /// Whether the peak is searched for between cells, where a parabola through it and its neighbours has its top. The
+    /// published code moves by whole cells.
     pub sub_cell: bool,
-    /// Up to so many cells of motion, in either direction, a frame's target is learned from the area in which it was found, the
-    /// features being shifted; beyond, and for any motion at 0, from an area of its own, as published.
+    /// Up to so many cells of motion, in either direction, a frame's target is learned from the area in which it was
+    /// found, the features being shifted; beyond, and for any motion at 0, from an area of its own, as published.
     pub reuse_shift: f64,
-    /// Below this peak-to-sidelobe ratio a match is [`State::Uncertain`](crate::State::Uncertain). Boxes do not depend on it.
+    /// Below this peak-to-sidelobe ratio a match is [`State::Uncertain`](crate::State::Uncertain). Boxes do not depend
+    /// on it.
     pub uncertain_psr: f64,
     /// Below this peak-to-sidelobe ratio the target is [`State::Lost`](crate::State::Lost). Boxes do not depend on it.
     pub lost_psr: f64,
@@ -126,8 +129,8 @@ impl FilterParams {
             FeatureKind::Hog => (0.5, 9, 0.02, FeatureParams::Hog { cell_size: 4 }),
             FeatureKind::Gray => (0.2, 7, 0.075, FeatureParams::Gray),
         };
-        // From the ratios of frames that overlap the truth by more than half (on OTB): about one of them in fifty is called
-        // uncertain and one in five hundred lost. A linear filter of gray values answers with broad, low peaks.
+        // From the ratios of frames that overlap the truth by more than half (on OTB): about one of them in fifty is
+        // called uncertain and one in five hundred lost. A linear filter of gray values answers with broad, low peaks.
         let (uncertain_psr, lost_psr) = match (feature, kernel) {
             (FeatureKind::Hog, _) => (8.0, 5.0),
             (FeatureKind::Gray, KernelKind::Gaussian) => (7.0, 5.0),

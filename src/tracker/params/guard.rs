@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::WindowParams;
 use crate::machine::MachineKind;
 
-/// A machine over real windows that watches another search: when it doubts that search, and when it believes a window elsewhere.
+/// A machine over real windows that watches another search: when it doubts that search, and when it believes a window
+/// elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GuardParams {

@@ -1,4 +1,5 @@
-//! What a tracker can be set to, as a tree: what stands in it is used, and what cannot be used together cannot be written.
+//! What a tracker can be set to, as a tree: what stands in it is used, and what cannot be used together cannot be
+//! written.
 
 mod filter;
 mod guard;
@@ -16,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::machine::MachineKind;
 
-/// The settings of a [`Tracker`](crate::Tracker), unchecked: fill them in freely, [`Params::check`] judges them as a whole.
+/// The settings of a [`Tracker`](crate::Tracker), unchecked: fill them in freely, [`Params::check`] judges them as a
+/// whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Params {
@@ -125,9 +127,6 @@ impl Params {
         if !kind.guards() {
             let names = MachineKind::all_guards().map(MachineKind::name).collect::<Vec<_>>().join(", ");
             return wrong("guard", kind.to_string(), format!("must be one of {names}"));
-        }
-        if self.search.windows().is_some() {
-            return wrong("guard", kind.to_string(), "needs search = kcf: a guard watches a correlation filter".into());
         }
         Ok(())
     }

@@ -29,8 +29,9 @@ impl Params {
     }
 }
 
-/// The paper's filter in search areas of bounded size, one feature extraction a frame. Peaks between cells make up for the
-/// coarser scale. Chosen on means over all sequences of the benchmark, on which it is as good as the paper's: single ones differ both ways.
+/// The paper's filter in search areas of bounded size, one feature extraction a frame. Peaks between cells make up for
+/// the coarser scale. Chosen on means over all sequences of the benchmark, on which it is as good as the paper's:
+/// single ones differ both ways.
 fn fast() -> FilterParams {
     FilterParams {
         area: AreaSize::Bounded { max_cells: AreaSize::MAX_CELLS },

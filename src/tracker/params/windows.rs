@@ -7,9 +7,9 @@ use crate::machine::{MachineKind, MachineParams};
 
 /// How a kernel machine over a bank of windows searches for the target and learns.
 ///
-/// Supports are templates of HOG cells of 4 pixels, weighted by a cosine mask, cut from the picture at a size at which the target has about
-/// [`WindowParams::template_size`] pixels. The defaults were chosen on OTB's sequences, as means over machines, and are the same for every
-/// machine but [`WindowParams::gate`] and [`WindowParams::every`].
+/// Supports are templates of HOG cells of 4 pixels, weighted by a cosine mask, cut from the picture at a size at which
+/// the target has about [`WindowParams::template_size`] pixels. The defaults were chosen on OTB's sequences, as means
+/// over machines, and are the same for every machine but [`WindowParams::gate`] and [`WindowParams::every`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WindowParams {
@@ -23,7 +23,8 @@ pub struct WindowParams {
     pub context: f64,
     /// The target's centre may move by half of this, relative to its size, in each direction.
     pub reach: f64,
-    /// How much nearness to the last position counts, 0 to 1: the score of a window farthest away is lowered by this share.
+    /// How much nearness to the last position counts, 0 to 1: the score of a window farthest away is lowered by this
+    /// share.
     pub prior: f64,
     /// Share of the newest sample of the target in the weight of all its samples.
     pub sample_share: f64,
@@ -39,11 +40,12 @@ pub struct WindowParams {
     pub hard_negatives: usize,
     /// Channels that the 31 of HOG are projected onto by a PCA of the first search area, 1 to 15; 31 for all of them.
     pub channels: usize,
-    /// Decisions below this, or below the gate where that is lower, are [`State::Lost`](crate::State::Lost). Boxes do not depend on it; of a
-    /// guard, which decides by its own thresholds, nothing does.
+    /// Decisions below this, or below the gate where that is lower, are [`State::Lost`](crate::State::Lost). Boxes do
+    /// not depend on it; of a guard, which decides by its own thresholds, nothing does.
     ///
-    /// The means of the classes are at +1 and -1, but the window is the best of hundreds. Of frames that overlap the truth by more than half
-    /// (on OTB), two to five in a hundred lie below the default, by the machine; of the others a third and more.
+    /// The means of the classes are at +1 and -1, but the window is the best of hundreds. Of frames that overlap the
+    /// truth by more than half (on OTB), two to five in a hundred lie below the default, by the machine; of the others
+    /// a third and more.
     pub lost: f64,
 }
 

@@ -1,9 +1,10 @@
 //! One table of all that a tracker can be set to: where it stands in [`Params`], its flag, its range, what it means.
 //!
-//! Values are set and read by their path, as text: `search.filter.padding`, `guard.windows.machine.krr.lambda`. Where the tree forks,
-//! the fork itself is a choice with a path: `search` is `kcf` or the name of a machine, `search.filter.kernel` the name of a kernel, `guard` the name
-//! of a machine or `none`. Another choice puts its own defaults into the tree; the same one changes nothing. A setting of a branch that the tree does
-//! not have would have no effect: it is refused with the choice that it needs.
+//! Values are set and read by their path, as text: `search.filter.padding`, `guard.windows.machine.krr.lambda`. Where
+//! the tree forks, the fork itself is a choice with a path: `search` is `kcf` or the name of a machine,
+//! `search.filter.kernel` the name of a kernel, `guard` the name of a machine or `none`. Another choice puts its own
+//! defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have would have
+//! no effect: it is refused with the choice that it needs.
 
 mod choice;
 mod rows;
@@ -169,7 +170,8 @@ impl Params {
     /// Sets the value at `path` to what `text` says. A choice that is another one than before brings its own defaults.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when there is no such setting, when it would have no effect, with what it needs, and when the value is out of its range.
+    /// [`Error::Parameter`] when there is no such setting, when it would have no effect, with what it needs, and when
+    /// the value is out of its range.
     pub fn set(&mut self, path: &str, text: &str) -> Result<()> {
         let setting = find(path)?;
         if self.unmet(setting.path).is_some() {
@@ -195,7 +197,8 @@ impl Params {
         Ok(())
     }
 
-    /// What the setting at `path` needs that this tree does not have; `None` when it is there, and for a path that is no setting.
+    /// What the setting at `path` needs that this tree does not have; `None` when it is there, and for a path that is
+    /// no setting.
     pub fn unmet(&self, path: &str) -> Option<Need> {
         let setting = table().iter().find(|setting| setting.path == path)?;
         let tree = self.tree();
@@ -248,7 +251,8 @@ impl Params {
         sorted.into_iter().try_for_each(|(setting, text)| self.set(setting.path, text))
     }
 
-    /// These settings as a document: the preset that they came from, the paths of what was changed since, and the whole tree.
+    /// These settings as a document: the preset that they came from, the paths of what was changed since, and the whole
+    /// tree.
     pub fn document(&self, preset: &str) -> Value {
         let base = Self::preset(preset).unwrap_or_default();
         let changed: Vec<&str> = self.changes_from(&base).into_iter().map(|(path, _)| path).collect();

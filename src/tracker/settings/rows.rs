@@ -1,7 +1,7 @@
 //! The table's rows, each written once.
 //!
-//! A setting that stands at several places of the tree, as those of a machine over real windows do, is one row here and one setting of the table
-//! at each of them.
+//! A setting that stands at several places of the tree, as those of a machine over real windows do, is one row here and
+//! one setting of the table at each of them.
 
 use crate::feature::hog;
 use crate::kernel::Kernel;
