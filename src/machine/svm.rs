@@ -22,7 +22,6 @@ pub struct Params {
     /// Whether both classes get the same share of it: `Cᵢ = C wᵢ n / (2 Σ w of its class)` instead of `C wᵢ`.
     ///
     /// No setting of a tracker: the samples that it fits weigh the same in both classes already.
-    #[serde(skip)]
     pub balance: bool,
     /// The violation of the optimality conditions at which the iteration stops.
     pub tolerance: f64,
