@@ -11,10 +11,10 @@ pub enum State {
     Initial,
     /// The target was found.
     Tracking,
-    /// The best match is weak, see [`Params::uncertain_psr`](super::Params::uncertain_psr), or more than half of the
+    /// The best match is weak, see [`FilterParams::uncertain_psr`](super::FilterParams::uncertain_psr), or more than half of the
     /// box has left the frame: the box is a guess.
     Uncertain,
-    /// Nothing like the target is there: a match below [`Params::lost_psr`](super::Params::lost_psr), a window without
+    /// Nothing like the target is there: a match below [`FilterParams::lost_psr`](super::FilterParams::lost_psr), a window without
     /// any texture, or a box that has left the frame. The box is not to be believed.
     Lost,
     /// The frame could not be read and was skipped; the box is the one before it.
