@@ -120,7 +120,7 @@ impl Kdspe {
     /// dimensions.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is none, [`Error::Samples`](crate::Error::Samples) for
+    /// [`Error::Gram`] for a matrix that is none, [`Error::Samples`] for
     /// another number of classes than samples.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize], preserved: Preserved) -> Result<Embedding> {
         let gram = check_gram(gram)?;
