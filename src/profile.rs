@@ -31,12 +31,20 @@ pub enum Stage {
     KernelForward,
     /// The filter: dual coefficients learned and interpolated.
     Alpha,
+    /// A filter solved in the primal, its constraints with it.
+    Solve,
     /// The model's appearance, interpolated.
     Interpolate,
     /// Response: product with the filter and inverse transform.
     Inverse,
     /// The response's peak, its ratio to the sidelobe and its energy.
     Peak,
+    /// Colour histograms: likelihoods in the search area, and learning.
+    Color,
+    /// The filter for the target's scale.
+    Scale,
+    /// The filter for the target's angle.
+    Rotation,
     /// A kernel machine's decisions on all windows.
     Windows,
     /// A kernel machine's samples taken in and the machine refitted.
@@ -47,7 +55,7 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 17] = [
+    pub const ALL: [Stage; 21] = [
         Stage::Wait,
         Stage::Crop,
         Stage::Gradient,
@@ -59,9 +67,13 @@ impl Stage {
         Stage::KernelMap,
         Stage::KernelForward,
         Stage::Alpha,
+        Stage::Solve,
         Stage::Interpolate,
         Stage::Inverse,
         Stage::Peak,
+        Stage::Color,
+        Stage::Scale,
+        Stage::Rotation,
         Stage::Windows,
         Stage::Refit,
         Stage::Export,
@@ -81,9 +93,13 @@ impl Stage {
             Stage::KernelMap => "kernel: function",
             Stage::KernelForward => "kernel: forward FFT",
             Stage::Alpha => "alpha",
+            Stage::Solve => "filter: primal solver",
             Stage::Interpolate => "interpolation",
             Stage::Inverse => "response: inverse FFT",
             Stage::Peak => "peak",
+            Stage::Color => "colour histograms",
+            Stage::Scale => "scale",
+            Stage::Rotation => "rotation",
             Stage::Windows => "machine: all windows",
             Stage::Refit => "machine: refit",
             Stage::Export => "exports",

@@ -12,7 +12,9 @@
 //! - values are clipped at 0.2 and averaged in pairs: sum of four times 0.5; the texture is the sum over the signed
 //!   orientations of one block's values times 0.2357.
 
+pub mod batch;
 mod cell;
+pub mod colors;
 mod gradient;
 
 use std::ops::Range;

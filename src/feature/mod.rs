@@ -4,6 +4,9 @@
 //! A feature map is `[row][column][channel]` in `f32`, channel fastest: one channel alone, or blocks of 32 lanes
 //! ([`Layout`](crate::spectrum::Layout)). An [`Extractor`] computes one feature, a [`Stack`] several side by side.
 
+pub mod color_bins;
+pub mod color_histogram;
+pub mod color_names;
 pub mod extractor;
 pub mod gray;
 pub mod hog;

@@ -1,5 +1,7 @@
 //! The 2-D transform of all channels of a feature map at once, over SIMD lanes.
 
+use std::ops::Range;
+
 use super::aligned::{SLACK, aligned};
 use super::line::LinePlan;
 use super::mixed::Lines;
@@ -85,8 +87,17 @@ impl LanePlan {
     /// # Panics
     /// As [`forward`](Self::forward).
     pub fn forward_from_top(&self, map: &mut [f32], filled: usize, scratch: &mut [f32]) {
+        self.forward_from_rows(map, 0..filled.min(self.rows), scratch);
+    }
+
+    /// As [`forward`](Self::forward), of a map whose cells are zero but for the rows `filled`: the rest of them is not
+    /// looked at before the columns are transformed.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward), and when the rows are not those of a map.
+    pub fn forward_from_rows(&self, map: &mut [f32], filled: Range<usize>, scratch: &mut [f32]) {
         let (cells, scratch) = self.cells(map, scratch);
-        self.transform_rows(cells, filled.min(self.rows), scratch);
+        self.transform_rows(&mut cells[filled.start * self.cols..], filled.len(), scratch);
         self.transform_cols(cells, scratch);
     }
 
@@ -96,9 +107,18 @@ impl LanePlan {
     /// # Panics
     /// As [`forward`](Self::forward).
     pub fn forward_to_top(&self, map: &mut [f32], wanted: usize, scratch: &mut [f32]) {
+        self.forward_to_rows(map, 0..wanted.min(self.rows), scratch);
+    }
+
+    /// As [`forward`](Self::forward), where only the rows `wanted` of the result are needed: what the others hold
+    /// afterwards is undefined.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward), and when the rows are not those of a map.
+    pub fn forward_to_rows(&self, map: &mut [f32], wanted: Range<usize>, scratch: &mut [f32]) {
         let (cells, scratch) = self.cells(map, scratch);
         self.transform_cols(cells, scratch);
-        self.transform_rows(cells, wanted.min(self.rows), scratch);
+        self.transform_rows(&mut cells[wanted.start * self.cols..], wanted.len(), scratch);
     }
 
     fn cells<'m, 's>(&self, map: &'m mut [f32], scratch: &'s mut [f32]) -> (&'m mut [Cell], &'s mut [Cell]) {

@@ -16,7 +16,7 @@ mod plane;
 mod radix;
 mod supports;
 
-pub(crate) use radix::{Cell, LANES};
+pub(crate) use radix::{Cell, LANES, take_apart};
 
 pub use aligned::AlignedBuf;
 pub use channels::{BIN, ChannelPlan};

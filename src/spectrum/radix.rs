@@ -16,7 +16,7 @@ pub(crate) type Cell = [f32; 2 * LANES];
 /// frequency and `m` at its opposite: `(Z + conj M) / 2` of the 16 real parts, then `(Z - conj M) / 2i` of the 16
 /// imaginary parts. Real parts, imaginary parts.
 #[inline(always)]
-pub(super) fn take_apart(z: &Cell, m: &Cell) -> (Cell, Cell) {
+pub(crate) fn take_apart(z: &Cell, m: &Cell) -> (Cell, Cell) {
     let (mut re, mut im) = ([0.0; 2 * LANES], [0.0; 2 * LANES]);
     for l in 0..LANES {
         let (zr, zi, mr, mi) = (z[l], z[LANES + l], m[l], m[LANES + l]);

@@ -11,7 +11,7 @@ pub(super) const SIGNED: usize = 18;
 /// Orientations over half of it: a gradient and its opposite.
 pub(super) const UNSIGNED: usize = 9;
 /// Normalised orientations are clipped here.
-const CLIP: f32 = 0.2;
+pub(super) const CLIP: f32 = 0.2;
 
 /// The orientations of a cell, clipped by each of four norms and averaged; and for each norm, 16 partial sums of the
 /// clipped signed orientations, which the texture is made of. (Summed up here, they would leave the registers piece by

@@ -42,7 +42,7 @@ pub(super) fn gradient_row(
 
 /// The nearest of 18 orientations, 20 degrees apart from 0 on; a tie goes to the higher one.
 #[inline(always)]
-fn orientation_bin(gx: f32, gy: f32) -> u32 {
+pub(super) fn orientation_bin(gx: f32, gy: f32) -> u32 {
     /// Tangents of 10, 30, 50 and 70 degrees: the borders between bins in the first quadrant.
     const BORDERS: [f32; 4] = [0.176_326_98, 0.577_350_27, 1.191_753_6, 2.747_477_4];
     let (ax, ay) = (gx.abs(), gy.abs());

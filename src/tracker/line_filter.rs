@@ -1,0 +1,234 @@
+//! A linear filter along one dimension, such as scales or angles: many signals of a few values, one answer
+//! (Danelljan, Häger, Khan & Felsberg, "Discriminative Scale Space Tracking", TPAMI 2017, equations 3 to 6).
+//!
+//! The signals are the features of one patch for each step of the dimension; the labels are a Gaussian around the
+//! middle step:
+//!
+//! `A_d = Y conj(X_d)`, `B = Σ_d |X_d|²`, answer `F^-1( Σ_d A_d Z_d / (B + λ) )`, with running means of `A` and `B`.
+
+use std::f64::consts::TAU;
+
+use crate::feature::hog::batch::{Lanes, PATCHES};
+use crate::simd::leveled;
+
+/// Frequencies that there is room for.
+const HALF: usize = PATCHES / 2;
+/// The most steps of a dimension.
+pub const MOST: usize = PATCHES - 1;
+/// Parts of a step that the answer is looked at.
+const FINE: usize = 4;
+
+/// A filter for signals of one length.
+#[derive(Clone, Debug)]
+pub struct LineFilter {
+    count: usize,
+    lambda: f64,
+    /// Row `k`: the taper at step `k` times its share in each frequency, real parts in the first half, imaginary parts
+    /// in the second.
+    transform: Vec<Lanes>,
+    labels: Lanes,
+    numerator: Vec<Lanes>,
+    denominator: [f64; HALF],
+    trained: bool,
+}
+
+impl LineFilter {
+    /// For `signals` of `count` steps (2 to [`MOST`]), their labels `sigma` steps wide; tapered to both ends, or cyclic
+    /// and not.
+    ///
+    /// # Panics
+    /// When there is no room for that many steps.
+    pub fn new(signals: usize, count: usize, sigma: f64, lambda: f64, cyclic: bool) -> Self {
+        assert!((2..=MOST).contains(&count), "2 to {MOST} steps");
+        let middle = (count / 2) as f64;
+        let taper =
+            |k: usize| if cyclic { 1.0 } else { 0.5 * (1.0 - (TAU * (k + 1) as f64 / (count + 1) as f64).cos()) };
+        let distance = |k: usize| {
+            let d = (k as f64 - middle).abs();
+            if cyclic { d.min(count as f64 - d) } else { d }
+        };
+        let label = |k: usize| (-0.5 * (distance(k) / sigma).powi(2)).exp();
+        let (mut transform, mut labels) = (vec![[0.0; PATCHES]; count], [0.0; PATCHES]);
+        for (k, row) in transform.iter_mut().enumerate() {
+            for j in 0..=count / 2 {
+                let (sin, cos) = libm::sincos(TAU * (j * k % count) as f64 / count as f64);
+                row[j] = (taper(k) * cos) as f32;
+                row[HALF + j] = -(taper(k) * sin) as f32;
+                labels[j] += (label(k) * cos) as f32;
+                labels[HALF + j] -= (label(k) * sin) as f32;
+            }
+        }
+        Self {
+            count,
+            lambda,
+            transform,
+            labels,
+            numerator: vec![[0.0; PATCHES]; signals],
+            denominator: [0.0; HALF],
+            trained: false,
+        }
+    }
+
+    /// Whether anything was learned.
+    pub fn is_trained(&self) -> bool {
+        self.trained
+    }
+
+    /// The step with the best answer to the signals `[signal][step]`, counted from the middle one, in quarters; answers
+    /// are first multiplied by `prior` of the step. The signals are used up. Of equal answers it is the one nearest the
+    /// middle.
+    pub fn find(&self, signals: &mut [Lanes], prior: impl Fn(f64) -> f64) -> f64 {
+        transform(signals, &self.transform);
+        let (re, im) = correlate(&self.numerator, signals);
+        let spectrum: [(f64, f64); HALF] = std::array::from_fn(|j| {
+            let below = self.denominator[j] + self.lambda;
+            // At the highest frequency of an even length there is no mirror image.
+            let twice = if j == 0 || 2 * j == self.count { 1.0 } else { 2.0 };
+            (twice * f64::from(re[j]) / below, twice * f64::from(im[j]) / below)
+        });
+        let half = self.count / 2 + 1;
+        let answer = |t: f64| -> f64 {
+            let terms = spectrum[..half].iter().enumerate().map(|(j, (re, im))| {
+                let (sin, cos) = libm::sincos(TAU * j as f64 * t / self.count as f64);
+                re * cos - im * sin
+            });
+            terms.sum()
+        };
+        let middle = (self.count / 2) as f64;
+        let (mut best, mut at) = (f64::NEG_INFINITY, 0.0);
+        for i in 0..=(self.count - 1) * FINE {
+            let step = i as f64 / FINE as f64 - middle;
+            let value = answer(step + middle) * prior(step);
+            if value > best || (value == best && step.abs() < f64::abs(at)) {
+                (best, at) = (value, step);
+            }
+        }
+        at
+    }
+
+    /// Moves by `rate` towards the signals `[signal][step]`, whose right answer is the middle step; the first are taken
+    /// as they are. They are used up.
+    pub fn learn(&mut self, signals: &mut [Lanes], rate: f64) {
+        transform(signals, &self.transform);
+        let rate = if self.trained { rate.clamp(0.0, 1.0) } else { 1.0 };
+        let energy = move_towards(signals, &self.labels, rate as f32, &mut self.numerator);
+        for (mean, energy) in self.denominator.iter_mut().zip(energy) {
+            *mean += rate * (f64::from(energy) - *mean);
+        }
+        self.trained = true;
+    }
+}
+
+leveled! {
+    /// Signals to their spectra, in place.
+    fn transform(signals: &mut [Lanes], rows: &[Lanes]) {
+        for signal in signals {
+            let mut sum = [0.0f32; PATCHES];
+            for (value, row) in signal.iter().zip(rows) {
+                for l in 0..PATCHES {
+                    sum[l] += value * row[l];
+                }
+            }
+            *signal = sum;
+        }
+    }
+}
+
+leveled! {
+    /// `Σ_d A_d Z_d`.
+    fn correlate(numerator: &[Lanes], signals: &[Lanes]) -> ([f32; HALF], [f32; HALF]) {
+        let (mut re, mut im) = ([0.0f32; HALF], [0.0f32; HALF]);
+        for (a, z) in numerator.iter().zip(signals) {
+            for l in 0..HALF {
+                re[l] += a[l] * z[l] - a[HALF + l] * z[HALF + l];
+                im[l] += a[l] * z[HALF + l] + a[HALF + l] * z[l];
+            }
+        }
+        (re, im)
+    }
+}
+
+leveled! {
+    /// Moves `A` towards `Y conj(X)` and gives `Σ_d |X_d|²`.
+    fn move_towards(signals: &[Lanes], labels: &Lanes, rate: f32, numerator: &mut [Lanes]) -> [f32; HALF] {
+        let keep = 1.0 - rate;
+        let mut energy = [0.0f32; HALF];
+        for (a, x) in numerator.iter_mut().zip(signals) {
+            for l in 0..HALF {
+                let (xr, xi, yr, yi) = (x[l], x[HALF + l], labels[l], labels[HALF + l]);
+                a[l] = keep * a[l] + rate * (yr * xr + yi * xi);
+                a[HALF + l] = keep * a[HALF + l] + rate * (yi * xr - yr * xi);
+                energy[l] += xr * xr + xi * xi;
+            }
+        }
+        energy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(signal: usize, step: usize) -> f32 {
+        ((signal * 7919 + step * 104_729) % 1013) as f32 / 1013.0 - 0.5
+    }
+
+    fn signals(count: usize, by: usize) -> Vec<Lanes> {
+        let lane = |d: usize, k: usize| if k < count { value(d, (k + count - by) % count) } else { 9.0 };
+        (0..40).map(|d| std::array::from_fn(|k| lane(d, k))).collect()
+    }
+
+    #[test]
+    fn cyclic_signals_are_found_where_they_have_moved_to() {
+        for count in [5, 22, 23] {
+            let mut filter = LineFilter::new(40, count, 0.7, 0.01, true);
+            filter.learn(&mut signals(count, 0), 0.1);
+            for by in 0..count {
+                let steps = if by > (count - 1) / 2 { by as f64 - count as f64 } else { by as f64 };
+                let found = filter.find(&mut signals(count, by), |_| 1.0);
+                assert!((found - steps).abs() < 0.3, "{count}: {found} for {steps}");
+            }
+            // Turned by one, but nothing but the middle is thought possible.
+            assert_eq!(filter.find(&mut signals(count, 1), |step| f64::from(u8::from(step == 0.0))), 0.0);
+        }
+    }
+
+    #[test]
+    fn the_filter_agrees_with_its_definition() {
+        let (count, lambda, sigma) = (9usize, 0.01, 0.8);
+        let mut filter = LineFilter::new(40, count, sigma, lambda, false);
+        filter.learn(&mut signals(count, 0), 1.0);
+        filter.learn(&mut signals(count, 2), 0.25);
+        // The definition, with complex numbers in double precision.
+        let taper = |k: usize| 0.5 * (1.0 - (TAU * (k + 1) as f64 / 10.0).cos());
+        let dft = |signal: &dyn Fn(usize) -> f64, j: usize| {
+            let term = |k: usize| {
+                let (sin, cos) = (TAU * (j * k) as f64 / count as f64).sin_cos();
+                (signal(k) * cos, -signal(k) * sin)
+            };
+            (0..count).map(term).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
+        };
+        let x = |by: usize, d: usize, j: usize| dft(&|k| taper(k) * f64::from(value(d, (k + count - by) % count)), j);
+        let z = signals(count, 1);
+        let mut answer = vec![0.0; count];
+        for j in 0..count {
+            let y = dft(&|k| (-0.5 * ((k as f64 - 4.0) / sigma).powi(2)).exp(), j);
+            let (mut sum, mut below) = ((0.0, 0.0), lambda);
+            for (d, z) in z.iter().enumerate() {
+                let (a, b) = (x(0, d, j), x(2, d, j));
+                let mean = (0.75 * a.0 + 0.25 * b.0, 0.75 * a.1 + 0.25 * b.1);
+                below += 0.75 * (a.0 * a.0 + a.1 * a.1) + 0.25 * (b.0 * b.0 + b.1 * b.1);
+                let n = (y.0 * mean.0 + y.1 * mean.1, y.1 * mean.0 - y.0 * mean.1);
+                let z = dft(&|k| taper(k) * f64::from(z[k]), j);
+                sum = (sum.0 + n.0 * z.0 - n.1 * z.1, sum.1 + n.0 * z.1 + n.1 * z.0);
+            }
+            for (k, to) in answer.iter_mut().enumerate() {
+                let (sin, cos) = (TAU * (j * k) as f64 / count as f64).sin_cos();
+                *to += (sum.0 * cos - sum.1 * sin) / below;
+            }
+        }
+        let best = (0..count).max_by(|&a, &b| answer[a].total_cmp(&answer[b])).unwrap();
+        let found = filter.find(&mut z.clone(), |step| f64::from(u8::from(step.fract() == 0.0)));
+        assert_eq!(found + 4.0, best as f64);
+    }
+}

@@ -1,0 +1,259 @@
+//! How far the target has turned in the picture: a filter along one dimension, the angle.
+//!
+//! The target's box, somewhat enlarged, is cut out at angles all around the circle; each feature value is a cyclic
+//! signal along the angles, and a [`LineFilter`] answers with a peak at the right one. Most targets do not turn, and
+//! many whose look changes seem to: a prior favours small turns.
+
+use crate::feature::hog::CHANNELS;
+use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::simd::leveled;
+use crate::tracker::line_filter::LineFilter;
+use crate::tracker::scale::GrayPatch;
+
+/// Pixels of a cell of the small patches.
+const CELL: usize = 4;
+/// Angles around the circle: as many as there is room for, but an even number.
+const ANGLES: usize = 22;
+/// Degrees from one angle to the next.
+const STEP: f64 = 360.0 / ANGLES as f64;
+/// Width of the labels in steps.
+const SIGMA: f64 = 0.7;
+
+/// How a [`RotationFilter`] looks for the angle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RotationSettings {
+    /// Standard deviation of the turns that are thought possible, in degrees.
+    pub prior: f64,
+    /// How far the filter moves towards each new frame.
+    pub rate: f64,
+    /// Regularisation `λ` of the filter.
+    pub lambda: f64,
+    /// Side of what is cut out over that of the box.
+    pub margin: f64,
+    /// Largest number of pixels of a small patch.
+    pub area: f64,
+}
+
+impl Default for RotationSettings {
+    fn default() -> Self {
+        Self { prior: 30.0, rate: 0.02, lambda: 0.01, margin: 1.1, area: 576.0 }
+    }
+}
+
+/// A filter for the angle of a box; owns the memory for it.
+#[derive(Clone, Debug)]
+pub struct RotationFilter {
+    settings: RotationSettings,
+    /// Width and height of what is cut out, in pixels of the patch.
+    size: (f64, f64),
+    /// Columns and rows of a small patch.
+    small: (usize, usize),
+    /// Sine and cosine of each angle.
+    turns: [(f64, f64); ANGLES],
+    hog: HogBatch,
+    patches: Vec<Lanes>,
+    features: Vec<Lanes>,
+    filter: LineFilter,
+    /// An upright square around the target, as coarse as the small patches, and its side.
+    coarse: Vec<f32>,
+    side: usize,
+    /// For each two points of a column of that square, the pixels of the patch on both sides, and how far.
+    columns: Vec<(usize, usize, f32)>,
+}
+
+impl RotationFilter {
+    /// For a box of `size` (width, height) pixels of a patch.
+    pub fn new(size: (f64, f64), settings: RotationSettings) -> Self {
+        let size = (size.0.max(1.0) * settings.margin, size.1.max(1.0) * settings.margin);
+        let shrink = (settings.area / (size.0 * size.1)).sqrt().min(1.0);
+        let pixels = |length: f64, other: f64| {
+            let least = (2 * CELL) as f64;
+            let most = (settings.area / (other * shrink).max(least)).max(least);
+            ((length * shrink).clamp(least, most) / CELL as f64).round() as usize * CELL
+        };
+        let small = (pixels(size.0, size.1), pixels(size.1, size.0));
+        let hog = HogBatch::new(small.0, small.1, CELL);
+        let values = hog.rows() * hog.cols() * CHANNELS;
+        let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
+        let turn = |k: usize| libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
+        Self {
+            settings,
+            size,
+            small,
+            turns: std::array::from_fn(turn),
+            hog,
+            patches: vec![[0.0; PATCHES]; small.0 * small.1],
+            features: vec![[0.0; PATCHES]; values],
+            filter: LineFilter::new(values, ANGLES, SIGMA, settings.lambda, true),
+            coarse: vec![0.0; side * side],
+            side,
+            columns: vec![(0, 0, 0.0); 2 * side],
+        }
+    }
+
+    /// By how many degrees a target around `center` (x, y) of `patch` has turned, positive from x to y; 0 before
+    /// anything was learned.
+    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64)) -> f64 {
+        if !self.filter.is_trained() {
+            return 0.0;
+        }
+        self.take(patch, center, 0.0);
+        let width = self.settings.prior / STEP;
+        STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
+    }
+
+    /// Learns the target around `center` (x, y) of `patch`, where it is turned by `degrees`; at `times` the rate.
+    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64, times: f64) {
+        self.take(patch, center, degrees);
+        self.filter.learn(&mut self.features, self.settings.rate * times);
+    }
+
+    /// The features of all angles around `center`.
+    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64) {
+        let step = (self.size.0 / self.small.0 as f64, self.size.1 / self.small.1 as f64);
+        let scale = (step.0 * step.1).sqrt();
+        self.shrink(patch, center, scale);
+        let (sin, cos) = libm::sincos(degrees.to_radians());
+        let stretch = ((step.0 / scale) as f32, (step.1 / scale) as f32);
+        for (k, &(s, c)) in self.turns.iter().enumerate() {
+            let turn = ((s * cos + c * sin) as f32, (c * cos - s * sin) as f32);
+            turned(&self.coarse, self.side, self.small, stretch, turn, k, &mut self.patches);
+        }
+        self.hog.extract(&self.patches, &mut self.features);
+    }
+
+    /// The coarse square around `center`, `scale` pixels of the patch a pixel: means of 2 x 2 points each, linear
+    /// between pixels.
+    fn shrink(&mut self, patch: GrayPatch<'_>, center: (f64, f64), scale: f64) {
+        let height = patch.pixels.len() / patch.width;
+        let start = self.side as f64 / 2.0;
+        // Two points a pixel: the pixels on both sides, and how far.
+        let point = |middle: f64, i: usize, n: usize| {
+            let x = middle + ((i as f64 + 0.5) / 2.0 - start) * scale - 0.5;
+            let x = x.clamp(0.0, (n - 1) as f64);
+            let whole = x as usize;
+            (whole, (whole + 1).min(n - 1), (x - whole as f64) as f32)
+        };
+        for (i, column) in self.columns.iter_mut().enumerate() {
+            *column = point(center.0, i, patch.width);
+        }
+        self.coarse.fill(0.0);
+        for i in 0..2 * self.side {
+            let (r, next, share) = point(center.1, i, height);
+            let (above, below) = (&patch.pixels[r * patch.width..], &patch.pixels[next * patch.width..]);
+            let at = |c: usize| f32::from(above[c]) + (f32::from(below[c]) - f32::from(above[c])) * share;
+            let to = &mut self.coarse[i / 2 * self.side..][..self.side];
+            for (to, points) in to.iter_mut().zip(self.columns.chunks_exact(2)) {
+                for &(c, next, share) in points {
+                    *to += 0.25 * (at(c) + (at(next) - at(c)) * share);
+                }
+            }
+        }
+    }
+}
+
+leveled! {
+    /// A small patch of (columns, rows) pixels out of the middle of a square, turned by (sine, cosine), to lane `k` of
+    /// `out`, linear between pixels. To eighths of a gray value: what is left of rounding in a plain area is no
+    /// gradient.
+    fn turned(
+        coarse: &[f32],
+        side: usize,
+        small: (usize, usize),
+        stretch: (f32, f32),
+        turn: (f32, f32),
+        k: usize,
+        out: &mut [Lanes],
+    ) {
+        let (middle, last) = (side as f32 / 2.0 - 0.5, (side - 2) as f32);
+        let (columns, rows) = small;
+        for r in 0..rows {
+            let y = (r as f32 + 0.5 - rows as f32 / 2.0) * stretch.1;
+            let out = &mut out[r * columns..][..columns];
+            for (column, out) in out.iter_mut().enumerate() {
+                let x = (column as f32 + 0.5 - columns as f32 / 2.0) * stretch.0;
+                let (u, v) = (middle + turn.1 * x - turn.0 * y, middle + turn.0 * x + turn.1 * y);
+                let (u, v) = (u.clamp(0.0, last), v.clamp(0.0, last));
+                let (c, r) = (u as i32, v as i32);
+                let (fx, fy) = (u - c as f32, v - r as f32);
+                let four = &coarse[r as usize * side + c as usize..][..side + 2];
+                let above = four[0] + (four[1] - four[0]) * fx;
+                let below = four[side] + (four[side + 1] - four[side]) * fx;
+                out[k] = ((above + (below - above) * fy) * 8.0 + 0.5) as i32 as f32 * 0.125;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDTH: usize = 160;
+
+    fn patch(pixels: &[u8]) -> GrayPatch<'_> {
+        GrayPatch { pixels, width: WIDTH }
+    }
+
+    /// A smooth texture, turned by `degrees` around `center`.
+    fn picture(center: (f64, f64), degrees: f64) -> Vec<u8> {
+        let (sin, cos) = degrees.to_radians().sin_cos();
+        let value = |x: f64, y: f64| {
+            let (x, y) = (x - center.0, y - center.1);
+            let (x, y) = (cos * x + sin * y, cos * y - sin * x);
+            127.0 + 50.0 * (0.35 * x + 0.1 * y).sin() * (0.27 * y).cos() + 40.0 * (0.11 * x * y / 10.0 + 0.2 * y).sin()
+        };
+        (0..WIDTH * WIDTH).map(|i| value((i % WIDTH) as f64 + 0.5, (i / WIDTH) as f64 + 0.5) as u8).collect()
+    }
+
+    #[test]
+    fn finds_by_how_much_the_target_has_turned() {
+        for size in [(40.0, 40.0), (25.0, 60.0), (60.0, 24.0)] {
+            let center = (80.3, 79.6);
+            // As good as no prior.
+            let settings = RotationSettings { prior: 1e3, ..RotationSettings::default() };
+            let mut filter = RotationFilter::new(size, settings);
+            let first = picture(center, 0.0);
+            assert_eq!(filter.find(patch(&first), center), 0.0);
+            filter.learn(patch(&first), center, 0.0, 1.0);
+            for degrees in [-26.0, -16.0, -9.0, 0.0, 5.0, 16.0, 25.0] {
+                let found = filter.find(patch(&picture(center, degrees)), center);
+                // Between two of the angles that were cut out, the answer leans towards the nearer one.
+                assert!((found - degrees).abs() < STEP / 2.0, "{size:?}: {found} for {degrees}");
+                // What is left is found when the patch is cut at that angle: to a quarter step.
+                let rest = filter.find(patch(&picture(center, degrees - found)), center);
+                assert!((found + rest - degrees).abs() <= STEP / 4.0, "{size:?}: {found} and {rest} for {degrees}");
+            }
+            // What was learned turned is found there.
+            let mut turned = RotationFilter::new(size, RotationSettings::default());
+            turned.learn(patch(&picture(center, 25.0)), center, 25.0, 1.0);
+            let found = turned.find(patch(&first), center);
+            assert!(found.abs() < 5.0, "{size:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn odd_boxes_and_places_are_no_panic() {
+        let pixels = vec![90; WIDTH * 100];
+        let patch = patch(&pixels);
+        for size in [(0.0, 1.0), (2.0, 150.0), (900.0, 45.0)] {
+            let mut filter = RotationFilter::new(size, RotationSettings::default());
+            for center in [(80.0, 50.0), (-40.0, 0.0), (500.0, 99.5)] {
+                filter.learn(patch, center, 10.0, 2.0);
+                assert_eq!(filter.find(patch, center), 0.0, "{size:?}, {center:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_allocated_in_a_frame() {
+        let pixels = picture((80.0, 80.0), 0.0);
+        let patch = patch(&pixels);
+        let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings::default());
+        let used = allocation_counter::measure(|| {
+            filter.learn(patch, (80.0, 80.0), 0.0, 1.0);
+            assert!(filter.find(patch, (81.0, 80.0)).is_finite());
+        });
+        assert_eq!(used.count_total, 0);
+    }
+}
