@@ -156,3 +156,78 @@ impl Klda {
         Embedding::raw(&coefficients, &constant, values.as_slice())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::kernel::gram::to_matrix;
+    use crate::kernel::{Kernel, gram};
+
+    /// `(N + ε R)⁻¹ (μ₁ - μ₂)` with `N = Σ W_c K (diag(p_c) - p_c p_cᵀ) K` written out, for means of +1 and -1.
+    fn by_definition(k: &DMatrix<f64>, labels: &[f64], params: Params) -> DVector<f64> {
+        let n = labels.len();
+        let class = |label: f64| {
+            let members = labels.iter().filter(|&&l| l == label).count() as f64;
+            let share = DVector::from_fn(n, |i, _| if labels[i] == label { 1.0 / members } else { 0.0 });
+            (share, if params.balance { 1.0 } else { members })
+        };
+        let classes = [class(1.0), class(-1.0)];
+        let mut scatter = DMatrix::zeros(n, n);
+        for (share, mass) in &classes {
+            let spread = DMatrix::from_diagonal(share) - share * share.transpose();
+            scatter += k * spread * k * *mass;
+        }
+        scatter += match params.ridge {
+            Ridge::Gram => k * params.eps,
+            Ridge::Identity => DMatrix::identity(n, n) * params.eps,
+        };
+        let difference = k * (&classes[0].0 - &classes[1].0);
+        let alpha = scatter.lu().solve(&difference).unwrap();
+        let apart = alpha.dot(&difference);
+        alpha * (2.0 / apart)
+    }
+
+    #[test]
+    fn the_scatter_counts_both_classes_alike_by_default() {
+        let x = Array2::from_shape_fn((9, 3), |(i, j)| ((i * 3 + j) as f64 * 1.9).sin() + f64::from(i < 3));
+        let labels = [1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0];
+        let k = gram(Kernel::Gaussian { sigma: 0.9 }, x.view()).unwrap();
+        let dense = to_matrix(k.view());
+        let samples = Samples::new(k.view(), &labels).unwrap();
+        assert!(Params::default().balance);
+        for ridge in [Ridge::Gram, Ridge::Identity] {
+            for balance in [true, false] {
+                let params = Params { eps: 0.5, ridge, balance };
+                let alpha = Klda::new(params).unwrap().fit(&samples).unwrap().linear().alpha.to_vec();
+                let expected = by_definition(&dense, &labels, params);
+                let worst = alpha.iter().zip(expected.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(worst < 1e-9 * expected.amax(), "{params:?}: {worst}");
+            }
+        }
+    }
+
+    /// In its coordinates the scatter within the classes, each of mass one or of its number, and the ridge are one.
+    #[test]
+    fn the_scatter_of_an_embedding_is_the_identity() {
+        let x = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 3 + j) as f64 * 1.9).sin() + (i / 5) as f64);
+        let classes: Vec<usize> = (0..12).map(|i| i / 5).collect();
+        let k = gram(Kernel::Gaussian { sigma: 0.9 }, x.view()).unwrap();
+        for balance in [true, false] {
+            let params = Params { eps: 0.5, ridge: Ridge::Identity, balance };
+            let found = Klda::new(params).unwrap().embed(k.view(), &classes).unwrap();
+            let y = found.transform(k.view()).unwrap();
+            let mut within = found.coefficients.t().dot(&found.coefficients) * params.eps;
+            for class in 0..3 {
+                let members: Vec<usize> = (0..12).filter(|&i| classes[i] == class).collect();
+                let rows = y.select(ndarray::Axis(0), &members);
+                let away = &rows - &rows.mean_axis(ndarray::Axis(0)).unwrap();
+                let mass = if balance { 1.0 } else { members.len() as f64 };
+                within += &(away.t().dot(&away) * (mass / members.len() as f64));
+            }
+            assert_eq!(found.dims(), 2);
+            assert!((within - Array2::<f64>::eye(2)).mapv(f64::abs).sum() < 1e-8, "balance {balance}");
+        }
+    }
+}

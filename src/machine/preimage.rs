@@ -106,4 +106,40 @@ mod tests {
         assert!(clean.iter().all(|v| v.is_finite() && v.abs() < 0.2), "{clean}");
         assert!(denoise(&subspace, 0.0, x.view(), x.view()).is_err());
     }
+
+    /// The image of a pre-image is nearer to the projection than that of any point around it. All of the distance but
+    /// `-2 Σ γᵢ k(z, xᵢ)` is constant, with γ from the definition: the mean, and the components from there.
+    #[test]
+    fn a_pre_image_is_nearest_to_the_projection() {
+        let x = Array2::from_shape_fn((12, 2), |(i, j)| ((i * 2 + j) as f64 * 2.3).sin() + 0.1 * i as f64);
+        let (n, sigma) = (12, 0.7);
+        let k = gram(Kernel::Gaussian { sigma }, x.view()).unwrap();
+        let noisy = ndarray::array![[0.5, 0.7], [1.1, -0.2], [0.0, 0.4]];
+        let value =
+            |a: ArrayView1<f64>, b: ArrayView1<f64>| (-(&a - &b).mapv(|v| v * v).sum() / (2.0 * sigma * sigma)).exp();
+        for rank in [1, 3] {
+            let machine = kpca::Kpca::new(kpca::Params { rank, two_class: false }).unwrap();
+            let clean = denoise(&machine.embed(k.view()).unwrap(), sigma, x.view(), noisy.view()).unwrap();
+            // The components by an eigenproblem of the centred matrix.
+            let centre = nalgebra::DMatrix::<f64>::identity(n, n).add_scalar(-1.0 / n as f64);
+            let dense = nalgebra::DMatrix::from_fn(n, n, |i, j| k[[i, j]]);
+            let eigen = (&centre * &dense * &centre).symmetric_eigen();
+            let mut order: Vec<usize> = (0..n).collect();
+            order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
+            for (i, z) in clean.outer_iter().enumerate() {
+                let own = nalgebra::DVector::from_fn(n, |j, _| value(noisy.row(i), x.row(j)));
+                let centred = &centre * (own - dense.column_mean());
+                let mut gamma = nalgebra::DVector::from_element(n, 1.0 / n as f64);
+                for &c in &order[..rank] {
+                    let direction = &centre * eigen.eigenvectors.column(c);
+                    gamma.axpy(direction.dot(&centred) / eigen.eigenvalues[c], &direction, 1.0);
+                }
+                let near = |z: ArrayView1<f64>| -> f64 { (0..n).map(|j| gamma[j] * value(z, x.row(j))).sum() };
+                for step in [[1e-3, 0.0], [-1e-3, 0.0], [0.0, 1e-3], [0.0, -1e-3]] {
+                    let beside = &z + &ndarray::arr1(&step);
+                    assert!(near(z) > near(beside.view()), "rank {rank}, sample {i}: {z}, {step:?}");
+                }
+            }
+        }
+    }
 }

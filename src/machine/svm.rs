@@ -153,3 +153,31 @@ fn move_within(a: &mut f64, by: f64, to_the_bound: bool, bound: f64) {
         false => (*a + by).clamp(0.0, bound),
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    /// Samples that are all alike put every coefficient on its bound, and the two classes sum to the same.
+    #[test]
+    fn by_default_each_class_gets_half_of_the_price() {
+        let labels = [1.0, -1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0];
+        let weights = [2.0, 1.0, 3.0, 1.0, 1.0, 1.0, 1.0, 2.0];
+        let alike = Array2::ones((8, 8));
+        let samples = Samples::new(alike.view(), &labels).unwrap().with_weights(&weights).unwrap();
+        let c = 0.5;
+        let head = Svm::new(Params { c, ..Params::default() }).unwrap().fit(&samples).unwrap();
+        for (i, &alpha) in head.linear().alpha.iter().enumerate() {
+            let total: f64 = (0..8).filter(|&j| labels[j] == labels[i]).map(|j| weights[j]).sum();
+            let bound = c * weights[i] * 8.0 / (2.0 * total);
+            assert!((alpha - labels[i] * bound).abs() < 1e-12, "{i}: {alpha}, not {bound}");
+        }
+        // Without balance the price is that of each sample, and the smaller class, of weight 3, the limit of both.
+        let plain = Svm::new(Params { c, balance: false, ..Params::default() }).unwrap().fit(&samples).unwrap();
+        let alpha = &plain.linear().alpha;
+        assert!((alpha[0] - 1.0).abs() < 1e-12 && (alpha[3] - 0.5).abs() < 1e-12, "{alpha}");
+        assert!(alpha.sum().abs() < 1e-12);
+    }
+}

@@ -105,3 +105,6 @@ impl Engine {
         *self.watch.profile()
     }
 }
+
+#[cfg(test)]
+mod tests;

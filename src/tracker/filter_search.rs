@@ -205,3 +205,6 @@ impl Search for FilterSearch {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,3 +123,6 @@ impl Guard {
         best
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ mod pose;
 mod response;
 pub mod rotation;
 pub mod scale;
+#[cfg(test)]
+mod scenes;
 mod search;
 pub mod settings;
 mod state;

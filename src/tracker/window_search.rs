@@ -288,3 +288,6 @@ impl Search for WindowSearch {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 mod bank;
 mod dense;
 mod projection;
+mod windows;
 
 use rand::{RngExt, SeedableRng};
 

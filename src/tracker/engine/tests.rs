@@ -1,0 +1,195 @@
+//! The loop over a search whose answers are written down, and a guard that really looks.
+
+use std::sync::{Arc, Mutex};
+
+use ndarray::ArrayView2;
+
+use super::*;
+use crate::machine::MachineKind;
+use crate::tracker::scenes::{Picture, SIDE, target_at};
+use crate::tracker::search::Sighting;
+use crate::tracker::{Evidence, GuardParams, ResponseLayout};
+
+const START: (f64, f64) = (50.0, 50.0);
+const NEARBY: (f64, f64) = (66.0, 58.0);
+const SIZE: (usize, usize) = (260, 200);
+
+/// What a search was asked, with the place that it was asked of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    Look(Pose),
+    LookAt(Pose),
+    Learn(Pose, Option<f64>),
+}
+
+/// Answers as it is told to, and remembers what it was asked.
+#[derive(Clone, Debug)]
+struct Scripted {
+    /// What a look finds, and whether there is anything to see.
+    found: Pose,
+    seen: bool,
+    /// What all evidence is worth, and what becomes of an offer to learn.
+    state: State,
+    learned: Learned,
+    calls: Arc<Mutex<Vec<Call>>>,
+}
+
+/// Peaks of a look at all places and at one.
+const PEAKS: (f32, f32) = (0.75, 0.25);
+
+impl Scripted {
+    fn at(corner: (f64, f64)) -> Self {
+        let found = Pose::of(target_at(corner));
+        Self { found, seen: true, state: State::Tracking, learned: Learned::Settled, calls: Arc::default() }
+    }
+
+    fn note(&self, call: Call) {
+        self.calls.lock().unwrap().push(call);
+    }
+}
+
+fn evidence(peak: f32) -> Evidence {
+    Evidence { peak, psr: 20.0, apce: 30.0, decision: None, refit_kept: false }
+}
+
+impl Search for Scripted {
+    fn pose(&self) -> Pose {
+        self.found
+    }
+
+    fn look(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
+        self.note(Call::Look(at));
+        Sighting { pose: self.found, evidence: evidence(PEAKS.0), seen: self.seen }
+    }
+
+    fn look_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
+        self.note(Call::LookAt(at));
+        Sighting { pose: at, evidence: evidence(PEAKS.1), seen: self.seen }
+    }
+
+    fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>, _: &mut Stopwatch) -> Learned {
+        self.note(Call::Learn(at, rate));
+        self.learned
+    }
+
+    fn judge(&self, _: &Evidence) -> State {
+        self.state
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        let values = ArrayView2::from_shape((1, 1), &[0.0]).unwrap();
+        ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: (1.0, 1.0) }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}
+
+fn picture(corner: (f64, f64)) -> Picture {
+    Picture::ground(SIZE.0, SIZE.1).with_target(corner)
+}
+
+/// An engine that stood at [`START`], over `search`.
+fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
+    let (first, bbox) = (picture(START), target_at(START));
+    let mut watch = Stopwatch::default();
+    let guard = guard.map(|params| Guard::new(&params, &first.frame(), bbox, &mut watch).unwrap());
+    Engine { size: (SIDE, SIDE), pose: Pose::of(bbox), search: search.boxed_clone(), guard, watch }
+}
+
+fn calls(search: &Scripted) -> Vec<Call> {
+    std::mem::take(&mut search.calls.lock().unwrap())
+}
+
+#[test]
+fn a_frame_is_looked_at_and_learned_where_the_target_was_found() {
+    let search = Scripted::at(NEARBY);
+    let mut engine = engine(&search, None);
+    let estimate = engine.update(&picture(NEARBY).frame());
+    let (before, now) = (Pose::of(target_at(START)), Pose::of(target_at(NEARBY)));
+    assert_eq!(calls(&search), [Call::Look(before), Call::Learn(now, None)]);
+    assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Tracking));
+    assert_eq!(estimate.evidence, evidence(PEAKS.0));
+    assert_eq!(engine.bbox(), target_at(NEARBY));
+    // The next look starts there.
+    engine.update(&picture(NEARBY).frame());
+    assert_eq!(calls(&search)[0], Call::Look(now));
+}
+
+#[test]
+fn what_is_not_seen_is_lost_where_it_was_and_not_learned() {
+    let search = Scripted { seen: false, ..Scripted::at(NEARBY) };
+    let mut engine = engine(&search, None);
+    let estimate = engine.update(&picture(NEARBY).frame());
+    assert_eq!((estimate.bbox, estimate.state), (target_at(START), State::Lost));
+    assert_eq!(calls(&search), [Call::Look(Pose::of(target_at(START)))]);
+}
+
+#[test]
+fn a_state_is_the_searchs_judgement() {
+    for state in [State::Tracking, State::Uncertain, State::Lost] {
+        let search = Scripted { state, ..Scripted::at(START) };
+        assert_eq!(engine(&search, None).update(&picture(START).frame()).state, state);
+    }
+}
+
+#[test]
+fn a_box_that_leaves_the_picture_is_believed_less_and_then_not_at_all() {
+    for (x, state) in
+        [(0.0, State::Tracking), (-11.0, State::Tracking), (-13.0, State::Uncertain), (-24.0, State::Lost)]
+    {
+        let search = Scripted::at((x, 50.0));
+        assert_eq!(engine(&search, None).update(&picture(START).frame()).state, state, "{x}");
+    }
+    let search = Scripted { state: State::Lost, ..Scripted::at((-13.0, 50.0)) };
+    assert_eq!(engine(&search, None).update(&picture(START).frame()).state, State::Lost);
+}
+
+/// The guard sees the target where the search is not: the search is put there, looks there, and learns what it sees by
+/// the guard's own share.
+#[test]
+fn a_search_is_put_where_its_guard_finds_the_target() {
+    for state in [State::Tracking, State::Lost] {
+        let search = Scripted { state, ..Scripted::at(START) };
+        let guard = GuardParams { tiles: 0, relearn: 0.375, ..GuardParams::of(MachineKind::Klda) };
+        let mut engine = engine(&search, Some(guard));
+        let estimate = engine.update(&picture(NEARBY).frame());
+        let before = Pose::of(target_at(START));
+        let [Call::Look(looked), Call::Learn(first, None), Call::LookAt(put), Call::Learn(again, Some(rate))] =
+            calls(&search)[..]
+        else {
+            panic!("not put anywhere: {estimate:?}");
+        };
+        assert_eq!((looked, first, again, rate), (before, before, put, 0.375));
+        assert!(estimate.bbox.overlap(&target_at(NEARBY)) > 0.8, "{}", estimate.bbox);
+        assert_eq!(estimate.bbox, put.bbox((SIDE, SIDE)));
+        // Evidence and state are those of the place that was found, whatever was said of the other.
+        assert_eq!((estimate.evidence.peak, estimate.state), (PEAKS.1, State::Tracking));
+        assert!(estimate.evidence.decision > Some(0.5), "{:?}", estimate.evidence);
+    }
+}
+
+#[test]
+fn a_guard_in_doubt_lowers_the_state_and_moves_nothing() {
+    let search = Scripted::at(START);
+    let guard = GuardParams { belief: 100.0, tiles: 0, patience: 2, ..GuardParams::of(MachineKind::Klda) };
+    let mut engine = engine(&search, Some(guard));
+    let elsewhere = picture(NEARBY);
+    let states = [(); 3].map(|()| engine.update(&elsewhere.frame()).state);
+    assert_eq!(states, [State::Uncertain, State::Lost, State::Lost]);
+    assert_eq!(engine.bbox(), target_at(START));
+    let estimate = engine.update(&picture(START).frame());
+    assert!(estimate.state == State::Tracking && estimate.evidence.decision > Some(0.5), "{estimate:?}");
+}
+
+#[test]
+fn a_fit_that_did_not_settle_is_said() {
+    for (learned, said) in [(Learned::Settled, false), (Learned::Kept, true)] {
+        let search = Scripted { learned, ..Scripted::at(START) };
+        for guard in [None, Some(GuardParams::of(MachineKind::Klda))] {
+            let estimate = engine(&search, guard).update(&picture(START).frame());
+            assert_eq!(estimate.evidence.refit_kept, said);
+        }
+    }
+}

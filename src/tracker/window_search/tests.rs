@@ -1,0 +1,196 @@
+//! What a search by windows takes for the target, what it learns and with which weight, and what a score is worth.
+
+use super::*;
+use crate::machine::{MachineKind, MachineParams, krr};
+use crate::tracker::scenes::{Picture, target_at};
+
+const START: (f64, f64) = (70.0, 60.0);
+/// Where something else lies in the search area, apart from the target.
+const BESIDE: (f64, f64) = (98.0, 64.0);
+
+fn picture(corner: (f64, f64)) -> Picture {
+    Picture::ground(180, 150).with_target(corner)
+}
+
+fn search(machine: MachineKind, change: impl FnOnce(&mut WindowParams)) -> WindowSearch {
+    let mut params = WindowParams::of(machine);
+    change(&mut params);
+    WindowSearch::new(&params, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
+}
+
+fn here() -> Pose {
+    Pose::of(target_at(START))
+}
+
+fn scan(search: &mut WindowSearch, picture: &Picture) {
+    assert!(search.scan(&picture.frame(), here(), &mut Stopwatch::default()));
+}
+
+fn learn(search: &mut WindowSearch, picture: &Picture, rate: Option<f64>) {
+    let learned = search.learn(&picture.frame(), here(), rate, &mut Stopwatch::default());
+    assert_eq!(learned, Learned::Settled);
+}
+
+/// The score of the window whose target has its corner there.
+fn score(search: &WindowSearch, corner: (f64, f64)) -> f64 {
+    let (row, col) = search.grid.place_of(target_at(corner).center());
+    let width = search.grid.windows().1;
+    f64::from(search.detector.response()[row.round() as usize * width + col.round() as usize])
+}
+
+fn distance(center: (f64, f64), corner: (f64, f64)) -> f64 {
+    let truth = target_at(corner).center();
+    (center.0 - truth.0).hypot(center.1 - truth.1)
+}
+
+/// Cells are 4 pixels wide: without the parabola a target in between would be 2 pixels off.
+#[test]
+fn a_target_between_two_cells_is_found_between_them() {
+    for kind in [MachineKind::Svm, MachineKind::Klda, MachineKind::Krr] {
+        for moved in [(2.0, 0.0), (0.0, 2.0), (-1.5, 1.5)] {
+            let corner = (START.0 + moved.0, START.1 + moved.1);
+            let mut search = search(kind, |_| {});
+            let found = search.look(&picture(corner).frame(), here(), &mut Stopwatch::default()).pose;
+            let off = distance(found.center, corner);
+            assert!(off < 1.6, "{kind}, moved by {moved:?}: {off} pixels off");
+        }
+    }
+}
+
+#[test]
+fn the_nearer_of_two_likenesses_is_the_target_by_the_prior() {
+    let (near, far) = ((74.0, 64.0), (98.0, 80.0));
+    let two = Picture::ground(180, 150).with_likeness(near, 0.85).with_target(far);
+    let found = |prior: f64| {
+        let mut search = search(MachineKind::Klda, |p| p.prior = prior);
+        scan(&mut search, &two);
+        (search.best(true), search.best(false))
+    };
+    let (blind, highest) = found(0.0);
+    assert!(distance(blind.center, far) < 2.0 && distance(highest.center, far) < 2.0, "{blind:?}");
+    let (found, highest) = found(WindowParams::of(MachineKind::Klda).prior);
+    assert!(distance(found.center, near) < 2.5, "{found:?}");
+    // The score is the machine's own, whatever nearness made of it.
+    assert!(found.score < highest.score && distance(highest.center, far) < 2.0);
+}
+
+#[test]
+fn the_highest_wrong_windows_become_background() {
+    let two = picture(START).with_likeness(BESIDE, 0.8);
+    let scores = |hard_negatives: usize| {
+        let mut search = search(MachineKind::Klda, |p| p.hard_negatives = hard_negatives);
+        scan(&mut search, &two);
+        let before = score(&search, BESIDE);
+        learn(&mut search, &two, Some(0.05));
+        assert!(search.peaks.len() <= hard_negatives);
+        let places = search.peaks.clone();
+        scan(&mut search, &two);
+        assert!(score(&search, START) > 0.8);
+        (before, score(&search, BESIDE), places)
+    };
+    let (before, without, _) = scores(0);
+    assert!(before > 0.0, "it looks like the target: {before}");
+    assert!((without - before).abs() < 0.1, "{before}, then {without}");
+    let (_, with, places) = scores(3);
+    assert!(with < before - 0.3, "{before}, then {with}");
+    // The distractor comes first; none of them is the target itself.
+    let search = search(MachineKind::Klda, |_| {});
+    let (_, row, col) = places[0];
+    assert!(distance(search.grid.center_of((row as f64, col as f64)), BESIDE) < 4.0, "{places:?}");
+    let (r0, c0) = search.grid.place_of(target_at(START).center());
+    assert!(places.iter().all(|&(_, r, c)| search.grid.apart(r as f64 - r0, c as f64 - c0)), "{places:?}");
+    assert!(places.windows(2).all(|pair| pair[0].0 >= pair[1].0), "{places:?}");
+}
+
+/// By its own rate a search gives a new sample the share that is set, and not another one.
+#[test]
+fn a_new_sample_gets_the_share_that_is_set() {
+    let changed = Picture::ground(180, 150).with_likeness(START, 0.8);
+    let share = WindowParams::of(MachineKind::Klda).sample_share;
+    let response = |rate: Option<f64>| {
+        let mut search = search(MachineKind::Klda, |p| p.gate = -100.0);
+        search.look(&changed.frame(), here(), &mut Stopwatch::default());
+        learn(&mut search, &changed, rate);
+        scan(&mut search, &changed);
+        search.detector.response().to_vec()
+    };
+    let by_itself = response(None);
+    assert_eq!(by_itself, response(Some(share)));
+    for other in [share / 2.0, share * 2.0] {
+        assert_ne!(by_itself, response(Some(other)));
+    }
+}
+
+/// A regression is told how far beside the target a window lies.
+#[test]
+fn windows_beside_the_target_are_fitted_to_softer_labels() {
+    let machine = MachineParams::Krr(krr::Params { lambda: 1e-9, bias: true });
+    let mut search = search(MachineKind::Krr, |p| p.machine = machine);
+    scan(&mut search, &picture(START));
+    for (dr, dc) in [(0.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)] {
+        let label = search.grid.label(dr, dc);
+        let found = score(&search, (START.0 + dc * search.grid.step(), START.1 + dr * search.grid.step()));
+        assert!((found - label).abs() < 0.05, "{dr}, {dc}: {found}, not {label}");
+    }
+    assert!(search.grid.label(0.0, 1.0) < 0.5 && search.grid.label(0.0, 0.0) == 1.0);
+}
+
+#[test]
+fn a_score_is_worth_a_state() {
+    let search = search(MachineKind::Klda, |p| (p.gate, p.lost) = (0.2, -0.3));
+    let judged = |score: f32| search.judge(&Evidence { decision: Some(score), ..nothing() });
+    assert_eq!([0.21, 0.19, -0.29].map(judged), [State::Tracking, State::Uncertain, State::Uncertain]);
+    assert_eq!([-0.31, -2.0].map(judged), [State::Lost; 2]);
+    assert_eq!(search.judge(&nothing()), State::Lost);
+    // Above a gate lower than that, nothing is lost.
+    let lenient = self::search(MachineKind::Klda, |p| (p.gate, p.lost) = (-0.5, -0.3));
+    let judged = |score: f32| lenient.judge(&Evidence { decision: Some(score), ..nothing() });
+    assert_eq!([-0.49, -0.51].map(judged), [State::Tracking, State::Lost]);
+}
+
+fn nothing() -> Evidence {
+    Evidence { peak: 1.0, psr: 100.0, apce: 100.0, decision: None, refit_kept: false }
+}
+
+/// The target is gone: the look says how little is left, and that is worth `lost`.
+#[test]
+fn a_search_without_its_target_is_lost() {
+    for kind in [MachineKind::Svm, MachineKind::Klda] {
+        let mut search = search(kind, |_| {});
+        let gone = search.look(&Picture::ground(180, 150).frame(), here(), &mut Stopwatch::default());
+        assert!(gone.seen && search.judge(&gone.evidence) == State::Lost, "{kind}: {gone:?}");
+        let there = search.look(&picture(START).frame(), here(), &mut Stopwatch::default());
+        assert_eq!(search.judge(&there.evidence), State::Tracking, "{kind}: {there:?}");
+    }
+}
+
+#[test]
+fn a_look_at_one_place_stays_there() {
+    let mut search = search(MachineKind::Klda, |_| {});
+    let beside = picture(BESIDE);
+    let at = search.look_at(&beside.frame(), here(), &mut Stopwatch::default());
+    let best = search.look(&beside.frame(), here(), &mut Stopwatch::default());
+    assert_eq!(at.pose, here());
+    assert!(distance(best.pose.center, BESIDE) < 4.0 && best.evidence.peak > at.evidence.peak + 0.5, "{at:?} {best:?}");
+}
+
+/// Of so many believed frames in a row one is learned from; a doubtful one is none of them.
+#[test]
+fn only_believed_frames_count() {
+    let same = picture(START);
+    let mut search = search(MachineKind::Klda, |p| (p.gate, p.every) = (0.2, 3));
+    let mut learned = Vec::new();
+    for score in [0.3, 0.1, 0.3, 0.1, 0.3, 0.3] {
+        scan(&mut search, &same);
+        let before = search.detector.response().to_vec();
+        search.learn_if_believed(
+            &Picture::ground(180, 150).with_likeness(START, 0.5).frame(),
+            here(),
+            score,
+            &mut Stopwatch::default(),
+        );
+        scan(&mut search, &same);
+        learned.push(search.detector.response() != before);
+    }
+    assert_eq!(learned, [false, false, false, false, true, false]);
+}
