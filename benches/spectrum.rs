@@ -2,7 +2,7 @@
 //!
 //!     cargo bench --bench spectrum              # divan's table
 //!     cargo bench --bench spectrum -- ratios    # medians of interleaved runs and their ratios
-//!     cargo bench --bench spectrum -- lengths   # nanoseconds a cell of lines of each length, and the estimate of `cost`
+//!     cargo bench --bench spectrum -- lengths   # nanoseconds a cell of lines by length, and the estimate of `cost`
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Fits a machine to the rows of one table and says what it makes of the rows of another.
 //!
 //! ```text
-//! cargo run --release --example machines -- gram svm train.csv test.csv --kernel '{"gaussian":{"sigma":0.3}}' --settings '{"c":10}'
+//! cargo run --release --example machines -- gram svm train.csv test.csv \
+//!     --kernel '{"gaussian":{"sigma":0.3}}' --settings '{"c":10}'
 //! ```
 //!
 //! A line of a table is a label (+1 or -1) and the feature values of a sample; the labels of the second are not looked

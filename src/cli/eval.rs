@@ -58,10 +58,10 @@ struct RunArgs {
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
     results: Vec<(String, PathBuf)>,
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
-    #[arg(long, default_value = "ope", value_parser = PossibleValuesParser::new(["ope", "tre", "sre"]).try_map(|name| name.parse::<Protocol>()))]
+    #[arg(long, default_value = "ope", value_parser = protocols())]
     protocol: Protocol,
     /// Whose rules to score by
-    #[arg(long, default_value = "otb", value_parser = PossibleValuesParser::new(Toolkit::ALL.map(Toolkit::name)).try_map(|name| name.parse::<Toolkit>()))]
+    #[arg(long, default_value = "otb", value_parser = toolkits())]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -105,7 +105,7 @@ Examples:
     kcf-track eval --data OTB --out report
 
   Two presets beside two published trackers:
-    kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --results MUSTER=results/MUSTER --out report
+    kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --out report
 
   Other kernel machines, each in a folder of its own:
     kcf-track eval --data OTB --detector svm --out svm
@@ -185,7 +185,8 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         if !args.quiet {
             writeln!(
                 std::io::stdout(),
-                "shard {shard} is done; when all are: kcf-track eval merge <the --out folders of all {} shards> --out DIR",
+                "shard {shard} is done; when all are: kcf-track eval merge <the --out folders of all {} shards> \
+                 --out DIR",
                 shard.count()
             )?;
         }
@@ -328,4 +329,12 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    PossibleValuesParser::new(["ope", "tre", "sre"]).try_map(|name| name.parse())
+}
+
+fn toolkits() -> impl TypedValueParser<Value = Toolkit> {
+    PossibleValuesParser::new(Toolkit::ALL.map(Toolkit::name)).try_map(|name| name.parse())
 }

@@ -338,7 +338,8 @@ impl FromArgMatches for ParamArgs {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         if matches.get_flag("circulant") {
-            let said = "--circulant is gone: filters have --loss hinge in the place of --detector svm --circulant, and --loss \
+            let said = "--circulant is gone: filters have --loss hinge in the place of --detector svm --circulant, \
+                and --loss \
                         fisher in that of klda\n";
             return Err(clap::Error::raw(clap::error::ErrorKind::UnknownArgument, said));
         }

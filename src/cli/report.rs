@@ -28,7 +28,8 @@ pub fn text(name: &str, summary: &Summary) -> String {
     text.push('\n');
     if let Some(truth) = &summary.truth {
         text += &format!(
-            "  against the truth of {} frames: precision at 20 px {:.3}, AUC {:.3}, mean overlap {:.3}, mean centre error {:.1} px\n",
+            "  against the truth of {} frames: precision at 20 px {:.3}, AUC {:.3}, mean overlap {:.3}, mean centre \
+             error {:.1} px\n",
             truth.frames, truth.precision_20, truth.auc, truth.mean_overlap, truth.mean_center_error
         );
     }

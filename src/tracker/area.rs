@@ -72,7 +72,8 @@ impl SearchArea {
             || (!halved && width * scale * height * scale > MAX_PIXELS)
         {
             let reason = format!(
-                "its search area of {}x{} pixels is too large; a larger cell size or a smaller padding shrinks the filter",
+                "its search area of {}x{} pixels is too large; a larger cell size or a smaller padding shrinks the \
+                 filter",
                 width * in_frame,
                 height * in_frame
             );

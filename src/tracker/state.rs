@@ -11,11 +11,11 @@ pub enum State {
     Initial,
     /// The target was found.
     Tracking,
-    /// The best match is weak, see [`FilterParams::uncertain_psr`](super::FilterParams::uncertain_psr), or more than half of the
-    /// box has left the frame: the box is a guess.
+    /// The best match is weak, see [`FilterParams::uncertain_psr`](super::FilterParams::uncertain_psr), or more than
+    /// half of the box has left the frame: the box is a guess.
     Uncertain,
-    /// Nothing like the target is there: a match below [`FilterParams::lost_psr`](super::FilterParams::lost_psr), a window without
-    /// any texture, or a box that has left the frame. The box is not to be believed.
+    /// Nothing like the target is there: a match below [`FilterParams::lost_psr`](super::FilterParams::lost_psr), a
+    /// search area without any texture, or a box that has left the frame. The box is not to be believed.
     Lost,
     /// The frame could not be read and was skipped; the box is the one before it.
     Missing,

@@ -30,20 +30,21 @@ fn every_detector_and_guard_follows_the_target() {
 fn flags_reach_the_machine_the_bank_and_the_guard() {
     let place = place(3);
     let flags = "--detector svm --machine c=3 --window-sigma 0.3 --template-size 24 --context 0.75 \
-                 --reach 3 --prior 0.25 --sample-share 0.1 --gate 0.4 --positives 8 --negatives 20 --hard-negatives 2 --channels 5 --learn-every 2 \
-                 --json @a.json";
+                 --reach 3 --prior 0.25 --sample-share 0.1 --gate 0.4 --positives 8 --negatives 20 --hard-negatives 2 \
+                 --channels 5 --learn-every 2 --json @a.json";
     place.run(flags).assert().success();
     let set = &place.json("a.json")["parameters"]["search"]["windows"];
     assert_eq!(set["machine"]["svm"]["c"], 3.0);
     let expected = serde_json::json!({
         "kernel": { "gaussian": { "sigma": 0.3 } }, "template-size": 24.0, "context": 0.75, "reach": 3.0, "prior": 0.25,
-        "sample-share": 0.1, "gate": 0.4, "positives": 8, "negatives": 20, "hard-negatives": 2, "channels": 5, "every": 2,
+        "sample-share": 0.1, "gate": 0.4, "positives": 8, "negatives": 20, "hard-negatives": 2,
+        "channels": 5, "every": 2,
     });
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&set[name], value, "{name}");
     }
-    let flags = "--guard krr --machine lambda=0.1 --guard-doubt 0.05 --guard-belief 0.2 --guard-margin 0.4 --guard-far 0.1 \
-                 --guard-patience 4 --guard-tiles 6 --guard-relearn 0.5 --json @a.json";
+    let flags = "--guard krr --machine lambda=0.1 --guard-doubt 0.05 --guard-belief 0.2 --guard-margin 0.4 \
+                 --guard-far 0.1 --guard-patience 4 --guard-tiles 6 --guard-relearn 0.5 --json @a.json";
     place.run(flags).assert().success();
     let set = &place.json("a.json")["parameters"]["guard"];
     assert_eq!(set["windows"]["machine"]["krr"]["lambda"], 0.1);

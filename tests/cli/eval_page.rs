@@ -40,7 +40,8 @@ const click = (id, i) => document.querySelectorAll(`#${id} thead th`)[i].click()
 const order = (id) => column(id, 0).map((name) => name.trim());
 probe.plots = [...document.querySelectorAll("section figure > svg")].map((svg) => {
   const box = svg.getBoundingClientRect();
-  return { width: box.width, height: box.height, lines: svg.querySelectorAll("polyline, path, line").length, text: svg.textContent };
+  const lines = svg.querySelectorAll("polyline, path, line").length;
+  return { width: box.width, height: box.height, lines, text: svg.textContent };
 });
 probe.loaded = order("sequences-table");
 click("sequences-table", 2);
@@ -59,7 +60,8 @@ probe.precision = column("overall-table", 2).map(parseFloat);
 const frames = [...document.querySelectorAll(".frames image")];
 probe.frames = frames.length;
 probe.truths = document.querySelectorAll(".frames .truth").length;
-probe.resources = performance.getEntriesByType("resource").map((entry) => entry.name).filter((name) => !name.startsWith("data:"));
+const resources = performance.getEntriesByType("resource").map((entry) => entry.name);
+probe.resources = resources.filter((name) => !name.startsWith("data:"));
 // A request that a name in the data might try: the page's policy has to stop it.
 const trial = new Image();
 addEventListener("securitypolicyviolation", () => { probe.stopped = true; });

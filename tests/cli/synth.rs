@@ -16,8 +16,10 @@ fn synth(out: &Path) -> Command {
 fn flags_reach_the_scene() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("seq");
-    let flags = "--preset hard --frames 3 --size 80x60 --target 12x14 --seed 9 --motion 1.5 --jump 2 --camera 0.5 --scale 0.2 \
-                 --rotation 15 --occlusion 0.4 --illumination 0.3 --blur 0.7 --shutter 0.2 --clutter 1 --out-of-view=false \
+    let flags = "--preset hard --frames 3 --size 80x60 --target 12x14 --seed 9 --motion 1.5 --jump 2 --camera 0.5 \
+        --scale 0.2 \
+                 --rotation 15 --occlusion 0.4 --illumination 0.3 --blur 0.7 --shutter 0.2 --clutter 1 \
+                 --out-of-view=false \
                  --noise 2.5 --format png";
     synth(&out).args(flags.split_whitespace()).assert().success().stdout(contains("3 frames of 80x60 pixels"));
     let file: SceneFile = serde_json::from_slice(&std::fs::read(out.join("scene.json")).unwrap()).unwrap();

@@ -30,7 +30,10 @@ proptest! {
         prop_assert_eq!(Some((peak.row, peak.col)), first);
 
         let side: Vec<f64> = (0..rows * cols)
-            .filter(|i| apart(i / cols, peak.row, rows, layout) > radius || apart(i % cols, peak.col, cols, layout) > radius)
+            .filter(|i| {
+                let (row, col) = (i / cols, i % cols);
+                apart(row, peak.row, rows, layout) > radius || apart(col, peak.col, cols, layout) > radius
+            })
             .map(|i| f64::from(map[i]))
             .collect();
         let n = side.len() as f64;

@@ -33,7 +33,8 @@ fn check(patch: &[u8], width: usize, height: usize, cell: usize, what: &str) {
                 let found = f64::from(found[k]);
                 assert!(
                     (found - expected).abs() <= TOLERANCE,
-                    "{what}, {width}x{height} cell {cell}, row {r} column {c} channel {k}: {found} instead of {expected}"
+                    "{what}, {width}x{height} cell {cell}, row {r} column {c} channel {k}: {found} instead of \
+                     {expected}"
                 );
             }
         }

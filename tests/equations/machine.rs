@@ -48,7 +48,8 @@ proptest! {
     fn any_gram_matrix_gives_finite_decisions_or_a_typed_error(problem in problems()) {
         let one_class = problem.labels.iter().all(|&l| l == problem.labels[0]);
         for name in machines() {
-            let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap().with_weights(&problem.weights).unwrap();
+            let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap();
+            let samples = samples.with_weights(&problem.weights).unwrap();
             match from_name(name, &Value::Null).unwrap().fit(&samples) {
                 Ok(head) => {
                     let values = on_training(&head, &problem.gram);
@@ -68,11 +69,13 @@ proptest! {
     fn calibrated_class_means_are_plus_and_minus_one(problem in problems()) {
         prop_assume!(problem.labels.iter().any(|&l| l != problem.labels[0]));
         for name in ["klda", "kpca", "slem", "kdspe"] {
-            let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap().with_weights(&problem.weights).unwrap();
+            let samples = Samples::new(problem.gram.view(), &problem.labels).unwrap();
+            let samples = samples.with_weights(&problem.weights).unwrap();
             let values = on_training(&from_name(name, &Value::Null).unwrap().fit(&samples).unwrap(), &problem.gram);
             let mean = |label: f64| {
                 let of = || problem.labels.iter().enumerate().filter(move |(_, l)| **l == label).map(|(i, _)| i);
-                of().map(|i| problem.weights[i] * values[i]).sum::<f64>() / of().map(|i| problem.weights[i]).sum::<f64>()
+                let total: f64 = of().map(|i| problem.weights[i]).sum();
+                of().map(|i| problem.weights[i] * values[i]).sum::<f64>() / total
             };
             let told_apart = (mean(1.0) - 1.0).abs() < 1e-5 && (mean(-1.0) + 1.0).abs() < 1e-5;
             let all_zero = values.iter().all(|&v| v == 0.0);
@@ -124,7 +127,8 @@ proptest! {
                 let head = from_name(name, &settings).unwrap().fit(&samples).unwrap();
                 head.decision(cross_gram(kernel, test.view(), x).unwrap().view(), Array1::ones(2).view()).unwrap()
             };
-            let weighted = Samples::new(gram(kernel, x.view()).unwrap().view(), &labels).unwrap().with_weights(&weights).unwrap();
+            let once = gram(kernel, x.view()).unwrap();
+            let weighted = Samples::new(once.view(), &labels).unwrap().with_weights(&weights).unwrap();
             let repeated = Samples::new(gram(kernel, twice.view()).unwrap().view(), &labels_twice).unwrap();
             let (a, b) = (decide(x.view(), weighted), decide(twice.view(), repeated));
             let mut apart = &a - &b;
@@ -172,7 +176,8 @@ proptest! {
     fn no_matrix_of_numbers_makes_a_machine_panic(
         n in 1usize..7,
         values in prop::collection::vec(prop_oneof![
-            Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(1e300), Just(-1.0), Just(1e-310), Just(1e59), -2.0..2.0f64
+            Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(1e300), Just(-1.0), Just(1e-310),
+            Just(1e59), -2.0..2.0f64
         ], 36),
         symmetric in prop::bool::ANY,
     ) {

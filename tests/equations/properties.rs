@@ -144,7 +144,8 @@ proptest! {
     #[test]
     fn any_box_and_any_frame(
         (w, h) in (1usize..60, 1usize..60), seed: u64, kind in 0u8..3,
-        x in -80.0..80.0f64, y in -80.0..80.0f64, bw in prop_oneof![0.1..3.0f64, 3.0..70.0], bh in prop_oneof![0.1..3.0f64, 3.0..70.0],
+        x in -80.0..80.0f64, y in -80.0..80.0f64, bw in prop_oneof![0.1..3.0f64, 3.0..70.0],
+        bh in prop_oneof![0.1..3.0f64, 3.0..70.0],
         preset in 0..Params::PRESETS.len(), half_size_from in prop_oneof![Just(100.0), Just(0.0), Just(20.0)],
     ) {
         let pixels = |seed: u64| match kind {

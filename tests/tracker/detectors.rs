@@ -1,23 +1,23 @@
 //! Kernel machines over real windows, as detectors and as guards of a correlation filter.
 
 use kcf_track::kernel::Kernel;
-use kcf_track::machine::{MachineKind, MachineParams, krr, svm};
+use kcf_track::machine::{MachineKind, MachineParams, krr};
 use kcf_track::source::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, SearchParams, WindowParams};
 use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 
-use crate::scene::{self, Clip, half_from, track};
+use crate::scene::{Clip, track};
 
-fn detector(kind: MachineKind) -> Params {
+pub fn detector(kind: MachineKind) -> Params {
     WindowParams::of(kind).into()
 }
 
-fn guarded(kind: MachineKind) -> Params {
+pub fn guarded(kind: MachineKind) -> Params {
     Params::default().guarded(GuardParams::of(kind))
 }
 
 /// The settings of the only machine over real windows that there is.
-fn windows(params: &mut Params) -> &mut WindowParams {
+pub fn windows(params: &mut Params) -> &mut WindowParams {
     match (&mut params.search, &mut params.guard) {
         (SearchParams::Windows(windows), _) => windows,
         (_, Some(guard)) => &mut guard.windows,
@@ -26,7 +26,7 @@ fn windows(params: &mut Params) -> &mut WindowParams {
 }
 
 /// Every machine as a detector, and as a guard where it is one.
-fn trackers() -> impl Iterator<Item = (String, Params)> {
+pub fn trackers() -> impl Iterator<Item = (String, Params)> {
     let detectors = MachineKind::ALL.iter().map(|&kind| (kind.to_string(), detector(kind)));
     detectors.chain(MachineKind::all_guards().map(|kind| (format!("guard {kind}"), guarded(kind))))
 }
@@ -40,7 +40,7 @@ fn frames(clip: &Clip) -> impl Iterator<Item = Frame<'_>> {
     (0..clip.gray.len()).map(|i| clip.gray(i))
 }
 
-fn sound(estimate: &Estimate, tracker: &Tracker) -> bool {
+pub fn sound(estimate: &Estimate, tracker: &Tracker) -> bool {
     let Evidence { peak, psr, apce, .. } = estimate.evidence;
     estimate.bbox.is_valid()
         && [peak, psr, apce].iter().all(|v| v.is_finite())
@@ -139,111 +139,6 @@ fn black_frames_are_lost_and_teach_nothing() {
         let uniform = Frame::gray(&black, clip.width, clip.height).unwrap();
         assert!(matches!(blinking.init(uniform, clip.initial()), Err(Error::Box { .. })), "{name}");
     }
-}
-
-/// Smooth noise without a period.
-fn texture(x: f64, y: f64, phase: f64) -> f64 {
-    let wave = |fx: f64, fy: f64, p: f64| (fx * x + fy * y + p + phase).sin();
-    128.0 + 40.0 * wave(0.31, 0.17, 0.0) + 30.0 * wave(-0.11, 0.43, 1.7) + 25.0 * wave(0.73, -0.59, 0.4)
-}
-
-const WIDTH: usize = 400;
-const HEIGHT: usize = 300;
-
-/// A textured patch with its corner at `(left, top)` on textured ground.
-fn picture(left: f64, top: f64) -> FrameBuf {
-    let value = |x: usize, y: usize| {
-        let (x, y) = (x as f64, y as f64);
-        let inside = (left..left + 32.0).contains(&x) && (top..top + 28.0).contains(&y);
-        let v = if inside { texture(2.0 * (x - left), 2.0 * (y - top), 9.0) } else { texture(x / 2.0, y / 2.0, 3.0) };
-        v.clamp(0.0, 255.0) as u8
-    };
-    let data = (0..WIDTH * HEIGHT).map(|i| value(i % WIDTH, i / WIDTH)).collect();
-    FrameBuf::new(data, WIDTH, HEIGHT, PixelFormat::Gray8).unwrap()
-}
-
-/// A target that moves along, and in the frame `JUMP` is far away, beyond any search area.
-const JUMP: usize = 20;
-
-fn jumping(frames: usize, speed: f64) -> (Vec<FrameBuf>, Vec<BBox>) {
-    let corner = |t: usize| {
-        let (now, t) = (t, speed * t as f64);
-        if now < JUMP { (40.0 + t, 50.0 + (t / 2.0).round()) } else { (300.0 - t, 190.0 + (t / 3.0).round()) }
-    };
-    let corners = (0..frames).map(corner);
-    corners.map(|(x, y)| (picture(x, y), BBox::new(x, y, 32.0, 28.0))).unzip()
-}
-
-#[test]
-fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
-    let (frames, truth) = jumping(60, 1.0);
-    let alone = track(&Params::default(), frames.iter().map(Frame::from), truth[0]);
-    assert!(alone[JUMP - 1].overlap(&truth[JUMP - 1]) > 0.8);
-    assert!(alone[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
-    for kind in MachineKind::all_guards() {
-        let mut tracker = Tracker::new(guarded(kind)).unwrap();
-        tracker.init(&frames[0], truth[0]).unwrap();
-        let mut states = vec![State::Initial];
-        let mut found = None;
-        for t in 1..60 {
-            let estimate = tracker.update(&frames[t]).unwrap();
-            assert!(sound(&estimate, &tracker));
-            states.push(estimate.state);
-            let here = estimate.bbox.overlap(&truth[t]) > 0.5;
-            if t < JUMP {
-                assert!(here && estimate.state == State::Tracking, "{kind}, frame {t}: {}", estimate.state);
-            } else if here {
-                found.get_or_insert(t);
-            } else {
-                assert_eq!(found, None, "{kind}: lost again in frame {t}");
-                // In the wrong place nothing is claimed.
-                assert_ne!(estimate.state, State::Tracking, "{kind}, frame {t}");
-            }
-        }
-        let found = found.unwrap_or_else(|| panic!("{kind}: never found again: {states:?}"));
-        assert!(found > JUMP + 2 && states[JUMP + 2..found].contains(&State::Lost), "{kind}: {states:?}");
-        assert_eq!(states[59], State::Tracking, "{kind}");
-    }
-}
-
-/// A machine over real windows adapts to nothing that it does not recognise, and reaches no farther than its search
-/// area: a guard does.
-#[test]
-fn a_guard_watches_any_search() {
-    let (frames, truth) = jumping(60, 1.0);
-    let alone = detector(MachineKind::Svm);
-    let boxes = track(&alone, frames.iter().map(Frame::from), truth[0]);
-    assert!(boxes[59].overlap(&truth[59]) < 0.1);
-    let mut tracker = Tracker::new(alone.guarded(GuardParams::of(MachineKind::Krr))).unwrap();
-    tracker.init(&frames[0], truth[0]).unwrap();
-    let estimates: Vec<Estimate> = frames[1..].iter().map(|frame| tracker.update(frame).unwrap()).collect();
-    assert!(estimates[58].bbox.overlap(&truth[59]) > 0.5 && estimates[58].state == State::Tracking);
-    // The decision is the guard's, the peak the detector's own.
-    assert!(estimates.iter().any(|estimate| estimate.evidence.decision != Some(estimate.evidence.peak)));
-}
-
-/// Whatever the filter is: gray or HOG, of whole or of part cells, of one size or another.
-#[test]
-fn a_guard_puts_any_filter_where_the_target_is() {
-    for (name, params) in scene::presets() {
-        // At half size a cell is a quarter of this target: the filter then does not see it move by a pixel.
-        for (half_size_from, speed) in [(100.0, 1.0), (20.0, 0.0)] {
-            let (frames, truth) = jumping(50, speed);
-            let params = half_from(&params, half_size_from).guarded(GuardParams::of(MachineKind::Klda));
-            let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
-            let overlaps = boxes[45..].iter().zip(&truth[45..]).map(|(b, truth)| b.overlap(truth));
-            let least = overlaps.fold(1.0, f64::min);
-            assert!(least > 0.6, "{name}, half size from {half_size_from}: {least}");
-        }
-    }
-}
-
-#[test]
-fn without_tiles_a_guard_searches_nearby_only() {
-    let (frames, truth) = jumping(50, 1.0);
-    let params = Params::default().guarded(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) });
-    let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
-    assert!(boxes[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
 }
 
 /// Texture of every size that does not repeat.
@@ -349,87 +244,6 @@ fn a_search_area_without_background_is_said_to_be_one() {
         let said = tracker.init(clip.gray(0), clip.initial()).unwrap_err();
         assert!(matches!(said, Error::Box { .. }) && said.to_string().contains("larger reach"), "{said}");
     }
-}
-
-#[test]
-fn settings_are_written_and_read_back() {
-    for (_, mut params) in trackers() {
-        *windows(&mut params) = WindowParams {
-            kernel: Kernel::Polynomial { a: 0.5, b: 3 },
-            gate: 0.4,
-            positives: 7,
-            channels: 31,
-            prior: 0.25,
-            lost: -0.5,
-            ..WindowParams::of(MachineKind::Svm)
-        };
-        windows(&mut params).machine = MachineParams::Svm(svm::Params { c: 3.5, ..svm::Params::default() });
-        if let Some(guard) = &mut params.guard {
-            (guard.belief, guard.tiles) = (0.2, 5);
-        }
-        let text = serde_json::to_string(&params).unwrap();
-        assert_eq!(serde_json::from_str::<Params>(&text).unwrap(), params, "{text}");
-    }
-    let mut unknown = serde_json::to_value(WindowParams::of(MachineKind::Svm)).unwrap();
-    unknown["positive"] = 3.into();
-    assert!(serde_json::from_value::<WindowParams>(unknown).unwrap_err().to_string().contains("positive"));
-}
-
-fn refused(params: Params) -> (&'static str, String) {
-    match Tracker::new(params) {
-        Err(error @ Error::Parameter { name, .. }) => (name, error.to_string()),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn each_bad_value_is_named() {
-    let bad = |change: fn(&mut WindowParams)| {
-        let mut params = detector(MachineKind::Svm);
-        change(windows(&mut params));
-        refused(params).0
-    };
-    assert_eq!(bad(|p| p.kernel = Kernel::Gaussian { sigma: 0.0 }), "search.windows.kernel.gaussian.sigma");
-    assert_eq!(bad(|p| p.kernel = Kernel::Polynomial { a: -1.0, b: 2 }), "search.windows.kernel.polynomial.a");
-    assert_eq!(bad(|p| p.template_size = 7.9), "search.windows.template-size");
-    assert_eq!(bad(|p| p.context = -0.1), "search.windows.context");
-    assert_eq!(bad(|p| p.reach = f64::NAN), "search.windows.reach");
-    assert_eq!(bad(|p| p.prior = 1.1), "search.windows.prior");
-    assert_eq!(bad(|p| p.sample_share = 1.0), "search.windows.sample-share");
-    assert_eq!(bad(|p| p.gate = f64::INFINITY), "search.windows.gate");
-    assert_eq!(bad(|p| p.every = 0), "search.windows.every");
-    assert_eq!(bad(|p| p.positives = 0), "search.windows.positives");
-    assert_eq!(bad(|p| p.negatives = 257), "search.windows.negatives");
-    assert_eq!(bad(|p| p.hard_negatives = 33), "search.windows.hard-negatives");
-    assert_eq!(bad(|p| p.lost = f64::NAN), "search.windows.lost");
-    for channels in [0, 16, 30, 32] {
-        let windows = WindowParams { channels, ..WindowParams::of(MachineKind::Svm) };
-        assert_eq!(refused(windows.into()).0, "search.windows.channels");
-    }
-    let guard = |change: fn(&mut GuardParams)| {
-        let mut guard = GuardParams::of(MachineKind::Krr);
-        change(&mut guard);
-        refused(Params::default().guarded(guard)).0
-    };
-    assert_eq!(guard(|p| p.doubt = f64::NAN), "guard.doubt");
-    assert_eq!(guard(|p| p.belief = 101.0), "guard.belief");
-    assert_eq!(guard(|p| p.margin = -0.1), "guard.margin");
-    assert_eq!(guard(|p| p.far = f64::NAN), "guard.far");
-    assert_eq!(guard(|p| p.patience = 0), "guard.patience");
-    assert_eq!(guard(|p| p.tiles = 1001), "guard.tiles");
-    assert_eq!(guard(|p| p.relearn = 1.5), "guard.relearn");
-
-    for kind in [MachineKind::Kpca, MachineKind::Kdspe] {
-        assert_eq!(refused(guarded(kind)).0, "guard");
-    }
-}
-
-#[test]
-fn settings_of_a_machine_are_named() {
-    let mut params = detector(MachineKind::Svm);
-    windows(&mut params).machine = MachineParams::Svm(svm::Params { c: -1.0, ..svm::Params::default() });
-    let (name, text) = refused(params);
-    assert!(name == "search.windows.machine.svm.c" && text.contains("from 1e-9"), "{text}");
 }
 
 #[test]

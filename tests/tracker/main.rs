@@ -9,6 +9,8 @@ mod scene;
 mod allocation;
 mod bounded;
 mod detectors;
+mod guards;
+mod machine_settings;
 mod memory;
 mod robustness;
 mod settings;

@@ -43,7 +43,8 @@ fn pictures() -> Vec<Vec<u8>> {
     (0..FRAMES).map(picture).collect()
 }
 
-/// Boxes and states of all frames, or the error; `None` for settings that are refused.
+/// Boxes to a tenth of a pixel and states of all frames, or the error; `None` for settings that are refused. Another
+/// order of rounding is no effect.
 fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
     let mut tracker = Tracker::new(params.clone()).ok()?;
     let mut said = String::new();
@@ -53,7 +54,10 @@ fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
         let estimate =
             if t == 0 { tracker.init(frame, BBox::new(x, y, SIZE.0, SIZE.1)) } else { tracker.update(frame) };
         match estimate {
-            Ok(estimate) => said += &format!("{:?} {}\n", estimate.bbox, estimate.state),
+            Ok(estimate) => {
+                let BBox { x, y, w, h } = estimate.bbox;
+                said += &format!("{x:.1} {y:.1} {w:.1} {h:.1} {}\n", estimate.state);
+            }
             Err(error) => return Some(format!("{said}{error}")),
         }
     }

@@ -1,7 +1,8 @@
 //! The page: one file that needs nothing else, no network above all.
 
 use super::filmstrip::{Picture, Strip};
-use super::plot::{Plot, color_of};
+use super::plot::Plot;
+use super::series::color_of;
 use super::table::attributes;
 use super::{Plots, styles};
 use crate::eval::bootstrap::Interval;
@@ -13,7 +14,8 @@ use crate::geometry::BBox;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// Nothing may be loaded from anywhere, whatever a name in the data tries.
-const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      base-uri 'none'; form-action 'none'";
 
 /// Text as it may stand in HTML, in attributes too.
 pub fn escape(text: &str) -> String {
@@ -65,9 +67,11 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, stri
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · intervals: 95 %, \
+         <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · \
+         intervals: 95 %, \
          bootstrap over sequences</p>\n{noted}<nav>{links}</nav></header>\n<main>\n{body}</main>\n\
-         <footer>Made by kcf-track {}. The numbers are in report.json, the plots as SVG and PNG and the tables in LaTeX and Markdown beside \
+         <footer>Made by kcf-track {}. The numbers are in report.json, the plots as SVG and PNG and the tables in \
+         LaTeX and Markdown beside \
          this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         plural(report.trackers.len(), "tracker", "trackers"),
         report.toolkit,
@@ -105,10 +109,14 @@ fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> St
     let mut text = String::from("<div class=\"plots\">\n");
     text += &figure(&plots.success, "Success plot");
     text += &figure(&plots.precision, "Precision plot");
-    text += "</div>\n<div class=\"scroll\"><table class=\"sortable\" id=\"overall-table\"><thead><tr><th>Tracker</th><th>AUC</th><th>P@20</th>\
-             <th title=\"normalised precision at 0.2\">P<sub>norm</sub></th><th title=\"share of frames with an overlap above 0.5\">OR@0.5</th>\
-             <th title=\"mean overlap\">IoU</th><th title=\"mean centre error in pixels\">CLE</th><th title=\"losses of the target, all sequences\">Failures</th>\
-             <th title=\"tracking without decoding, mean over sequences\">fps</th><th title=\"number of sequences\">Seq.</th>";
+    text += "</div>\n<div class=\"scroll\"><table class=\"sortable\" \
+        id=\"overall-table\"><thead><tr><th>Tracker</th><th>AUC</th><th>P@20</th>\
+             <th title=\"normalised precision at 0.2\">P<sub>norm</sub></th><th title=\"share of frames with an \
+             overlap above 0.5\">OR@0.5</th>\
+             <th title=\"mean overlap\">IoU</th><th title=\"mean centre error in pixels\">CLE</th><th title=\"losses \
+             of the target, all sequences\">Failures</th>\
+             <th title=\"tracking without decoding, mean over sequences\">fps</th><th title=\"number of \
+             sequences\">Seq.</th>";
     text += &format!(
         "<th title=\"mean difference, paired over sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
         escape(focus)
@@ -144,7 +152,8 @@ fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> St
         };
         text += "</tr>\n";
     }
-    text + "</tbody></table></div>\n<p class=\"note\">Click a column to sort. A difference in bold leaves zero outside its interval.</p>\n"
+    text + "</tbody></table></div>\n<p class=\"note\">Click a column to sort. A difference in bold leaves zero \
+        outside its interval.</p>\n"
 }
 
 /// AUC of `a` less that of `b`, with its interval.
@@ -162,7 +171,8 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
     let radar = plots.attributes.as_ref()?;
     let mut text = String::from("<div class=\"plots single\">\n");
     text += &figure(radar, "AUC by attribute");
-    text += "</div>\n<div class=\"scroll\"><table class=\"sortable heat\" id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
+    text += "</div>\n<div class=\"scroll\"><table class=\"sortable heat\" \
+        id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
     for (short, long, n) in &attributes {
         text += &format!("<th title=\"{long}\">{short} ({n})</th>");
     }
@@ -193,11 +203,14 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
 fn by_sequence(report: &Report) -> String {
     let mut text = String::from(
         "<p class=\"tools\"><label>Show <select id=\"metric\">\
-         <option value=\"auc\" data-decimals=\"3\">AUC</option><option value=\"p20\" data-decimals=\"3\">precision at 20 px</option>\
+         <option value=\"auc\" data-decimals=\"3\">AUC</option><option value=\"p20\" data-decimals=\"3\">precision at \
+         20 px</option>\
          <option value=\"pn\" data-decimals=\"3\">normalised precision at 0.2</option>\
          <option value=\"or\" data-decimals=\"3\">overlap rate at 0.5</option>\
-         <option value=\"iou\" data-decimals=\"3\">mean overlap</option><option value=\"cle\" data-decimals=\"1\">mean centre error (px)</option>\
-         </select></label></p>\n<div class=\"scroll\"><table class=\"sortable heat\" id=\"sequences-table\"><thead><tr><th>Sequence</th><th>Frames</th>",
+         <option value=\"iou\" data-decimals=\"3\">mean overlap</option><option value=\"cle\" \
+         data-decimals=\"1\">mean centre error (px)</option>\
+         </select></label></p>\n<div class=\"scroll\"><table class=\"sortable heat\" \
+         id=\"sequences-table\"><thead><tr><th>Sequence</th><th>Frames</th>",
     );
     for tracker in &report.trackers {
         text += &format!("<th>{}</th>", escape(&tracker.name));
@@ -208,7 +221,8 @@ fn by_sequence(report: &Report) -> String {
         for tracker in &report.trackers {
             text += &match tracker.sequences.get(&sequence.name) {
                 Some(s) => format!(
-                    "<td class=\"score\" data-v=\"{0}\" data-auc=\"{0}\" data-p20=\"{1}\" data-pn=\"{2}\" data-or=\"{3}\" data-iou=\"{4}\" \
+                    "<td class=\"score\" data-v=\"{0}\" data-auc=\"{0}\" data-p20=\"{1}\" data-pn=\"{2}\" \
+                     data-or=\"{3}\" data-iou=\"{4}\" \
                      data-cle=\"{5}\" style=\"--v:{0:.3}\">{0:.3}</td>",
                     s.auc,
                     s.precision_20,
@@ -227,8 +241,9 @@ fn by_sequence(report: &Report) -> String {
 
 fn differences(report: &Report) -> String {
     let mut text = String::from(
-        "<p>AUC of the row less AUC of the column, mean over the sequences that both have. In bold where the paired bootstrap \
-         interval leaves zero out; point at a number for the interval.</p>\n<div class=\"scroll\"><table id=\"differences-table\"><thead><tr><th></th>",
+        "<p>AUC of the row less AUC of the column, mean over the sequences that both have. In bold where the paired \
+         bootstrap interval leaves zero out; point at a number for the interval.</p>\n<div class=\"scroll\"><table \
+         id=\"differences-table\"><thead><tr><th></th>",
     );
     for tracker in &report.trackers {
         text += &format!("<th>{}</th>", escape(&tracker.name));
@@ -257,7 +272,8 @@ fn failures(focus: &str, strips: &[Strip]) -> String {
         return format!("<p>{} covers the target more than half of the time in every sequence.</p>\n", escape(focus));
     }
     let mut text = format!(
-        "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key p\"></span>{0}</p>\n",
+        "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key \
+         p\"></span>{0}</p>\n",
         escape(focus)
     );
     for strip in strips {
@@ -289,7 +305,10 @@ fn framed(picture: &Picture) -> String {
         )
     };
     let image = picture.jpeg.as_ref().map_or(String::new(), |data| {
-        format!("<image href=\"data:image/jpeg;base64,{data}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\"/>")
+        format!(
+            "<image href=\"data:image/jpeg;base64,{data}\" width=\"{width}\" height=\"{height}\" \
+            preserveAspectRatio=\"none\"/>"
+        )
     });
     let truth = picture.truth.as_ref().map_or(String::new(), |b| rect("truth", b));
     let predicted = if picture.predicted.is_valid() { rect("predicted", &picture.predicted) } else { String::new() };
@@ -298,7 +317,8 @@ fn framed(picture: &Picture) -> String {
     let outside = if outside { ", box outside the frame" } else { "" };
     let overlap = picture.overlap.map_or("no label".into(), |o| format!("overlap {o:.2}"));
     format!(
-        "<figure><svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"frame {0}\">{image}{truth}{predicted}</svg>\
+        "<figure><svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"frame \
+         {0}\">{image}{truth}{predicted}</svg>\
          <figcaption>#{0} {1}, {overlap}{outside}</figcaption></figure>\n",
         picture.number, picture.caption
     )
@@ -318,10 +338,12 @@ fn method(report: &Report) -> String {
         }
     });
     item(
-        "Success: share of frames with an overlap above 0, 0.05, …, 1 (strictly). AUC is the mean of the 21 numbers; a perfect tracker has 20/21 = 0.952.",
+        "Success: share of frames with an overlap above 0, 0.05, …, 1 (strictly). AUC is the mean of the 21 numbers; \
+         a perfect tracker has 20/21 = 0.952.",
     );
     item(
-        "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides the error by the label's size, at 0.2.",
+        "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides \
+         the error by the label's size, at 0.2.",
     );
     item("The first box counts as the label. Means are over sequences, not frames.");
     item(&format!(

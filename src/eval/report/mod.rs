@@ -11,11 +11,13 @@
 mod filmstrip;
 mod html;
 pub mod plot;
+pub mod series;
 mod table;
 
 use std::path::Path;
 
-use plot::{Axes, Plot, Series, curves, radar};
+use plot::{Axes, Plot, curves, radar};
+use series::Series;
 pub use table::plain;
 
 use super::evaluation::Evaluation;

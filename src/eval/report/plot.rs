@@ -13,6 +13,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, register_font};
 
+use super::series::Series;
 use crate::error::{Error, Result};
 
 /// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
@@ -23,70 +24,6 @@ const PNG_SCALE: u32 = 2;
 /// Where the text of the legend begins, from its left edge.
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
-
-/// Colours that are told apart on white. Every third is solid, dashed, dotted, so that print in gray helps as well.
-const COLORS: [RGBColor; 13] = [
-    RGBColor(214, 39, 40),
-    RGBColor(31, 119, 180),
-    RGBColor(44, 150, 44),
-    RGBColor(255, 127, 14),
-    RGBColor(130, 80, 180),
-    RGBColor(23, 180, 200),
-    RGBColor(140, 86, 75),
-    RGBColor(227, 110, 185),
-    RGBColor(110, 110, 110),
-    RGBColor(175, 175, 20),
-    RGBColor(20, 30, 130),
-    RGBColor(0, 110, 100),
-    RGBColor(0, 0, 0),
-];
-
-/// One tracker in a plot.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Its name.
-    pub name: String,
-    /// What it is ranked by and what the legend says.
-    pub score: f64,
-    /// Which colour and dash it has in all plots of the report.
-    pub style: usize,
-    /// Whether it is drawn thicker.
-    pub emphasis: bool,
-    /// The curve's values at the thresholds, or one value per spoke of a radar.
-    pub values: Vec<f64>,
-}
-
-impl Series {
-    fn color(&self) -> RGBColor {
-        COLORS[self.style % COLORS.len()]
-    }
-
-    /// Dash and gap in pixels of a plot of this scale; `None` for a solid line.
-    fn dash(&self, scale: u32) -> Option<(u32, u32)> {
-        // Colours that come again do so with another dash, as 13 is no multiple of 3.
-        match self.style % 3 {
-            0 => None,
-            1 => Some((10 * scale, 4 * scale)),
-            _ => Some((3 * scale, 3 * scale)),
-        }
-    }
-
-    fn stroke(&self, scale: u32) -> ShapeStyle {
-        // In half pixels, which PNG plots have.
-        let halves = if self.emphasis { 7 } else { 4 };
-        self.color().stroke_width((halves * scale).div_ceil(2))
-    }
-
-    fn label(&self) -> String {
-        format!("{} [{:.3}]", self.name, self.score)
-    }
-}
-
-/// The colour of a [`Series::style`] as `#rrggbb`.
-pub fn color_of(style: usize) -> String {
-    let RGBColor(r, g, b) = COLORS[style % COLORS.len()];
-    format!("#{r:02x}{g:02x}{b:02x}")
-}
 
 /// A plot in both forms.
 pub struct Plot {
@@ -115,7 +52,9 @@ pub struct Axes {
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
 pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
-    both(width(series), |root, scale| draw_curves(root, scale, axes, &sorted(series)).map_err(|e| e.to_string()))
+    both(width(series), |root, scale| {
+        draw_curves(root, scale, axes, &Series::sorted(series)).map_err(|e| e.to_string())
+    })
 }
 
 /// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim.
@@ -124,14 +63,8 @@ pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
 /// [`Error::Evaluation`] when drawing fails.
 pub fn radar(title: &str, labels: &[String], max: f64, series: &[Series]) -> Result<Plot> {
     both(width(series), |root, scale| {
-        draw_radar(root, scale, title, labels, max, &sorted(series)).map_err(|e| e.to_string())
+        draw_radar(root, scale, title, labels, max, &Series::sorted(series)).map_err(|e| e.to_string())
     })
-}
-
-fn sorted(series: &[Series]) -> Vec<Series> {
-    let mut sorted = series.to_vec();
-    sorted.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
-    sorted
 }
 
 /// The drawing areas of the two forms.
@@ -339,6 +272,7 @@ fn radar_on<DB: DrawingBackend>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::series::COLORS;
     use super::*;
 
     fn series() -> Vec<Series> {

@@ -12,10 +12,7 @@ pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind}
 pub use guard::GuardParams;
 pub use windows::WindowParams;
 
-use super::settings;
-use crate::error::{Error, Result};
 use crate::frame::Channels;
-use crate::machine::MachineKind;
 
 /// The settings of a [`Tracker`](crate::Tracker), unchecked: fill them in freely, [`Params::check`] judges them as a
 /// whole.
@@ -103,33 +100,6 @@ impl Params {
     pub fn guarded(self, guard: GuardParams) -> Self {
         Self { guard: Some(guard), ..self }
     }
-
-    /// What is asked of several values together.
-    pub(super) fn check_together(&self) -> Result<()> {
-        let wrong = |name, value: String, expected| Err(Error::Parameter { name, value, expected });
-        if let Some(filter) = self.search.filter().filter(|filter| filter.uncertain_psr < filter.lost_psr) {
-            let expected = format!("must not lie below search.filter.lost-psr {}", filter.lost_psr);
-            return wrong("search.filter.uncertain-psr", filter.uncertain_psr.to_string(), expected);
-        }
-        let guards = self.guard.as_ref().map(|guard| ("guard", &guard.windows));
-        for (at, windows) in self.search.windows().map(|windows| ("search", windows)).into_iter().chain(guards) {
-            windows.machine.build().map_err(|error| match error {
-                Error::Parameter { name, value, expected } => {
-                    let path = format!("{at}.windows.machine.{name}");
-                    let name = settings::find(&path).map_or(name, |setting| setting.path);
-                    Error::Parameter { name, value, expected }
-                }
-                other => other,
-            })?;
-        }
-        let Some(guard) = &self.guard else { return Ok(()) };
-        let kind = guard.windows.machine.kind();
-        if !kind.guards() {
-            let names = MachineKind::all_guards().map(MachineKind::name).collect::<Vec<_>>().join(", ");
-            return wrong("guard", kind.to_string(), format!("must be one of {names}"));
-        }
-        Ok(())
-    }
 }
 
 /// JSON has no infinity; what is no limit at all is kept as it is, to be refused.
@@ -152,6 +122,7 @@ mod infinite_as_null {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::kernel::Kernel;
 
     #[test]

@@ -10,6 +10,7 @@ mod choice;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use std::sync::LazyLock;
 
@@ -274,6 +275,6 @@ impl Params {
                 return Err(refused(setting.path, setting.kind.text(value), &setting.kind));
             }
         }
-        self.check_together()
+        together::check(self)
     }
 }

@@ -48,7 +48,8 @@ pub(super) const FILTER: &[Flagged] = &[
         Row::new(
             "area.bounded.max-cells",
             Kind::Number(16.0, 1e12),
-            "Cells of the search area at most, about: a larger one is seen at a coarser scale; inf for the published ways",
+            "Cells of the search area at most, about: a larger one is seen at a coarser scale; inf for the published \
+             ways",
         ),
     ),
     (
