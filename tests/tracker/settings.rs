@@ -43,7 +43,7 @@ fn pictures() -> Vec<Vec<u8>> {
     (0..FRAMES).map(picture).collect()
 }
 
-/// Boxes to a tenth of a pixel and states of all frames, or the error; `None` for settings that are refused. Another
+/// Boxes to a hundredth of a pixel and states of all frames, or the error; `None` for settings that are refused. Another
 /// order of rounding is no effect.
 fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
     let mut tracker = Tracker::new(params.clone()).ok()?;
@@ -56,7 +56,7 @@ fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
         match estimate {
             Ok(estimate) => {
                 let BBox { x, y, w, h } = estimate.bbox;
-                said += &format!("{x:.1} {y:.1} {w:.1} {h:.1} {}\n", estimate.state);
+                said += &format!("{x:.2} {y:.2} {w:.2} {h:.2} {}\n", estimate.state);
             }
             Err(error) => return Some(format!("{said}{error}")),
         }
