@@ -7,12 +7,10 @@ use super::area::SearchArea;
 use super::confidence::{Peak, between_cells, displacement};
 use super::pose::Pose;
 use super::search::{Evidence, Learned, Search, Sighting, check_box, is_blank, uniform};
-use super::{FeatureParams, FilterParams, ResponseLayout, ResponseMap, State};
+use super::{FilterParams, ResponseLayout, ResponseMap, State};
 use crate::detector::kcf::Kcf;
 use crate::error::Result;
-use crate::feature::gray::Gray;
-use crate::feature::hog::Hog;
-use crate::feature::{Extractor, Stack, Taper, labels, taper};
+use crate::feature::{Stack, Taper, labels, taper};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
@@ -49,11 +47,7 @@ impl FilterSearch {
         check_box(frame, bbox)?;
         let area = SearchArea::new(params, bbox)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
-        let extractor: Box<dyn Extractor> = match params.feature {
-            FeatureParams::Hog { cell_size } => Box::new(Hog::new(patch_w, patch_h, cell_size)),
-            FeatureParams::Gray => Box::new(Gray::new(patch_w, patch_h, 1)),
-        };
-        let features = Stack::new(vec![extractor], false);
+        let features = Stack::new(vec![params.feature.extractor(patch_w, patch_h)], false);
         let labels = labels::gaussian(rows, cols, area.sigma());
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));

@@ -47,13 +47,16 @@ impl Loss {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Ridge, Self::Hinge, Self::Fisher];
 
+    /// Their names, in the same order, each with what it is.
+    pub const NAMES: [(&str, &str); 3] = [
+        ("ridge", "least squares on smooth labels: KCF"),
+        ("hinge", "squared hinge on binary labels: a support vector machine"),
+        ("fisher", "least squares on centred binary labels: the Fisher discriminant"),
+    ];
+
     /// The name as flags and files have it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ridge => "ridge",
-            Self::Hinge => "hinge",
-            Self::Fisher => "fisher",
-        }
+        Self::NAMES[self as usize].0
     }
 }
 

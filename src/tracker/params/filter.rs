@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::infinite_as_null;
 use crate::detector::Loss;
+use crate::feature::Extractor;
+use crate::feature::gray::Gray;
+use crate::feature::hog::Hog;
+use crate::frame::Channels;
 use crate::kernel::Kernel;
 
 /// What the filter sees, without its settings.
@@ -13,6 +17,24 @@ pub enum FeatureKind {
     Hog,
     /// Gray values less their mean, [`crate::feature::gray`].
     Gray,
+}
+
+impl FeatureKind {
+    const ALL: [Self; 2] = [Self::Hog, Self::Gray];
+
+    /// Their names, in the same order, each with what it is.
+    pub const NAMES: [(&str, &str); 2] =
+        [("hog", "histograms of oriented gradients, 31 channels"), ("gray", "gray values")];
+
+    /// The name as flags and files have it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize].0
+    }
+
+    /// The feature of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// The shape of a kernel, without its parameters.
@@ -40,6 +62,29 @@ pub enum FeatureParams {
 }
 
 impl FeatureParams {
+    /// A feature with its published settings.
+    pub fn of(kind: FeatureKind) -> Self {
+        match kind {
+            FeatureKind::Hog => Self::Hog { cell_size: 4 },
+            FeatureKind::Gray => Self::Gray,
+        }
+    }
+
+    /// What computes it of patches of `width` x `height` pixels.
+    pub fn extractor(&self, width: usize, height: usize) -> Box<dyn Extractor> {
+        match *self {
+            Self::Hog { cell_size } => Box::new(Hog::new(width, height, cell_size)),
+            Self::Gray => Box::new(Gray::new(width, height, 1)),
+        }
+    }
+
+    /// What it needs of a frame.
+    pub fn channels(&self) -> Channels {
+        match self {
+            Self::Hog { .. } | Self::Gray => Channels::Luma,
+        }
+    }
+
     /// Which feature it is.
     pub fn kind(&self) -> FeatureKind {
         match self {
@@ -125,9 +170,9 @@ pub struct FilterParams {
 impl FilterParams {
     /// The published settings for a feature and a kernel (Henriques et al., TPAMI 2015, table 2).
     pub fn paper(feature: FeatureKind, kernel: KernelKind) -> Self {
-        let (sigma, b, learning_rate, feature_params) = match feature {
-            FeatureKind::Hog => (0.5, 9, 0.02, FeatureParams::Hog { cell_size: 4 }),
-            FeatureKind::Gray => (0.2, 7, 0.075, FeatureParams::Gray),
+        let (sigma, b, learning_rate) = match feature {
+            FeatureKind::Hog => (0.5, 9, 0.02),
+            FeatureKind::Gray => (0.2, 7, 0.075),
         };
         // From the ratios of frames that overlap the truth by more than half (on OTB): about one of them in fifty is
         // called uncertain and one in five hundred lost. A linear filter of gray values answers with broad, low peaks.
@@ -142,7 +187,7 @@ impl FilterParams {
             KernelKind::Linear => Kernel::Linear,
         };
         Self {
-            feature: feature_params,
+            feature: FeatureParams::of(feature),
             kernel,
             loss: Loss::Ridge,
             area: AreaSize::default(),

@@ -73,9 +73,7 @@ impl Params {
     /// What the features need of a frame: gray values, so far all of them.
     pub fn channels(&self) -> Channels {
         match &self.search {
-            SearchParams::Filter(filter) => match filter.feature.kind() {
-                FeatureKind::Hog | FeatureKind::Gray => Channels::Luma,
-            },
+            SearchParams::Filter(filter) => filter.feature.channels(),
             SearchParams::Windows(_) => Channels::Luma,
         }
     }

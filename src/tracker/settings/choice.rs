@@ -55,12 +55,13 @@ impl Choice {
     /// What has to be chosen at `path` for the branch `part`.
     pub fn need(path: &str, part: &str) -> Option<Need> {
         let (choice, _) = Self::ALL.iter().find(|(known, _)| *known == path)?;
-        let branches = ["hog", "gray", "gaussian", "polynomial", "linear", "published", "bounded"];
+        let branches = ["gaussian", "polynomial", "linear", "published", "bounded"];
         let name = match (*choice, part) {
             ("search", "filter") => "kcf",
             ("search" | "guard", _) => "",
             _ => branches
                 .into_iter()
+                .chain(FeatureKind::NAMES.iter().map(|(name, _)| *name))
                 .chain(MachineKind::ALL.iter().map(|kind| kind.name()))
                 .find(|name| *name == part)
                 .unwrap_or_default(),
@@ -74,10 +75,7 @@ impl Choice {
         Some(match self {
             Self::Search => params.search.windows().map_or("kcf", |windows| windows.machine.kind().name()),
             Self::Guard => params.guard.as_ref().map_or("none", |guard| guard.windows.machine.kind().name()),
-            Self::Feature => match filter?.feature.kind() {
-                FeatureKind::Hog => "hog",
-                FeatureKind::Gray => "gray",
-            },
+            Self::Feature => filter?.feature.kind().name(),
             Self::Kernel => kernel_name(&filter?.kernel),
             Self::Area => match filter?.area {
                 AreaSize::Published { .. } => "published",
@@ -131,8 +129,7 @@ impl Choice {
         match (self, name) {
             (Self::Area, "published") => filter.area = AreaSize::default(),
             (Self::Area, _) => filter.area = AreaSize::Bounded { max_cells: AreaSize::MAX_CELLS },
-            (Self::Feature, "gray") => feature = FeatureKind::Gray,
-            (Self::Feature, _) => feature = FeatureKind::Hog,
+            (Self::Feature, name) => feature = FeatureKind::from_name(name).unwrap_or(feature),
             (_, "polynomial") => kernel = KernelKind::Polynomial,
             (_, "linear") => kernel = KernelKind::Linear,
             _ => kernel = KernelKind::Gaussian,

@@ -3,26 +3,23 @@
 //! A setting that stands at several places of the tree, as those of a machine over real windows do, is one row here and
 //! one setting of the table at each of them.
 
+use crate::detector::Loss;
 use crate::feature::hog;
 use crate::kernel::Kernel;
 use crate::machine::MachineKind;
 use crate::setting::{Kind, Row};
+use crate::tracker::params::FeatureKind;
 
 /// Rows with their flags, none where that is empty.
 pub(super) type Flagged = (&'static str, Row);
 
-const FEATURES: Kind =
-    Kind::Choice(&[("hog", "histograms of oriented gradients, 31 channels"), ("gray", "gray values")]);
+const FEATURES: Kind = Kind::Choice(&FeatureKind::NAMES);
 const KERNELS: Kind = Kind::Choice(&[
     ("gaussian", "falls off with the distance"),
     ("polynomial", "a power of the inner product"),
     ("linear", "the inner product"),
 ]);
-const LOSSES: Kind = Kind::Choice(&[
-    ("ridge", "least squares on smooth labels: KCF"),
-    ("hinge", "squared hinge on binary labels: a support vector machine"),
-    ("fisher", "least squares on centred binary labels: the Fisher discriminant"),
-]);
+const LOSSES: Kind = Kind::Choice(&Loss::NAMES);
 const AREAS: Kind = Kind::Choice(&[
     ("published", "large targets at half size, others at the frame's own"),
     ("bounded", "so coarsely that the area has no more than so many cells"),
