@@ -38,6 +38,7 @@ pub mod kdspe;
 pub mod klda;
 pub mod kpca;
 pub mod krr;
+pub mod mean;
 pub mod preimage;
 mod preserving;
 mod registry;
