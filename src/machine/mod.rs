@@ -38,7 +38,6 @@ pub mod kdspe;
 pub mod klda;
 pub mod kpca;
 pub mod krr;
-pub mod mean;
 pub mod preimage;
 mod preserving;
 mod registry;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Machine, kdspe, klda, kpca, krr, mean, slem, svm};
+use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
 use crate::error::{Error, Result};
 use crate::setting::Row;
 
@@ -97,7 +97,6 @@ machines! {
     Svm = "svm" (svm): "support vector machine", gate 0.2, belief 0.5, every 1, guards true;
     Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, belief 0.5, every 1, guards true;
     Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, belief 0.5, every 2, guards false;
-    Mean = "mean" (mean): "nearest mean of two classes", gate 0.2, belief 0.5, every 1, guards true;
     Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, belief 0.5, every 1, guards true;
     Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding",
         gate 0.2, belief 0.5, every 2, guards false;
