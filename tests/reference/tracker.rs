@@ -153,7 +153,8 @@ impl ReferenceTracker {
         let Size { rows, cols, channels } = self.filter.size;
         let mut features = match self.params.feature.kind() {
             FeatureKind::Hog => fhog::fhog(&patch, width, height, self.params.feature.cell_size()),
-            FeatureKind::Gray => {
+            // Of the others, gray alone has a reference.
+            _ => {
                 let gray: Vec<_> = patch.iter().map(|&v| f64::from(v) / 255.0).collect();
                 let mean = gray.iter().sum::<f64>() / gray.len() as f64;
                 gray.iter().map(|v| v - mean).collect()
