@@ -7,7 +7,6 @@
 pub mod color_bins;
 pub mod color_histogram;
 pub mod color_names;
-pub mod contrast;
 pub mod extractor;
 pub mod gray;
 pub mod hog;

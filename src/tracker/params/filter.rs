@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::infinite_as_null;
 use crate::detector::Loss;
 use crate::feature::Extractor;
-use crate::feature::contrast::Contrast;
 use crate::feature::gray::Gray;
 use crate::feature::hog::Hog;
 use crate::frame::Channels;
@@ -18,19 +17,14 @@ pub enum FeatureKind {
     Hog,
     /// Gray values less their mean, [`crate::feature::gray`].
     Gray,
-    /// Contrast of cells, [`crate::feature::contrast`].
-    Contrast,
 }
 
 impl FeatureKind {
-    const ALL: [Self; 3] = [Self::Hog, Self::Gray, Self::Contrast];
+    const ALL: [Self; 2] = [Self::Hog, Self::Gray];
 
     /// Their names, in the same order, each with what it is.
-    pub const NAMES: [(&str, &str); 3] = [
-        ("hog", "histograms of oriented gradients, 31 channels"),
-        ("gray", "gray values"),
-        ("contrast", "contrast of cells of 2 pixels"),
-    ];
+    pub const NAMES: [(&str, &str); 2] =
+        [("hog", "histograms of oriented gradients, 31 channels"), ("gray", "gray values")];
 
     /// The name as flags and files have it.
     pub fn name(self) -> &'static str {
@@ -65,8 +59,6 @@ pub enum FeatureParams {
     },
     /// Gray values less their mean, [`crate::feature::gray`]; each pixel is a cell.
     Gray,
-    /// Contrast of cells of 2 pixels, [`crate::feature::contrast`].
-    Contrast,
 }
 
 impl FeatureParams {
@@ -75,7 +67,6 @@ impl FeatureParams {
         match kind {
             FeatureKind::Hog => Self::Hog { cell_size: 4 },
             FeatureKind::Gray => Self::Gray,
-            FeatureKind::Contrast => Self::Contrast,
         }
     }
 
@@ -84,14 +75,13 @@ impl FeatureParams {
         match *self {
             Self::Hog { cell_size } => Box::new(Hog::new(width, height, cell_size)),
             Self::Gray => Box::new(Gray::new(width, height, 1)),
-            Self::Contrast => Box::new(Contrast::new(width, height, 2)),
         }
     }
 
     /// What it needs of a frame.
     pub fn channels(&self) -> Channels {
         match self {
-            Self::Hog { .. } | Self::Gray | Self::Contrast => Channels::Luma,
+            Self::Hog { .. } | Self::Gray => Channels::Luma,
         }
     }
 
@@ -100,7 +90,6 @@ impl FeatureParams {
         match self {
             Self::Hog { .. } => FeatureKind::Hog,
             Self::Gray => FeatureKind::Gray,
-            Self::Contrast => FeatureKind::Contrast,
         }
     }
 
@@ -109,7 +98,6 @@ impl FeatureParams {
         match self {
             Self::Hog { cell_size } => *cell_size,
             Self::Gray => 1,
-            Self::Contrast => 2,
         }
     }
 }
@@ -184,14 +172,14 @@ impl FilterParams {
     pub fn paper(feature: FeatureKind, kernel: KernelKind) -> Self {
         let (sigma, b, learning_rate) = match feature {
             FeatureKind::Hog => (0.5, 9, 0.02),
-            FeatureKind::Gray | FeatureKind::Contrast => (0.2, 7, 0.075),
+            FeatureKind::Gray => (0.2, 7, 0.075),
         };
         // From the ratios of frames that overlap the truth by more than half (on OTB): about one of them in fifty is
         // called uncertain and one in five hundred lost. A linear filter of gray values answers with broad, low peaks.
         let (uncertain_psr, lost_psr) = match (feature, kernel) {
             (FeatureKind::Hog, _) => (8.0, 5.0),
-            (_, KernelKind::Gaussian) => (7.0, 5.0),
-            _ => (3.0, 2.0),
+            (FeatureKind::Gray, KernelKind::Gaussian) => (7.0, 5.0),
+            (FeatureKind::Gray, _) => (3.0, 2.0),
         };
         let kernel = match kernel {
             KernelKind::Gaussian => Kernel::Gaussian { sigma },
