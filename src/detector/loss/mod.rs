@@ -17,14 +17,12 @@
 
 mod fisher;
 mod hinge;
-mod matched;
 mod ridge;
 #[cfg(test)]
 mod tests;
 
 use fisher::Fisher;
 use hinge::Hinge;
-use matched::Matched;
 use ridge::Ridge;
 
 use crate::spectrum::{MapPlan, Scratch};
@@ -43,20 +41,17 @@ pub enum Loss {
     Hinge,
     /// The kernel Fisher discriminant.
     Fisher,
-    /// None: the matched filter.
-    Matched,
 }
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Ridge, Self::Hinge, Self::Fisher, Self::Matched];
+    pub const ALL: [Self; 3] = [Self::Ridge, Self::Hinge, Self::Fisher];
 
     /// Their names, in the same order, each with what it is.
-    pub const NAMES: [(&str, &str); 4] = [
+    pub const NAMES: [(&str, &str); 3] = [
         ("ridge", "least squares on smooth labels: KCF"),
         ("hinge", "squared hinge on binary labels: a support vector machine"),
         ("fisher", "least squares on centred binary labels: the Fisher discriminant"),
-        ("matched", "none: the matched filter"),
     ];
 
     /// The name as flags and files have it.
@@ -85,7 +80,6 @@ enum Solver {
     Ridge(Ridge),
     Hinge(Hinge),
     Fisher(Fisher),
-    Matched(Matched),
 }
 
 impl Dual {
@@ -97,7 +91,6 @@ impl Dual {
             Loss::Ridge => Solver::Ridge(Ridge::new(plan, lambda, labels, scratch)),
             Loss::Hinge => Solver::Hinge(Hinge::new(plan, lambda, classes(labels))),
             Loss::Fisher => Solver::Fisher(Fisher::new(plan, lambda, classes(labels), scratch)),
-            Loss::Matched => Solver::Matched(Matched(Ridge::new(plan, lambda, labels, scratch))),
         };
         Self { solver, alpha: vec![Complex32::default(); plan.half_len()], bias: 0.0 }
     }
@@ -109,7 +102,6 @@ impl Dual {
             Solver::Ridge(ridge) => ridge.solve(kernel),
             Solver::Hinge(hinge) => hinge.solve(plan, kernel, scratch),
             Solver::Fisher(fisher) => fisher.solve(plan, kernel, scratch),
-            Solver::Matched(matched) => matched.solve(kernel),
         };
         for (alpha, solved) in self.alpha.iter_mut().zip(kernel) {
             *alpha = *alpha * (1.0 - rate) + *solved * rate;

@@ -18,11 +18,6 @@ impl Ridge {
         Self { lambda, labels: spectrum }
     }
 
-    /// ŷ.
-    pub(super) fn labels(&self) -> &[Complex32] {
-        &self.labels
-    }
-
     /// `α̂ = ŷ ⊘ (k̂^xx + λ)` in the place of `k̂^xx`, and the bias, which is none.
     pub(super) fn solve(&self, kernel: &mut [Complex32]) -> f32 {
         for (k, y) in kernel.iter_mut().zip(&self.labels) {
