@@ -13,7 +13,6 @@ pub mod layout;
 pub mod otb;
 mod prefetch;
 mod sequence;
-mod still;
 #[cfg(feature = "synth")]
 pub mod synth;
 mod truth;
@@ -29,7 +28,6 @@ pub use images::Images;
 pub use item::{Demand, Item, Span};
 pub use prefetch::{PREFETCH_DEPTH, Prefetch};
 pub use sequence::Sequence;
-pub use still::Still;
 pub use truth::{SequenceOptions, Truth};
 
 /// Frames one after the other. A frame that cannot be read is an item that says so.
