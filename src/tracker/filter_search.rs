@@ -160,9 +160,6 @@ impl Search for FilterSearch {
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
-        if self.params.frozen {
-            return Learned::Settled;
-        }
         let rate = rate.unwrap_or(self.params.learning_rate);
         let moved = at.center != self.pose.center;
         if !moved && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {

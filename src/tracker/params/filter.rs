@@ -154,8 +154,6 @@ pub struct FilterParams {
     pub output_sigma: f64,
     /// Rate at which the model follows the target's appearance, per frame, 0 to 1.
     pub learning_rate: f64,
-    /// Whether the model of the first frame stays as it is.
-    pub frozen: bool,
     /// Whether the peak is searched for between cells, where a parabola through it and its neighbours has its top. The
     /// published code moves by whole cells.
     pub sub_cell: bool,
@@ -198,7 +196,6 @@ impl FilterParams {
             lambda: 1e-4,
             output_sigma: 0.1,
             learning_rate,
-            frozen: false,
             sub_cell: false,
             reuse_shift: 0.0,
             uncertain_psr,

@@ -78,7 +78,6 @@ pub(super) const FILTER: &[Flagged] = &[
             "How fast the model follows the target's appearance, a frame",
         ),
     ),
-    ("frozen", Row::new("frozen", Kind::Switch, "Keep the model of the first frame")),
     ("sub-cell", Row::new("sub-cell", Kind::Switch, "Search for the peak between cells")),
     (
         "reuse-shift",
