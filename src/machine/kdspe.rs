@@ -26,9 +26,9 @@ pub struct Params {
     pub dims: usize,
     /// The ridge ρ of the reconstruction from the own class, above zero.
     pub ridge: f64,
-    /// The price τ of the weights of other classes.
+    /// The price τ of the weights of other classes, relative to kernel values.
     pub tau: f64,
-    /// Iterations of the l1 step; zero leaves other classes out.
+    /// Iterations of the l1 step; zero leaves other classes out, which is no sparse embedding any more.
     pub iterations: usize,
     /// The regularisation ε of the embedding, above zero.
     pub eps: f64,
@@ -38,7 +38,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { dims: 4, ridge: 1e-2, tau: 0.02, iterations: 0, eps: 1e-2, rule: 1e-2 }
+        Self { dims: 4, ridge: 1e-2, tau: 0.04, iterations: 8, eps: 1e-2, rule: 1e-2 }
     }
 }
 
@@ -120,9 +120,13 @@ impl Kdspe {
     /// dimensions.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is none, [`Error::Samples`] for
-    /// another number of classes than samples.
+    /// [`Error::Gram`] for a matrix that is none, [`Error::Samples`] for another number of classes than samples,
+    /// [`Error::Parameter`] for [`Preserved::Neighbours`] without an iteration: its weights all come from the l1 step.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize], preserved: Preserved) -> Result<Embedding> {
+        if preserved == Preserved::Neighbours && self.0.iterations == 0 {
+            let expected = "must be above 0 for weights of any class: without the l1 step there are none".into();
+            return Err(Error::Parameter { name: "kdspe.iterations", value: "0".into(), expected });
+        }
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;
         let weights = DVector::from_element(gram.nrows(), 1.0);

@@ -13,6 +13,9 @@
 //! | `slem` | [square-loss exemplar machine](slem) | affine |
 //! | `kdspe` | [kernel discriminative sparsity preserving embedding](kdspe) | affine |
 //!
+//! [`selection`] chooses a kernel and a machine by cross-validation. [`sparse`] classifies by sparse representation: a
+//! search for few samples, not a function that could be written down, and so no [`Machine`].
+//!
 //! ```
 //! use kcf_track::kernel::{Kernel, cross_gram, gram};
 //! use kcf_track::machine::{Samples, from_name};
@@ -42,7 +45,9 @@ pub mod preimage;
 mod preserving;
 mod registry;
 mod samples;
+pub mod selection;
 pub mod slem;
+pub mod sparse;
 pub mod svm;
 #[cfg(test)]
 pub(crate) mod vectors;

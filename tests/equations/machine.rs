@@ -364,6 +364,21 @@ fn decisions_refuse_what_does_not_fit() {
     assert!(preimage::denoise(&novelty, 0.5, x.slice(ndarray::s![..2, ..]), x.view()).is_err());
 }
 
+/// Without the l1 step all weights would be equal, whatever the samples.
+#[test]
+fn an_embedding_of_neighbours_needs_its_sparse_step() {
+    let x = Array2::from_shape_fn((9, 4), |(i, j)| ((i * 5 + j * 3) as f64).sin());
+    let k = gram(Kernel::Linear, x.view()).unwrap();
+    let machine = |iterations: usize| kdspe::Kdspe::new(kdspe::Params { iterations, ..Default::default() }).unwrap();
+    let classes = [0, 0, 0, 1, 1, 1, 2, 2, 2];
+    match machine(0).embed(k.view(), &classes, kdspe::Preserved::Neighbours) {
+        Err(Error::Parameter { name, .. }) => assert_eq!(name, "kdspe.iterations"),
+        other => panic!("{other:?}"),
+    }
+    assert!(machine(1).embed(k.view(), &classes, kdspe::Preserved::Neighbours).is_ok());
+    assert!(machine(0).embed(k.view(), &classes, kdspe::Preserved::Classes).is_ok());
+}
+
 #[test]
 fn a_linear_embedding_is_a_projection_of_the_features() {
     let x = Array2::from_shape_fn((9, 4), |(i, j)| ((i * 5 + j * 3) as f64).sin() + (i / 3) as f64);

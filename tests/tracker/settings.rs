@@ -82,7 +82,7 @@ fn trees() -> Vec<Params> {
     for kind in MachineKind::ALL {
         all.push(tree("paper", &[("search", kind.name())]));
     }
-    all.push(tree("paper", &[("search", "kdspe"), ("search.windows.machine.kdspe.iterations", "8")]));
+    all.push(tree("paper", &[("search", "kdspe"), ("search.windows.machine.kdspe.tau", "0.005")]));
     all.push(tree("paper", &[("search", "klda"), ("search.windows.kernel", "polynomial")]));
     for kind in MachineKind::all_guards() {
         all.push(tree("fast", &[("guard", kind.name())]));
