@@ -1,9 +1,4 @@
 //! The published boxes score what the literature and an independent scorer say.
-//!
-//! Needs the sequences (`KCF_TRACK_OTB`, by default `../shared/otb`) and beside them
-//! `otb_results/<tracker>/<sequence>.txt`.
-
-use std::path::PathBuf;
 
 use kcf_track::eval::dataset::Dataset;
 use kcf_track::eval::evaluation::Evaluation;
@@ -11,28 +6,21 @@ use kcf_track::eval::results::ResultFiles;
 use kcf_track::eval::store::Store;
 use kcf_track::eval::{Protocol, Toolkit};
 
-fn data() -> Option<(PathBuf, PathBuf)> {
-    let otb = std::env::var_os("KCF_TRACK_OTB").map_or_else(|| PathBuf::from("../shared/otb"), PathBuf::from);
-    let results = otb.parent()?.join("otb_results");
-    if otb.is_dir() && results.is_dir() {
-        return Some((otb, results));
-    }
-    eprintln!("skipped: no sequences in {} or no results in {}", otb.display(), results.display());
-    None
-}
+use crate::otb;
 
-fn evaluation(names: &[&str], toolkit: Toolkit) -> Option<Evaluation> {
-    let (otb, results) = data()?;
+fn evaluation(names: &[&str], toolkit: Toolkit) -> Evaluation {
+    let results = otb::results();
     let results = names.iter().map(|name| ResultFiles::open(name, &results.join(name)).unwrap()).collect();
-    let dataset = Dataset::open(&otb, &[]).unwrap();
-    Some(Evaluation { dataset, runners: vec![], results, protocol: Protocol::Ope, toolkit })
+    let dataset = Dataset::open(&otb::root(), &[]).unwrap();
+    Evaluation { dataset, runners: vec![], results, protocol: Protocol::Ope, toolkit }
 }
 
 #[test]
+#[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]
 fn published_trackers_score_what_is_known() {
     // Mean over the 24 sequences, as scored by another toolkit.
     let known = [("KCF", 0.370, 0.537), ("SRDCF", 0.535, 0.737), ("MUSTER", 0.537, 0.748)];
-    let Some(evaluation) = evaluation(&known.map(|(name, ..)| name), Toolkit::Otb) else { return };
+    let evaluation = evaluation(&known.map(|(name, ..)| name), Toolkit::Otb);
     let names: Vec<_> = evaluation.dataset.sequences.iter().map(|s| s.name.clone()).collect();
     assert_eq!(names.len(), 24, "{names:?}, left out {:?}", evaluation.dataset.left_out);
     let none = tempfile::tempdir().unwrap();
@@ -49,8 +37,9 @@ fn published_trackers_score_what_is_known() {
 }
 
 #[test]
+#[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]
 fn sequences_start_and_end_where_the_benchmark_says() {
-    let Some(evaluation) = evaluation(&["KCF"], Toolkit::Otb) else { return };
+    let evaluation = evaluation(&["KCF"], Toolkit::Otb);
     let frames = |name: &str| {
         let s = evaluation.dataset.sequences.iter().find(|s| s.name == name).unwrap();
         (s.frames.len(), s.frames[0].file_name().unwrap().to_string_lossy().into_owned(), s.truth.len())

@@ -1,16 +1,11 @@
-//! The published sequences themselves, where they are: the folder in `KCF_TRACK_OTB`, by default `../shared/otb`.
-
-use std::path::PathBuf;
+//! The published sequences themselves.
 
 use kcf_track::source::{Channels, Sequence, SequenceOptions, decode, otb};
 
 #[test]
+#[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]
 fn every_sequence_opens_at_the_benchmarks_first_box() {
-    let root = PathBuf::from(std::env::var_os("KCF_TRACK_OTB").unwrap_or_else(|| "../shared/otb".into()));
-    if !root.is_dir() {
-        println!("skipped: no OTB sequences in {} (set KCF_TRACK_OTB)", root.display());
-        return;
-    }
+    let root = crate::otb::root();
     let mut seen = 0;
     for facts in otb::all() {
         let folder = root.join(&facts.name);

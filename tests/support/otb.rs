@@ -1,4 +1,8 @@
-//! The published sequences of OTB, where they are, and the tracker run on them as the command line runs it.
+//! The published sequences of OTB, and the tracker run on them as the command line runs it.
+//!
+//! They are no part of this project: what needs them is ignored unless it is asked for, and then fails where they are
+//! not. `KCF_TRACK_OTB` names their folder, `KCF_TRACK_OTB_RESULTS` that of the boxes that others published for them, by
+//! default `otb_results` beside it.
 
 use std::path::PathBuf;
 
@@ -7,19 +11,22 @@ use kcf_track::source::{Prefetch, Sequence, SequenceOptions, Source, otb};
 use kcf_track::{BBox, Params, Tracker};
 use rayon::prelude::*;
 
-/// The folder of the sequences, if it is there: `KCF_TRACK_OTB`, by default `../shared/otb`.
-pub fn root() -> Option<PathBuf> {
-    folder("KCF_TRACK_OTB", "../shared/otb")
+/// The folder of the sequences.
+pub fn root() -> PathBuf {
+    folder("KCF_TRACK_OTB", None)
 }
 
-/// The folder that a variable names, or the default one; says so when there is none.
-pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
-    let folder = PathBuf::from(std::env::var_os(variable).unwrap_or_else(|| default.into()));
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: there is no folder {} (set {variable})", folder.display());
-    None
+/// The folder of published boxes, one folder a tracker in it.
+pub fn results() -> PathBuf {
+    folder("KCF_TRACK_OTB_RESULTS", Some(root().join("../otb_results")))
+}
+
+#[track_caller]
+fn folder(variable: &str, default: Option<PathBuf>) -> PathBuf {
+    let folder = std::env::var_os(variable).map(PathBuf::from).or(default);
+    let folder = folder.unwrap_or_else(|| panic!("this test needs the published sequences: set {variable}"));
+    assert!(folder.is_dir(), "there is no folder {} (set {variable})", folder.display());
+    folder
 }
 
 /// Whether the long runs are asked for, by `KCF_TRACK_FULL=1`.
