@@ -1,9 +1,16 @@
 //! Ground-truth and result files: one box a line, in every dialect that the field writes.
 //!
-//! A line holds four numbers `x, y, w, h` or a polygon `x1, y1, x2, y2, …`; what stands between the numbers is free.
+//! | dialect | a line |
+//! | --- | --- |
+//! | OTB, GOT-10k, LaSOT, … | `x, y, w, h` |
+//! | VOT | the same, or a polygon of four corners `x1, y1, …, x4, y4` |
+//! | MOT | `frame, id, x, y, w, h, conf, class, visibility`, or `…, conf, x, y, z`: several targets in a file |
+//!
+//! What stands between the numbers is free, and any other count of them is refused.
 //! This is the one room that knows about 1-based files: what leaves it as a [`BBox`] is 0-based, what it writes is in
 //! the [`Base`] it is asked for.
 
+mod mot;
 mod parse;
 mod write;
 
@@ -13,6 +20,8 @@ pub use write::{format_row, write_rows};
 
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
+use mot::Entry;
+use parse::Content;
 
 /// Which coordinates the first pixel of an image has in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,12 +101,15 @@ impl Row {
     }
 }
 
-/// All rows of one file, in its order.
+/// All rows of one target in a file, in the order of the frames.
 #[derive(Clone, Debug)]
 pub struct Annotations {
     path: PathBuf,
     base: Base,
     rows: Vec<Row>,
+    /// The lines of all targets, of a file that has several.
+    entries: Vec<Entry>,
+    target: Option<u32>,
 }
 
 impl Annotations {
@@ -124,19 +136,44 @@ impl Annotations {
     ///
     /// Numbers are separated by commas, semicolons, tabs or blanks in any mixture, lines by LF, CR LF or CR; a byte
     /// order mark is skipped. Empty lines at the end do not count, an empty line between others is a row without a
-    /// box. So is a line of NaN. Four numbers are a box; six, eight or any larger even count are a polygon.
+    /// box. So is a line of NaN. Four numbers are a box, eight a polygon.
+    ///
+    /// Lines of nine or ten numbers that begin with a frame and a target are MOT's: 1-based whatever `base` says, and
+    /// of several targets, of which the first is taken that the file wants to be followed (`conf` is not 0).
     ///
     /// # Errors
-    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is no number, or another count of
-    /// numbers.
+    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is no number, another count of
+    /// numbers, or MOT's lines among others.
     pub fn parse(text: &[u8], path: impl AsRef<Path>, base: Base) -> Result<Self> {
-        let path = path.as_ref();
-        let rows = parse::rows(text, base).map_err(|(line, reason)| Error::Annotation {
-            path: path.to_path_buf(),
-            line,
-            reason,
-        })?;
-        Ok(Self { path: path.to_path_buf(), base, rows })
+        let path = path.as_ref().to_path_buf();
+        match parse::content(text, base) {
+            Ok(Content::Rows(rows)) => Ok(Self { path, base, rows, entries: Vec::new(), target: None }),
+            Ok(Content::Mot(entries)) => {
+                let target = mot::first(&entries);
+                let rows = target.map_or_else(Vec::new, |target| mot::rows(&entries, target));
+                Ok(Self { path, base: Base::One, rows, entries, target })
+            }
+            Err((line, reason)) => Err(Error::Annotation { path, line, reason }),
+        }
+    }
+
+    /// The targets of a file that can have several, in ascending order; none of any other file.
+    pub fn targets(&self) -> Vec<u32> {
+        let mut targets: Vec<u32> = self.entries.iter().map(|entry| entry.target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+
+    /// Which of [`Annotations::targets`] the rows are of.
+    pub fn target(&self) -> Option<u32> {
+        self.target
+    }
+
+    /// The same file with the rows of another of its [`Annotations::targets`]; `None` where it has no such target.
+    pub fn of_target(self, target: u32) -> Option<Self> {
+        let rows = mot::rows(&self.entries, target);
+        (!rows.is_empty()).then_some(Self { rows, target: Some(target), ..self })
     }
 
     /// The file they came from.
@@ -149,7 +186,7 @@ impl Annotations {
         self.base
     }
 
-    /// One row a line.
+    /// One row a line; of MOT's lines one row a frame up to the target's last, without a box where it is not there.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }

@@ -1,5 +1,6 @@
 //! From the bytes of a file to rows.
 
+use super::mot::Entry;
 use super::{Base, Row};
 use crate::geometry::BBox;
 
@@ -9,13 +10,31 @@ type Wrong = (usize, String);
 /// Longest piece of a bad line that an error repeats, in characters.
 const SHOWN: usize = 40;
 
-pub(super) fn rows(bytes: &[u8], base: Base) -> Result<Vec<Row>, Wrong> {
+/// Most numbers of a line of any dialect.
+const MOST: usize = 10;
+
+/// What the lines of a file are.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A row a frame.
+    Rows(Vec<Row>),
+    /// A line a frame and target.
+    Mot(Vec<Entry>),
+}
+
+/// What one line is.
+enum Line {
+    Box([f64; 4]),
+    Mot(Entry),
+}
+
+pub(super) fn content(bytes: &[u8], base: Base) -> Result<Content, Wrong> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let readable = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
         (lines(readable).count().max(1), "this is no text in UTF-8".to_string())
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut rows = Vec::new();
+    let (mut rows, mut entries) = (Vec::new(), Vec::new());
     // Rows of blank lines are held back until a line with content shows that they stand in the middle.
     let mut blank = 0;
     for (index, line) in lines(text).enumerate() {
@@ -23,12 +42,20 @@ pub(super) fn rows(bytes: &[u8], base: Base) -> Result<Vec<Row>, Wrong> {
             blank += 1;
             continue;
         }
-        let numbers = numbers(line).map_err(|reason| (index + 1, reason))?;
-        rows.resize(rows.len() + blank, Row::new([f64::NAN; 4], base));
-        rows.push(Row::new(numbers, base));
+        let wrong = |reason: String| (index + 1, reason);
+        match read(line).map_err(wrong)? {
+            Line::Box(numbers) => {
+                rows.resize(rows.len() + blank, Row::new([f64::NAN; 4], base));
+                rows.push(Row::new(numbers, base));
+            }
+            Line::Mot(entry) => entries.push(entry),
+        }
+        if !rows.is_empty() && !entries.is_empty() {
+            return Err(wrong(format!("`{}` is of another form than the lines before it", shortened(line))));
+        }
         blank = 0;
     }
-    Ok(rows)
+    Ok(if entries.is_empty() { Content::Rows(rows) } else { Content::Mot(entries) })
 }
 
 /// The lines of a text, ended by LF, CR or CR LF. Several CR before an LF are one end: text that was converted twice.
@@ -49,36 +76,39 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The box of one line.
-fn numbers(line: &str) -> Result<[f64; 4], String> {
+/// What one line says.
+fn read(line: &str) -> Result<Line, String> {
     let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
-    let mut first = [f64::NAN; 4];
-    let mut polygon = Vec::new();
+    // The longest known line has ten numbers; of a longer one only the count is of interest.
+    let mut numbers = [f64::NAN; MOST];
     let mut count = 0;
     let mut nan_only = true;
     for word in words {
         let value: f64 = word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)))?;
         nan_only &= value.is_nan();
-        if count < 4 {
-            first[count] = value;
-        } else {
-            if count == 4 {
-                polygon.extend(first);
-            }
-            polygon.push(value);
+        if let Some(place) = numbers.get_mut(count) {
+            *place = value;
         }
         count += 1;
     }
-    match count {
-        4 => Ok(first),
-        _ if nan_only => Ok([f64::NAN; 4]),
-        6.. if count % 2 == 0 => Ok(BBox::around_polygon(&polygon).map_or([f64::NAN; 4], Into::into)),
-        1 => Err(format!("one number in `{}`: four (x,y,w,h) or a polygon of six or more are needed", shortened(line))),
-        _ => Err(format!(
-            "{count} numbers in `{}`: four (x,y,w,h) or a polygon of six, eight, … are needed",
-            shortened(line)
-        )),
+    let known = numbers.get(..count).unwrap_or_default();
+    match known {
+        &[x, y, w, h] => return Ok(Line::Box([x, y, w, h])),
+        _ if nan_only => return Ok(Line::Box([f64::NAN; 4])),
+        polygon if count == 8 => {
+            return Ok(Line::Box(BBox::around_polygon(polygon).map_or([f64::NAN; 4], Into::into)));
+        }
+        _ => {}
     }
+    if let Some(entry) = Entry::read(known)? {
+        return Ok(Line::Mot(entry));
+    }
+    let numbers = if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
+    Err(format!(
+        "{numbers} in `{}`: known are 4 (x,y,w,h), 8 (a polygon x1,y1,…,x4,y4) and the 9 or 10 of MOT \
+         (frame,id,x,y,w,h,conf,class,visibility or frame,id,x,y,w,h,conf,x,y,z)",
+        shortened(line)
+    ))
 }
 
 fn shortened(text: &str) -> String {
@@ -139,8 +169,24 @@ mod tests {
     #[test]
     fn polygons_become_boxes() {
         assert_eq!(boxes("6,2,10,5,7,9,3,6"), [Some([2.0, 1.0, 7.0, 7.0])]);
-        assert_eq!(boxes("1,1,5,1,5,4"), [Some([0.0, 0.0, 4.0, 3.0])]);
-        assert_eq!(boxes("NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n6,2,10,5,7,NaN,3,6\n1,1,5,1,9,1"), [None, None, None]);
+        assert_eq!(boxes("NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n6,2,10,5,7,NaN,3,6\n1,1,5,1,9,1,2,1"), [None, None, None]);
+    }
+
+    #[test]
+    fn columns_of_no_known_dialect_are_refused_with_those_that_are_known() {
+        for (line, count) in [
+            ("1,2,3,4,5", "5 numbers"),
+            // MOT without its confidence, which could as well be a triangle.
+            ("1,1,912,484,97,109", "6 numbers"),
+            ("1,1,912,484,97,109,1", "7 numbers"),
+            // ALOV's frame and polygon: its second number is no target.
+            ("1,10.5,20,30,20,30,40,10,40", "9 numbers"),
+            ("1,2,3,4,5,6,7,8,9,10,11,12", "12 numbers"),
+        ] {
+            let error = Annotations::parse(line.as_bytes(), "truth.txt", Base::One).unwrap_err().to_string();
+            assert!(error.contains(count) && error.contains("x,y,w,h"), "{line}: {error}");
+            assert!(error.contains("frame,id,x,y,w,h,conf,class,visibility"), "{line}: {error}");
+        }
     }
 
     #[test]
@@ -167,19 +213,20 @@ mod tests {
     fn a_large_file_is_read() {
         let text = "198,214,34,81\r\n".repeat(200_000);
         assert_eq!(boxes(&text).len(), 200_000);
-        let polygon = "1,2,".repeat(100_000);
-        assert_eq!(boxes(&polygon), [None]);
+        let line = "1,2,".repeat(100_000);
+        let error = Annotations::parse(line.as_bytes(), "truth.txt", Base::One).unwrap_err().to_string();
+        assert!(error.contains("200000 numbers") && error.len() < 400, "{error}");
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = rows(&bytes, Base::One);
+            let _ = Annotations::parse(&bytes, "t", Base::One);
         }
 
         #[test]
         fn no_almost_sensible_text_panics(text in "[0-9eE+\\-.,;\t nNaAiIfF\r\n\u{feff}é]{0,120}") {
-            let _ = rows(text.as_bytes(), Base::Zero);
+            let _ = Annotations::parse(text.as_bytes(), "t", Base::Zero);
         }
 
         #[test]
@@ -204,7 +251,8 @@ mod tests {
             x in -1e6..1e6f64, y in -1e6..1e6f64, w in 1e-3..1e6f64, h in 1e-3..1e6f64,
         ) {
             let bbox = BBox::new(x, y, w, h);
-            let read = rows(format_row(Some(bbox), Base::One).as_bytes(), Base::One).unwrap()[0].bbox().unwrap();
+            let row = format_row(Some(bbox), Base::One);
+            let read = Annotations::parse(row.as_bytes(), "t", Base::One).unwrap().rows()[0].bbox().unwrap();
             for (read, wanted) in [(read.x, x), (read.y, y)] {
                 prop_assert!((read - wanted).abs() <= f64::EPSILON * (wanted.abs() + 1.0));
             }

@@ -1,11 +1,12 @@
 //! `kcf-track eval`: trackers and published results over the sequences of a benchmark, and a report.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use kcf_track::Error;
 use kcf_track::eval::dataset::Dataset;
 use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
 use kcf_track::eval::manifest::Manifest;
@@ -45,13 +46,13 @@ struct RunArgs {
     #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
     data: Option<PathBuf>,
     /// New folder for the report and the runs
-    #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
+    #[arg(long, short, value_name = "DIR", required_unless_present = "print-config")]
     out: Option<PathBuf>,
     /// Only these sequences, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     sequences: Vec<String>,
     /// Run the tracker with these settings; may be given several times [default: paper, unless there are --results]
-    #[arg(long = "preset", value_name = "NAME", value_parser = params::preset_names())]
+    #[arg(long = "preset", short, value_name = "NAME", value_parser = params::preset_names())]
     presets: Vec<String>,
     /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given
     /// several times
@@ -75,9 +76,9 @@ struct RunArgs {
     /// Also write our boxes as got10k's ExperimentOTB and pysot read them
     #[arg(long, value_name = "DIR")]
     save_results: Option<PathBuf>,
-    /// No progress and no table
-    #[arg(long, short)]
-    quiet: bool,
+    /// No progress and no table; given twice, no warnings either
+    #[arg(long, short, action = ArgAction::Count)]
+    quiet: u8,
     // Last, because its heading holds for all that follows.
     #[command(flatten)]
     params: ParamArgs,
@@ -89,14 +90,14 @@ struct MergeArgs {
     #[arg(value_name = "SHARD", required = true)]
     shards: Vec<PathBuf>,
     /// New folder for the report and the runs
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
     /// Folder of sequences, where it is not the one that the first shard was given
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// No table
-    #[arg(long, short)]
-    quiet: bool,
+    /// No table; given twice, no warnings either
+    #[arg(long, short, action = ArgAction::Count)]
+    quiet: u8,
 }
 
 const EXAMPLES: &str = "\
@@ -174,7 +175,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     let store = Store::in_folder(out);
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let progress = Progress::new(args.quiet);
+    let progress = Progress::new(args.quiet > 0);
     let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &|event| progress.show(event));
     progress.finish();
     ran?;
@@ -182,7 +183,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         save_results(&evaluation, &store, folder)?;
     }
     if let Some(shard) = args.shard {
-        if !args.quiet {
+        if args.quiet == 0 {
             writeln!(
                 std::io::stdout(),
                 "shard {shard} is done; when all are: kcf-track eval merge <the --out folders of all {} shards> \
@@ -198,7 +199,13 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
 fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
     let mut parts = Vec::new();
     for folder in &args.shards {
-        parts.push((folder.clone(), Manifest::read(folder)?));
+        let manifest = Manifest::read(folder).map_err(|error| match error {
+            Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                Failure::usage(format!("{}: there is no evaluation here", folder.display()))
+            }
+            error => error.into(),
+        })?;
+        parts.push((folder.clone(), manifest));
     }
     let mut whole = Manifest::of_shards(&parts)?;
     if let Some(data) = &args.data {
@@ -232,10 +239,25 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
     }
     let mut results = Vec::new();
     for (name, folder) in &manifest.results {
-        results.push(ResultFiles::open(name, folder)?);
+        results.push(ResultFiles::open(name, folder).map_err(|error| match error {
+            Error::Io { path, source } if path == *folder => named(&format!("results {name}="), &path, &source),
+            error => error.into(),
+        })?);
     }
-    let dataset = Dataset::open(&manifest.data, &manifest.sequences)?;
+    let dataset = Dataset::open(&manifest.data, &manifest.sequences).map_err(|error| match error {
+        Error::Io { path, source } if path == manifest.data => named("data", &path, &source),
+        error => error.into(),
+    })?;
     Ok(Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit })
+}
+
+/// A folder that cannot be read, with the flag that it was given by.
+fn named(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let sign = if flag.ends_with('=') { "" } else { " " };
+    match error.kind() {
+        ErrorKind::NotFound => Failure::usage(format!("--{flag}{sign}{}: there is no such folder", path.display())),
+        _ => Failure::usage(format!("--{flag}{sign}{}: {error}", path.display())),
+    }
 }
 
 fn save_results(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result<(), Failure> {
@@ -250,17 +272,17 @@ fn save_results(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result
     Ok(())
 }
 
-fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: bool) -> Result<(), Failure> {
+fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: u8) -> Result<(), Failure> {
     let evaluated = evaluation.report(store)?;
     report::write(evaluation, &evaluated, out)?;
-    for warning in &evaluated.report.warnings {
+    for warning in evaluated.report.warnings.iter().filter(|_| quiet < 2) {
         let _ = writeln!(std::io::stderr(), "warning: {warning}");
     }
     for left in &evaluated.report.left_out {
         let tracker = left.tracker.as_ref().map_or(String::new(), |t| format!(" ({t})"));
         let _ = writeln!(std::io::stderr(), "left out: {}{tracker}: {}", left.sequence, left.reason);
     }
-    if !quiet {
+    if quiet == 0 {
         let mut stdout = std::io::stdout().lock();
         write!(stdout, "{}", report::plain(&evaluated.report, &evaluated.timings))?;
         writeln!(stdout, "{}", out.join("report.html").display())?;

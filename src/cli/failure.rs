@@ -16,8 +16,11 @@ pub enum Failure {
     Failed(anyhow::Error),
     /// The reader of the output has gone, as `head` does: exit code 0, no message.
     ReaderGone,
-    /// The user or the system asked to stop: exit code 130, as shells have it for Ctrl-C.
-    Interrupted,
+    /// The user or the system asked to stop.
+    Interrupted {
+        /// 128 and the signal, as shells have it: 130 for Ctrl-C.
+        code: u8,
+    },
 }
 
 impl Failure {
@@ -32,7 +35,7 @@ impl Failure {
             Self::ReaderGone => return ExitCode::SUCCESS,
             Self::Usage(error) => (message(&error), 2),
             Self::Failed(error) => (message(&error), 1),
-            Self::Interrupted => ("interrupted; what was computed until now is kept".into(), 130),
+            Self::Interrupted { code } => ("interrupted; what was computed until now is kept".into(), code),
         };
         // Standard error may be closed; there is nobody left to tell then.
         let _ = writeln!(std::io::stderr(), "error: {message}");

@@ -1,52 +1,117 @@
-//! The box on the command line, `x,y,w,h`.
+//! The box on the command line: four numbers, and what they are.
 
+use std::ffi::{OsStr, OsString};
+
+use clap::ValueEnum;
 use kcf_track::BBox;
 
 /// No image has as many pixels in a row.
 const MOST: f64 = 1e9;
 
-/// Reads `x,y,w,h`: four numbers separated by commas or blanks, 0-based pixels, of positive size.
-pub fn parse(text: &str) -> Result<BBox, String> {
+/// What four numbers say of a box. All are 0-based pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BoxFormat {
+    /// Left, top, width, height
+    #[default]
+    Xywh,
+    /// Left, top, right, bottom
+    Xyxy,
+}
+
+impl BoxFormat {
+    /// The box that the numbers are; an error for one of no size.
+    pub fn to_bbox(self, [x, y, a, b]: [f64; 4]) -> Result<BBox, String> {
+        let (w, h) = match self {
+            Self::Xywh => (a, b),
+            Self::Xyxy => (a - x, b - y),
+        };
+        if w > 0.0 && h > 0.0 {
+            return Ok(BBox::new(x, y, w, h));
+        }
+        Err(match self {
+            Self::Xywh => format!("width and height must be above zero, not {w} and {h}"),
+            Self::Xyxy => format!("right and bottom must lie behind left and top: {a},{b} do not lie behind {x},{y}"),
+        })
+    }
+}
+
+/// Reads four numbers separated by commas or blanks.
+pub fn parse(text: &str) -> Result<[f64; 4], String> {
     let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
     let numbers = parts
         .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is no number")))
         .collect::<Result<Vec<_>, _>>()?;
-    let [x, y, w, h] = numbers[..] else {
-        return Err(format!("four numbers x,y,w,h are needed, {} were given", numbers.len()));
-    };
+    let numbers: [f64; 4] = numbers.try_into().map_err(|numbers: Vec<f64>| {
+        format!("four numbers are needed, as in 10,20,30,40; there are {}", numbers.len())
+    })?;
     if numbers.iter().any(|v| !v.is_finite()) {
         return Err("all four numbers must be finite".into());
     }
     if numbers.iter().any(|v| v.abs() > MOST) {
         return Err("the numbers are pixels: at most 1e9".into());
     }
-    if w <= 0.0 || h <= 0.0 {
-        return Err(format!("width and height must be above zero, not {w} and {h}"));
+    Ok(numbers)
+}
+
+/// The arguments of the program, where four numbers that follow `--init` or `-i` each on its own become one.
+pub fn joined(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments = arguments.into_iter().collect::<Vec<_>>();
+    let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
+    let flag = arguments.iter().position(|word| word == OsStr::new("--init") || word == OsStr::new("-i"));
+    if let Some(first) = flag.map(|flag| flag + 1)
+        && let Some(words) = arguments.get(first..first + 4)
+        && words.iter().all(is_number)
+    {
+        let one = words.join(OsStr::new(","));
+        arguments.splice(first..first + 4, [one]);
     }
-    Ok(BBox::new(x, y, w, h))
+    arguments
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(text: &str, format: BoxFormat) -> Result<BBox, String> {
+        parse(text).and_then(|numbers| format.to_bbox(numbers))
+    }
+
     #[test]
     fn boxes_are_four_numbers_of_positive_size() {
-        assert_eq!(parse("1,2.5,3,4"), Ok(BBox::new(1.0, 2.5, 3.0, 4.0)));
-        assert_eq!(parse(" -1, 2 3,4 "), Ok(BBox::new(-1.0, 2.0, 3.0, 4.0)));
-        for wrong in [
-            "",
-            "1,2,3",
-            "1,2,3,4,5",
-            "1,2,x,4",
-            "1,2,NaN,4",
-            "1,2,inf,4",
-            "1e300,2,3,4",
-            "1,2,3,1e300",
-            "1,2,0,4",
-            "1,2,3,-4",
-        ] {
-            assert!(parse(wrong).is_err(), "{wrong}");
+        for format in [BoxFormat::Xywh, BoxFormat::Xyxy] {
+            for wrong in [
+                "",
+                "1",
+                "1,2,3",
+                "1,2,3,4,5",
+                "a,b,c,d",
+                "1,2,3,NaN",
+                "1,2,inf,4",
+                "1,2,0,4",
+                "1,2,3,-4",
+                "1e300,1,2,3",
+            ] {
+                assert!(read(wrong, format).is_err(), "{wrong}");
+            }
+        }
+        assert_eq!(read("1,2.5,3,4", BoxFormat::Xywh), Ok(BBox::new(1.0, 2.5, 3.0, 4.0)));
+        assert_eq!(read(" -1 2\t3, 4 ", BoxFormat::Xywh), Ok(BBox::new(-1.0, 2.0, 3.0, 4.0)));
+        assert_eq!(read("10,20,40,60", BoxFormat::Xyxy), Ok(BBox::new(10.0, 20.0, 30.0, 40.0)));
+        assert!(read("10,20,10,60", BoxFormat::Xyxy).unwrap_err().contains("right and bottom"));
+    }
+
+    #[test]
+    fn four_words_become_one() {
+        let joined = |line: &str| {
+            let words = joined(line.split(' ').map(OsString::from));
+            words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(joined("kcf-track --init 1 -2 3.5 4 frames"), "kcf-track --init 1,-2,3.5,4 frames");
+        assert_eq!(joined("kcf-track frames -i 1 2 3 4"), "kcf-track frames -i 1,2,3,4");
+        for same in
+            ["kcf-track --init 1,2,3,4 5 6 7 8", "kcf-track --init 1 2 3", "kcf-track --init", "kcf-track -i 1 2 3 x"]
+        {
+            assert_eq!(joined(same), same);
         }
     }
 }

@@ -1,28 +1,67 @@
 //! Ctrl-C, and the signals by which a system ends a program: the run stops after the frame at hand and is finished.
 
+use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+#[cfg(unix)]
+const SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
 
 /// Whether somebody wants the run to end.
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    /// The signal that came last; 0 before any.
+    signal: Arc<AtomicUsize>,
+}
 
 impl Interrupt {
     /// Listens from now on. A second signal ends the program at once.
     pub fn watch() -> Self {
-        let asked = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&asked);
-        // Where a signal is ignored already (`nohup`, a job in the background) it stays so: that is the error left out
-        // here.
-        let _ = ctrlc::try_set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
+        let (signal, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        for number in SIGNALS {
+            // What is ignored already (`nohup`, a job in the background) stays so. A signal that cannot be listened to
+            // ends the program as it always does.
+            if is_ignored(number) {
+                continue;
             }
-        });
-        Self(asked)
+            // In this order: the first signal finds that nobody has asked yet.
+            let _ = flag::register_conditional_shutdown(number, c_int::from(exit_code(number)), Arc::clone(&asked));
+            let _ = flag::register(number, Arc::clone(&asked));
+            let _ = flag::register_usize(number, Arc::clone(&signal), usize::try_from(number).unwrap_or_default());
+        }
+        Self { signal }
     }
 
     /// Whether a signal has come.
     pub fn asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.signal.load(Ordering::Relaxed) != 0
     }
+
+    /// The exit code that tells which one.
+    pub fn code(&self) -> u8 {
+        exit_code(c_int::try_from(self.signal.load(Ordering::Relaxed)).unwrap_or_default())
+    }
+}
+
+/// As shells have it.
+fn exit_code(signal: c_int) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+#[cfg(unix)]
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: a `sigaction` of zeros is one, and without a new action the call only writes the old one to it.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut old) == 0 && old.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(not(unix))]
+fn is_ignored(_: c_int) -> bool {
+    false
 }

@@ -7,6 +7,7 @@ mod failure;
 mod init_box;
 mod inputs;
 mod interrupt;
+mod output;
 mod params;
 mod progress;
 mod report;
@@ -45,22 +46,22 @@ enum Command {
 const EXAMPLES: &str = "\
 Examples:
   Follow the box at 198,214 of 34x81 pixels, write everything about it as JSON:
-    kcf-track --seq Basketball/img --init 197,213,34,81 --json boxes.json
+    kcf-track Basketball/img --init 197,213,34,81 --json boxes.json
 
   A benchmark sequence with its ground truth: no box needed, precision and AUC at the end:
-    kcf-track --seq OTB/Deer
+    kcf-track OTB/Deer
 
   One JSON object a frame to another program, as frames are tracked:
-    kcf-track --seq frames --init 10,20,30,40 --jsonl - --quiet | jq .bbox
+    kcf-track frames --init 10,20,30,40 --jsonl - --quiet | jq .bbox
 
   See it work: the box drawn on each frame, and the filter's response:
-    kcf-track --seq OTB/Deer --overlay out/boxes --response out/maps
+    kcf-track OTB/Deer --overlay out/boxes --response out/maps
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. What was computed until then is kept.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C (129 by SIGHUP, 143 by SIGTERM). What was computed until then is kept.";
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(init_box::joined(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a reader that went away is none either.

@@ -1,49 +1,49 @@
 //! Progress: a bar on a terminal, plain lines elsewhere, nothing when asked to be quiet. All of it on standard error.
 
-use std::io::{IsTerminal, Write};
+use std::fmt::Write;
+use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 /// Time between two plain lines: a log should not be flooded.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// How far a run is.
-pub enum Progress {
+/// How far a run is, and what is odd about it.
+pub struct Progress {
+    shape: Shape,
+    /// Whether warnings are printed.
+    warns: bool,
+}
+
+enum Shape {
     Bar(ProgressBar),
     Lines { done: usize, total: Option<usize>, begun: Instant, last: Instant },
-    Quiet,
+    None,
 }
 
 impl Progress {
-    /// For `total` frames, where that is known.
-    pub fn new(total: Option<usize>, quiet: bool) -> Self {
-        if quiet {
-            return Self::Quiet;
-        }
-        if !std::io::stderr().is_terminal() {
-            let now = Instant::now();
-            return Self::Lines { done: 0, total, begun: now, last: now };
-        }
-        let style = match total {
-            Some(_) => "{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}",
-            None => "{spinner} {pos} frames, {per_sec}{msg}",
+    /// For `total` frames, where that is known. `shown` says whether it is printed how far the run is.
+    pub fn new(total: Option<usize>, shown: bool, warns: bool) -> Self {
+        let now = Instant::now();
+        let shape = match (shown, std::io::stderr().is_terminal()) {
+            (false, _) => Shape::None,
+            (true, false) => Shape::Lines { done: 0, total, begun: now, last: now },
+            (true, true) => Shape::Bar(bar(total)),
         };
-        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = total.map_or_else(ProgressBar::no_length, |total| ProgressBar::new(total as u64));
-        Self::Bar(bar.with_style(style))
+        Self { shape, warns }
     }
 
     /// One more frame is done; `psr` is its peak-to-sidelobe ratio.
     pub fn frame(&mut self, psr: Option<f32>) {
-        match self {
-            Self::Bar(bar) => {
+        match &mut self.shape {
+            Shape::Bar(bar) => {
                 if let Some(psr) = psr {
                     bar.set_message(format!(", PSR {psr:.1}"));
                 }
                 bar.inc(1);
             }
-            Self::Lines { done, total, begun, last } => {
+            Shape::Lines { done, total, begun, last } => {
                 *done += 1;
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
@@ -59,7 +59,7 @@ impl Progress {
                     let _ = writeln!(std::io::stderr(), "{line}");
                 }
             }
-            Self::Quiet => {}
+            Shape::None => {}
         }
     }
 
@@ -68,17 +68,33 @@ impl Progress {
         let say = || {
             let _ = writeln!(std::io::stderr(), "warning: {warning}");
         };
-        match self {
-            Self::Bar(bar) => bar.suspend(say),
-            Self::Lines { .. } => say(),
-            Self::Quiet => {}
+        match &self.shape {
+            _ if !self.warns => {}
+            Shape::Bar(bar) => bar.suspend(say),
+            Shape::Lines { .. } | Shape::None => say(),
         }
     }
 
     /// Takes the bar away; what is printed next begins on an empty line.
     pub fn finish(&self) {
-        if let Self::Bar(bar) = self {
+        if let Shape::Bar(bar) = &self.shape {
             bar.finish_and_clear();
         }
     }
+}
+
+fn bar(total: Option<usize>) -> ProgressBar {
+    let style = match total {
+        Some(_) => "{bar:30} {pos}/{len} frames, {rate}, {left}{msg}",
+        None => "{spinner} {pos} frames, {rate}{msg}",
+    };
+    let rate = |state: &ProgressState, out: &mut dyn Write| {
+        let _ = write!(out, "{:.0} frames/s", state.per_sec());
+    };
+    let left = |state: &ProgressState, out: &mut dyn Write| {
+        let _ = write!(out, "{:.0} s left", state.eta().as_secs_f64());
+    };
+    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = total.map_or_else(ProgressBar::no_length, |total| ProgressBar::new(total as u64));
+    bar.with_style(style.with_key("rate", rate).with_key("left", left))
 }

@@ -1,13 +1,21 @@
 //! The words at the end of a run.
 
+use std::time::Duration;
+
 use kcf_track::export::{StateCounts, Summary};
 
+/// What to do after a run that wrote nothing.
+pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
+
 /// A few lines for a person: how many frames, how fast, how sure, and how right where there is truth.
-pub fn text(name: &str, summary: &Summary) -> String {
+///
+/// `given` says whether there is a truth of the first frame.
+pub fn text(name: &str, summary: &Summary, took: Duration, given: bool) -> String {
     let rate = |fps: Option<f64>| fps.map_or("-".into(), |fps| format!("{fps:.0}"));
     let mut text = format!(
-        "{name}: {} frames; tracking {} frames/s, decoding {} frames/s\n",
+        "{name}: {} frames in {:.2} s; tracking alone {} frames/s, decoding alone {} frames/s\n",
         summary.frames,
+        took.as_secs_f64(),
         rate(summary.fps),
         rate(summary.decode_fps)
     );
@@ -28,10 +36,12 @@ pub fn text(name: &str, summary: &Summary) -> String {
     text.push('\n');
     if let Some(truth) = &summary.truth {
         text += &format!(
-            "  against the truth of {} frames: precision at 20 px {:.3}, AUC {:.3}, mean overlap {:.3}, mean centre \
+            "  against the truth of {} of them: precision at 20 px {:.3}, AUC {:.3}, mean overlap {:.3}, mean centre \
              error {:.1} px\n",
             truth.frames, truth.precision_20, truth.auc, truth.mean_overlap, truth.mean_center_error
         );
+    } else if given {
+        text += "  no truth beyond the start: nothing to compare with\n";
     }
     text
 }

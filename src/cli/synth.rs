@@ -18,7 +18,7 @@ use kcf_track::source::synth::{Format, Preset, Scene, SceneParams, WriteOptions,
                         kcf-track --seq hard --overlay hard-overlay")]
 pub struct SynthArgs {
     /// Folder to write into; it must be new or empty
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
     /// What the other flags start from
     #[arg(long, value_enum, value_name = "NAME", default_value = "easy")]
@@ -77,7 +77,7 @@ pub struct SynthArgs {
     /// Quality of JPEG images, 1 (small) to 100 (good)
     #[arg(long, value_name = "Q", default_value_t = 90, allow_negative_numbers = true)]
     quality: u8,
-    /// Write into a folder that has content; the numbered images in its img/ are removed first
+    /// Write into a folder that has content; a sequence that was rendered into it before is removed first
     #[arg(long)]
     force: bool,
 }

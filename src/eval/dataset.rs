@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::summary::LeftOut;
-use crate::annotation::Base;
+use crate::annotation::{Base, Row};
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 use crate::source::{Sequence, SequenceOptions, Truth, layout, otb};
@@ -145,13 +145,16 @@ fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<S
             numbers.iter().all(|v| v.is_finite()).then(|| row.base().to_bbox(numbers))
         })
         .collect();
+    if !truth.iter().skip(1).flatten().any(BBox::is_valid) {
+        return Err(wrong("there is no truth beyond its first frame: nothing to compare with"));
+    }
     // Frames after the last row cannot be scored; those of Football1 and Diving the benchmark leaves out by itself.
     let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
     if end < truth.len() {
         warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
     }
     warnings.extend(sequence.warnings().iter().map(|w| format!("{name}: {w}")));
-    let base = sequence.truth_path().map_or(Base::Zero, Base::of_truth_file);
+    let base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
     let facts = sequence.otb().or_else(|| otb::find(&layout::folder_name(folder), target));
     let attributes =
         facts.map(|s| s.attributes.iter().filter(|a| !a.is_empty()).cloned().collect()).unwrap_or_default();
@@ -231,7 +234,8 @@ pub(crate) mod tests {
         let folder = dir.path().join("crowd");
         write_sequence(&folder, "img", 3, "groundtruth_rect.1.txt", &rows(3));
         for target in 2..=12 {
-            fs::write(folder.join(format!("groundtruth_rect.{target}.txt")), format!("{target},10,20,16\n")).unwrap();
+            fs::write(folder.join(format!("groundtruth_rect.{target}.txt")), format!("{target},10,20,16\n").repeat(2))
+                .unwrap();
         }
         let all = Dataset::open(dir.path(), &[]).unwrap();
         assert_eq!(all.sequences.len(), 12, "{:?}", all.left_out);
@@ -277,6 +281,17 @@ pub(crate) mod tests {
         let dataset = Dataset::open(dir.path(), &[]).unwrap();
         assert_eq!(dataset.sequences[0].frames.len(), 3);
         assert!(dataset.warnings.iter().any(|w| w.contains("short")), "{:?}", dataset.warnings);
+    }
+
+    #[test]
+    fn a_start_alone_is_not_evaluated() {
+        let dir = tempfile::tempdir().unwrap();
+        // As in GOT-10k's test part.
+        write_sequence(&dir.path().join("hidden"), "", 5, "groundtruth.txt", &rows(1));
+        write_sequence(&dir.path().join("gone"), "", 2, "groundtruth.txt", &[rows(1), vec!["0,0,0,0".into()]].concat());
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        assert!(dataset.sequences.is_empty());
+        assert_eq!(dataset.left_out.iter().filter(|l| l.reason.contains("beyond its first frame")).count(), 2);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::results::ResultFiles;
 use super::rules::Toolkit;
 use super::runner::{Runner, Trace, run_sequence};
 use super::shard::Shard;
-use super::store::{RunKey, Store, Stored};
+use super::store::{FramesKey, RunKey, Store, Stored};
 use crate::error::{Error, Result};
 use crate::source::{Channels, Images, decode};
 
@@ -119,7 +119,7 @@ impl Evaluation {
     /// The runs of `runner` on `sequence`, if they are stored.
     pub fn traces(&self, store: &Store, runner: &dyn Runner, sequence: &LabelledSequence) -> Option<Vec<Trace>> {
         let starts = self.starts(sequence).ok()?;
-        match store.load(&self.key(runner, sequence, &starts)) {
+        match store.load_alike(&self.key(runner, sequence, &starts)) {
             Stored::Runs(traces) => Some(traces),
             _ => None,
         }
@@ -138,16 +138,12 @@ impl Evaluation {
     }
 
     pub(super) fn key(&self, runner: &dyn Runner, sequence: &LabelledSequence, starts: &[Start]) -> RunKey {
-        let file = |path: Option<&std::path::PathBuf>| {
-            path.and_then(|p| p.file_name()).unwrap_or_default().to_string_lossy().into_owned()
-        };
         RunKey {
             version: env!("CARGO_PKG_VERSION").into(),
             tracker: runner.name().into(),
             parameters: runner.parameters(),
             sequence: sequence.name.clone(),
-            files: [file(sequence.frames.first()), file(sequence.frames.last())],
-            frames: sequence.frames.len(),
+            frames: FramesKey::of(&sequence.frames),
             protocol: self.protocol,
             starts: starts.to_vec(),
         }

@@ -220,9 +220,33 @@ pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result
     frame_errors(truth, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
 }
 
+/// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A label
+/// of no size counts as none.
+pub fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
+    let mut errors = FrameErrors::default();
+    for (label, predicted) in pairs.iter().filter(|(label, _)| label.is_valid()) {
+        let (center, normalized) = center_errors(predicted, label);
+        errors.overlap.push(overlap(predicted, label, true));
+        errors.center.push(center);
+        errors.normalized.push(normalized);
+        errors.valid.push(true);
+    }
+    Score::of(&errors)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn boxes_are_scored_where_they_have_a_label_and_as_they_are() {
+        let label = BBox::new(10.0, 20.0, 40.0, 30.0);
+        let far = label.translated(300.0, 0.0);
+        let none = BBox::new(0.0, 0.0, 0.0, 0.0);
+        let score = score_labelled(&[(label, far), (label, label), (none, far), (label, label)]);
+        assert_eq!((score.frames, score.labelled, score.mean_center_error), (3, 3, Some(100.0)));
+        assert_eq!((score.precision_20, score.mean_overlap, score.success[10]), (2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0));
+    }
 
     fn labels(n: usize) -> Vec<Option<BBox>> {
         (0..n).map(|i| Some(BBox::new(10.0 + i as f64, 20.0, 40.0, 30.0))).collect()

@@ -84,7 +84,7 @@ impl Evaluation {
             let mut loaded = Vec::new();
             for &sequence in &usable {
                 let key = self.key(runner.as_ref(), sequence, &starts[sequence.name.as_str()]);
-                let traces = match store.load(&key) {
+                let traces = match store.load_alike(&key) {
                     Stored::Runs(traces) => Ok(traces),
                     Stored::Failed(reason) => Err(reason),
                     Stored::Absent | Stored::Unusable(_) => {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +23,54 @@ pub struct RunKey {
     pub parameters: serde_json::Value,
     /// The sequence.
     pub sequence: String,
-    /// File names of the first and the last frame.
-    pub files: [String; 2],
-    /// Number of frames.
-    pub frames: usize,
+    /// The frames.
+    pub frames: FramesKey,
     /// The protocol.
     pub protocol: Protocol,
     /// Its starts, which stand for the labels.
     pub starts: Vec<Start>,
+}
+
+/// Which pictures the frames of a sequence are, so far as can be known without reading all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FramesKey {
+    /// How many there are.
+    pub count: usize,
+    /// Checksum of their file names and sizes, and of all bytes of the first and the last.
+    pub content: u32,
+    /// Checksum of where they lie and when they were last changed, which differs between copies.
+    pub place: u32,
+}
+
+impl FramesKey {
+    /// Of these files. One that cannot be read has no size and no time.
+    pub fn of(files: &[PathBuf]) -> Self {
+        let (mut content, mut place) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
+        for file in files {
+            let metadata = fs::metadata(file).ok();
+            // Each name ends with a byte that is in no name.
+            content.update(file.file_name().unwrap_or_default().as_encoded_bytes());
+            content.update(&[0]);
+            content.update(&metadata.as_ref().map_or(0, fs::Metadata::len).to_le_bytes());
+            let absolute = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            place.update(absolute.as_os_str().as_encoded_bytes());
+            place.update(&[0]);
+            let changed = metadata.and_then(|there| there.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+            place.update(&changed.map_or(0, |since| since.as_nanos()).to_le_bytes());
+        }
+        for file in files.first().into_iter().chain(files.last()) {
+            content.update(&fs::read(file).unwrap_or_default());
+        }
+        Self { count: files.len(), content: content.finalize(), place: place.finalize() }
+    }
+}
+
+impl RunKey {
+    /// Whether runs of `other` are of the same pictures, wherever these lie.
+    fn is_alike(&self, other: &Self) -> bool {
+        let frames = FramesKey { place: other.frames.place, ..self.frames.clone() };
+        Self { frames, ..self.clone() } == *other
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -42,7 +83,7 @@ struct RunFile {
     failed: Option<String>,
 }
 
-const SCHEMA: &str = "kcf-track-runs/1";
+const SCHEMA: &str = "kcf-track-runs/2";
 
 /// The folder `runs/` of an evaluation.
 #[derive(Clone, Debug)]
@@ -77,8 +118,18 @@ impl Store {
             .join(format!("{}.json", file_name(&key.sequence)))
     }
 
-    /// The runs of `key`, if they were stored and made from the same.
+    /// The runs of `key`, if they were stored and made from the same files.
     pub fn load(&self, key: &RunKey) -> Stored {
+        self.load_if(key, |stored| stored == key)
+    }
+
+    /// The runs of `key`, if they were stored and made from the same pictures, be it from a copy of them: shards are put
+    /// together on another machine than they were made on.
+    pub fn load_alike(&self, key: &RunKey) -> Stored {
+        self.load_if(key, |stored| stored.is_alike(key))
+    }
+
+    fn load_if(&self, key: &RunKey, fits: impl Fn(&RunKey) -> bool) -> Stored {
         let path = self.path(key);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -89,14 +140,14 @@ impl Store {
             runs.len() == key.starts.len()
                 && runs.iter().zip(&key.starts).all(|(run, start)| {
                     run.start == *start
-                        && run.boxes.len() == key.frames - start.frame.min(key.frames)
+                        && run.boxes.len() == key.frames.count - start.frame.min(key.frames.count)
                         && run.micros.len() == run.boxes.len()
                 })
         };
         match serde_json::from_slice::<RunFile>(&bytes) {
             Err(error) => Stored::Unusable(format!("{}: {error}", path.display())),
             Ok(file) if file.schema != SCHEMA => Stored::Unusable(format!("{}: not of {SCHEMA}", path.display())),
-            Ok(file) if file.key != *key => Stored::Unusable(format!(
+            Ok(file) if !fits(&file.key) => Stored::Unusable(format!(
                 "{}: made from other frames, labels, parameters or another version",
                 path.display()
             )),
@@ -194,8 +245,7 @@ mod tests {
             tracker: "paper".into(),
             parameters: serde_json::json!({"sigma": 0.5}),
             sequence: "Deer".into(),
-            files: ["0001.jpg".into(), "0002.jpg".into()],
-            frames: 2,
+            frames: FramesKey { count: 2, content: 7, place: 8 },
             protocol: Protocol::Ope,
             starts: vec![Start { frame: 0, init: BBox::new(1.0, 2.0, 3.0, 4.0) }],
         }
@@ -226,6 +276,59 @@ mod tests {
         store.save(&key(), &runs()).unwrap();
         let other = RunKey { parameters: serde_json::json!({"sigma": 0.6}), ..key() };
         assert!(matches!(store.load(&other), Stored::Unusable(why) if why.contains("parameters")));
+    }
+
+    #[test]
+    fn runs_of_other_pictures_are_not_used_and_those_of_a_copy_only_to_report() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(folder.path());
+        store.save(&key(), &runs()).unwrap();
+        let frames = |content, place| RunKey { frames: FramesKey { count: 2, content, place }, ..key() };
+        assert!(matches!(store.load(&frames(7, 9)), Stored::Unusable(why) if why.contains("other frames")));
+        assert_eq!(store.load_alike(&frames(7, 9)), Stored::Runs(runs()));
+        assert!(matches!(store.load_alike(&frames(6, 8)), Stored::Unusable(_)));
+    }
+
+    #[test]
+    fn the_key_of_frames_knows_their_path_size_time_and_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["1.png", "2.png", "3.png"].map(|name| folder.path().join(name));
+        let write = |place: usize, text: &str| fs::write(&files[place], text).unwrap();
+        let at = |place: usize, seconds| {
+            let time = UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            fs::File::options().write(true).open(&files[place]).unwrap().set_modified(time).unwrap();
+        };
+        let reset = || {
+            (0..3).for_each(|place| {
+                write(place, "abc");
+                at(place, 1000);
+            });
+            FramesKey::of(&files)
+        };
+        let key = reset();
+        assert_eq!(FramesKey::of(&files), key);
+        // Other bytes at the ends, another size in between.
+        for (place, text) in [(0, "xbc"), (2, "abx"), (1, "abcd")] {
+            reset();
+            write(place, text);
+            at(place, 1000);
+            assert_ne!(FramesKey::of(&files).content, key.content, "{place}");
+            assert_eq!(FramesKey::of(&files).place, key.place, "{place}");
+        }
+        // Painted over, and as large as before.
+        reset();
+        write(1, "xyz");
+        at(1, 1001);
+        let painted = FramesKey::of(&files);
+        assert!(painted.content == key.content && painted.place != key.place);
+        reset();
+        let copy = tempfile::tempdir().unwrap();
+        let copies = files.clone().map(|file| copy.path().join(file.file_name().unwrap()));
+        files.iter().zip(&copies).for_each(|(from, to)| assert!(fs::copy(from, to).is_ok()));
+        let copied = FramesKey::of(&copies);
+        assert!(copied.content == key.content && copied.place != key.place);
+        assert_ne!(FramesKey::of(&files[..2]), key);
+        assert_ne!(FramesKey::of(&[]), key);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! A response map as a picture for people.
 
 use image::{Rgb, RgbImage};
-use ndarray::{Array2, ArrayView2};
+use ndarray::ArrayView2;
 
 use super::colormap::viridis;
 use super::drawing::{Letters, fill, outline};
 use crate::geometry::BBox;
+use crate::tracker::ResponseMap;
 
 /// About as long, in pixels, as the longer side of a map becomes.
 const LONG_SIDE: usize = 480;
@@ -32,10 +33,18 @@ pub(super) fn peak(map: ArrayView2<'_, f32>) -> Option<((usize, usize), f32)> {
     highest.map(|(place, value)| (place, *value))
 }
 
-/// Draws a centred map: every element a square, its value a colour of viridis from the lowest to the highest (gray: not
+/// How far an element of the centred map lies from the one of no motion, in pixels of the image `(x, y)`.
+fn moved(response: &ResponseMap<'_>, (row, column): (usize, usize)) -> (f64, f64) {
+    let (middle_row, middle_column) = response.middle();
+    let (dx, dy) = (column as f64 - middle_column as f64, row as f64 - middle_row as f64);
+    // Adding zero turns -0 into 0.
+    (dx * response.step.0 + 0.0, dy * response.step.1 + 0.0)
+}
+
+/// Draws a response, given also as its centred map: every element a square, its value a colour of viridis from the lowest to the highest (gray: not
 /// a number), the peak framed in red, the element of no motion between ticks at the edges; a legend below says the
-/// range and how far the peak lies from the element of no motion, in pixels of the image (`step` of them per element).
-pub(super) fn heat_map(map: &Array2<f32>, step: (f64, f64), letters: &Letters) -> RgbImage {
+/// range and how far the peak lies from the element of no motion, in pixels of the image.
+pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, letters: &Letters) -> RgbImage {
     let (rows, columns) = map.dim();
     let enlargement = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);
     let (map_width, map_height) = (columns * enlargement, rows * enlargement);
@@ -50,17 +59,16 @@ pub(super) fn heat_map(map: &Array2<f32>, step: (f64, f64), letters: &Letters) -
     for ((row, column), value) in map.indexed_iter() {
         fill(&mut picture, square(left + column * enlargement, top + row * enlargement, enlargement), color(*value));
     }
-    ticks(&mut picture, (left, top), (map_width, map_height), (rows / 2, columns / 2), enlargement);
+    ticks(&mut picture, (left, top), (map_width, map_height), response.middle(), enlargement);
 
     let legend = top + map_height + MARGIN;
-    let Some(((row, column), value)) = peak(map.view()) else {
+    let Some(((row, column), value)) = peak(map) else {
         letters.write(&mut picture, "no finite value", (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
         return picture;
     };
     mark(&mut picture, (left + column * enlargement, top + row * enlargement), enlargement);
-    let (dx, dy) = ((column as f64 - (columns / 2) as f64) * step.0, (row as f64 - (rows / 2) as f64) * step.1);
-    // Adding zero turns -0 into 0.
-    let words = format!("peak {value:.3}, moved by {:+.1}, {:+.1} px", dx + 0.0, dy + 0.0);
+    let (dx, dy) = moved(response, (row, column));
+    let words = format!("peak {value:.3}, moved by {dx:+.1}, {dy:+.1} px");
     letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
     bar(&mut picture, legend + LINE, width, [low, high], letters);
     picture
@@ -123,12 +131,43 @@ fn bar(picture: &mut RgbImage, top: usize, width: usize, [low, high]: [f32; 2], 
 mod tests {
     use std::path::Path;
 
-    use ndarray::array;
+    use ndarray::{Array2, array};
 
     use super::*;
+    use crate::tracker::ResponseLayout;
+
+    fn response(values: &Array2<f32>, layout: ResponseLayout) -> ResponseMap<'_> {
+        ResponseMap { values: values.view(), layout, center: (50.0, 50.0), step: (4.0, 4.0) }
+    }
 
     fn drawn(map: &Array2<f32>) -> RgbImage {
-        heat_map(map, (4.0, 4.0), &Letters::load(Path::new("test")).unwrap())
+        let response = response(map, ResponseLayout::Centered);
+        heat_map(map.view(), &response, &Letters::load(Path::new("test")).unwrap())
+    }
+
+    #[test]
+    fn a_still_frame_has_not_moved() {
+        for (rows, columns) in [(5, 7), (4, 6), (5, 6), (1, 1), (1, 9)] {
+            // The highest score is that of no motion, as in a frame that shows the same as the one before.
+            let mut wrapped = Array2::zeros((rows, columns));
+            wrapped[[0, 0]] = 1.0;
+            let mut centered = Array2::zeros((rows, columns));
+            centered[[rows / 2, columns / 2]] = 1.0;
+            for (values, layout) in [(wrapped, ResponseLayout::Wrapped), (centered, ResponseLayout::Centered)] {
+                let response = response(&values, layout);
+                let map = response.centered();
+                let (place, _) = peak(map.view()).unwrap();
+                assert_eq!(moved(&response, place), (0.0, 0.0), "{rows}x{columns}, {layout:?}");
+                // The ticks stand in the row and the column of the peak.
+                let picture = heat_map(map.view(), &response, &Letters::load(Path::new("test")).unwrap());
+                let size = (LONG_SIDE / rows.max(columns)).min(MAX_ENLARGEMENT);
+                let left = (picture.width() as usize - columns * size) / 2;
+                let x = (0..picture.width()).find(|&x| *picture.get_pixel(x, MARGIN as u32 - 6) == WORDS).unwrap();
+                assert_eq!((x as usize - left) / size, place.1, "{rows}x{columns}, {layout:?}");
+                let tick = (0..MARGIN + rows * size).find(|&y| *picture.get_pixel(left as u32 - 6, y as u32) == WORDS);
+                assert_eq!((tick.unwrap() - MARGIN) / size, place.0, "{rows}x{columns}, {layout:?}");
+            }
+        }
     }
 
     /// The colour in the middle of an element.

@@ -7,11 +7,11 @@ use super::summary::{Summary, Tally, TruthSummary};
 use super::{Exports, FrameView};
 use crate::error::Result;
 use crate::eval::metrics;
-use crate::eval::rules::Toolkit;
 use crate::geometry::BBox;
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::run::{Follower, Step};
 use crate::source::{Item, Source, Span};
+use crate::tracker::State;
 
 /// Writes the steps of a session of one target to [`Exports`] and counts them. Its memory grows by the frames that have
 /// a label, and by no others.
@@ -21,7 +21,10 @@ pub struct Journal<'a> {
     /// The head of the run; `None` once it is written.
     head: Option<Head>,
     tally: Tally,
-    labelled: Vec<(Option<BBox>, BBox)>,
+    /// The label and the box of every frame that has a label, the first frame's included.
+    labelled: Vec<(BBox, BBox)>,
+    /// Whether one of them is not the box that was given.
+    found: bool,
     clock: Stopwatch,
 }
 
@@ -37,7 +40,7 @@ impl<'a> Journal<'a> {
     pub fn new(exports: Exports, source: &'a dyn Source, path: String, span: Span, parameters: Value) -> Self {
         let head = Some(Head { path, span, parameters });
         let (tally, clock) = (Tally::default(), Stopwatch::default());
-        Self { source, exports, head, tally, labelled: Vec::new(), clock }
+        Self { source, exports, head, tally, labelled: Vec::new(), found: false, clock }
     }
 
     /// Measures from now on how long writing takes, or no longer does.
@@ -63,10 +66,11 @@ impl<'a> Journal<'a> {
         let (item, Some(outcome)) = (step.item, step.outcomes.first()) else { return Ok(()) };
         self.begin(item)?;
         let truth = self.source.true_box(item.position);
-        if self.source.is_labelled(item.position) {
-            self.labelled.push((truth, outcome.bbox));
-        }
         let record = FrameRecord::new(item, outcome);
+        if let Some(label) = truth.filter(BBox::is_valid) {
+            self.labelled.push((label, outcome.bbox));
+            self.found |= record.state != State::Initial;
+        }
         self.tally.add(&record);
         let path = item.path.as_deref();
         let view = FrameView { path, pixels: item.picture(), truth, response: step.response(outcome) };
@@ -110,13 +114,14 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// The benchmark's scores over the frames that have a label.
+    /// The scores over the frames that have a label; none where that is the start alone, whose box was given.
     fn truth_summary(&self) -> Option<TruthSummary> {
-        let (truth, boxes): (Vec<_>, Vec<_>) = self.labelled.iter().copied().unzip();
-        truth.iter().flatten().next()?;
-        let score = metrics::score(&truth, &boxes, Toolkit::Otb).ok()?;
+        if !self.found {
+            return None;
+        }
+        let score = metrics::score_labelled(&self.labelled);
         Some(TruthSummary {
-            frames: truth.len(),
+            frames: score.frames,
             precision_20: score.precision_20,
             auc: score.auc,
             mean_overlap: score.mean_overlap,

@@ -20,7 +20,7 @@ const HEADER: [&str; 11] =
 /// A folder of response maps. For a frame `NAME.jpg`:
 ///
 /// - `NAME.npy` holds the raw scores, `f32`, `[rows, columns]`, the element of no motion in the middle, at
-///   `[rows / 2, columns / 2]` (rounded up).
+///   [`ResponseMap::middle`](crate::tracker::ResponseMap::middle).
 /// - `NAME.png` shows them: viridis from the lowest score to the highest, the peak framed.
 /// - A row of `geometry.csv` says where the map lies on the image: element `[r, c]` is the score of a target whose
 ///   centre is at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
@@ -58,7 +58,7 @@ impl Export for ResponseMaps {
             let map = response.centered();
             let name = self.folder.name_for(&record.file, "npy");
             self.folder.put(&name, |file| write_npy(file, map.view()).map_err(ImageError::IoError))?;
-            let picture = heat_map(&map, response.step, &self.letters);
+            let picture = heat_map(map.view(), response, &self.letters);
             let picture_name = Path::new(&name).with_extension("png");
             self.folder
                 .put(&picture_name.to_string_lossy(), |file| picture.write_with_encoder(PngEncoder::new(file)))?;

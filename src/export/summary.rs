@@ -31,7 +31,7 @@ pub struct Summary {
     pub mean_decision: Option<f64>,
     /// Frames in which a refit of the machine could not settle.
     pub refits_kept: usize,
-    /// How the boxes compare with the true ones; null without a ground truth.
+    /// How the boxes compare with the true ones; null without a ground truth beyond the first frame's.
     pub truth: Option<TruthSummary>,
     /// Whether the run reached its last frame.
     pub completed: bool,

@@ -2,7 +2,8 @@
 //!
 //! The format is told by the first bytes, never by the extension. JPEG, of which most sequences consist, is decoded
 //! here in strict mode, and straight to its luma plane where gray is wanted; every other format goes through the
-//! `image` crate. An orientation in Exif data is not applied: truth files count pixels as they are stored.
+//! `image` crate. An orientation in Exif data is not applied, which a sequence warns of: truth files count pixels as they
+//! are stored.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -76,7 +77,7 @@ pub(super) fn decode_with(path: &Path, demand: Demand, bytes: &mut Vec<u8>) -> R
 }
 
 /// Runs a decoder; what it panics with becomes the reason of an error.
-fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     // A decoder works on nothing that outlives it, so a half-done state cannot be seen.
     catch_unwind(AssertUnwindSafe(decoder)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());

@@ -8,14 +8,19 @@ use crate::error::{Error, Result};
 pub(super) const EXTENSIONS: [&str; 11] =
     ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
 
+/// Extensions of videos, in lower case.
+const VIDEOS: [&str; 12] = ["mp4", "avi", "mov", "mkv", "webm", "m4v", "mpg", "mpeg", "wmv", "flv", "gif", "y4m"];
+
 /// What a folder holds.
 pub(super) struct Listing {
     /// Images in natural order: 1, 2, 10.
     pub images: Vec<PathBuf>,
     /// Other files that are not hidden, unsorted.
     pub files: usize,
-    /// Folders that are not hidden, unsorted.
+    /// Folders that are not hidden.
     pub folders: usize,
+    /// Those of them whose names end as an image's does.
+    pub folders_like_images: Vec<String>,
 }
 
 /// Lists a folder. Hidden files and everything that is not a file are left out.
@@ -25,10 +30,9 @@ pub(super) struct Listing {
 pub(super) fn list(folder: &Path) -> Result<Listing> {
     let io = |source| Error::io(folder, source);
     if !std::fs::metadata(folder).map_err(io)?.is_dir() {
-        let reason = "this is a file: give the folder that holds the images".to_string();
-        return Err(Error::Sequence { path: folder.to_path_buf(), reason });
+        return Err(Error::Sequence { path: folder.to_path_buf(), reason: no_folder(folder) });
     }
-    let mut listing = Listing { images: Vec::new(), files: 0, folders: 0 };
+    let mut listing = Listing { images: Vec::new(), files: 0, folders: 0, folders_like_images: Vec::new() };
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         if entry.file_name().to_string_lossy().starts_with('.') {
@@ -42,6 +46,9 @@ pub(super) fn list(folder: &Path) -> Result<Listing> {
         }
         if kind.is_dir() {
             listing.folders += 1;
+            if is_image(&path) {
+                listing.folders_like_images.push(file_name(&path));
+            }
         } else if (kind.is_file() || kind.is_symlink()) && is_image(&path) {
             listing.images.push(path);
         } else {
@@ -52,7 +59,21 @@ pub(super) fn list(folder: &Path) -> Result<Listing> {
     let mut keyed: Vec<_> = listing.images.into_iter().map(|path| (file_name(&path), path)).collect();
     keyed.sort_by(|(a, path_a), (b, path_b)| alphanumeric_sort::compare_str(a, b).then_with(|| path_a.cmp(path_b)));
     listing.images = keyed.into_iter().map(|(_, path)| path).collect();
+    listing.folders_like_images.sort();
     Ok(listing)
+}
+
+/// What to do with a file that was given in the place of a folder.
+fn no_folder(file: &Path) -> String {
+    let extension = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if !VIDEOS.contains(&extension.as_str()) {
+        return "this is a file: give the folder that holds the images".into();
+    }
+    let name = file_name(file);
+    format!(
+        "this is a file, and no video can be read: make images of it, by `mkdir frames && ffmpeg -i {name} frames/%06d.png`, \
+         and give that folder"
+    )
 }
 
 pub(super) fn file_name(path: &Path) -> String {
@@ -113,6 +134,7 @@ mod tests {
         std::fs::write(folder.path().join("1.jpg"), b"").unwrap();
         let listing = list(folder.path()).unwrap();
         assert_eq!((listing.images.len(), listing.folders, listing.files), (1, 1, 0));
+        assert_eq!(listing.folders_like_images, ["0.jpg"]);
     }
 
     #[test]

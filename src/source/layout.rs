@@ -1,4 +1,4 @@
-//! How the folders of benchmarks are laid out, OTB, VOT and GOT-10k: where images and truth files lie, and what a
+//! How the folders of benchmarks are laid out, OTB, VOT, GOT-10k and MOT: where images and truth files lie, and what a
 //! sequence is called.
 
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use super::folder::file_name;
 use super::otb;
 use crate::error::{Error, Result};
 
-/// Sub-folders that hold the images of a sequence: OTB's and VOT's.
-pub(super) const IMAGE_FOLDERS: [&str; 2] = ["img", "color"];
+/// Sub-folders that hold the images of a sequence: OTB's, VOT's and MOT's.
+pub(super) const IMAGE_FOLDERS: [&str; 3] = ["img", "color", "img1"];
 
-/// Truth files of one target: OTB's, and that of VOT and GOT-10k.
-const TRUTH_FILES: [&str; 2] = ["groundtruth_rect.txt", "groundtruth.txt"];
+/// The only truth file of a folder: OTB's, that of VOT and GOT-10k, and MOT's, which holds all targets.
+const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
 
 /// Levels below a dataset's folder on which sequences may lie: GOT-10k's splits and VOT's workspace are one between.
 const NESTING: usize = 2;
 
-/// The truth file of a folder with one target.
+/// The truth file of a folder that has one for all its targets.
 pub fn plain_truth(folder: &Path) -> Option<PathBuf> {
     TRUTH_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }

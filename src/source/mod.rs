@@ -7,9 +7,11 @@
 
 pub mod decode;
 mod folder;
+mod header;
 mod images;
 mod item;
 pub mod layout;
+mod oddities;
 pub mod otb;
 mod prefetch;
 mod sequence;
@@ -50,11 +52,6 @@ pub trait Source: Send + Sync {
     fn true_box(&self, position: usize) -> Option<BBox> {
         let _ = position;
         None
-    }
-
-    /// Whether the truth says anything of the frame at `position`, be it that there is no box.
-    fn is_labelled(&self, position: usize) -> bool {
-        self.true_box(position).is_some()
     }
 
     /// The box of the frame at `position`, from which tracking can start.

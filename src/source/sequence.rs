@@ -11,6 +11,7 @@ use super::folder::{EXTENSIONS, file_name, list};
 use super::images::Images;
 use super::item::{Demand, Span};
 use super::layout::IMAGE_FOLDERS;
+use super::oddities::oddities;
 use super::otb::OtbSequence;
 use super::truth::{self, Aligned, SequenceOptions};
 use super::{Source, Stream, check_positions, end_before};
@@ -36,16 +37,16 @@ pub struct Sequence {
 impl Sequence {
     /// Opens the folder of a sequence, or the folder of its images.
     ///
-    /// Images are looked for in `img/` (OTB), `color/` (VOT) and in the folder itself. The truth is
-    /// `groundtruth_rect.txt`, `groundtruth.txt` or `groundtruth_rect.N.txt` in the folder of the sequence or beside
-    /// the images. A missing truth is no error.
+    /// Images are looked for in `img/` (OTB), `color/` (VOT), `img1/` (MOT) and in the folder itself. The truth is
+    /// `groundtruth_rect.txt`, `groundtruth.txt`, `gt/gt.txt` or `groundtruth_rect.N.txt` in the folder of the sequence
+    /// or beside the images. A missing truth is no error.
     ///
     /// # Errors
     /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file, has no images or not the
     /// target that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
     pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
         let given = path.as_ref();
-        let (image_folder, images) = images_of(given)?;
+        let Found { folder: image_folder, images, mut warnings } = images_of(given)?;
         // A link keeps the name that it was given; only `.` and `..` have to be resolved to have one.
         let resolve =
             |path: &Path| if path.file_name().is_some() { std::path::absolute(path) } else { path.canonicalize() };
@@ -67,13 +68,6 @@ impl Sequence {
             Some(above) if is_image_folder || from_above => file_name(above),
             _ => folder_name,
         };
-        let mut warnings = Vec::new();
-        if let Some(both) = mixed_extensions(&images) {
-            warnings.push(format!(
-                "{}: images of several formats ({both}) are read as one sequence",
-                image_folder.display()
-            ));
-        }
         let (truth_path, target, aligned) = match &found {
             None => (None, options.target, Aligned::without(images.len())),
             Some(found) => {
@@ -82,7 +76,15 @@ impl Sequence {
                 if !annotations.has_boxes() {
                     warnings.push(format!("{}: no row holds a box", path.display()));
                 }
-                let aligned = truth::align(&name, found.target, &images, annotations.rows(), path);
+                if let ([_, _, ..], Some(target)) = (&found.choice[..], found.target) {
+                    warnings.push(format!(
+                        "{}: there is a truth of {} targets ({}): {target} is followed, --target N takes another",
+                        path.display(),
+                        found.choice.len(),
+                        truth::listed(&found.choice)
+                    ));
+                }
+                let aligned = truth::align(&name, found.target, &images, annotations);
                 (Some(path.to_path_buf()), found.target, aligned)
             }
         };
@@ -126,7 +128,7 @@ impl Sequence {
         self.truth_path.as_deref()
     }
 
-    /// The number of the target in the truth file's name.
+    /// The number of the target, in the truth file's name or in MOT's file.
     pub fn target(&self) -> Option<u32> {
         self.target
     }
@@ -203,6 +205,23 @@ impl Sequence {
     }
 }
 
+impl Sequence {
+    /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one that
+    /// the frames lie in.
+    fn hides_frames(&self, path: &Path) -> bool {
+        let known = |name: &Path| IMAGE_FOLDERS.iter().any(|known| name == Path::new(known));
+        let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let (Some(frames), Ok(above)) = (self.images.first().and_then(|image| image.parent()), above.canonicalize())
+        else {
+            return false;
+        };
+        let is = |folder: &Path| folder.canonicalize().is_ok_and(|folder| folder == above);
+        let of_sequence = is(&self.folder) || known(&name(frames)) && frames.parent().is_some_and(is);
+        known(&name(path)) && of_sequence && frames.canonicalize().ok() != path.canonicalize().ok()
+    }
+}
+
 impl Source for Sequence {
     fn name(&self) -> &str {
         &self.name
@@ -214,10 +233,6 @@ impl Source for Sequence {
 
     fn true_box(&self, position: usize) -> Option<BBox> {
         self.truth.get(position.checked_sub(1)?).copied().flatten()
-    }
-
-    fn is_labelled(&self, position: usize) -> bool {
-        position.checked_sub(1).and_then(|place| self.rows.get(place)).is_some_and(Option::is_some)
     }
 
     fn initial_box(&self, position: usize) -> Result<BBox> {
@@ -232,9 +247,12 @@ impl Source for Sequence {
         &self.warnings
     }
 
-    /// A frame, the truth that took somebody days to draw, or the folder of the frames, where a file could take one's
-    /// name.
+    /// A frame, the truth that took somebody days to draw, the folder of the frames, where a file could take one's name,
+    /// or one that would be taken for that folder if there were images in it.
     fn occupies(&self, path: &Path) -> Option<&'static str> {
+        if self.hides_frames(path) {
+            return Some("would be taken for the folder of the frames by the next run");
+        }
         // What is not there yet can replace nothing.
         let real = path.canonicalize().ok()?;
         let is = |other: &Path| other.canonicalize().is_ok_and(|other| other == real);
@@ -255,20 +273,28 @@ impl Source for Sequence {
     }
 }
 
-/// The folder of the images and what is in it.
-fn images_of(given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+/// The folder of the images of a sequence, and what is odd about them.
+struct Found {
+    folder: PathBuf,
+    images: Vec<PathBuf>,
+    warnings: Vec<String>,
+}
+
+fn images_of(given: &Path) -> Result<Found> {
     let listing = list(given)?;
     for known in IMAGE_FOLDERS {
         let folder = given.join(known);
         if folder.is_dir() {
             let inside = list(&folder)?;
             if !inside.images.is_empty() {
-                return Ok((folder, inside.images));
+                let warnings = oddities(&inside, &inside.images, &listing.images);
+                return Ok(Found { folder, images: inside.images, warnings });
             }
         }
     }
     if !listing.images.is_empty() {
-        return Ok((given.to_path_buf(), listing.images));
+        let warnings = oddities(&listing, &listing.images, &[]);
+        return Ok(Found { folder: given.to_path_buf(), images: listing.images, warnings });
     }
     let found = match (listing.files, listing.folders) {
         (0, 0) => "it is empty".to_string(),
@@ -276,18 +302,6 @@ fn images_of(given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
         (files, folders) => format!("it holds {files} other files and {folders} folders"),
     };
     let known = EXTENSIONS.join(", ");
-    let reason = format!("no images ({known}) here, nor in img/ or color/: {found}");
+    let reason = format!("no images ({known}) here, nor in img/, color/ or img1/: {found}");
     Err(Error::Sequence { path: given.to_path_buf(), reason })
-}
-
-/// The extensions of the images, when there are several formats.
-fn mixed_extensions(images: &[PathBuf]) -> Option<String> {
-    let mut extensions: Vec<_> = images
-        .iter()
-        .map(|image| image.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase())
-        .map(|extension| if extension == "jpeg" { "jpg".to_string() } else { extension })
-        .collect();
-    extensions.sort();
-    extensions.dedup();
-    (extensions.len() > 1).then(|| extensions.join(", "))
 }

@@ -24,7 +24,8 @@ pub enum Truth {
 /// How to open a [`Sequence`](super::Sequence).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SequenceOptions {
-    /// Which target's truth: the `N` of `groundtruth_rect.N.txt`. Without it, the first file that holds a box.
+    /// Which target's truth: the `N` of `groundtruth_rect.N.txt`, or a target of MOT's file. Without it, the first file
+    /// that holds a box, or the first target.
     pub target: Option<u32>,
     /// Where the truth comes from.
     pub truth: Truth,
@@ -34,6 +35,38 @@ pub struct SequenceOptions {
 pub(super) struct Found {
     pub annotations: Annotations,
     pub target: Option<u32>,
+    /// All targets that there is a truth of, where nobody said which one is meant.
+    pub choice: Vec<u32>,
+}
+
+impl Found {
+    /// The rows that `target` has in the file at `path`, or those of its first target.
+    fn read(path: &Path, target: Option<u32>) -> Result<Self> {
+        let annotations = Annotations::read_truth(path)?;
+        let choice = annotations.targets();
+        match target {
+            Some(target) if !choice.is_empty() => match annotations.of_target(target) {
+                Some(annotations) => Ok(Self { annotations, target: Some(target), choice: Vec::new() }),
+                None => Err(no_target(path, target, &choice)),
+            },
+            _ => Ok(Self { target: target.or(annotations.target()), annotations, choice }),
+        }
+    }
+}
+
+fn no_target(path: &Path, target: u32, there: &[u32]) -> Error {
+    let reason = match there {
+        [] => format!("there is no target {target}: its truth is of one target"),
+        there => format!("there is no target {target}: there are {}", listed(there)),
+    };
+    Error::Sequence { path: path.to_path_buf(), reason }
+}
+
+/// The first of many numbers.
+pub(super) fn listed(numbers: &[u32]) -> String {
+    const SHOWN: usize = 12;
+    let shown: Vec<_> = numbers.iter().take(SHOWN).map(u32::to_string).collect();
+    format!("{}{}", shown.join(", "), if numbers.len() > SHOWN { ", …" } else { "" })
 }
 
 /// Reads the truth that `options` ask for, looking into `folders` one after the other.
@@ -44,8 +77,7 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
     match &options.truth {
         Truth::Ignore => return Ok(None),
         Truth::File(path) => {
-            let annotations = Annotations::read_truth(path)?;
-            return Ok(Some(Found { annotations, target: options.target.or_else(|| target_of(&file_name(path))) }));
+            return Found::read(path, options.target.or_else(|| target_of(&file_name(path)))).map(Some);
         }
         Truth::Beside => {}
     }
@@ -54,28 +86,34 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         if let Some(target) = options.target
             && let Some((_, path)) = numbered.iter().find(|(number, _)| *number == target)
         {
-            return Ok(Some(Found { annotations: Annotations::read_truth(path)?, target: Some(target) }));
+            return Found::read(path, Some(target)).map(Some);
         }
         let plain = plain_truth(folder);
         if let Some(target) = options.target
-            && (!numbered.is_empty() || (plain.is_some() && target != 1))
+            && !numbered.is_empty()
         {
-            let there: Vec<_> = numbered.iter().map(|(number, _)| number.to_string()).collect();
-            let reason = match there.is_empty() {
-                true => format!("there is no target {target}: its truth is of one target"),
-                false => format!("there is no target {target}: there are {}", there.join(", ")),
-            };
-            return Err(Error::Sequence { path: folder.to_path_buf(), reason });
+            let there: Vec<_> = numbered.iter().map(|(number, _)| *number).collect();
+            return Err(no_target(folder, target, &there));
         }
         if let Some(path) = plain {
-            return Ok(Some(Found { annotations: Annotations::read_truth(path)?, target: None }));
+            let found = Found::read(&path, options.target)?;
+            return match options.target {
+                // A file of one target has no others, but its one may be called the first.
+                Some(target) if found.annotations.targets().is_empty() && target != 1 => {
+                    Err(no_target(folder, target, &[]))
+                }
+                Some(_) if found.annotations.targets().is_empty() => Ok(Some(Found { target: None, ..found })),
+                _ => Ok(Some(found)),
+            };
         }
         // Human4's first file is empty, its second has the target.
         let mut empty = None;
-        for (target, path) in numbered {
-            let found = Found { annotations: Annotations::read_truth(path)?, target: Some(target) };
+        for (target, path) in &numbered {
+            let found = Found::read(path, Some(*target))?;
             if found.annotations.has_boxes() {
-                return Ok(Some(found));
+                let has_boxes = |path: &PathBuf| Annotations::read_truth(path).is_ok_and(|truth| truth.has_boxes());
+                let choice = numbered.iter().filter(|(_, path)| has_boxes(path)).map(|(number, _)| *number);
+                return Ok(Some(Found { choice: choice.collect(), ..found }));
             }
             empty.get_or_insert(found);
         }
@@ -113,7 +151,11 @@ pub(super) struct Aligned {
 /// number. Then row `i` belongs to the image whose file name has the number `rows_from + i`, and the sequence begins
 /// and ends where the benchmark says. So David with 770 images and 471 rows starts at image 300, while any other
 /// folder called David, with a row for each of its images, starts at its first.
-pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], rows: &[Row], path: &Path) -> Aligned {
+///
+/// Of a file in which each line names its frame, the first rows belong to the first images, and an image after the last
+/// one has no target.
+pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: &Annotations) -> Aligned {
+    let (rows, path, by_frame) = (truth.rows(), truth.path(), truth.target().is_some());
     let known = otb::find(name, target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
     let mut aligned = vec![None; images.len()];
     if let Some((facts, places)) = known {
@@ -128,7 +170,8 @@ pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], rows: &
         *image = Some(*row);
     }
     let mut warnings = Vec::new();
-    if rows.len() != images.len() {
+    // A target of MOT's ends where it is seen last.
+    if rows.len() != images.len() && (rows.len() > images.len() || !by_frame) {
         let consequence =
             if rows.len() < images.len() { "the last images have no truth" } else { "the last rows are not used" };
         warnings.push(format!("{}: {} rows for {} images: {consequence}", path.display(), rows.len(), images.len()));

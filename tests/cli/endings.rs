@@ -72,15 +72,15 @@ fn a_kill_leaves_whole_lines_and_the_old_document() {
 }
 
 #[test]
-fn an_interrupt_finishes_what_was_begun() {
-    for signal in ["INT", "TERM"] {
+fn an_interrupt_finishes_what_was_begun_and_its_signal_is_the_exit_code() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let place = place(1);
         let mut child = long_run(&place);
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
         assert!(sent.success());
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
         assert!(said.contains("interrupted"), "{said}");
         let lines = whole_lines(&place);
         let document = place.json("run.json");
@@ -92,6 +92,30 @@ fn an_interrupt_finishes_what_was_begun() {
         assert_eq!(document["summary"]["frames"], lines);
         assert!(lines < 20_000);
     }
+}
+
+/// `nohup` is for runs that shall go on.
+#[test]
+#[cfg(unix)]
+fn a_signal_that_is_ignored_stays_so() {
+    let place = place(1);
+    let frames = place.still(4_000);
+    let script = r#"trap '' HUP; exec "$@""#;
+    let mut child = Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_kcf-track"), "-q", "--csv"])
+        .arg(place.path("run.csv"))
+        .args(BOX)
+        .arg(frames)
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while fs::metadata(place.path("run.csv")).map_or(0, |file| file.len()) < 2_000 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let sent = Command::new("sh").args(["-c", &format!("kill -HUP {}", child.id())]).status().unwrap();
+    assert!(sent.success() && child.wait().unwrap().success());
+    assert_eq!(place.read("run.csv").lines().count(), 4_001);
 }
 
 #[test]

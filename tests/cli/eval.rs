@@ -72,6 +72,42 @@ fn jobs_shards_and_resume_give_the_same_bytes() {
     assert_eq!(read(&killed, "report.json"), expected);
 }
 
+/// The names and the number of the pictures are the same; only what they show is not.
+#[test]
+fn resume_does_not_take_over_boxes_of_other_pictures() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
+    sequence(&data.join("Deer"), 12, 2.0);
+    sequence(&data.join("plain"), 9, 1.0);
+    let run = |more: &[&str]| eval(&[&["--data", text(&data), "--out", text(&out)], more].concat());
+    assert_eq!(run(&[]).code, 0);
+    let first = report(&out);
+    let again = run(&["--resume"]);
+    assert!(again.stderr.contains("21 of 21 frames were done before"), "{}", again.stderr);
+    // The last frames of one sequence now show something else.
+    for position in 6..=12 {
+        let path = data.join(format!("Deer/img/{position:04}.png"));
+        image::GrayImage::from_fn(160, 100, |x, y| image::Luma([(x * 7 + y * 13) as u8])).save(path).unwrap();
+    }
+    let resumed = run(&["--resume"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    let said = ["9 of 21 frames were done before", "computed again", "made from other frames"];
+    assert!(said.iter().all(|said| resumed.stderr.contains(said)), "{}", resumed.stderr);
+    let auc = |report: &serde_json::Value| report["trackers"][0]["sequences"]["Deer"]["auc"].as_f64().unwrap();
+    assert_ne!(auc(&report(&out)), auc(&first));
+    // A copy elsewhere is other files, but the same pictures: its runs are done anew, and shards of it fit together.
+    let copied = dir.path().join("copied");
+    assert!(std::process::Command::new("cp").arg("-r").arg(&data).arg(&copied).status().unwrap().success());
+    let parts = ["one", "two"].map(|name| dir.path().join(name));
+    for (part, (data, shard)) in parts.iter().zip([(&data, "1/2"), (&copied, "2/2")]) {
+        assert_eq!(eval(&["--data", text(data), "--shard", shard, "--out", text(part)]).code, 0);
+    }
+    let merged = dir.path().join("merged");
+    let outcome = eval(&["merge", text(&parts[0]), text(&parts[1]), "--out", text(&merged)]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(auc(&report(&merged)), auc(&report(&out)));
+}
+
 #[test]
 fn other_protocols_run_from_other_starts() {
     let dir = tempfile::tempdir().unwrap();

@@ -122,12 +122,38 @@ fn frames_and_truth_are_not_written_over() {
     assert_eq!(std::fs::read(place.frame(2)).unwrap(), frame);
 }
 
+/// Pictures in a folder of such a name would be the frames of the next run.
+#[test]
+fn an_overlay_does_not_become_the_frames_of_the_next_run() {
+    let place = place(2);
+    // Frames that lie in the folder of the sequence itself.
+    std::fs::rename(place.seq().join("img"), place.path("frames")).unwrap();
+    std::fs::copy(place.seq().join("groundtruth_rect.txt"), place.path("frames/groundtruth_rect.txt")).unwrap();
+    for (flag, name) in
+        [("--overlay", "img"), ("--response", "img"), ("--overlay", "color"), ("-o", "img1"), ("--overlay", "img/")]
+    {
+        let to = place.path("frames").join(name);
+        let said = contains("taken for the folder of the frames by the next run");
+        run(["--seq"]).arg(place.path("frames")).arg(flag).arg(&to).assert().code(2).stderr(said);
+        assert!(!to.exists());
+    }
+    run(["--seq"]).arg(place.path("frames")).arg("--overlay").arg(place.path("frames/shown")).assert().success();
+    run(["--seq"]).arg(place.path("frames")).arg("--overlay").arg(place.path("img")).assert().success();
+    // Frames in `color`, reached by either folder: `img` would come first.
+    std::fs::rename(place.path("frames"), place.seq().join("color")).unwrap();
+    for given in ["seq", "seq/color"] {
+        let to = place.seq().join("img");
+        let said = contains("taken for the folder of the frames by the next run");
+        run(["--seq"]).arg(place.path(given)).arg("--overlay").arg(to).assert().code(2).stderr(said);
+    }
+}
+
 #[test]
 fn nothing_given_is_wrong_usage_and_help_helps() {
-    run([""; 0]).assert().code(2).stderr(contains("--seq"));
+    run([""; 0]).assert().code(2).stderr(contains("<DIR>"));
     run(["--help"]).assert().success().stderr("").stdout(
         contains("Examples:")
-            .and(contains("kcf-track --seq"))
+            .and(contains("kcf-track OTB/Deer"))
             .and(contains("Exit codes"))
             .and(contains("[paper: 0.0001]")),
     );
@@ -174,19 +200,53 @@ fn without_a_terminal_progress_is_plain_lines() {
     assert!(!said.contains(['\r', '\u{1b}']), "{said:?}");
 }
 
+/// Runs a command line on a terminal; what it shows there, or nothing without `script`.
+#[cfg(target_os = "linux")]
+fn on_terminal(line: &str) -> Option<String> {
+    let ran = Command::new("script").args(["-q", "-e", "-c", line, "/dev/null"]).stdin(Stdio::null()).output();
+    let Ok(ran) = ran else {
+        eprintln!("skipped: there is no `script`");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success(), "{text}");
+    Some(text)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn rows_on_a_terminal_are_not_mixed_with_progress() {
+    let place = place(1);
+    let frames = place.still(300);
+    let line = format!("'{}' '{}' -i 40,30,24,32 --jsonl -", env!("CARGO_BIN_EXE_kcf-track"), frames.display());
+    let Some(text) = on_terminal(&line) else { return };
+    let rows = text.lines().filter(|line| line.starts_with("{\"index\":") && line.ends_with('}')).count();
+    assert_eq!(rows, 300, "{text:?}");
+    assert!(!text.contains('█') && !text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn a_run_that_wrote_nothing_ends_with_its_time_and_a_next_step() {
+    let place = place(2);
+    let said = contains("2 frames in 0.").and(contains(" s; tracking alone")).and(contains("see it: --overlay DIR"));
+    place.run("").assert().success().stdout(said);
+    place.run("--csv @a.csv").assert().success().stdout(contains("see it").not());
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn on_a_terminal_progress_is_a_bar() {
     let place = place(1);
     let frames = place.still(1_500);
     let line = format!("'{}' --seq '{}' --init 40,30,24,32", env!("CARGO_BIN_EXE_kcf-track"), frames.display());
-    let ran = Command::new("script").args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null()).output();
-    let Ok(ran) = ran else {
-        eprintln!("skipped: there is no `script`");
-        return;
-    };
-    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert!(ran.status.success(), "{text}");
-    assert!(text.contains('█') && text.contains("/1500 frames") && text.contains('\u{1b}'), "{text:?}");
-    assert!(text.contains("1500 frames; tracking"), "{text:?}");
+    let Some(text) = on_terminal(&line) else { return };
+    assert!(
+        text.contains('█')
+            && text.contains("/1500 frames, ")
+            && text.contains(" frames/s, ")
+            && text.contains(" s left")
+            && text.contains('\u{1b}'),
+        "{text:?}"
+    );
+    assert!(text.contains("1500 frames in "), "{text:?}");
 }

@@ -47,20 +47,88 @@ fn the_layouts_of_otb_vot_and_a_plain_folder_are_found() {
         ("plain", "", "groundtruth.txt", 0.0),
     ] {
         let folder = root.path().join(folder);
-        images(&folder.join(inner), ["10.jpg", "2.JPG", "1.jpg"].map(String::from));
+        images(&folder.join(inner), ["10.jpg", "9.JPG", "8.jpg"].map(String::from));
         std::fs::write(folder.join(truth), rows(3)).unwrap();
         // The folder of the sequence, or that of its images: the same sequence.
         for given in [folder.clone(), folder.join(inner)] {
             let sequence = open(&given);
             assert_eq!(sequence.name(), folder.file_name().unwrap().to_str().unwrap());
             let names: Vec<_> = sequence.images().iter().map(|p| p.file_name().unwrap().to_owned()).collect();
-            assert_eq!(names, ["1.jpg", "2.JPG", "10.jpg"]);
+            assert_eq!(names, ["8.jpg", "9.JPG", "10.jpg"]);
             let wanted = [1.0, 2.0, 3.0].map(|x| Some(BBox::new(x - base, 1.0 - base, 5.0, 6.0)));
             assert_eq!(sequence.truth(), wanted, "{given:?}");
             assert_eq!(sequence.range(None, None).unwrap(), 1..=3);
             assert!(sequence.warnings().is_empty() && sequence.otb().is_none());
         }
     }
+}
+
+#[test]
+fn what_is_odd_about_a_folder_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    let warnings = |folder: &Path| open(folder).warnings().join("\n");
+    let folder = root.path().join("gap");
+    images(&folder, [1, 2, 3, 5, 6, 9].map(|number| format!("{number:04}.jpg")));
+    assert!(warnings(&folder).contains("a gap, from 0003.jpg to 0005.jpg and 1 more"), "{}", warnings(&folder));
+    let folder = root.path().join("folder");
+    images(&folder, numbered(1, 3));
+    std::fs::create_dir(folder.join("0004.jpg")).unwrap();
+    assert!(warnings(&folder).contains("0004.jpg is a folder, and no frame"), "{}", warnings(&folder));
+    assert_eq!(open(&folder).images().len(), 3);
+    let folder = root.path().join("beside");
+    images(&folder.join("img"), numbered(1, 3));
+    images(&folder, numbered(7, 8));
+    let said = warnings(&folder);
+    assert!(said.contains("2 images beside it, such as 0007.jpg, are not"), "{said}");
+    assert_eq!(open(&folder).images().len(), 3);
+    // Every tenth frame of a video is no gap.
+    let folder = root.path().join("tenth");
+    images(&folder, [0, 10, 20, 30].map(|number| format!("{number:06}.png")));
+    assert_eq!(warnings(&folder), "");
+}
+
+#[test]
+fn an_orientation_and_an_animation_are_said() {
+    use image::ImageEncoder;
+    let root = tempfile::tempdir().unwrap();
+    let said = |name: &str, bytes: &[u8]| {
+        let folder = root.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(name), bytes).unwrap();
+        open(&folder).warnings().join("\n")
+    };
+    // Exif in little-endian order with one entry, the orientation.
+    let exif = |orientation: u8| -> Vec<u8> {
+        [&b"II*\0\x08\0\0\0"[..], &[1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0], &[0; 4]].concat()
+    };
+    for (orientation, turned) in [(1, false), (6, true), (3, true)] {
+        let mut bytes = Vec::new();
+        let mut encoder = image::codecs::jpeg::JpegEncoder::new(&mut bytes);
+        encoder.set_exif_metadata(exif(orientation)).unwrap();
+        encoder.write_image(&[90; 64], 8, 8, image::ExtendedColorType::L8).unwrap();
+        let said = said(&format!("{orientation}.jpg"), &bytes);
+        assert_eq!(said.contains(&format!("Exif orientation ({orientation}) is not applied")), turned, "{said}");
+    }
+    let mut png = Vec::new();
+    image::codecs::png::PngEncoder::new(&mut png).write_image(&[9; 4], 2, 2, image::ExtendedColorType::L8).unwrap();
+    assert_eq!(said("still.png", &png), "");
+    // An animation says how many pictures it has before the first of them.
+    let control = [&8u32.to_be_bytes()[..], b"acTL", &2u32.to_be_bytes(), &0u32.to_be_bytes()].concat();
+    let sum = crc32fast::hash(&control[4..]).to_be_bytes();
+    let animated = [&png[..33], &control, &sum, &png[33..]].concat();
+    assert!(said("moving.png", &animated).contains("of an animation only the first picture is read"));
+    let mut webp = Vec::new();
+    image::codecs::webp::WebPEncoder::new_lossless(&mut webp)
+        .write_image(&[9; 12], 2, 2, image::ExtendedColorType::Rgb8)
+        .unwrap();
+    assert_eq!(said("still.webp", &webp), "");
+    // VP8X says that there is an animation, ANIM its colour and loops, ANMF a picture of it.
+    let chunk = |name: &[u8], data: &[u8]| [name, &(data.len() as u32).to_le_bytes(), data].concat();
+    let frame = [&[0; 6][..], &[1, 0, 0, 1, 0, 0], &[100, 0, 0, 0], &webp[12..]].concat();
+    let chunks =
+        [chunk(b"VP8X", &[2, 0, 0, 0, 1, 0, 0, 1, 0, 0]), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
+    let animated = [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &chunks].concat();
+    assert!(said("moving.webp", &animated).contains("of an animation only the first picture is read"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use image::codecs::jpeg::JpegEncoder;
@@ -18,6 +18,9 @@ use crate::replace::{PREFIX, replace};
 
 /// The first word of a scene file and its version.
 const SCHEMA: &str = "kcf-track-scene/1";
+
+/// A file that lies in the folder until all others do.
+const UNFINISHED: &str = ".kcf-unfinished";
 
 /// How frames are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,8 +76,8 @@ impl Format {
 pub struct WriteOptions {
     /// How frames are stored.
     pub format: Format,
-    /// Whether to write into a folder that is not empty. Its numbered images in `img/` are removed first, other files
-    /// stay.
+    /// Whether to write into a folder that is not empty. A sequence that was rendered into it before is removed first,
+    /// whole or not; all other files stay.
     pub force: bool,
     /// The command that made the sequence, for the scene file.
     pub command: Option<String>,
@@ -125,8 +128,9 @@ pub struct SceneFile {
 /// Each file appears whole or not at all. `progress` is told how many frames are done, from any thread.
 ///
 /// # Errors
-/// [`Error::Sequence`] for a folder that has other content, unless forced; [`Error::Io`] with the path of whatever
-/// cannot be written; [`Error::Parameter`] for a JPEG quality outside 1 to 100.
+/// [`Error::Parameter`] for a folder that has content, unless forced, and for one that holds frames or a truth which
+/// were not rendered, in any case; for a JPEG quality outside 1 to 100. [`Error::Io`] with the path of whatever cannot be
+/// written.
 pub fn write_sequence(
     scene: &Scene,
     out: &Path,
@@ -166,6 +170,8 @@ pub fn write_sequence(
     let path = out.join("scene.json");
     let document = file.to_json().map_err(|e| Error::io(&path, e.into()))?;
     write_whole(&path, document.as_bytes())?;
+    let mark = out.join(UNFINISHED);
+    fs::remove_file(&mark).map_err(|e| Error::io(&mark, e))?;
     Ok(Written { frames: file.frames.len(), bytes: bytes.into_inner() })
 }
 
@@ -192,41 +198,80 @@ fn otb_line(truth: &Truth) -> String {
     }
 }
 
-/// Makes the folders, or clears a used one when that is wanted.
+/// Makes the folders, or clears those of an earlier sequence when that is wanted.
 fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
+    let refuse = |expected: &str| {
+        let value = out.display().to_string();
+        Err(Error::Parameter { name: "out", value, expected: expected.into() })
+    };
     match fs::read_dir(out) {
         Ok(mut entries) => {
             if !force && entries.next().is_some() {
-                let reason = "the folder has content already: choose another, or overwrite it with --force".into();
-                return Err(Error::Sequence { path: out.to_path_buf(), reason });
+                return refuse("the folder has content already: choose another, or overwrite it with --force");
             }
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
         Err(e) => return Err(Error::io(out, e)),
     }
-    fs::create_dir_all(images).map_err(|e| Error::io(images, e))?;
-    // The end of the old sequence comes first: a killed run must not look like a whole one.
-    let whole = out.join("scene.json");
-    match fs::remove_file(&whole) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&whole, e)),
-        _ => {}
+    let parts = ["scene.json", "groundtruth_rect.txt"].map(|name| out.join(name));
+    let old = old_images(images)?;
+    if !is_rendered(out) && (parts.iter().any(|part| part.exists()) || old.iter().any(|path| is_frame(path))) {
+        return refuse(
+            "it holds images or a truth that were not rendered by this program, and none of them is removed: choose another",
+        );
     }
-    // Old frames beyond the new last one would belong to no truth.
-    for entry in fs::read_dir(images).map_err(|e| Error::io(images, e))? {
-        let path = entry.map_err(|e| Error::io(images, e))?.path();
-        if is_ours(&path) {
-            fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+    fs::create_dir_all(images).map_err(|e| Error::io(images, e))?;
+    // The mark comes first and goes last: what a killed run leaves is known, and does not look like a whole sequence.
+    write_whole(&out.join(UNFINISHED), b"The sequence beside this file is not finished.\n")?;
+    // Old rows and frames would belong to none of the new ones.
+    for path in parts.into_iter().chain(old) {
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&path, e)),
+            _ => {}
         }
     }
     Ok(())
 }
 
-/// Whether a file in `img/` is a numbered frame or a temporary file of a killed run.
-fn is_ours(path: &Path) -> bool {
-    let part = |part: Option<&std::ffi::OsStr>| part.and_then(|s| s.to_str()).unwrap_or_default().to_owned();
-    let (stem, extension) = (part(path.file_stem()), part(path.extension()));
+/// Whether a sequence of this program lies in a folder, be it one that was never finished.
+fn is_rendered(out: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let head = fs::read(out.join("scene.json")).ok().and_then(|text| serde_json::from_slice::<Head>(&text).ok());
+    head.is_some_and(|head| head.schema.starts_with("kcf-track-scene/")) || out.join(UNFINISHED).is_file()
+}
+
+/// What of an earlier sequence may lie in `images`.
+fn old_images(images: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(images) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io(images, e)),
+    };
+    let paths = entries.map(|entry| Ok(entry.map_err(|e| Error::io(images, e))?.path()));
+    let paths = paths.collect::<Result<Vec<_>>>()?;
+    Ok(paths.into_iter().filter(|path| is_frame(path) || is_leftover(path)).collect())
+}
+
+/// Whether a file in `img/` is a numbered frame.
+fn is_frame(path: &Path) -> bool {
+    let (stem, extension) = name_of(path);
     let number = !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_digit());
-    (number && matches!(extension.as_str(), "jpg" | "png")) || (stem.starts_with(PREFIX) && extension == "tmp")
+    number && matches!(extension.as_str(), "jpg" | "png")
+}
+
+/// Whether a file is a temporary one of a killed run.
+fn is_leftover(path: &Path) -> bool {
+    let (stem, extension) = name_of(path);
+    stem.starts_with(PREFIX) && extension == "tmp"
+}
+
+/// A file's name in two parts.
+fn name_of(path: &Path) -> (String, String) {
+    let part = |part: Option<&std::ffi::OsStr>| part.and_then(|s| s.to_str()).unwrap_or_default().to_owned();
+    (part(path.file_stem()), part(path.extension()))
 }
 
 /// Writes a file so that it is never seen half written.
@@ -311,7 +356,8 @@ mod tests {
         fs::write(out.join("thesis.tex"), "mine").unwrap();
         let options = WriteOptions::default();
         let refused = write_sequence(&scene(3), out, &options, |_| ()).unwrap_err();
-        assert!(matches!(&refused, Error::Sequence { path, .. } if path == out), "{refused}");
+        let named = out.display().to_string();
+        assert!(matches!(&refused, Error::Parameter { name: "out", value, .. } if *value == named), "{refused}");
         assert_eq!(names(out), ["thesis.tex"]);
 
         let forced = WriteOptions { force: true, ..options };
@@ -322,6 +368,38 @@ mod tests {
         write_sequence(&scene(2), out, &png, |_| ()).unwrap();
         assert_eq!(names(&out.join("img")), ["0001.png", "0002.png", "notes.txt"]);
         assert_eq!(names(out), ["groundtruth_rect.txt", "img", "scene.json", "thesis.tex"]);
+    }
+
+    #[test]
+    fn force_removes_nothing_that_was_not_rendered() {
+        let parent = tempfile::tempdir().unwrap();
+        let forced = WriteOptions { force: true, format: Format::Png, ..WriteOptions::default() };
+        for (case, file) in [("a", "img/0001.jpg"), ("b", "groundtruth_rect.txt"), ("c", "scene.json")] {
+            let out = parent.path().join(case);
+            fs::create_dir_all(out.join("img")).unwrap();
+            fs::write(out.join(file), "somebody's").unwrap();
+            let before = (names(&out), names(&out.join("img")));
+            let refused = write_sequence(&scene(2), &out, &forced, |_| ()).unwrap_err().to_string();
+            assert!(refused.contains("not rendered by this program"), "{refused}");
+            assert_eq!((names(&out), names(&out.join("img"))), before);
+            assert_eq!(fs::read_to_string(out.join(file)).unwrap(), "somebody's");
+        }
+    }
+
+    #[test]
+    fn what_an_interrupted_run_leaves_has_no_old_truth_and_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, images) = (folder.path(), folder.path().join("img"));
+        let forced = WriteOptions { force: true, format: Format::Png, ..WriteOptions::default() };
+        write_sequence(&scene(5), out, &forced, |_| ()).unwrap();
+        // Interrupted when the first frame is there: the old rows and frames are gone before that.
+        let stop = |_| panic!("interrupted");
+        assert!(std::panic::catch_unwind(|| write_sequence(&scene(4), out, &forced, stop)).is_err());
+        assert_eq!(names(out), [UNFINISHED, "img"]);
+        assert!(names(&images).len() <= 4);
+        write_sequence(&scene(3), out, &forced, |_| ()).unwrap();
+        assert_eq!(names(out), ["groundtruth_rect.txt", "img", "scene.json"]);
+        assert_eq!(names(&images), ["0001.png", "0002.png", "0003.png"]);
     }
 
     #[test]

@@ -26,10 +26,6 @@ impl Source for Scene {
         Some(self.truth(index)).filter(|truth| truth.in_view).map(|truth| truth.bbox)
     }
 
-    fn is_labelled(&self, position: usize) -> bool {
-        (1..=self.frames()).contains(&position)
-    }
-
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
         let scene = self.clone();
         let last = span.last.map_or(self.frames(), |last| last.min(self.frames()));

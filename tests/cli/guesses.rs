@@ -1,0 +1,110 @@
+//! What people write first, and what they are told when it is not quite right.
+
+use std::fs;
+
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::helper::{bbox, place, run};
+
+#[test]
+fn a_folder_needs_no_flag_and_common_flags_are_short() {
+    let place = place(3);
+    run(["-i", "40,30,24,32", "-p", "fast", "-q", "-o"])
+        .arg(place.path("a.json"))
+        .arg(place.seq())
+        .assert()
+        .success()
+        .stdout("")
+        .stderr("");
+    let document = place.json("a.json");
+    assert_eq!(document["parameters"]["preset"], "fast");
+    assert_eq!(bbox(&document["frames"][0]), [40.0, 30.0, 24.0, 32.0]);
+    run(["--seq", "a", "b"]).assert().code(2).stderr(contains("cannot be used with"));
+}
+
+#[test]
+fn the_ending_of_an_output_says_its_form() {
+    let place = place(3);
+    place.run("-o @a.json -o @a.jsonl -o @a.csv -o @a.txt --out @boxes").assert().success();
+    assert_eq!(place.json("a.json")["frames"].as_array().unwrap().len(), 3);
+    assert_eq!([place.read("a.jsonl").lines().count(), place.read("a.csv").lines().count()], [3, 4]);
+    assert_eq!(place.read("a.txt").lines().count(), 3);
+    assert!(place.path("boxes/0003.png").exists());
+    place.run("-o @a.xml").assert().code(2).stderr(contains("its ending must be .json, .jsonl, .csv or .txt"));
+    place.run("-o -").assert().code(2).stderr(contains("--jsonl -"));
+    place.run("-o @b.csv --csv @b.csv").assert().code(2).stderr(contains("name another place"));
+}
+
+#[test]
+fn a_box_is_four_words_or_one_and_may_be_two_corners() {
+    let place = place(2);
+    for words in [
+        &["--init", "40", "30", "24", "32"][..],
+        &["-i", "40 30 24 32"],
+        &["--init=40,30,24,32"],
+        &["--init", "40", "30", "64", "62", "--init-format", "xyxy"],
+        &["-i", "40,30,64,62", "--init-format=xyxy"],
+    ] {
+        place.run("--json @a.json").args(words).assert().success();
+        assert_eq!(bbox(&place.json("a.json")["frames"][0]), [40.0, 30.0, 24.0, 32.0], "{words:?}");
+    }
+    place
+        .run("--init 40 30 24")
+        .assert()
+        .code(2)
+        .stderr(contains("--init").and(contains("as in 10,20,30,40; there are 1")));
+    place.run("--init 40,30,24,32 --init-format xyxy").assert().code(2).stderr(contains("--init: right and bottom"));
+    place.run("--init-format xyxy").assert().code(2).stderr(contains("--init <X,Y,W,H>"));
+}
+
+#[test]
+fn a_video_is_told_how_to_become_frames() {
+    let place = place(2);
+    let clip = place.path("clip.mp4");
+    fs::write(&clip, "").unwrap();
+    for words in [&["--seq"][..], &[]] {
+        let said = contains("no video can be read").and(contains("ffmpeg -i clip.mp4 frames/%06d.png"));
+        run(words).arg(&clip).assert().code(1).stderr(said);
+    }
+}
+
+#[test]
+fn a_word_that_is_almost_a_subcommand_is_guessed() {
+    run(["evla", "--preset", "paper"]).assert().code(2).stderr(contains("is `kcf-track eval` meant?"));
+    run(["completion"]).assert().code(2).stderr(contains("is `kcf-track completions` meant?"));
+    run(["some-frames"])
+        .assert()
+        .code(2)
+        .stderr(contains("some-frames: there is no such folder").and(contains("meant").not()));
+}
+
+/// What is wrong with the command line itself ends in 2, and is named by its flag.
+#[test]
+fn wrong_usage_is_exit_code_2_everywhere() {
+    let place = place(2);
+    let out = place.path("out");
+    let out = out.to_str().unwrap();
+    let seq = place.seq();
+    let seq = seq.to_str().unwrap();
+    for (words, said) in [
+        (&["--seq", "nope"][..], "--seq nope: there is no such folder"),
+        (&["nope"], "nope: there is no such folder"),
+        (&["--seq", seq, "--truth", "nope.txt"], "--truth nope.txt"),
+        (&["--seq", seq, "--config", "nope.toml"], "--config nope.toml"),
+        (&["--seq", seq, "--machine", "c=10"], "--machine needs"),
+        (&["--seq", seq, "--detector", "svm", "--machine", "c=ten"], "--machine c ten: must be a number"),
+        (&["--seq", seq, "--detector", "svm", "--machine", "d=10"], "--machine d=10: svm has no d, but"),
+        (&["eval", "--data", "nope", "--out", out], "--data nope: there is no such folder"),
+        (&["eval", "--data", seq, "--out", out, "--results", "X=nope"], "--results X=nope: there is no such folder"),
+        (&["eval", "--data", seq, "--out", out, "--shard", "3/2"], "--shard"),
+        (&["eval", "--data", seq, "--out", out, "--machine", "c=1"], "--machine needs"),
+        (&["eval", "merge", "nope", "--out", out], "nope"),
+        (&["synth", "--out", out, "--quality", "0"], "--quality"),
+        (&["synth", "--out", seq], "--force"),
+        (&["completions", "cmd.exe"], "cmd.exe"),
+    ] {
+        run(words).assert().code(2).stdout("").stderr(contains("error: ").and(contains(said)));
+        assert!(!place.path("out").exists(), "{words:?}");
+    }
+}
