@@ -5,8 +5,8 @@
 
 Builds the program and runs `kcf-track eval --preset paper` with each --detector and each --guard, one sequence at a time, so that frames per second compare.
 P@20 is the precision at 20 pixels, AUC the area under the success curve: means over all sequences that are there, and over those without Girl, Toy, Bird1, FaceOcc1
-and Walking2. "least" is the largest loss of P@20 against kcf on any one sequence; the cost is the median over the sequences of kcf's frames per second over the detector's,
-kcf being run before and after all others. Runs that are in FOLDER already are not run again.
+and Walking2. "least" is the largest loss of P@20 against kcf on any one sequence; the cost is the median over the sequences, and in brackets the least and the most, of kcf's frames per second
+over the detector's, kcf being run before and after all others. Runs that are in FOLDER already are not run again.
 """
 
 import argparse
@@ -64,9 +64,10 @@ def main():
         cells = [f"{mean(field, names):.3f}" for names in (list(kcf), subset) for field in ("precision_20", "auc")]
         change = {sequence: scores[sequence]["precision_20"] - kcf[sequence]["precision_20"] for sequence in kcf}
         worst = min(change, key=change.get)
-        cost = statistics.median(speed[sequence] / fps[sequence] for sequence in fps)
+        costs = sorted(speed[sequence] / fps[sequence] for sequence in fps)
+        cost = f"{statistics.median(costs):.1f} ({costs[0]:.1f} to {costs[-1]:.1f})"
         least = f"{change[worst]:+.3f} ({worst})" if change[worst] < 0 else "none"
-        print(f"| `{name}` | {' | '.join(cells)} | {least} | {cost:.2f} |")
+        print(f"| `{name}` | {' | '.join(cells)} | {least} | {cost} |")
 
 
 if __name__ == "__main__":

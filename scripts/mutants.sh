@@ -1,24 +1,42 @@
 #!/usr/bin/env bash
-# Plants small mistakes in the tracker, the detectors, the machines and the kernels, one at a time, and names those that no fast test sees.
+# Plants small mistakes in the code, one at a time, and names those that the unit tests of the same room do not see.
 #
-#     scripts/mutants.sh                               all of them: some 5,600, days on two cores
-#     scripts/mutants.sh -f src/tracker/guard.rs       one file (-f takes globs, and may stand several times)
-#     scripts/mutants.sh --shard 2/8                   the third of eight parts
-#     scripts/mutants.sh --list                        what there is to plant, planting nothing
+#     scripts/mutants.sh                                        tracker, detector, machine, kernel: some 5,600, days on two cores
+#     scripts/mutants.sh machine                                one room
+#     scripts/mutants.sh tracker -f src/tracker/guard.rs        one file (-f takes globs, and may stand several times)
+#     scripts/mutants.sh tracker --shard 2/8                    the third of eight parts
+#     scripts/mutants.sh kernel --list                          what there is to plant, planting nothing
 #
-# Needs cargo-mutants (cargo install cargo-mutants --locked). Which tests it runs stands in .cargo/mutants.toml; whatever else cargo-mutants takes
-# may be added. target/mutants.out has caught.txt, missed.txt and the log of each build. Exit code 2: some were missed.
+# Needs cargo-mutants (cargo install cargo-mutants --locked); what else it takes may be added behind the room. target/mutants/ROOM/mutants.out has
+# caught.txt, missed.txt and the log of each build. Exit code 2: some were missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 command -v cargo-mutants >/dev/null || { echo "cargo-mutants is missing: cargo install cargo-mutants --locked" >&2; exit 1; }
-mkdir -p target
-
-files=(-f 'src/tracker/**' -f 'src/detector/**' -f 'src/machine/**' -f 'src/kernel/**')
-for argument in "$@"; do
-    case $argument in -f | -f?* | --file | --file=*) files=() ;; esac
-done
 
 # Builds outnumber runs of the tests: this crate is not optimised, its dependencies are, as ever.
 export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0
-exec cargo mutants --output target --no-shuffle --colors never "${files[@]}" "$@"
+
+# The tests of a room; kernels are held by the machines over them as well.
+plant() {
+    local room=$1 tests=("$1::") files=(-f "src/$1/**")
+    shift
+    [ "$room" != kernel ] || tests+=(machine::)
+    for argument in "$@"; do
+        case $argument in -f | -f?* | --file | --file=*) files=() ;; esac
+    done
+    mkdir -p "target/mutants/$room"
+    cargo mutants --output "target/mutants/$room" --no-shuffle --colors never --timeout-multiplier 5 --minimum-test-timeout 60 \
+        --cargo-arg=--lib "${files[@]}" -e '**/tests.rs' -e '**/tests/**' -e src/tracker/scenes.rs -e src/machine/vectors.rs "$@" -- -- "${tests[@]}"
+}
+
+case ${1:-} in
+    tracker | detector | machine | kernel) plant "$@" ;;
+    *)
+        failed=0
+        for room in tracker detector machine kernel; do
+            plant "$room" "$@" || failed=$?
+        done
+        exit "$failed"
+        ;;
+esac

@@ -151,16 +151,20 @@ fn grid(name: &str) -> Vec<Method> {
             }
         }
         _ => {
-            let (kernels, penalties, tau) = match name {
-                "kdspe" => (gaussians.to_vec(), [1e-3, 1e-2, 1e-1], 1e-2),
-                _ => (vec![Kernel::Linear], [1e-1, 1.0, 10.0], 1e-3),
+            let (kernels, penalties) = match name {
+                "kdspe" | "kdspe, own class only" => (gaussians.to_vec(), [1e-3, 1e-2, 1e-1]),
+                _ => (vec![Kernel::Linear], [1e-1, 1.0, 10.0]),
+            };
+            let (tau, iterations) = match name {
+                "kdspe" => (1e-2, 30),
+                "dspe" => (1e-3, 30),
+                // No sparse step, and no price of it.
+                _ => (base.tau, 0),
             };
             for kernel in kernels {
                 for eps in penalties {
-                    for iterations in [0, 30] {
-                        let params = kdspe::Params { ridge: 1e-1, tau, iterations, eps, ..base };
-                        methods.push(Method::Spe(kernel, params, Preserved::Classes));
-                    }
+                    let params = kdspe::Params { ridge: 1e-1, tau, iterations, eps, ..base };
+                    methods.push(Method::Spe(kernel, params, Preserved::Classes));
                 }
             }
         }
@@ -177,7 +181,7 @@ pub fn run(folder: &Path) -> anyhow::Result<()> {
         (0..FOLDS).map(|fold| (0..train.classes.len()).partition(|i| i % FOLDS != fold)).collect();
 
     let (mut errors, mut chosen) = (BTreeMap::new(), BTreeMap::new());
-    for name in ["klda", "kdspe", "dspe", "spp"] {
+    for name in ["klda", "kdspe", "kdspe, own class only", "dspe", "spp"] {
         let mut best: Option<(f64, Method, Unit, usize)> = None;
         for method in grid(name) {
             let mut sums: Vec<(Unit, usize, f64)> = Vec::new();
