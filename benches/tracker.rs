@@ -38,7 +38,7 @@ mod reference;
 const CELLS: [(usize, usize); 6] = [(31, 10), (50, 21), (40, 60), (59, 40), (64, 64), (72, 20)];
 /// Sides of targets in pixels.
 const TARGETS: [(usize, usize); 4] = [(24, 32), (40, 60), (95, 65), (160, 120)];
-const PRESETS: [&str; 5] = ["paper", "paper-dcf", "paper-gray", "paper-polynomial", "fast"];
+const PRESETS: [&str; 6] = ["paper", "robust", "paper-dcf", "paper-gray", "paper-polynomial", "fast"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

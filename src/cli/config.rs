@@ -64,6 +64,7 @@ impl Config {
                 DeValue::Table(inner) => {
                     let chosen = match path.as_str() {
                         "search.filter" => Some(("search", "kcf".to_owned())),
+                        "search.background" => Some(("search", "background-aware".to_owned())),
                         "search.windows" => machine(inner).map(|name| ("search", name)),
                         "guard" => inner
                             .get("windows")

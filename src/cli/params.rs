@@ -198,7 +198,8 @@ pub fn print(resolved: &Resolved) -> Result<(), Failure> {
 }
 
 const FILTER: &str = "Correlation filter (--detector kcf)";
-const WINDOWS: &str = "Kernel machines over real windows (--detector other than kcf, --guard)";
+const BACKGROUND: &str = "Background-aware filter (--detector background-aware)";
+const WINDOWS: &str = "Kernel machines over real windows (--detector with the name of one, --guard)";
 const GUARD: &str = "Guard (--guard)";
 
 impl Args for ParamArgs {
@@ -254,10 +255,12 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
     let heading = match setting.path {
         "search" | "guard" => "Detector",
         path if path.starts_with("search.filter") => FILTER,
+        path if path.starts_with("search.background") => BACKGROUND,
         path if path.contains(".windows.") => WINDOWS,
         _ => GUARD,
     };
-    let argument = Arg::new(flag).long(flag).help_heading(heading).hide_short_help(heading == GUARD);
+    let argument =
+        Arg::new(flag).long(flag).help_heading(heading).hide_short_help(heading == GUARD || heading == BACKGROUND);
     let default = default_of(setting);
     match setting.kind {
         Kind::Choice(names) => {

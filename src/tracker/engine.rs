@@ -1,5 +1,6 @@
 //! The one loop of tracking: look, learn, ask the guard, judge.
 
+use super::background_search::BackgroundSearch;
 use super::filter_search::FilterSearch;
 use super::guard::Guard;
 use super::pose::Pose;
@@ -36,6 +37,9 @@ impl Engine {
         watch.switch(profiling);
         let mut search: Box<dyn Search> = match &params.search {
             SearchParams::Filter(filter) => Box::new(FilterSearch::new(filter, frame, bbox, &mut watch)?),
+            SearchParams::Background(background) => {
+                Box::new(BackgroundSearch::new(background, frame, bbox, &mut watch)?)
+            }
             SearchParams::Windows(windows) => Box::new(WindowSearch::new(windows, frame, bbox, &mut watch)?),
         };
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;

@@ -111,7 +111,7 @@ impl FilterSearch {
     /// The evidence of the peak at hand.
     fn sighting(&self, peak: &Peak, seen: bool) -> Sighting {
         let Peak { value, psr, apce, .. } = *peak;
-        let evidence = Evidence { peak: value, psr, apce, decision: None, refit_kept: false };
+        let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
         Sighting { pose: self.pose, evidence, seen }
     }
 

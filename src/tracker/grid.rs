@@ -36,8 +36,10 @@ pub(super) struct WindowGrid {
     /// Rows and columns of cells of a template and of a search map.
     template: (usize, usize),
     map: (usize, usize),
-    /// Pixels of the frame from one cell to the next.
+    /// Pixels of the frame from one cell to the next, at the size of the initial box.
     step: f64,
+    /// The target's size now, over that of the initial box.
+    scale: f64,
     /// The target's centre on the frame that the middle window stands for.
     middle: (f64, f64),
 }
@@ -60,7 +62,7 @@ impl WindowGrid {
             return Err(Error::Box { bbox, reason });
         }
         let map = (cost::cheapest_centred_from(least.0), cost::cheapest_centred_from(least.1));
-        Ok(Self { size: (bbox.w, bbox.h), template, map, step, middle: bbox.center() })
+        Ok(Self { size: (bbox.w, bbox.h), template, map, step, scale: 1.0, middle: bbox.center() })
     }
 
     /// Rows and columns of cells of a template.
@@ -80,7 +82,7 @@ impl WindowGrid {
 
     /// Pixels of the frame from one window to the next.
     pub fn step(&self) -> f64 {
-        self.step
+        self.step * self.scale
     }
 
     /// The target's centre on the frame that the middle window stands for.
@@ -91,15 +93,15 @@ impl WindowGrid {
     /// How far from the middle the windows reach, in pixels (x, y).
     pub fn reach(&self) -> (f64, f64) {
         let (height, width) = self.windows();
-        ((width / 2) as f64 * self.step, (height / 2) as f64 * self.step)
+        ((width / 2) as f64 * self.step(), (height / 2) as f64 * self.step())
     }
 
     /// The target's centre on the frame for a place (row, column) among the windows.
     pub fn center_of(&self, (row, col): (f64, f64)) -> (f64, f64) {
         let (height, width) = self.windows();
         (
-            self.middle.0 + (col - (width / 2) as f64) * self.step,
-            self.middle.1 + (row - (height / 2) as f64) * self.step,
+            self.middle.0 + (col - (width / 2) as f64) * self.step(),
+            self.middle.1 + (row - (height / 2) as f64) * self.step(),
         )
     }
 
@@ -107,8 +109,8 @@ impl WindowGrid {
     pub fn place_of(&self, center: (f64, f64)) -> (f64, f64) {
         let (height, width) = self.windows();
         (
-            (height / 2) as f64 + (center.1 - self.middle.1) / self.step,
-            (width / 2) as f64 + (center.0 - self.middle.0) / self.step,
+            (height / 2) as f64 + (center.1 - self.middle.1) / self.step(),
+            (width / 2) as f64 + (center.0 - self.middle.0) / self.step(),
         )
     }
 
@@ -139,7 +141,7 @@ pub(super) struct WindowCutter {
 #[derive(Clone, Debug)]
 struct Cutter {
     sampler: Resampler,
-    /// Pixels of the frame per pixel of the patch.
+    /// Pixels of the frame per pixel of the patch, at the size of the initial box.
     scale: f64,
     patch: Vec<u8>,
     hog: Box<Hog>,
@@ -160,13 +162,15 @@ impl Cutter {
         }
     }
 
-    /// Writes the features of the patch around `center`, to whole pixels of the frame; where its middle really is.
-    fn cut(&mut self, frame: &Frame<'_>, center: (f64, f64), out: &mut [f32], watch: &mut Stopwatch) -> (f64, f64) {
+    /// Writes the features of the patch around a target at `pose`, to whole pixels of the frame; where its middle
+    /// really is.
+    fn cut(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32], watch: &mut Stopwatch) -> (f64, f64) {
         watch.start();
+        let scale = self.scale * pose.scale;
         let (width, height) = self.sampler.size();
-        let (width, height) = (width as f64 * self.scale, height as f64 * self.scale);
-        let (left, top) = ((center.0 - width / 2.0).round(), (center.1 - height / 2.0).round());
-        self.sampler.cut_from(frame, (left, top), self.scale, &mut self.patch);
+        let (width, height) = (width as f64 * scale, height as f64 * scale);
+        let (left, top) = ((pose.center.0 - width / 2.0).round(), (pose.center.1 - height / 2.0).round());
+        self.sampler.cut_from(frame, (left, top), scale, &mut self.patch);
         watch.lap(Stage::Crop);
         self.hog.extract(&self.patch, &self.flat[0], &self.flat[1], out, watch);
         (left + width / 2.0, top + height / 2.0)
@@ -195,12 +199,13 @@ impl WindowCutter {
         out: &mut [f32],
         watch: &mut Stopwatch,
     ) {
-        grid.middle = self.map.cut(frame, pose.center, out, watch);
+        grid.scale = pose.scale;
+        grid.middle = self.map.cut(frame, pose, out, watch);
     }
 
     /// Writes the template of a target at `pose` to `out`, `[row][column][hog::LANES]`.
     pub fn cut_template(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32], watch: &mut Stopwatch) {
-        self.template.cut(frame, pose.center, &mut self.margined, watch);
+        self.template.cut(frame, pose, &mut self.margined, watch);
         let (cols, around) = (self.columns, self.columns + 2 * MARGIN);
         for (r, to) in out.chunks_exact_mut(cols * hog::LANES).enumerate() {
             let from = ((r + MARGIN) * around + MARGIN) * hog::LANES;

@@ -5,17 +5,18 @@
 //! watch any of them. The `Engine` is the loop over the three, and says how far its box is to be believed.
 
 mod area;
+mod background_search;
 pub mod confidence;
 mod engine;
 mod filter_search;
 mod grid;
 mod guard;
-pub mod line_filter;
+mod line_filter;
 pub mod params;
 mod pose;
 mod response;
-pub mod rotation;
-pub mod scale;
+mod rotation;
+mod scale;
 #[cfg(test)]
 mod scenes;
 mod search;
@@ -24,10 +25,13 @@ mod state;
 mod window_search;
 
 pub use params::{
-    AreaSize, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind, Params, SearchParams, WindowParams,
+    AreaSize, BackgroundParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind, Params,
+    RotationParams, ScaleParams, SearchParams, WindowParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};
+pub use rotation::RotationSettings;
+pub use scale::ScaleSettings;
 pub use search::Evidence;
 pub use state::State;
 

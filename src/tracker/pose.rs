@@ -1,31 +1,39 @@
-//! Where a target is and how large: what every search moves, and what a box is made of.
+//! Where a target is, how large and how far turned: what every search moves, and what a box is made of.
 
 use crate::geometry::BBox;
 
-/// A target's place on the frame and its size relative to the initial one.
+/// A target's place on the frame, and its size and angle relative to the initial ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
     /// The centre `(x, y)` in pixels of the frame, 0-based as [`BBox::center`].
     pub center: (f64, f64),
     /// The target's width and height now, over those of the initial box.
     pub scale: f64,
+    /// How far the target has turned in the picture since the initial box, in radians, positive from x to y: clockwise
+    /// on a screen.
+    pub angle: f64,
 }
 
 impl Pose {
     /// The pose of the initial box itself.
     pub fn of(bbox: BBox) -> Self {
-        Self { center: bbox.center(), scale: 1.0 }
+        Self { center: bbox.center(), scale: 1.0, angle: 0.0 }
     }
 
-    /// The same size at another place.
+    /// The same size and angle at another place.
     #[must_use]
     pub fn at(self, center: (f64, f64)) -> Self {
         Self { center, ..self }
     }
 
-    /// The box of a target whose initial width and height were `size`.
+    /// The box of a target whose initial width and height were `size`; of one that has turned the upright box around
+    /// the ellipse in its turned box.
     pub fn bbox(&self, size: (f64, f64)) -> BBox {
-        let (w, h) = (size.0 * self.scale, size.1 * self.scale);
+        let (mut w, mut h) = (size.0 * self.scale, size.1 * self.scale);
+        if self.angle != 0.0 {
+            let (sin, cos) = libm::sincos(self.angle);
+            (w, h) = (libm::hypot(w * cos, h * sin), libm::hypot(w * sin, h * cos));
+        }
         BBox::new(self.center.0 - w / 2.0, self.center.1 - h / 2.0, w, h)
     }
 }
@@ -40,5 +48,9 @@ mod tests {
         assert_eq!(Pose::of(bbox).bbox((31.0, 20.0)), bbox);
         let grown = Pose { scale: 2.0, ..Pose::of(bbox) }.at((40.0, 50.0)).bbox((31.0, 20.0));
         assert_eq!(grown, BBox::new(9.0, 30.0, 62.0, 40.0));
+        // Turned by a right angle, width and height change places.
+        let turned = Pose { angle: std::f64::consts::FRAC_PI_2, ..Pose::of(bbox) }.bbox((31.0, 20.0));
+        assert!((turned.w - 20.0).abs() < 1e-9 && (turned.h - 31.0).abs() < 1e-9);
+        assert!(turned.center_error(&bbox) < 1e-9);
     }
 }

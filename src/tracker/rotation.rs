@@ -4,6 +4,8 @@
 //! signal along the angles, and a [`LineFilter`] answers with a peak at the right one. Most targets do not turn, and
 //! many whose look changes seem to: a prior favours small turns.
 
+use serde::{Deserialize, Serialize};
+
 use crate::feature::hog::CHANNELS;
 use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
@@ -20,7 +22,8 @@ const STEP: f64 = 360.0 / ANGLES as f64;
 const SIGMA: f64 = 0.7;
 
 /// How a [`RotationFilter`] looks for the angle.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RotationSettings {
     /// Standard deviation of the turns that are thought possible, in degrees.
     pub prior: f64,
@@ -29,14 +32,18 @@ pub struct RotationSettings {
     /// Regularisation `λ` of the filter.
     pub lambda: f64,
     /// Side of what is cut out over that of the box.
-    pub margin: f64,
+    pub around: f64,
     /// Largest number of pixels of a small patch.
     pub area: f64,
+    /// Turns of fewer degrees are none.
+    pub least: f64,
+    /// By what share the answer of the search must be higher at another angle for it to be believed.
+    pub margin: f64,
 }
 
 impl Default for RotationSettings {
     fn default() -> Self {
-        Self { prior: 30.0, rate: 0.02, lambda: 0.01, margin: 1.1, area: 576.0 }
+        Self { prior: 30.0, rate: 0.02, lambda: 0.01, around: 1.1, area: 576.0, least: 4.0, margin: 0.05 }
     }
 }
 
@@ -64,7 +71,7 @@ pub struct RotationFilter {
 impl RotationFilter {
     /// For a box of `size` (width, height) pixels of a patch.
     pub fn new(size: (f64, f64), settings: RotationSettings) -> Self {
-        let size = (size.0.max(1.0) * settings.margin, size.1.max(1.0) * settings.margin);
+        let size = (size.0.max(1.0) * settings.around, size.1.max(1.0) * settings.around);
         let shrink = (settings.area / (size.0 * size.1)).sqrt().min(1.0);
         let pixels = |length: f64, other: f64| {
             let least = (2 * CELL) as f64;

@@ -5,6 +5,8 @@
 //! feature value is a signal along the scales; a [`LineFilter`] is learned on them that answers with a peak at the
 //! right scale.
 
+use serde::{Deserialize, Serialize};
+
 use crate::feature::hog::CHANNELS;
 use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
@@ -14,7 +16,8 @@ use crate::tracker::line_filter::{LineFilter, MOST};
 const CELL: usize = 4;
 
 /// How a [`ScaleFilter`] looks for the size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ScaleSettings {
     /// Scales, an odd number up to 23.
     pub count: usize,

@@ -17,8 +17,8 @@ const MAX_AREA: f64 = (1 << 28) as f64;
 const BLANK: f32 = 1e-6;
 
 /// How far the box of a frame stands out from everything else that was considered. All of it is of that box, not of
-/// another maximum of the response.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// another maximum of the response. By default nothing speaks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
     /// The response there: 1 where a filter sees exactly what it has learned; a machine's decision.
     pub peak: f32,
@@ -29,6 +29,11 @@ pub struct Evidence {
     /// What a kernel machine, the detector or the guard, says of the box: the means of its classes are at +1 and -1.
     /// `None` without a machine, or where there was no texture to judge.
     pub decision: Option<f32>,
+    /// What a filter that follows far more slowly answers there: small where the target does not look as it has for
+    /// long. `None` of a search without one.
+    pub long_term: Option<f32>,
+    /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
+    pub color: Option<f32>,
     /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
     pub refit_kept: bool,
 }

@@ -230,7 +230,7 @@ impl WindowSearch {
         let (response, size) = (self.detector.response(), self.grid.windows());
         let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
         (self.pose, self.decision) = (pose, f64::from(value));
-        let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), refit_kept: false };
+        let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
         Sighting { pose, evidence, seen }
     }
 }

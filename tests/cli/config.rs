@@ -86,7 +86,7 @@ fn presets_stay_what_they_are_called() {
 fn a_mistake_in_a_file_is_named_with_its_line() {
     let place = place(2);
     for (text, said) in [
-        ("preset = \"papre\"", "line 1: preset papre: must be one of paper, fast"),
+        ("preset = \"papre\"", "line 1: preset papre: must be one of paper, robust, fast"),
         (
             "\npreset = \"paper\"\n[search.filter]\npaddin = 2",
             "line 4: setting search.filter.paddin: there is no such setting",
@@ -102,7 +102,7 @@ fn a_mistake_in_a_file_is_named_with_its_line() {
         ("search = \"svm\"\nprior = 1 2", "line 2"),
         ("[search.filter]\npadding = 1\npadding = 2", "line 3"),
         ("[search.filter]\nuncertain-psr = 1", "--uncertain-psr 1: must not lie below --lost-psr 5"),
-        ("search = \"rbf\"", "line 1: search rbf: must be one of kcf, krr, svm"),
+        ("search = \"rbf\"", "line 1: search rbf: must be one of kcf, background-aware, krr"),
     ] {
         std::fs::write(place.path("c.toml"), text).unwrap();
         place.run("--config @c.toml").assert().code(2).stdout("").stderr(contains(said));

@@ -65,11 +65,11 @@ pub fn with_filter(params: &Params, change: impl FnOnce(&mut FilterParams)) -> P
     params
 }
 
-/// The same settings with targets tracked at half size from `pixels` on, where the search area is not bounded anyway.
+/// The same settings with targets tracked at half size from `pixels` on, where there is such a thing.
 pub fn half_from(params: &Params, pixels: f64) -> Params {
-    with_filter(params, |filter| {
-        if let AreaSize::Published { half_size_from } = &mut filter.area {
-            *half_size_from = pixels;
-        }
-    })
+    let mut params = params.clone();
+    if let Some(AreaSize::Published { half_size_from }) = params.search.filter_mut().map(|filter| &mut filter.area) {
+        *half_size_from = pixels;
+    }
+    params
 }

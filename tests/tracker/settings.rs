@@ -43,6 +43,11 @@ fn pictures() -> Vec<Vec<u8>> {
     (0..FRAMES).map(picture).collect()
 }
 
+/// The pictures in colours: warm where they are bright.
+fn colored(picture: &[u8]) -> Vec<u8> {
+    picture.iter().flat_map(|&v| [v, (u16::from(v) / 2 + 50) as u8, 190 - v / 2]).collect()
+}
+
 /// Boxes to a hundredth of a pixel and states of all frames, or the error; `None` for settings that are refused. Another
 /// order of rounding is no effect.
 fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
@@ -50,7 +55,11 @@ fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
     let mut said = String::new();
     let (x, y) = corner(0);
     for (t, picture) in pictures.iter().enumerate() {
-        let frame = Frame::gray(picture, WIDTH, HEIGHT).unwrap();
+        let in_colors = if params.search.background().is_some() { colored(picture) } else { Vec::new() };
+        let frame = match params.search.background() {
+            Some(_) => Frame::rgb(&in_colors, WIDTH, HEIGHT).unwrap(),
+            None => Frame::gray(picture, WIDTH, HEIGHT).unwrap(),
+        };
         let estimate =
             if t == 0 { tracker.init(frame, BBox::new(x, y, SIZE.0, SIZE.1)) } else { tracker.update(frame) };
         match estimate {
@@ -79,6 +88,9 @@ fn trees() -> Vec<Params> {
         tree("paper-gray", &[]),
         tree("paper-polynomial", &[("search.filter.sub-cell", "true")]),
     ];
+    let turning = [("search.background.settle", "3"), ("search.background.rotation", "filter")];
+    all.push(tree("robust", &turning));
+    all.push(tree("robust", &[("search.background.scale", "pyramid")]));
     for kind in MachineKind::ALL {
         all.push(tree("paper", &[("search", kind.name())]));
     }

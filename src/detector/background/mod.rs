@@ -105,6 +105,8 @@ pub struct BackgroundAware {
     ramps: [Vec<Complex32>; 2],
     scratch: AlignedBuf,
     trained: bool,
+    /// How much the filter before counts in the next learning, of what it does otherwise.
+    past: f32,
 }
 
 impl BackgroundAware {
@@ -166,6 +168,7 @@ impl BackgroundAware {
             ramps: [vec![Complex32::default(); rows], vec![Complex32::default(); cols / 2 + 1]],
             scratch,
             trained: false,
+            past: 1.0,
         }
     }
 
@@ -214,6 +217,11 @@ impl BackgroundAware {
         self.series(&self.slow_answer, shift)
     }
 
+    /// Counts the filter before less by `share`, 0 to 1, in the next learning: at 1 it is forgotten.
+    pub fn forget(&mut self, share: f64) {
+        self.past = (1.0 - share.clamp(0.0, 1.0)) as f32;
+    }
+
     /// Learns the input map as the target at no shift.
     pub fn learn(&mut self, watch: &mut Stopwatch) {
         watch.start();
@@ -234,7 +242,8 @@ impl BackgroundAware {
         ramp(shift.1, self.cols, col_ramp);
         solve::take_in(&self.seen, rate, self.blocks, row_ramp, col_ramp, &mut self.sample);
         watch.lap(Stage::Interpolate);
-        let temporal = if self.trained { self.settings.temporal as f32 } else { 0.0 };
+        let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };
+        self.past = 1.0;
         match self.uniform {
             Some(weight) => self.solve_closed(weight, temporal),
             None => self.solve_by_steps(temporal),

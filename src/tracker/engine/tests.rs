@@ -49,7 +49,7 @@ impl Scripted {
 }
 
 fn evidence(peak: f32) -> Evidence {
-    Evidence { peak, psr: 20.0, apce: 30.0, decision: None, refit_kept: false }
+    Evidence { peak, psr: 20.0, apce: 30.0, ..Evidence::default() }
 }
 
 impl Search for Scripted {

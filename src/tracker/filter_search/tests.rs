@@ -20,7 +20,7 @@ fn search(change: impl FnOnce(&mut FilterParams)) -> FilterSearch {
 #[test]
 fn a_peak_to_sidelobe_ratio_is_worth_a_state() {
     let search = search(|p| (p.uncertain_psr, p.lost_psr) = (8.0, 5.0));
-    let judged = |psr: f32| search.judge(&Evidence { peak: 1.0, psr, apce: 100.0, decision: None, refit_kept: false });
+    let judged = |psr: f32| search.judge(&Evidence { peak: 1.0, psr, apce: 100.0, ..Evidence::default() });
     assert_eq!([0.0, 4.9].map(judged), [State::Lost; 2]);
     assert_eq!([5.0, 7.9].map(judged), [State::Uncertain; 2]);
     assert_eq!([8.0, 30.0].map(judged), [State::Tracking; 2]);

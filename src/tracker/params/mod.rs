@@ -1,6 +1,7 @@
 //! What a tracker can be set to, as a tree: what stands in it is used, and what cannot be used together cannot be
 //! written.
 
+mod background;
 mod filter;
 mod guard;
 mod presets;
@@ -8,6 +9,7 @@ mod windows;
 
 use serde::{Deserialize, Serialize};
 
+pub use background::{BackgroundParams, RotationParams, ScaleParams};
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind};
 pub use guard::GuardParams;
 pub use windows::WindowParams;
@@ -31,6 +33,8 @@ pub struct Params {
 pub enum SearchParams {
     /// A correlation filter.
     Filter(FilterParams),
+    /// A background-aware filter with colour, scale and rotation.
+    Background(BackgroundParams),
     /// A kernel machine over real windows.
     Windows(WindowParams),
 }
@@ -40,7 +44,7 @@ impl SearchParams {
     pub fn filter(&self) -> Option<&FilterParams> {
         match self {
             Self::Filter(filter) => Some(filter),
-            Self::Windows(_) => None,
+            Self::Background(_) | Self::Windows(_) => None,
         }
     }
 
@@ -48,14 +52,14 @@ impl SearchParams {
     pub fn filter_mut(&mut self) -> Option<&mut FilterParams> {
         match self {
             Self::Filter(filter) => Some(filter),
-            Self::Windows(_) => None,
+            Self::Background(_) | Self::Windows(_) => None,
         }
     }
 
     /// The settings of the machine over real windows, to be changed.
     pub fn windows_mut(&mut self) -> Option<&mut WindowParams> {
         match self {
-            Self::Filter(_) => None,
+            Self::Filter(_) | Self::Background(_) => None,
             Self::Windows(windows) => Some(windows),
         }
     }
@@ -63,17 +67,34 @@ impl SearchParams {
     /// The settings of the machine over real windows; `None` where there is none.
     pub fn windows(&self) -> Option<&WindowParams> {
         match self {
-            Self::Filter(_) => None,
+            Self::Filter(_) | Self::Background(_) => None,
             Self::Windows(windows) => Some(windows),
+        }
+    }
+
+    /// The settings of the background-aware filter; `None` where there is none.
+    pub fn background(&self) -> Option<&BackgroundParams> {
+        match self {
+            Self::Background(background) => Some(background),
+            Self::Filter(_) | Self::Windows(_) => None,
+        }
+    }
+
+    /// The settings of the background-aware filter, to be changed.
+    pub fn background_mut(&mut self) -> Option<&mut BackgroundParams> {
+        match self {
+            Self::Background(background) => Some(background),
+            Self::Filter(_) | Self::Windows(_) => None,
         }
     }
 }
 
 impl Params {
-    /// What the features need of a frame: gray values, so far all of them.
+    /// What the features need of a frame.
     pub fn channels(&self) -> Channels {
         match &self.search {
             SearchParams::Filter(filter) => filter.feature.channels(),
+            SearchParams::Background(_) => Channels::Color,
             SearchParams::Windows(_) => Channels::Luma,
         }
     }
@@ -83,6 +104,13 @@ impl From<FilterParams> for Params {
     /// A filter that nothing watches.
     fn from(filter: FilterParams) -> Self {
         Self { search: SearchParams::Filter(filter), guard: None }
+    }
+}
+
+impl From<BackgroundParams> for Params {
+    /// A background-aware filter that nothing watches.
+    fn from(background: BackgroundParams) -> Self {
+        Self { search: SearchParams::Background(background), guard: None }
     }
 }
 

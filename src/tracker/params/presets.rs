@@ -1,11 +1,12 @@
 //! Settings that have a name.
 
-use super::{AreaSize, FeatureKind, FilterParams, KernelKind, Params};
+use super::{AreaSize, BackgroundParams, FeatureKind, FilterParams, KernelKind, Params};
 
 impl Params {
     /// The names that [`Params::preset`] knows, each with what it is.
-    pub const PRESETS: [(&'static str, &'static str); 6] = [
+    pub const PRESETS: [(&'static str, &'static str); 7] = [
         ("paper", "KCF as published: HOG, Gaussian kernel"),
+        ("robust", "background-aware filter with colour names, colour histograms and scale"),
         ("fast", "KCF in search areas of bounded size, twice as fast and more"),
         ("paper-dcf", "DCF as published: HOG, linear kernel"),
         ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),
@@ -16,6 +17,9 @@ impl Params {
     /// The settings of that name; `None` when there are none.
     pub fn preset(name: &str) -> Option<Self> {
         use {FeatureKind::*, KernelKind::*};
+        if name == "robust" {
+            return Some(BackgroundParams::default().into());
+        }
         let filter = match name {
             "paper" => FilterParams::paper(Hog, Gaussian),
             "fast" => fast(),

@@ -4,8 +4,11 @@ use super::Need;
 use crate::kernel::Kernel;
 use crate::machine::MachineKind;
 use crate::tracker::params::{
-    AreaSize, FeatureKind, FilterParams, GuardParams, KernelKind, Params, SearchParams, WindowParams,
+    AreaSize, BackgroundParams, FeatureKind, FilterParams, GuardParams, KernelKind, Params, RotationParams,
+    ScaleParams, SearchParams, WindowParams,
 };
+use crate::tracker::rotation::RotationSettings;
+use crate::tracker::scale::ScaleSettings;
 
 /// A fork of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,10 @@ pub(super) enum Choice {
     Kernel,
     /// `search.filter.area`.
     Area,
+    /// `search.background.scale`.
+    Scale,
+    /// `search.background.rotation`.
+    Rotation,
     /// The machine of `search.windows`, or else of `guard.windows`.
     Machine(Of),
     /// The kernel of these.
@@ -35,12 +42,14 @@ pub(super) enum Of {
 
 impl Choice {
     /// All of them with their paths, a choice before those that need it.
-    const ALL: [(&'static str, Self); 9] = [
+    const ALL: [(&'static str, Self); 11] = [
         ("search", Self::Search),
         ("guard", Self::Guard),
         ("search.filter.feature", Self::Feature),
         ("search.filter.kernel", Self::Kernel),
         ("search.filter.area", Self::Area),
+        ("search.background.scale", Self::Scale),
+        ("search.background.rotation", Self::Rotation),
         ("search.windows.machine", Self::Machine(Of::Search)),
         ("guard.windows.machine", Self::Machine(Of::Guard)),
         ("search.windows.kernel", Self::WindowKernel(Of::Search)),
@@ -55,9 +64,10 @@ impl Choice {
     /// What has to be chosen at `path` for the branch `part`.
     pub fn need(path: &str, part: &str) -> Option<Need> {
         let (choice, _) = Self::ALL.iter().find(|(known, _)| *known == path)?;
-        let branches = ["gaussian", "polynomial", "linear", "published", "bounded"];
+        let branches = ["gaussian", "polynomial", "linear", "published", "bounded", "filter", "pyramid"];
         let name = match (*choice, part) {
             ("search", "filter") => "kcf",
+            ("search", "background") => "background-aware",
             ("search" | "guard", _) => "",
             _ => branches
                 .into_iter()
@@ -73,13 +83,26 @@ impl Choice {
     pub fn get(self, params: &Params) -> Option<&'static str> {
         let filter = params.search.filter();
         Some(match self {
-            Self::Search => params.search.windows().map_or("kcf", |windows| windows.machine.kind().name()),
+            Self::Search => match &params.search {
+                SearchParams::Filter(_) => "kcf",
+                SearchParams::Background(_) => "background-aware",
+                SearchParams::Windows(windows) => windows.machine.kind().name(),
+            },
             Self::Guard => params.guard.as_ref().map_or("none", |guard| guard.windows.machine.kind().name()),
             Self::Feature => filter?.feature.kind().name(),
             Self::Kernel => kernel_name(&filter?.kernel),
             Self::Area => match filter?.area {
                 AreaSize::Published { .. } => "published",
                 AreaSize::Bounded { .. } => "bounded",
+            },
+            Self::Scale => match params.search.background()?.scale {
+                ScaleParams::None => "none",
+                ScaleParams::Filter(_) => "filter",
+                ScaleParams::Pyramid { .. } => "pyramid",
+            },
+            Self::Rotation => match params.search.background()?.rotation {
+                RotationParams::None => "none",
+                RotationParams::Filter(_) => "filter",
             },
             Self::Machine(of) => of.windows(params)?.machine.kind().name(),
             Self::WindowKernel(of) => kernel_name(&of.windows(params)?.kernel),
@@ -96,6 +119,7 @@ impl Choice {
             Self::Search => {
                 params.search = match machine {
                     Some(kind) => SearchParams::Windows(WindowParams::of(kind)),
+                    None if name == "background-aware" => SearchParams::Background(BackgroundParams::default()),
                     None => SearchParams::Filter(FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian)),
                 };
             }
@@ -103,6 +127,23 @@ impl Choice {
             Self::Feature | Self::Kernel | Self::Area => {
                 if let Some(filter) = params.search.filter_mut() {
                     self.set_filter(filter, name);
+                }
+            }
+            Self::Scale => {
+                if let Some(background) = params.search.background_mut() {
+                    background.scale = match name {
+                        "filter" => ScaleParams::Filter(ScaleSettings::default()),
+                        "pyramid" => ScaleParams::PYRAMID,
+                        _ => ScaleParams::None,
+                    };
+                }
+            }
+            Self::Rotation => {
+                if let Some(background) = params.search.background_mut() {
+                    background.rotation = match name {
+                        "filter" => RotationParams::Filter(RotationSettings::default()),
+                        _ => RotationParams::None,
+                    };
                 }
             }
             Self::Machine(of) => {

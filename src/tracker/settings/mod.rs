@@ -1,7 +1,7 @@
 //! One table of all that a tracker can be set to: where it stands in [`Params`], its flag, its range, what it means.
 //!
 //! Values are set and read by their path, as text: `search.filter.padding`, `guard.windows.machine.krr.lambda`. Where
-//! the tree forks, the fork itself is a choice with a path: `search` is `kcf` or the name of a machine,
+//! the tree forks, the fork itself is a choice with a path: `search` is `kcf`, `background-aware` or the name of a machine,
 //! `search.filter.kernel` the name of a kernel, `guard` the name of a machine or `none`. Another choice puts its own
 //! defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have would have
 //! no effect: it is refused with the choice that it needs.
@@ -111,19 +111,25 @@ fn build() -> Vec<Setting> {
             help: row.help,
         });
     };
-    let names = |first: (&'static str, &'static str), guards| {
-        Kind::Choice(std::iter::once(first).chain(rows::machines(guards)).collect::<Vec<_>>().leak())
+    let names = |first: &[(&'static str, &'static str)], guards| {
+        Kind::Choice(first.iter().copied().chain(rows::machines(guards)).collect::<Vec<_>>().leak())
     };
-    let kcf = ("kcf", "kernelized correlation filter: learns all cyclic shifts of one area");
-    add("", &["detector"], Row::new("search", names(kcf, false), "What scores the translations of the search area"));
+    add(
+        "",
+        &["detector"],
+        Row::new("search", names(&rows::FILTERS, false), "What scores the translations of the search area"),
+    );
     let none = ("none", "nothing watches the search");
     let help = "Kernel machine over real windows that watches the search, and finds the target again when it is lost";
-    add("", &["guard"], Row::new("guard", names(none, true), help));
+    add("", &["guard"], Row::new("guard", names(&[none], true), help));
     for (flag, row) in rows::FILTER {
         add("search.filter", &[flag], *row);
     }
     for (end, row) in rows::kernel() {
         add("search.filter.kernel", &[&format!("kernel-{end}")], row);
+    }
+    for (flag, row) in rows::BACKGROUND {
+        add("search.background", &[flag], *row);
     }
     for below in ["search.windows", "guard.windows"] {
         let search = below == "search.windows";

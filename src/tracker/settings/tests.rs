@@ -10,6 +10,11 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
             trees.push(Params::default().guarded(GuardParams::of(kind)));
         }
     }
+    for (path, choice) in [("scale", "pyramid"), ("rotation", "filter")] {
+        let mut params = Params::preset("robust").unwrap();
+        params.set(&format!("search.background.{path}"), choice).unwrap();
+        trees.push(params);
+    }
     for (below, kernel) in
         [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")]
     {
@@ -98,6 +103,7 @@ fn what_would_have_no_effect_is_refused_with_what_it_needs() {
         (&[("guard.doubt", "0.1")], "needs guard = svm, or another machine"),
         (&[("search", "krr"), ("search.windows.machine.svm.c", "3")], "needs search.windows.machine = svm"),
         (&[("search.filter.area.bounded.max-cells", "500")], "needs search.filter.area = bounded"),
+        (&[("search.background.temporal", "3")], "needs search = background-aware"),
         (&[("search.filter.feature", "gray"), ("search.filter.feature.hog.cell-size", "4")], "feature = hog"),
         (&[("search.filter.padding", "21")], "search.filter.padding 21: must be a number from 0 to 20"),
         (&[("search.filter.paddin", "2")], "search.filter.padding may be meant"),

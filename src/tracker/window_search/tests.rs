@@ -149,7 +149,7 @@ fn a_score_is_worth_a_state() {
 }
 
 fn nothing() -> Evidence {
-    Evidence { peak: 1.0, psr: 100.0, apce: 100.0, decision: None, refit_kept: false }
+    Evidence { peak: 1.0, psr: 100.0, apce: 100.0, ..Evidence::default() }
 }
 
 /// The target is gone: the look says how little is left, and that is worth `lost`.

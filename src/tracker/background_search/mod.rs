@@ -1,0 +1,397 @@
+//! The search by a background-aware filter and colour, which follows the target's size and angle.
+//!
+//! In each frame a square area around the target is cut out at its size and angle, and answered by three models:
+//!
+//! 1. the [filter](BackgroundAware) on gradients and colour names, at every shift;
+//! 2. [colour histograms](color): the mean likelihood of the colours in the box, at every shift; merged with the first
+//!    (Staple's way; not in gray frames);
+//! 3. at the place found: a filter for the [angle](RotationFilter), whose turn is believed only if the search in the
+//!    turned area is the better for it by a margin, and a filter for the [scale](ScaleFilter).
+//!
+//! All learn there; the filter from the spectrum at hand where the target has hardly moved.
+
+mod color;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use ndarray::ArrayView2;
+
+use self::color::ColorModel;
+use self::view::{CELL, View};
+use super::confidence::{Peak, between_cells};
+use super::pose::Pose;
+use super::rotation::RotationFilter;
+use super::scale::ScaleFilter;
+use super::search::{Evidence, Learned, Search, Sighting, check_box, uniform};
+use super::{BackgroundParams, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
+use crate::detector::background::BackgroundAware;
+use crate::error::Result;
+use crate::feature::hog::colors::HogColors;
+use crate::feature::labels;
+use crate::feature::taper::half_sample_hann;
+use crate::frame::resample::Resampler;
+use crate::frame::{Channels, Frame, PixelFormat};
+use crate::geometry::BBox;
+use crate::profile::{Stage, Stopwatch};
+
+/// Cells on a side of the search area: lengths whose transforms are quick.
+const SIDES: [usize; 4] = [36, 40, 48, 50];
+/// Cells around a peak that are not its sidelobe.
+const LOBE: usize = 5;
+/// No side of the box becomes smaller than this many pixels by scaling.
+const SMALLEST: f64 = 5.0;
+/// Answers of the slow filter below which a match is lost, and uncertain. Of frames that overlap the truth by more than
+/// half (on OTB), one in a hundred lies below the first and one in fifteen below the second; of frames on something
+/// else, half and nine in ten.
+const LOST: f32 = 0.1;
+const UNCERTAIN: f32 = 0.2;
+
+/// The rate of learning that stands for the filter's own pace; at 1 the filter before is forgotten.
+const USUAL_RATE: f64 = 0.02;
+
+/// Searches one target; owns the memory for it.
+#[derive(Clone, Debug)]
+pub(super) struct BackgroundSearch {
+    params: BackgroundParams,
+    /// Width and height of the first box.
+    size: (f64, f64),
+    first: Pose,
+    cells: usize,
+    resampler: Resampler,
+    view: View,
+    /// The area at another angle or size, to compare.
+    other: View,
+    feature: HogColors,
+    taper: Vec<f32>,
+    filter: BackgroundAware,
+    /// Whether the filter's last input was the view.
+    at_hand: bool,
+    color: Option<ColorModel>,
+    /// Answers of filter and colour, `[row][column]`, no shift in the middle, of the area at `answered`, with the
+    /// pixels of the frame from one to the next.
+    merged: Vec<f32>,
+    answered: (Pose, f64),
+    scale: Option<ScaleFilter>,
+    rotation: Option<RotationFilter>,
+    /// Frames that were searched.
+    frames: usize,
+}
+
+/// A place in a view, and what speaks for it.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    /// Rows and columns of cells from the middle.
+    shift: (f64, f64),
+    merged: f64,
+    evidence: Evidence,
+}
+
+/// What of a view is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    Anywhere,
+    InTheMiddle,
+}
+
+impl BackgroundSearch {
+    /// Learns the target at `bbox` in `frame`.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+        check_box(frame, bbox)?;
+        let size = (bbox.w, bbox.h);
+        let mean = (size.0 * size.1).sqrt();
+        let side = (1.0 + params.padding) * mean;
+        let wanted = side / CELL as f64;
+        let distance = |n: usize| (n as f64 - wanted).abs();
+        let cells = SIDES.into_iter().min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
+        let pixels = cells * CELL;
+        let step = side / pixels as f64;
+        let in_view = (size.0 / step, size.1 / step);
+        let in_cells = (in_view.1 / CELL as f64, in_view.0 / CELL as f64);
+        let sigma = (params.output_sigma * (in_cells.0 * in_cells.1).sqrt()).max(1e-3);
+        let labels = labels::gaussian(cells, cells, sigma);
+        let weights = weights(params, cells, in_cells);
+        let first = Pose::of(bbox);
+        let view = View::new(cells, step, first);
+        let mut search = Self {
+            size,
+            first,
+            cells,
+            resampler: Resampler::new(pixels, pixels, Channels::Color),
+            other: view.clone(),
+            view,
+            feature: HogColors::new(pixels, pixels, CELL),
+            taper: half_sample_hann(cells),
+            filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
+            at_hand: false,
+            color: (frame.format() != PixelFormat::Gray8 && params.color > 0.0)
+                .then(|| ColorModel::new(cells, in_view, params.color_rate)),
+            merged: vec![0.0; cells * cells],
+            answered: (first, CELL as f64 * step),
+            scale: match &params.scale {
+                ScaleParams::Filter(settings) => Some(ScaleFilter::new(in_view, *settings)),
+                ScaleParams::None | ScaleParams::Pyramid { .. } => None,
+            },
+            rotation: match &params.rotation {
+                RotationParams::Filter(settings) => Some(RotationFilter::new(in_view, *settings)),
+                RotationParams::None => None,
+            },
+            params: params.clone(),
+            frames: 0,
+        };
+        // Areas of the largest target that there may be, and of one that is turned.
+        let largest = step * search.limits(frame).1;
+        search.resampler.reserve(largest);
+        if search.rotation.is_some() {
+            search.resampler.reserve_turned(largest);
+        }
+        match search.learn_at(frame, first, 1.0, watch) {
+            true => Ok(search),
+            false => Err(uniform(bbox)),
+        }
+    }
+
+    /// The smallest and the largest scale.
+    fn limits(&self, frame: &Frame<'_>) -> (f64, f64) {
+        let smaller = self.size.0.min(self.size.1);
+        let most = (frame.width() as f64 / self.size.0).min(frame.height() as f64 / self.size.1);
+        ((SMALLEST / smaller).min(1.0), most.max(1.0))
+    }
+
+    /// Cuts the view at `pose` and writes its features to the filter; whether there is anything to see.
+    fn take(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) -> bool {
+        watch.start();
+        self.view.cut(frame, pose, &mut self.resampler);
+        watch.lap(Stage::Crop);
+        self.at_hand = true;
+        let View { gray, bins, .. } = &self.view;
+        self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch)
+    }
+
+    /// The best place in the view that was taken last, or what is said of its middle. `None` where an odd setting has
+    /// made a filter without numbers.
+    fn answer(&mut self, frame: &Frame<'_>, place: Where, watch: &mut Stopwatch) -> Option<Answer> {
+        self.filter.respond(watch);
+        watch.start();
+        let n = self.cells;
+        let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
+        let colors = model.map(|model| model.respond(&self.view));
+        watch.lap(Stage::Color);
+        let share = if colors.is_some() { self.params.color as f32 } else { 0.0 };
+        let answers = self.filter.response();
+        let wrapped = |i: usize| (i + n - n / 2) % n;
+        for (r, line) in self.merged.chunks_exact_mut(n).enumerate() {
+            let answers = &answers[wrapped(r) * n..][..n];
+            for (c, merged) in line.iter_mut().enumerate() {
+                *merged = (1.0 - share) * answers[wrapped(c)] + share * colors.map_or(color::NOTHING, |m| m[r * n + c]);
+            }
+        }
+        self.answered = (self.view.pose, self.view.cell_step());
+        // Where all is alike, the target has not moved.
+        let middle = n / 2 * n + n / 2;
+        let (mut best, mut highest) = (middle, self.merged[middle]);
+        if place == Where::Anywhere {
+            for (i, &merged) in self.merged.iter().enumerate() {
+                if merged > highest {
+                    (best, highest) = (i, merged);
+                }
+            }
+        }
+        let (row, col) = (best / n, best % n);
+        let (dr, dc) = match place {
+            Where::Anywhere => {
+                let value = |r: usize, c: usize| f64::from(self.merged[r * n + c]);
+                between_cells(value, (n, n), (row, col), ResponseLayout::Wrapped)
+            }
+            Where::InTheMiddle => (0.0, 0.0),
+        };
+        let Peak { value, psr, apce, .. } =
+            Peak::at(answers, (n, n), (wrapped(row), wrapped(col)), LOBE, ResponseLayout::Wrapped);
+        let shift = (row as f64 - (n / 2) as f64 + dr, col as f64 - (n / 2) as f64 + dc);
+        let long_term = Some(self.filter.slow_score_at(shift) as f32);
+        let color = colors.map(|colors| colors[best]);
+        watch.lap(Stage::Peak);
+        let evidence = Evidence { peak: value, psr, apce, long_term, color, ..Evidence::default() };
+        value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
+    }
+
+    /// The search in the view at `pose`, if it is better than `best` by `margin`; else the view stays.
+    fn challenge(
+        &mut self,
+        frame: &Frame<'_>,
+        pose: Pose,
+        (best, margin): (&Answer, f64),
+        watch: &mut Stopwatch,
+    ) -> Option<Answer> {
+        std::mem::swap(&mut self.view, &mut self.other);
+        let seen = self.take(frame, pose, watch);
+        let other = self.answer(frame, Where::Anywhere, watch);
+        let better = other.filter(|other| seen && other.merged * (1.0 - margin) > best.merged);
+        if better.is_none() {
+            std::mem::swap(&mut self.view, &mut self.other);
+            self.at_hand = false;
+        }
+        better
+    }
+
+    /// What is said where there is nothing to see.
+    fn nothing(&mut self, at: Pose) -> Sighting {
+        self.at_hand = false;
+        self.merged.fill(0.0);
+        let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
+        Sighting { pose: at, evidence, seen: false }
+    }
+
+    /// The place found, turned and scaled.
+    fn settle(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer, watch: &mut Stopwatch) -> (Pose, Answer) {
+        if let (Some(rotation), RotationParams::Filter(settings)) = (&mut self.rotation, &self.params.rotation) {
+            let settings = *settings;
+            watch.start();
+            let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
+            watch.lap(Stage::Rotation);
+            if degrees.abs() >= settings.least {
+                let angle = self.view.pose.angle + degrees.to_radians();
+                let turned = Pose { center: self.view.in_frame(best.shift), angle, ..self.view.pose };
+                best = self.challenge(frame, turned, (&best, settings.margin), watch).unwrap_or(best);
+            }
+        }
+        let limits = self.limits(frame);
+        if let ScaleParams::Pyramid { step, margin } = self.params.scale {
+            let middle = self.view.pose.at(self.view.in_frame(best.shift));
+            for factor in [1.0 / step, step] {
+                let scale = (middle.scale * factor).clamp(limits.0, limits.1);
+                best = self.challenge(frame, Pose { scale, ..middle }, (&best, margin), watch).unwrap_or(best);
+            }
+        }
+        let center = self.view.in_frame(best.shift);
+        // The middle does not leave the frame, and from outside it does not go farther.
+        let inside = |v: f64, before: f64, length: usize| v.clamp(before.min(0.0), before.max(length as f64));
+        let before = at.center;
+        let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
+        let mut pose = self.view.pose.at(center);
+        if let Some(scale) = &mut self.scale {
+            watch.start();
+            let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
+            pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
+            watch.lap(Stage::Scale);
+        }
+        (pose, best)
+    }
+
+    /// Learns the target at `pose`, `past` being how much the filter before counts of what it does otherwise; false
+    /// where there is nothing to see: nothing is learned then.
+    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64, watch: &mut Stopwatch) -> bool {
+        let shift = self.view.shift_of(pose.center);
+        let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
+        let (center, zoom) = if self.at_hand && near && pose.angle == self.view.pose.angle {
+            self.filter.forget(1.0 - past);
+            self.filter.learn_again(shift, watch);
+            (self.view.point(shift), pose.scale / self.view.pose.scale)
+        } else {
+            if !self.take(frame, pose, watch) {
+                self.at_hand = false;
+                return false;
+            }
+            self.filter.forget(1.0 - past);
+            self.filter.learn(watch);
+            (self.view.point((0.0, 0.0)), 1.0)
+        };
+        watch.start();
+        if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
+            color.learn(&self.view, center, zoom);
+            watch.lap(Stage::Color);
+        }
+        // What is learned less often counts for more.
+        let times = if self.frames <= self.params.settle { 1.0 } else { self.params.every as f64 };
+        if let Some(scale) = &mut self.scale {
+            scale.learn(self.view.gray_patch(), center, zoom, times);
+            watch.lap(Stage::Scale);
+        }
+        if let Some(rotation) = &mut self.rotation {
+            rotation.learn(self.view.gray_patch(), center, 0.0, times);
+            watch.lap(Stage::Rotation);
+        }
+        true
+    }
+}
+
+/// `w` of each cell: the squared distance from the middle counts in sizes of the target, and the mask keeps the filter
+/// to the target.
+fn weights(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> Vec<f32> {
+    let middle = cells as f64 / 2.0;
+    let weight = |i: usize| {
+        let (r, c) = ((i / cells) as f64 + 0.5 - middle, (i % cells) as f64 + 0.5 - middle);
+        let inside = |d: f64, length: f64| d.abs() <= (length / 2.0).max(1.0);
+        if params.mask && !(inside(r, height) && inside(c, width)) {
+            return f32::INFINITY;
+        }
+        let (r, c) = (r / height, c / width);
+        (params.weight + params.weight_growth * (r * r + c * c)) as f32
+    };
+    (0..cells * cells).map(weight).collect()
+}
+
+impl Search for BackgroundSearch {
+    fn pose(&self) -> Pose {
+        self.first
+    }
+
+    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+        self.frames += 1;
+        let seen = self.take(frame, at, watch);
+        match self.answer(frame, Where::Anywhere, watch).filter(|_| seen) {
+            Some(best) => {
+                let (pose, Answer { evidence, .. }) = self.settle(frame, at, best, watch);
+                Sighting { pose, evidence, seen: true }
+            }
+            None => self.nothing(at),
+        }
+    }
+
+    fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+        let seen = self.take(frame, at, watch);
+        match self.answer(frame, Where::InTheMiddle, watch).filter(|_| seen) {
+            Some(Answer { evidence, .. }) => Sighting { pose: at, evidence, seen: true },
+            None => self.nothing(at),
+        }
+    }
+
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+        let due = self.frames <= self.params.settle || self.frames.is_multiple_of(self.params.every);
+        match rate {
+            None if due => self.learn_at(frame, at, 1.0, watch),
+            // The filter has no rate: it is held less near the one before.
+            Some(rate) if rate > 0.0 => {
+                let past = (1.0 / rate - 1.0) / (1.0 / USUAL_RATE - 1.0);
+                self.learn_at(frame, at, past.clamp(0.0, 1.0), watch)
+            }
+            _ => false,
+        };
+        Learned::Settled
+    }
+
+    fn judge(&self, evidence: &Evidence) -> State {
+        match evidence.long_term {
+            Some(score) if score >= UNCERTAIN => State::Tracking,
+            Some(score) if score >= LOST => State::Uncertain,
+            _ => State::Lost,
+        }
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        let (pose, step) = self.answered;
+        ResponseMap {
+            values: ArrayView2::from_shape((self.cells, self.cells), &self.merged).expect("a square of cells"),
+            layout: ResponseLayout::Centered,
+            center: pose.center,
+            step: (step, step),
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,130 @@
+//! What a background-aware filter, and the search with it, can be set to.
+
+use serde::{Deserialize, Serialize};
+
+use crate::detector::background::BackgroundSettings;
+use crate::tracker::rotation::RotationSettings;
+use crate::tracker::scale::ScaleSettings;
+
+/// A background-aware filter on gradients and colours, colour histograms, and filters for the target's size and angle.
+///
+/// The defaults are STRCF's objective with a hard mask. BACF is `temporal` 0 with a `learning_rate` of about .015;
+/// SRDCF's weights are `mask` off with a `weight_growth`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BackgroundParams {
+    /// Extra area around the target, relative to the geometric mean of its sides: the search area is a square whose
+    /// side is `1 + padding` times that mean.
+    pub padding: f64,
+    /// Width of the labels' peak, relative to the target's size.
+    pub output_sigma: f64,
+    /// Whether the filter has values on the target only.
+    pub mask: bool,
+    /// Weight of the filter's values in its objective, at the middle of the target.
+    pub weight: f64,
+    /// What is added to the weight at a distance of the target's size from its middle; it grows with the distance's
+    /// square.
+    pub weight_growth: f64,
+    /// How strongly the filter is held near the one before.
+    pub temporal: f64,
+    /// How far the sample that is learned moves towards each new one: 1 learns the newest alone.
+    pub learning_rate: f64,
+    /// Steps of the solver a frame.
+    pub steps: usize,
+    /// The solver's penalty in the first step.
+    pub penalty: f64,
+    /// By what the penalty is multiplied from one step to the next.
+    pub penalty_growth: f64,
+    /// The penalty is not above this from the second step on.
+    pub penalty_limit: f64,
+    /// Weight of the colour histograms in the answer, 0 to 1; none in gray frames.
+    pub color: f64,
+    /// How far the histograms move towards each new frame that is learned.
+    pub color_rate: f64,
+    /// In so many frames after the first, everything is learned every time.
+    pub settle: usize,
+    /// After them, one of so many frames is learned from.
+    pub every: usize,
+    /// Up to so many cells of motion, a frame is learned from the area in which its target was found.
+    pub reuse_shift: f64,
+    /// How the target's size is followed.
+    pub scale: ScaleParams,
+    /// How the target's angle is followed.
+    pub rotation: RotationParams,
+}
+
+/// How the target's size is followed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub enum ScaleParams {
+    /// It is not.
+    #[default]
+    None,
+    /// By a filter along the scales.
+    Filter(ScaleSettings),
+    /// By the search itself in areas of three sizes.
+    Pyramid {
+        /// From one size to the next.
+        step: f64,
+        /// By what share the answer at another size must be higher.
+        margin: f64,
+    },
+}
+
+/// How the target's angle is followed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RotationParams {
+    /// It is not.
+    #[default]
+    None,
+    /// By a filter along the angles.
+    Filter(RotationSettings),
+}
+
+impl ScaleParams {
+    /// The pyramid, if nothing else is said.
+    pub const PYRAMID: Self = Self::Pyramid { step: 1.03, margin: 0.01 };
+}
+
+impl Default for BackgroundParams {
+    fn default() -> Self {
+        let BackgroundSettings { temporal, sample_rate, steps, penalty, penalty_growth, penalty_limit, .. } =
+            BackgroundSettings::default();
+        Self {
+            padding: 4.0,
+            output_sigma: 1.0 / 16.0,
+            mask: true,
+            weight: 1e-3,
+            weight_growth: 0.0,
+            temporal,
+            learning_rate: sample_rate,
+            steps,
+            penalty,
+            penalty_growth,
+            penalty_limit,
+            color: 0.2,
+            color_rate: 0.04,
+            settle: 40,
+            every: 2,
+            reuse_shift: 1.0,
+            scale: ScaleParams::Filter(ScaleSettings::default()),
+            rotation: RotationParams::None,
+        }
+    }
+}
+
+impl BackgroundParams {
+    /// The settings of the filter alone.
+    pub fn filter(&self) -> BackgroundSettings {
+        BackgroundSettings {
+            temporal: self.temporal,
+            sample_rate: self.learning_rate,
+            steps: self.steps,
+            penalty: self.penalty,
+            penalty_growth: self.penalty_growth,
+            penalty_limit: self.penalty_limit,
+            ..BackgroundSettings::default()
+        }
+    }
+}
