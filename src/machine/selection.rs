@@ -144,7 +144,7 @@ mod tests {
 
     /// Two rings: the inner one is the target.
     fn rings() -> (Array2<f64>, Vec<f64>) {
-        let radius = |i: usize| if i % 3 == 0 { 0.4 } else { 1.2 };
+        let radius = |i: usize| if i.is_multiple_of(3) { 0.4 } else { 1.2 };
         let angle = |i: usize| i as f64 * 2.4;
         let at = |(i, j): (usize, usize)| radius(i) * if j == 0 { angle(i).cos() } else { angle(i).sin() };
         (Array2::from_shape_fn((30, 2), at), (0..30).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect())
