@@ -5,9 +5,10 @@
     cargo build --release
     venv/bin/python scripts/check_against_got10k.py --otb OTB --results RESULTS [--binary target/release/kcf-track]
 
-OTB holds the sequences, RESULTS a folder for each tracker with one text file a sequence. Every sequence's success and precision curve,
-AUC and P@20 of every tracker has to agree to 1e-6 under `--toolkit got10k`; the exit code is 1 otherwise. Then the rules in which
-`--toolkit otb` (the default), `matlab` and `python` differ are shown by what they change.
+OTB holds the sequences, RESULTS a folder for each tracker with one text file a sequence. Every sequence's success and
+precision curve, AUC and P@20 of every tracker has to agree to 1e-6 under `--toolkit got10k`; the exit code is 1
+otherwise. Then the rules in which `--toolkit otb` (the default), `matlab` and `python` differ are shown by what they
+change.
 
 The labels and boxes are read here with numpy alone, so that reading is checked as well.
 """
@@ -104,7 +105,9 @@ def main():
         ours, names = by_us(args.binary, args.otb, args.results, trackers, "got10k", folder / "got10k")
         theirs = by_got10k(args.otb, args.results, trackers, names, folder / "boxes")
         worst = 0.0
-        print(f"{'tracker':10} {'AUC got10k':>12} {'ours':>12} {'P@20 got10k':>12} {'ours':>12} {'largest difference':>20}")
+        print(
+            f"{'tracker':10} {'AUC got10k':>12} {'ours':>12} {'P@20 got10k':>12} {'ours':>12} {'largest difference':>20}"
+        )
         for tracker in trackers:
             a, b = theirs[tracker]["overall"], ours[tracker]["overall"]
             gaps = [abs(a["success_score"] - b["auc"]), abs(a["precision_score"] - b["precision_20"])]
@@ -131,7 +134,9 @@ def main():
             if not changed:
                 print("  changes nothing here")
     agree = worst <= TOLERANCE
-    print(f"\n{len(trackers)} trackers, {len(names)} sequences: largest difference {worst:.2e}, {'agree' if agree else 'DIFFER'}")
+    print(
+        f"\n{len(trackers)} trackers, {len(names)} sequences: largest difference {worst:.2e}, {'agree' if agree else 'DIFFER'}"
+    )
     return 0 if agree else 1
 
 

@@ -5,10 +5,11 @@
     cargo build --release --example machines
     KCF_TRACK_OTB=DIR python3 scripts/check_against_sklearn.py [--example target/release/examples/machines]
 
-The patches are described by the tracker's own 31-channel histograms (examples/machines/hog_patches.rs), of windows 1.5 times the target. Per sequence: 12
-windows on the target and 60 beside it from its first frames to learn from, 100 windows of a later frame to decide on.
-It must hold that decisions of SVC differ by less than 1e-3, projections of KernelPCA (up to sign) by less than 1e-6 and predictions of
-KernelRidge by less than 1e-8. The exit code says whether it does. Without the sequences nothing is compared.
+The patches are described by the tracker's own 31-channel histograms (examples/machines/hog_patches.rs), of windows 1.5
+times the target. Per sequence: 12 windows on the target and 60 beside it from its first frames to learn from, 100
+windows of a later frame to decide on. It must hold that decisions of SVC differ by less than 1e-3, projections of
+KernelPCA (up to sign) by less than 1e-6 and predictions of KernelRidge by less than 1e-8. The exit code says whether it
+does. Without the sequences nothing is compared.
 """
 
 import argparse
@@ -55,7 +56,12 @@ def windows(example, folder, seed=0):
     truth = [[float(v) for v in re.split(r"[,\s]+", line.strip())] for line in lines if line.strip()]
     truth = [(x - 1, y - 1, w, h) for x, y, w, h in truth]
     rng = np.random.default_rng(seed)
-    moved = lambda box, reach: (box[0] + rng.uniform(-reach, reach) * box[2], box[1] + rng.uniform(-reach, reach) * box[3], box[2], box[3])
+    moved = lambda box, reach: (
+        box[0] + rng.uniform(-reach, reach) * box[2],
+        box[1] + rng.uniform(-reach, reach) * box[3],
+        box[2],
+        box[3],
+    )
     place = lambda frame, box: (frame, float(box[0] + box[2] / 2), float(box[1] + box[3] / 2))
     places, labels = [], []
     for frame in range(0, 12):

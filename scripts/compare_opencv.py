@@ -7,11 +7,12 @@ Needs, besides a Rust toolchain:
     .venv/bin/python scripts/compare_opencv.py --data DIR [--set speed] [--preset NAME]
 
 DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Frames are decoded to memory
-before any clock starts; a run is the updates of frames 2 to K. The programs take turns, A B C A B C, each a process of its
-own on one thread, pinned to one core where the system allows; the medians over all rounds are printed, and the accuracies
-by OTB's rules (precision at 20 pixels, area under the success curve). OpenCV runs twice: as it comes (detect_thresh 0.5,
-it reports a loss and stops) and with detect_thresh 0, by which it always answers.
+before any clock starts; a run is the updates of frames 2 to K. The programs take turns, A B C A B C, each a process of
+its own on one thread, pinned to one core where the system allows; the medians over all rounds are printed, and the
+accuracies by OTB's rules (precision at 20 pixels, area under the success curve). OpenCV runs twice: as it comes
+(detect_thresh 0.5, it reports a loss and stops) and with detect_thresh 0, by which it always answers.
 """
+
 import os
 
 # Before anything that loads numpy: one thread each.
@@ -112,10 +113,18 @@ def main():
     parser.add_argument("--preset", action="append", help="of kcf-track; may be given several times (paper, fast)")
     parser.add_argument("--frames", type=int, default=10**6, help="use the first so many frames")
     parser.add_argument("--rounds", type=int, default=5, help="turns that every program takes")
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
-                        help="time on the wall, or on a core: that of the one thread, for a machine that others use too")
-    parser.add_argument("--channels", choices=["luma", "color"], default="luma",
-                        help="what kcf-track's frames hold in memory: the gray plane, as its command line decodes, or RGB")
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "cpu"],
+        default="wall",
+        help="time on the wall, or on a core: that of the one thread, for a machine that others use too",
+    )
+    parser.add_argument(
+        "--channels",
+        choices=["luma", "color"],
+        default="luma",
+        help="what kcf-track's frames hold in memory: the gray plane, as its command line decodes, or RGB",
+    )
     parser.add_argument("--opencv-gray", action="store_true", help="hand OpenCV gray frames too (by default BGR)")
     parser.add_argument("--program", type=Path, help="a built bench_sequence, instead of building it")
     parser.add_argument("--json", type=Path, help="write all figures there")
@@ -134,7 +143,9 @@ def main():
     if program is None:
         build = ["cargo", "build", "--release", "--quiet", "--example", "bench_sequence"]
         subprocess.run(build, cwd=ROOT, check=True)
-        metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
+        metadata = json.loads(
+            subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT)
+        )
         program = Path(metadata["target_directory"]) / "release/examples/bench_sequence"
     pin()
 
@@ -165,24 +176,33 @@ def main():
         for tracker, row in rows.items():
             row["precision"], row["auc"] = score(facts["truth"], row.pop("boxes"))
             row["median"] = statistics.median(row["fps"])
-            print(f"  {tracker:>18} {row['median']:9.1f} fps ({min(row['fps']):.1f} to {max(row['fps']):.1f})"
-                  f"   P@20 {row['precision']:.3f}  AUC {row['auc']:.3f}   answered {row['answered']}", flush=True)
+            print(
+                f"  {tracker:>18} {row['median']:9.1f} fps ({min(row['fps']):.1f} to {max(row['fps']):.1f})"
+                f"   P@20 {row['precision']:.3f}  AUC {row['auc']:.3f}   answered {row['answered']}",
+                flush=True,
+            )
         for preset in presets:
             ratios = [rows[preset]["median"] / rows[other]["median"] for other in ("opencv", "opencv-0")]
             print(f"  {preset:>18} is {ratios[0]:.2f}x opencv, {ratios[1]:.2f}x opencv-0")
         results[name] = rows
 
-    print(f"\n{len(results)} sequences, {arguments.rounds} rounds, {arguments.clock} clock, opencv-contrib {cv2.__version__}; means"
-          " (fps: geometric)")
+    print(
+        f"\n{len(results)} sequences, {arguments.rounds} rounds, {arguments.clock} clock, opencv-contrib {cv2.__version__}; means"
+        " (fps: geometric)"
+    )
     means = {}
     for tracker in trackers:
         of = lambda key: [rows[tracker][key] for rows in results.values()]
         means[tracker] = geometric_mean(of("median"))
-        print(f"  {tracker:>18} {means[tracker]:9.1f} fps   P@20 {statistics.mean(of('precision')):.3f}"
-              f"  AUC {statistics.mean(of('auc')):.3f}")
+        print(
+            f"  {tracker:>18} {means[tracker]:9.1f} fps   P@20 {statistics.mean(of('precision')):.3f}"
+            f"  AUC {statistics.mean(of('auc')):.3f}"
+        )
     for preset in presets:
-        print(f"  {preset:>18} is {means[preset] / means['opencv']:.2f}x opencv,"
-              f" {means[preset] / means['opencv-0']:.2f}x opencv-0")
+        print(
+            f"  {preset:>18} is {means[preset] / means['opencv']:.2f}x opencv,"
+            f" {means[preset] / means['opencv-0']:.2f}x opencv-0"
+        )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 

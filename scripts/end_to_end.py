@@ -3,10 +3,12 @@
 
     python3 scripts/end_to_end.py --data DIR [--preset paper] [--rounds 9] [SEQUENCE ...]
 
-DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Whole processes take turns: one that only decodes, one
-image after the other (examples/bench_sequence.rs); the same ahead on another thread; and `kcf-track --seq` with its boxes written. Medians
-of the ratio of each turn to the decoding of the same turn are printed, so that a busy machine disturbs both alike.
+DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Whole processes take turns: one that only decodes,
+one image after the other (examples/bench_sequence.rs); the same ahead on another thread; and `kcf-track --seq` with its
+boxes written. Medians of the ratio of each turn to the decoding of the same turn are printed, so that a busy machine
+disturbs both alike.
 """
+
 import argparse
 import json
 import os
@@ -36,13 +38,19 @@ def main():
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", ROOT / "../shared/otb")))
     parser.add_argument("--preset", action="append", help="may be given several times (paper, fast)")
     parser.add_argument("--rounds", type=int, default=9, help="turns that every program takes")
-    parser.add_argument("--built", type=Path, help="the folder of built programs (target/release), instead of building them")
+    parser.add_argument(
+        "--built", type=Path, help="the folder of built programs (target/release), instead of building them"
+    )
     parser.add_argument("--json", type=Path, help="write all seconds there")
     arguments = parser.parse_args()
     built = arguments.built
     if built is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "bench_sequence"], cwd=ROOT, check=True)
-        metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
+        subprocess.run(
+            ["cargo", "build", "--release", "--quiet", "--bins", "--example", "bench_sequence"], cwd=ROOT, check=True
+        )
+        metadata = json.loads(
+            subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT)
+        )
         built = Path(metadata["target_directory"]) / "release"
     presets = arguments.preset or ["paper", "fast"]
     results = {}
@@ -51,24 +59,41 @@ def main():
             sequence = arguments.data / name
             if not sequence.is_dir():
                 sys.exit(f"there is no {sequence}: give the folder of the OTB sequences by --data")
-            commands = {"decode": [built / "examples/bench_sequence", sequence, "--decode", "here"],
-                        "decode ahead": [built / "examples/bench_sequence", sequence, "--decode", "ahead"]}
+            commands = {
+                "decode": [built / "examples/bench_sequence", sequence, "--decode", "here"],
+                "decode ahead": [built / "examples/bench_sequence", sequence, "--decode", "ahead"],
+            }
             for preset in presets:
-                commands[preset] = [built / "kcf-track", "--seq", sequence, "--preset", preset, "--quiet",
-                                    "--otb", Path(folder) / "boxes.txt"]
+                commands[preset] = [
+                    built / "kcf-track",
+                    "--seq",
+                    sequence,
+                    "--preset",
+                    preset,
+                    "--quiet",
+                    "--otb",
+                    Path(folder) / "boxes.txt",
+                ]
             times = {program: [] for program in commands}
             for _ in range(arguments.rounds):
                 for program, command in commands.items():
                     times[program].append(seconds(command))
-            ratio = {program: statistics.median(t / d for t, d in zip(times[program], times["decode"]))
-                     for program in commands}
-            print(f"{name:>14}: decode {statistics.median(times['decode']):.3f} s"
-                  + "".join(f", {program} {ratio[program]:.2f}x" for program in commands if program != "decode"), flush=True)
+            ratio = {
+                program: statistics.median(t / d for t, d in zip(times[program], times["decode"]))
+                for program in commands
+            }
+            print(
+                f"{name:>14}: decode {statistics.median(times['decode']):.3f} s"
+                + "".join(f", {program} {ratio[program]:.2f}x" for program in commands if program != "decode"),
+                flush=True,
+            )
             results[name] = {"seconds": times, "ratio": ratio}
     for program in ["decode ahead", *presets]:
         ratios = [result["ratio"][program] for result in results.values()]
-        print(f"{program:>14}: {statistics.geometric_mean(ratios):.3f}x decoding alone (geometric mean),"
-              f" at most {max(ratios):.3f}x")
+        print(
+            f"{program:>14}: {statistics.geometric_mean(ratios):.3f}x decoding alone (geometric mean),"
+            f" at most {max(ratios):.3f}x"
+        )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -5,9 +5,10 @@
     scripts/eval_dask.py --scheduler tcp://host:8786 --shards 16 --out report -- --data /shared/OTB --preset paper
     scripts/eval_dask.py --workers 2 --out report -- --data OTB --preset paper      (a cluster on this machine)
 
-What stands after `--` is handed to `kcf-track eval`. The sequences and the folder of `--out` have to be on a file system that all workers see; the
-program has to be at the same path (`--binary`). The shards lie in `<out>.shards/`; a shard whose worker died is run again and goes on where
-it stopped, as does the whole when this script is started again. The report is the same, to the byte, as that of one machine.
+What stands after `--` is handed to `kcf-track eval`. The sequences and the folder of `--out` have to be on a file
+system that all workers see; the program has to be at the same path (`--binary`). The shards lie in `<out>.shards/`; a
+shard whose worker died is run again and goes on where it stopped, as does the whole when this script is started again.
+The report is the same, to the byte, as that of one machine.
 
     scripts/eval_dask.py --self-test --binary target/release/kcf-track -- --data OTB --preset paper
 runs on a cluster of two local workers and on none, and compares the two reports.
@@ -41,7 +42,19 @@ def evaluate(client, binary, arguments, shards, out, retries):
         part = folder / f"{index}-of-{shards}"
         parts.append(str(part))
         # A worker has the core that Dask gives it; --resume makes a second try go on.
-        command = [binary, "eval", *arguments, "--shard", f"{index}/{shards}", "--out", str(part), "--resume", "--quiet", "--jobs", "1"]
+        command = [
+            binary,
+            "eval",
+            *arguments,
+            "--shard",
+            f"{index}/{shards}",
+            "--out",
+            str(part),
+            "--resume",
+            "--quiet",
+            "--jobs",
+            "1",
+        ]
         future = client.submit(run_shard, command, str(folder / f"{index}.log"), pure=False, retries=retries)
         futures[future] = index
     failed = []
@@ -61,7 +74,10 @@ def self_test(binary, arguments, shards):
     """The report of two local workers against that of one process."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
             if evaluate(client, binary, arguments, shards, folder / "dask", retries=1) != 0:
                 return 1
         subprocess.run([binary, "eval", *arguments, "--out", str(folder / "alone"), "--quiet"], check=True)
@@ -94,7 +110,10 @@ def main():
     if args.scheduler:
         with Client(args.scheduler) as client:
             return evaluate(client, binary, args.arguments, shards, args.out, args.retries)
-    with LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         return evaluate(client, binary, args.arguments, shards, args.out, args.retries)
 
 

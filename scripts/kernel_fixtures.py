@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes tests/data/kernels/*.json: what the kernel machines must reproduce.
 
-Nothing here is taken from the Rust code. Each number comes from scikit-learn, cvxpy, or the plainest dense NumPy form of the
-definition, and where there are two ways to it, both are taken and compared before the number is written.
+Nothing here is taken from the Rust code. Each number comes from scikit-learn, cvxpy, or the plainest dense NumPy form
+of the definition, and where there are two ways to it, both are taken and compared before the number is written.
 
     pip install numpy scipy scikit-learn cvxpy
     python3 scripts/kernel_fixtures.py
@@ -53,7 +53,9 @@ def same(a, b, tolerance):
 
 # Two classes of points in 4 dimensions, the background in two clumps with the target between; some test points.
 DIM, SIGMA = 4, 0.8
-X = np.round(np.vstack([rng.normal(0.5, 0.4, (6, DIM)), rng.normal(-0.4, 0.6, (7, DIM)), rng.normal(1.4, 0.3, (3, DIM))]), 2)
+X = np.round(
+    np.vstack([rng.normal(0.5, 0.4, (6, DIM)), rng.normal(-0.4, 0.6, (7, DIM)), rng.normal(1.4, 0.3, (3, DIM))]), 2
+)
 y = np.r_[np.ones(6), -np.ones(10)]
 T = np.round(rng.normal(0.3, 0.8, (5, DIM)), 2)
 n = len(X)
@@ -61,7 +63,14 @@ GAMMA = 1 / (DIM * SIGMA**2)
 K, KT = pairwise.rbf_kernel(X, gamma=GAMMA), pairwise.rbf_kernel(T, X, gamma=GAMMA)
 A, B = np.abs(X), np.abs(T)
 save(
-    "kernels", X=X, T=T, y=y, sigma=SIGMA, dim=DIM, gauss_train=K, gauss_test=KT,
+    "kernels",
+    X=X,
+    T=T,
+    y=y,
+    sigma=SIGMA,
+    dim=DIM,
+    gauss_train=K,
+    gauss_test=KT,
     gauss_2s2=dict(sigma=1.2, test=pairwise.rbf_kernel(T, X, gamma=1 / (2 * 1.2**2))),
     linear_test=T @ X.T,
     poly=dict(degree=3, gamma=1 / DIM, coef0=1.0, test=pairwise.polynomial_kernel(T, X, 3, gamma=1 / DIM, coef0=1)),
@@ -75,8 +84,12 @@ centerer = KernelCenterer().fit(K)
 p = np.linspace(1, 3, n) / np.linspace(1, 3, n).sum()
 centre = np.eye(n) - np.outer(np.ones(n), p)
 save(
-    "centering", Kc=centerer.transform(K), Kt_c=centerer.transform(KT), weights=p,
-    Kc_weighted=centre @ K @ centre.T, Kt_c_weighted=(KT - p @ K) @ centre.T,
+    "centering",
+    Kc=centerer.transform(K),
+    Kt_c=centerer.transform(KT),
+    weights=p,
+    Kc_weighted=centre @ K @ centre.T,
+    Kt_c_weighted=(KT - p @ K) @ centre.T,
 )
 
 # Kernel PCA.
@@ -88,8 +101,13 @@ shifts = np.stack([np.roll(x1, i) for i in range(9)])
 spectrum = np.sort(np.fft.fft(pairwise.rbf_kernel(shifts[:1], shifts, gamma=1 / 9)[0]).real)[::-1]
 same(spectrum, np.linalg.eigvalsh(pairwise.rbf_kernel(shifts, gamma=1 / 9))[::-1], 1e-12)
 save(
-    "kpca", r=r, eigenvalues=pca.eigenvalues_, abs_projections_train=np.abs(pca.transform(K)), abs_projections_test=np.abs(projections),
-    novelty_test=1 - 2 * KT.mean(1) + K.mean() - (projections**2).sum(1), circulant=dict(x=x1, sigma=1.0, eigenvalues=spectrum),
+    "kpca",
+    r=r,
+    eigenvalues=pca.eigenvalues_,
+    abs_projections_train=np.abs(pca.transform(K)),
+    abs_projections_test=np.abs(projections),
+    novelty_test=1 - 2 * KT.mean(1) + K.mean() - (projections**2).sum(1),
+    circulant=dict(x=x1, sigma=1.0, eigenvalues=spectrum),
 )
 
 # Support vector machines.
@@ -105,8 +123,12 @@ for name, train, test, c, weights in [
     alpha[svc.support_] = svc.dual_coef_[0]
     objective = 0.5 * alpha @ train @ alpha - np.abs(alpha).sum()
     problems[name] = dict(
-        C=c * weights, dual_coef=alpha, bias=float(svc.intercept_[0]), decision_test=test @ alpha + svc.intercept_[0],
-        dual_objective=float(objective), n_sv=int((np.abs(alpha) > 1e-9).sum()),
+        C=c * weights,
+        dual_coef=alpha,
+        bias=float(svc.intercept_[0]),
+        decision_test=test @ alpha + svc.intercept_[0],
+        dual_objective=float(objective),
+        n_sv=int((np.abs(alpha) > 1e-9).sum()),
     )
 save("svm", problems=problems)
 
@@ -117,7 +139,10 @@ w = np.linspace(0.5, 2, n)
 primal = np.block([[K @ np.diag(w) @ K + lam * K, (K @ w)[:, None]], [(w @ K)[None], np.array([[w.sum()]])]])
 solution = np.linalg.solve(primal, np.r_[K @ (w * y), w @ y])
 save(
-    "krr", lambda_=lam, alpha=ridge.dual_coef_, pred_test=KT @ ridge.dual_coef_,
+    "krr",
+    lambda_=lam,
+    alpha=ridge.dual_coef_,
+    pred_test=KT @ ridge.dual_coef_,
     weighted=dict(w=w, alpha=solution[:-1], bias=float(solution[-1]), pred_test=KT @ solution[:-1] + solution[-1]),
 )
 
@@ -146,7 +171,10 @@ same(2 / gap * (features @ direction - middle), K @ a_k + b_k, 1e-8)
 lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).coef_[0]
 along = [(X[y == s] @ lda).mean() for s in (1, -1)]
 save(
-    "klda", eps=eps, reg_I=dict(alpha=a_i, bias=b_i, scores_test=KT @ a_i + b_i), reg_K=dict(alpha=a_k, bias=b_k, scores_test=KT @ a_k + b_k),
+    "klda",
+    eps=eps,
+    reg_I=dict(alpha=a_i, bias=b_i, scores_test=KT @ a_i + b_i),
+    reg_K=dict(alpha=a_k, bias=b_k, scores_test=KT @ a_k + b_k),
     linear_sklearn=dict(scores_test=2 / (along[0] - along[1]) * (T @ lda - sum(along) / 2)),
 )
 
@@ -158,7 +186,9 @@ def exemplar(full):
     m = len(full) - 1
     loss = np.diag(np.r_[theta, np.full(m, 1 / m)])
     one, code = np.ones(m + 1), np.r_[1, -np.ones(m)]
-    system = np.block([[loss @ full + lam * np.eye(m + 1), (loss @ one)[:, None]], [one @ loss @ full, one @ loss @ one]])
+    system = np.block(
+        [[loss @ full + lam * np.eye(m + 1), (loss @ one)[:, None]], [one @ loss @ full, one @ loss @ one]]
+    )
     solution = np.linalg.solve(system, np.r_[loss @ code, one @ loss @ code])
     return solution[:-1], solution[-1]
 
@@ -181,7 +211,16 @@ for name, negatives, exemplars, kernel in [("gauss", X[y < 0], X[:2], rbf), ("po
         alpha, nu = exemplar(np.block([[np.array([[k00]]), k0[None]], [k0[:, None], k_neg]]))
         u2 = k00 - k0 @ np.linalg.pinv(k_neg, rcond=1e-10) @ k0
         values = np.block([[np.array([[k00]]), k0[None]], [k0[:, None], k_neg]]) @ alpha + nu
-        found.append(dict(x0=x0[0], k0=k0, k00=k00, u=float(np.sqrt(max(u2, 0))) if u2 > 1e-8 * k00 else 0.0, nu=float(nu), f_train=values))
+        found.append(
+            dict(
+                x0=x0[0],
+                k0=k0,
+                k00=k00,
+                u=float(np.sqrt(max(u2, 0))) if u2 > 1e-8 * k00 else 0.0,
+                nu=float(nu),
+                f_train=values,
+            )
+        )
         machines.append((x0, k0, k00, alpha))
     score = None
     if name == "gauss":
@@ -189,7 +228,9 @@ for name, negatives, exemplars, kernel in [("gauss", X[y < 0], X[:2], rbf), ("po
         k12 = kernel(p0, q0).item()
         product = a[1:] @ k_neg @ b[1:] + a[0] * (p1 @ b[1:]) + b[0] * (q1 @ a[1:]) + a[0] * b[0] * k12
         score = dict(k12=k12, formula1=float(product))
-    cases[name] = dict(X_neg=negatives, rank=int(np.linalg.matrix_rank(k_neg, tol=1e-9)), exemplars=found, matching_score=score)
+    cases[name] = dict(
+        X_neg=negatives, rank=int(np.linalg.matrix_rank(k_neg, tol=1e-9)), exemplars=found, matching_score=score
+    )
 save("slem", lambda_=lam, theta=theta, poly=dict(degree=2, gamma=0.3, coef0=1.0), cases=cases)
 
 # Reconstruction weights and the embedding that preserves them.
@@ -201,12 +242,19 @@ for name, k, kt in [("linear", X @ X.T, T @ X.T), ("gauss", K, KT)]:
         own = [i for i in range(n) if y[i] == y[j] and i != j]
         other = [i for i in range(n) if y[i] != y[j]]
         # Least squares with the sum one, by its KKT system.
-        kkt = np.block([[k[np.ix_(own, own)] + ridge * np.eye(len(own)), np.ones((len(own), 1))], [np.ones((1, len(own))), np.zeros((1, 1))]])
+        kkt = np.block(
+            [
+                [k[np.ix_(own, own)] + ridge * np.eye(len(own)), np.ones((len(own), 1))],
+                [np.ones((1, len(own))), np.zeros((1, 1))],
+            ]
+        )
         weights[own, j] = np.linalg.solve(kkt, np.r_[k[own, j], 1])[:-1]
         root = np.linalg.cholesky(k[np.ix_(other, other)] + 1e-12 * np.eye(len(other)))
         left = k[other, j] - k[np.ix_(other, own)] @ weights[own, j]
         s = cp.Variable(len(other))
-        cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ s) - left @ s + tau * cp.norm1(s)), [cp.sum(s) == 0]).solve(**TIGHT)
+        cp.Problem(
+            cp.Minimize(0.5 * cp.sum_squares(root.T @ s) - left @ s + tau * cp.norm1(s)), [cp.sum(s) == 0]
+        ).solve(**TIGHT)
         weights[other, j] = np.where(np.abs(s.value) < 1e-8, 0, s.value)
     m = weights + weights.T - weights @ weights.T
     h = np.eye(n) - 1 / n
@@ -220,17 +268,35 @@ for name, k, kt in [("linear", X @ X.T, T @ X.T), ("gauss", K, KT)]:
         rest = [i for i in range(n) if i != j]
         root = np.linalg.cholesky(k[np.ix_(rest, rest)] + 1e-12 * np.eye(n - 1))
         s = cp.Variable(n - 1)
-        cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ s) - k[rest, j] @ s + few * cp.norm1(s)), [cp.sum(s) == 1]).solve(**TIGHT)
+        cp.Problem(
+            cp.Minimize(0.5 * cp.sum_squares(root.T @ s) - k[rest, j] @ s + few * cp.norm1(s)), [cp.sum(s) == 1]
+        ).solve(**TIGHT)
         sparse[rest, j] = np.where(np.abs(s.value) < 1e-8, 0, s.value)
-    spe[name] = dict(spp=dict(l1=few, D_columns=sparse), ridge=ridge, l1=tau, eps=eps, D_columns=weights, M=m, eigenvalues=values[::-1][:3], abs_embedding_test=np.abs(embedded))
-# The sparse step as first published, in feature values: the fewest weights that leave at most `limit` of the residual, both by their sums
+    spe[name] = dict(
+        spp=dict(l1=few, D_columns=sparse),
+        ridge=ridge,
+        l1=tau,
+        eps=eps,
+        D_columns=weights,
+        M=m,
+        eigenvalues=values[::-1][:3],
+        abs_embedding_test=np.abs(embedded),
+    )
+# The sparse step as first published, in feature values: the fewest weights that leave at most `limit` of the residual,
+# both by their sums
 # of magnitudes. A linear programme over s = s+ - s- and the magnitudes of what is left.
 own, other = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
 left, limit = X[own[0]] - X[own].T @ spe["linear"]["D_columns"][own, own[0]], 0.05
 m = len(other)
 program = scipy.optimize.linprog(
     np.r_[np.ones(2 * m), np.zeros(DIM)],
-    np.block([[-X[other].T, X[other].T, -np.eye(DIM)], [X[other].T, -X[other].T, -np.eye(DIM)], [np.zeros((1, 2 * m)), np.ones((1, DIM))]]),
+    np.block(
+        [
+            [-X[other].T, X[other].T, -np.eye(DIM)],
+            [X[other].T, -X[other].T, -np.eye(DIM)],
+            [np.zeros((1, 2 * m)), np.ones((1, DIM))],
+        ]
+    ),
     np.r_[-left, left, limit],
     np.r_[np.ones(m), -np.ones(m), np.zeros(DIM)][None],
     [0],
@@ -239,13 +305,17 @@ assert np.abs(left).sum() > limit and program.fun > 1e-3
 # Least squares with the sum one is not least squares after both sides are multiplied by the Gram matrix.
 rest, at = own[1:], own[0]
 inner, values = K[np.ix_(rest, rest)], K[rest, at]
-constrained = lambda q, g: np.linalg.solve(np.block([[q, np.ones((len(g), 1))], [np.ones((1, len(g))), np.zeros((1, 1))]]), np.r_[g, 1])[:-1]
+constrained = lambda q, g: np.linalg.solve(
+    np.block([[q, np.ones((len(g), 1))], [np.ones((1, len(g))), np.zeros((1, 1))]]), np.r_[g, 1]
+)[:-1]
 exact, multiplied = constrained(inner, values), constrained(inner @ inner, inner @ values)
 remains = lambda t: float(K[at, at] - 2 * values @ t + t @ inner @ t)
 assert np.abs(exact - multiplied).max() > 1e-3
 save(
-    "dspe", lp=dict(er=left, X_other=X[other], eps=limit, norm="l1 residual", objective=float(program.fun)),
-    counterexample=dict(t_exact=exact, t_gram=multiplied, res_exact=remains(exact), res_gram=remains(multiplied)), **spe,
+    "dspe",
+    lp=dict(er=left, X_other=X[other], eps=limit, norm="l1 residual", objective=float(program.fun)),
+    counterexample=dict(t_exact=exact, t_gram=multiplied, res_exact=remains(exact), res_gram=remains(multiplied)),
+    **spe,
 )
 
 # All cyclic shifts of one patch, as a dense problem.
@@ -266,7 +336,12 @@ z = np.round(np.roll(x, (2, 1), (0, 1)) + 0.3 * noise, 2)
 kernel = lambda a, b: np.exp(-((a - b) ** 2).sum() / (x.size * sigma**2))
 k_xx = np.array([kernel(x, np.roll(x, s, (0, 1))) for s in places])
 k_xz = np.array([kernel(z, np.roll(x, s, (0, 1))) for s in places])
-response = np.array([sum(a * kernel(np.roll(z, (-i, -j), (0, 1)), np.roll(x, s, (0, 1))) for a, s in zip(alpha, places)) for i, j in places])
+response = np.array(
+    [
+        sum(a * kernel(np.roll(z, (-i, -j), (0, 1)), np.roll(x, s, (0, 1))) for a, s in zip(alpha, places))
+        for i, j in places
+    ]
+)
 # A support vector machine with squared hinge loss on all shifts, as a quadratic programme.
 code, cost = np.where(labels > 0.4, 1.0, -1.0), 20.0
 a, b = cp.Variable(len(places)), cp.Variable()
@@ -276,15 +351,29 @@ hinge = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root.T @ a) + cost / 2 * cp.
 hinge.solve(**TIGHT)
 plane = lambda v: np.asarray(v).reshape(rows, cols)
 save(
-    "circulant", shape=[rows, cols, channels], x=x, z=z, sigma=sigma, lambda_=lam, labels=plane(labels), alpha=plane(alpha),
-    k_xx=plane(k_xx), k_xz=plane(k_xz), response=plane(response),
+    "circulant",
+    shape=[rows, cols, channels],
+    x=x,
+    z=z,
+    sigma=sigma,
+    lambda_=lam,
+    labels=plane(labels),
+    alpha=plane(alpha),
+    k_xx=plane(k_xx),
+    k_xz=plane(k_xz),
+    response=plane(response),
     squared_hinge=dict(y=plane(code), C=cost, objective=float(hinge.value), alpha=plane(a.value), bias=float(b.value)),
     slem=dict(theta=theta, alpha=plane(a_ex), nu=float(nu)),
 )
 
 # All windows of a map against supports of their size under a soft mask, from a stream of its own.
 stream = np.random.default_rng(22)
-big, supports, mask, sigma = stream.uniform(0, 0.6, (7, 9, 3)), stream.uniform(0, 0.6, (4, 3, 4, 3)), stream.uniform(0.2, 1, (3, 4)), 0.3
+big, supports, mask, sigma = (
+    stream.uniform(0, 0.6, (7, 9, 3)),
+    stream.uniform(0, 0.6, (4, 3, 4, 3)),
+    stream.uniform(0.2, 1, (3, 4)),
+    0.3,
+)
 big, supports, mask = (np.round(v, 3) for v in (big, supports, mask))
 supports[3] = big[2:5, 4:8]
 norm = supports.shape[3] * (mask**2).sum()
@@ -294,7 +383,9 @@ apart = ((supports[:, None, None] - windows[None]) ** 2 * mask[:, :, None] ** 2)
 masked, flat = [(v * mask[:, :, None]).reshape(*v.shape[:-3], -1) for v in (supports, windows)]
 same(apart, (masked**2).sum(1)[:, None, None] + (flat**2).sum(2) - 2 * np.einsum("nd,ijd->nij", masked, flat), 1e-12)
 assert apart[3, 2, 4] == 0
-save("dense", Z=big, supports=supports, mask=mask, sigma=sigma, norm=norm, kernel_maps=np.exp(-apart / (norm * sigma**2)))
+save(
+    "dense", Z=big, supports=supports, mask=mask, sigma=sigma, norm=norm, kernel_maps=np.exp(-apart / (norm * sigma**2))
+)
 
 # Pivoted Cholesky, column by column.
 residual, columns, pivots = np.diag(K).copy(), [], []
@@ -313,16 +404,28 @@ metrics = {}
 for name, ridge in [("plain", 1e-12), ("ridged", 0.1)]:
     precision = np.linalg.inv(covariance + ridge * np.trace(covariance) / DIM * np.eye(DIM))
     squared = scipy.spatial.distance.cdist(T, X, "mahalanobis", VI=precision) ** 2
-    metrics[name] = dict(ridge=ridge, precision=precision, linear_test=T @ precision @ X.T / DIM, gauss_test=np.exp(-squared * GAMMA))
+    metrics[name] = dict(
+        ridge=ridge, precision=precision, linear_test=T @ precision @ X.T / DIM, gauss_test=np.exp(-squared * GAMMA)
+    )
 save("mahalanobis", **metrics)
 
-# The polynomial feature map: the monomials of scikit-learn, whose squared scales are the coefficients of (a·b / D + c)^p.
+# The polynomial feature map: the monomials of scikit-learn, whose squared scales are the coefficients of (a·b / D +
+# c)^p.
 constant, degree = 0.5, 3
 monomials = PolynomialFeatures(degree).fit(X)
-orders = [math.factorial(degree) / math.prod(map(math.factorial, [*powers, degree - sum(powers)])) for powers in monomials.powers_]
-scales = [np.sqrt(o * constant ** (degree - sum(powers)) / DIM ** sum(powers)) for o, powers in zip(orders, monomials.powers_)]
+orders = [
+    math.factorial(degree) / math.prod(map(math.factorial, [*powers, degree - sum(powers)]))
+    for powers in monomials.powers_
+]
+scales = [
+    np.sqrt(o * constant ** (degree - sum(powers)) / DIM ** sum(powers)) for o, powers in zip(orders, monomials.powers_)
+]
 mapped = monomials.transform(T) * scales
-same(mapped @ (monomials.transform(X) * scales).T, pairwise.polynomial_kernel(T, X, degree, gamma=1 / DIM, coef0=constant), 1e-12)
+same(
+    mapped @ (monomials.transform(X) * scales).T,
+    pairwise.polynomial_kernel(T, X, degree, gamma=1 / DIM, coef0=constant),
+    1e-12,
+)
 save("polynomial_map", a=constant, b=degree, sorted_test=np.sort(mapped, axis=1))
 
 # Cross-validation of σ and C.
@@ -334,14 +437,22 @@ mixed = stream.permutation(len(many))
 many, truth = many[mixed], truth[mixed]
 sigmas, prices, parts = [0.1, 0.4, 1.5], [0.1, 1.0, 30.0], 4
 search = GridSearchCV(
-    SVC(tol=1e-9), dict(gamma=[1 / (3 * s * s) for s in sigmas], C=prices), cv=StratifiedKFold(parts), scoring="accuracy",
+    SVC(tol=1e-9),
+    dict(gamma=[1 / (3 * s * s) for s in sigmas], C=prices),
+    cv=StratifiedKFold(parts),
+    scoring="accuracy",
 ).fit(many, truth)
 scored = {
     (p["gamma"], p["C"]): [float(search.cv_results_[f"split{i}_test_score"][at]) for i in range(parts)]
     for at, p in enumerate(search.cv_results_["params"])
 }
 save(
-    "selection", X=many, y=truth, sigmas=sigmas, prices=prices, folds=parts,
+    "selection",
+    X=many,
+    y=truth,
+    sigmas=sigmas,
+    prices=prices,
+    folds=parts,
     accuracy=[scored[1 / (3 * s * s), c] for s in sigmas for c in prices],
 )
 
@@ -354,7 +465,11 @@ classes, tau, sigma = np.repeat([4, 1, 7], 5), 0.02, 0.6
 cases = {}
 for name, k, cross in [
     ("linear", faces @ faces.T / 6, probes @ faces.T / 6),
-    ("gauss", pairwise.rbf_kernel(faces, gamma=1 / (6 * sigma**2)), pairwise.rbf_kernel(probes, faces, gamma=1 / (6 * sigma**2))),
+    (
+        "gauss",
+        pairwise.rbf_kernel(faces, gamma=1 / (6 * sigma**2)),
+        pairwise.rbf_kernel(probes, faces, gamma=1 / (6 * sigma**2)),
+    ),
 ]:
     own = (probes**2).sum(1) / 6 if name == "linear" else np.ones(len(probes))
     # Rows of a root of K are the samples' images, in as many dimensions as there are samples.
@@ -362,14 +477,23 @@ for name, k, cross in [
     kept = values > 1e-12
     root = axes[:, kept] * np.sqrt(values[kept])
     images = cross @ axes[:, kept] / np.sqrt(values[kept])
-    lasso = lambda z, root=root: Lasso(tau / root.shape[1], fit_intercept=False, tol=1e-14, max_iter=10**6).fit(root.T, z).coef_
+    lasso = lambda z, root=root: (
+        Lasso(tau / root.shape[1], fit_intercept=False, tol=1e-14, max_iter=10**6).fit(root.T, z).coef_
+    )
     codes = np.stack([lasso(z) for z in images])
     weights = cp.Variable(15)
     programme = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(images[0] - root.T @ weights) + tau * cp.norm1(weights)))
     programme.solve(**TIGHT)
     same(programme.value, 0.5 * ((images[0] - root.T @ codes[0]) ** 2).sum() + tau * np.abs(codes[0]).sum(), 1e-9)
-    left = np.stack([[o - 2 * (s * m) @ c + (s * m) @ k @ (s * m) for m in (classes == v for v in (1, 4, 7))] for s, c, o in zip(codes, cross, own)])
+    left = np.stack(
+        [
+            [o - 2 * (s * m) @ c + (s * m) @ k @ (s * m) for m in (classes == v for v in (1, 4, 7))]
+            for s, c, o in zip(codes, cross, own)
+        ]
+    )
     share = np.stack([np.abs(codes) @ (classes == v) for v in (1, 4, 7)], 1).max(1) / np.abs(codes).sum(1)
-    cases[name] = dict(codes=codes, residuals=left, concentration=(3 * share - 1) / 2, classes=np.array([1, 4, 7])[left.argmin(1)])
+    cases[name] = dict(
+        codes=codes, residuals=left, concentration=(3 * share - 1) / 2, classes=np.array([1, 4, 7])[left.argmin(1)]
+    )
 save("sparse", X=faces, T=probes, classes=classes, tau=tau, sigma=sigma, cases=cases)
 print("written to", OUT)

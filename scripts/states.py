@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How often a tracker's states are right: the share of frames called uncertain and lost, among those that overlap the truth by more than half and among the others.
+"""How often a tracker's states are right: the share of frames called uncertain and lost, among those that overlap the
+truth by more than half and among the others.
 
     scripts/states.py OTB [FLAG ...]        (flags of kcf-track, such as --guard krr)
 
@@ -44,13 +45,21 @@ def main():
         targets = sorted(sequence.glob("groundtruth_rect*.txt"))
         for number in range(1, len(targets) + 1):
             target = ["--target", str(number)] if len(targets) > 1 else []
-            lines = subprocess.run([program, "--seq", sequence, *target, "--jsonl", "-", "--quiet", *flags], capture_output=True, text=True, check=True)
+            lines = subprocess.run(
+                [program, "--seq", sequence, *target, "--jsonl", "-", "--quiet", *flags],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             for frame, truth in zip(map(json.loads, lines.stdout.splitlines()), labels(targets[number - 1])):
                 if frame["state"] != "initial" and truth is not None:
                     states[overlap(frame["bbox"], truth) > 0.5][frame["state"]] += 1
     for good, counts in states.items():
         total = max(counts.total(), 1)
-        print(f"{'good' if good else 'bad'} frames: {counts.total()}" + "".join(f", {state} {counts[state] / total:.3f}" for state in ("tracking", "uncertain", "lost")))
+        print(
+            f"{'good' if good else 'bad'} frames: {counts.total()}"
+            + "".join(f", {state} {counts[state] / total:.3f}" for state in ("tracking", "uncertain", "lost"))
+        )
 
 
 main()
