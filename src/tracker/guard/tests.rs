@@ -70,8 +70,14 @@ fn a_guard_learns_above_its_gate_only() {
         let first = watch(&mut guard, &next).decision;
         (first, watch(&mut guard, &next).decision)
     };
-    let (before, still) = after(score + HAIR);
-    assert_eq!((before, still), (Some(score as f32), Some(score as f32)), "below the gate nothing is learned");
+    for gate in [score, score + HAIR] {
+        let (before, still) = after(gate);
+        assert_eq!(
+            (before, still),
+            (Some(score as f32), Some(score as f32)),
+            "at or below the gate nothing is learned"
+        );
+    }
     let (before, learned) = after(score - HAIR);
     assert!(before == Some(score as f32) && learned > before, "what was learned scores higher: {learned:?}");
 }
@@ -80,7 +86,7 @@ fn a_guard_learns_above_its_gate_only() {
 fn a_doubtful_frame_teaches_nothing() {
     let next = Picture::ground(260, 200).with_likeness(START, 0.8);
     let (score, _) = scores(&next);
-    for (doubt, learns) in [(score + HAIR, false), (score - HAIR, true)] {
+    for (doubt, learns) in [(score + HAIR, false), (score, true), (score - HAIR, true)] {
         let windows = WindowParams { gate: -100.0, every: 1, ..WindowParams::of(MachineKind::Klda) };
         let mut guard = doubting(|p| (p.doubt, p.belief, p.tiles, p.windows) = (doubt, 100.0, 0, windows));
         watch(&mut guard, &next);
@@ -106,7 +112,7 @@ fn a_window_nearby_is_believed_by_its_score_and_by_its_margin() {
         at(believed.found, NEARBY);
         assert_eq!(believed.decision, Some(nearby as f32));
     }
-    for (belief, margin) in [(nearby + HAIR, 0.0), (-100.0, nearby - score + HAIR)] {
+    for (belief, margin) in [(nearby, 0.0), (nearby + HAIR, 0.0), (-100.0, nearby - score + HAIR)] {
         let doubted = verdict(belief, margin);
         assert_eq!((doubted.found, doubted.decision), (None, Some(score as f32)));
     }
@@ -129,7 +135,9 @@ fn a_window_far_away_must_score_higher_than_one_nearby() {
         at(verdict.found, AWAY);
         assert_eq!(verdict.decision, Some(anywhere as f32));
     }
-    for (belief, far, margin) in [(anywhere - 0.2, 0.2 + HAIR, 0.0), (anywhere - 0.2, 0.0, anywhere - score + HAIR)] {
+    for (belief, far, margin) in
+        [(anywhere - 0.2, 0.2 + HAIR, 0.0), (anywhere, 0.0, 0.0), (anywhere - 0.2, 0.0, anywhere - score + HAIR)]
+    {
         assert_eq!(found(belief, far, margin).found, None, "belief {belief}, far {far}, margin {margin}");
     }
 }
