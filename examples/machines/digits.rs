@@ -13,13 +13,14 @@
 //! | embedding | error of the nearest neighbour, % | | denoised by | mean squared error |
 //! | --- | ---: | --- | --- | ---: |
 //! | klda | 1.48 | | nothing | 0.0902 |
-//! | kdspe | 1.70 | | linear PCA | 0.0334 |
-//! | dspe | 2.23 | | pre-images of kernel PCA | 0.0193 |
-//! | PCA (scikit-learn) | 2.48 | | | |
-//! | spp | 2.51 | | | |
+//! | PCA (scikit-learn) | 2.48 | | linear PCA | 0.0334 |
+//! | spp | 2.51 | | pre-images of kernel PCA | 0.0193 |
 //! | pixels as they are | 2.51 | | | |
 //! | KernelPCA (scikit-learn) | 2.68 | | | |
 //! | LDA (scikit-learn) | 5.39 | | | |
+//!
+//! The sparse step of kdspe and dspe is no help to digits: on the first three of these splits (seeds 5 to 7) kdspe has an
+//! error of 2.90 %, and of 1.93 % by its own class only; dspe has 3.08 %, klda 1.65 %, spp 2.83 %.
 
 use std::collections::BTreeMap;
 use std::path::Path;
