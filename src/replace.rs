@@ -6,8 +6,12 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// How the names of temporary files begin. Those that a killed run leaves behind are known by it.
-pub(crate) const PREFIX: &str = ".kcf-";
+/// How the names of temporary files begin and end. Those that a killed run leaves behind are known by it.
+const PREFIX: &str = ".kcf-";
+const SUFFIX: &str = ".tmp";
+
+/// How often a new temporary file may be taken for a leftover before it is used as it is.
+const ATTEMPTS: usize = 8;
 
 /// The folder that a path lies in.
 pub(crate) fn parent(path: &Path) -> &Path {
@@ -17,15 +21,48 @@ pub(crate) fn parent(path: &Path) -> &Path {
 /// An empty temporary file in the folder of `path`, with the permissions that `path` has or would have.
 pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
-    builder.prefix(PREFIX).suffix(".tmp");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     // A temporary file is the owner's alone by default; a result is anybody's, less the umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(parent(path))?;
+    let file = locked(&builder, parent(path))?;
     if let Some(old) = permissions(path) {
         file.as_file().set_permissions(old)?;
     }
     Ok(file)
+}
+
+/// A temporary file that bears a lock for as long as its process lives, so that [`sweep`] leaves it alone.
+fn locked(builder: &Builder<'_, '_>, folder: &Path) -> io::Result<NamedTempFile> {
+    let mut file = builder.tempfile_in(folder)?;
+    for _ in 0..ATTEMPTS {
+        // A sweep may have come before the lock. A file system without locks has no sweep either.
+        if file.as_file().lock().is_err() || file.path().exists() {
+            break;
+        }
+        file = builder.tempfile_in(folder)?;
+    }
+    Ok(file)
+}
+
+/// Removes the temporary files in `folder` whose process was killed. What cannot be removed stays.
+pub(crate) fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if !name.starts_with(PREFIX.as_bytes()) || !name.ends_with(SUFFIX.as_bytes()) {
+            continue;
+        }
+        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        // Its writer holds a lock while it lives. This one is held until the file is gone.
+        if let Ok(file) = File::options().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn permissions(path: &Path) -> Option<Permissions> {
@@ -39,7 +76,9 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> 
     write(&mut buffered)?;
     buffered.flush()?;
     drop(buffered);
-    file.persist(path).map_err(|error| error.error)
+    let file = file.persist(path).map_err(|error| error.error)?;
+    let _ = file.unlock();
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -62,6 +101,22 @@ mod tests {
         replace(&path, |file| file.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_sweep_removes_what_a_killed_run_left_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".kcf-Ab12.tmp");
+        for name in [".kcf-Ab12.tmp", "kcf-x.tmp", ".kcf-files", "mine.tmp"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join(".kcf-folder.tmp")).unwrap();
+        let alive = temporary_beside(&folder.path().join("result")).unwrap();
+        sweep(folder.path());
+        assert!(!left.exists() && alive.path().exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
+        alive.persist(folder.path().join("result")).unwrap();
+        sweep(&folder.path().join("none"));
     }
 
     #[test]

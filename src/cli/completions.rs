@@ -1,9 +1,10 @@
-//! `kcf-track completions`: scripts that complete the command line in a shell.
+//! `kcf-track completions` and `kcf-track man`: scripts that complete the command line in a shell, and pages of the manual.
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
+use clap_mangen::Man;
 
 use super::{Cli, Failure};
 
@@ -14,9 +15,72 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
+/// Print a page of the manual.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The subcommand that the page is of [default: the program]
+    command: Option<String>,
+}
+
 pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kcf-track", &mut script);
-    std::io::stdout().write_all(&script)?;
+    let script = String::from_utf8_lossy(&script).into_owned();
+    let script = match args.shell {
+        Shell::Bash => bash(&script),
+        Shell::Zsh => zsh(&script),
+        Shell::Fish => fish(&script),
+        _ => script,
+    };
+    std::io::stdout().write_all(script.as_bytes())?;
     Ok(())
+}
+
+pub fn man(args: &ManArgs) -> Result<(), Failure> {
+    let mut program = Cli::command();
+    program.build();
+    let command = match &args.command {
+        None => program,
+        Some(name) => {
+            let known: Vec<_> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+            let unknown = || Failure::usage(format!("man {name}: there are pages of {}", known.join(", ")));
+            program.find_subcommand(name).ok_or_else(unknown)?.clone()
+        }
+    };
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page)?;
+    std::io::stdout().write_all(&page)?;
+    Ok(())
+}
+
+/// A program's name with a hyphen gets two spellings in the script, and nothing of a subcommand is completed
+/// (clap issue 6421).
+fn bash(script: &str) -> String {
+    script.replace("kcf__subcmd__track", "kcf__track")
+}
+
+/// A folder may stand in the place of a subcommand. The script takes that for a word before it.
+fn zsh(script: &str) -> String {
+    let lines = script.lines().filter(|line| !line.starts_with("'::folder -- "));
+    let script: String = lines.map(|line| line.to_owned() + "\n").collect();
+    let both = "\":: :{_kcf-track_commands; _files -/}\"";
+    script.replace("\":: :_kcf-track_commands\"", both).replace("$line[2]", "$line[1]")
+}
+
+/// The script finds no subcommand, and with that no option, where the word before the cursor is an option that waits
+/// for its value, takes any word for a subcommand, be it a folder, and has no values of words that are no options.
+fn fish(script: &str) -> String {
+    let names: Vec<_> = Cli::command().get_subcommands().map(Command::get_name).map(String::from).collect();
+    let parse = "argparse -s (__fish_kcf_track_global_optspecs) -- $cmd 2>/dev/null";
+    let strict = format!("    {parse}\n    or return\n");
+    let lenient = format!("    if not {parse}\n        set -e cmd[-1]\n        {parse}\n        or return\n    end\n");
+    let command = format!("if contains -- \"$argv[1]\" {} help", names.join(" "));
+    let script = script.replacen(&strict, &lenient, 1).replacen("if set -q argv[1]", &command, 1);
+    // Words that are no options have no values in it.
+    let shells: Vec<_> = Shell::value_variants().iter().map(Shell::to_string).collect();
+    let words = |command: &str, words: &[String]| {
+        let at = format!("__fish_kcf_track_using_subcommand {command}");
+        format!("complete -c kcf-track -n \"{at}\" -f -a \"{}\"\n", words.join(" "))
+    };
+    script + &words("completions", &shells) + &words("man", &names)
 }

@@ -40,6 +40,8 @@ enum Command {
     Synth(Box<synth::SynthArgs>),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Print a page of the manual
+    Man(completions::ManArgs),
     Eval(Box<eval::EvalArgs>),
 }
 
@@ -72,6 +74,7 @@ pub fn run() -> ExitCode {
     let result = match &cli.command {
         Some(Command::Synth(args)) => synth::run(args).map_err(Failure::from),
         Some(Command::Completions(args)) => completions::run(args),
+        Some(Command::Man(args)) => completions::man(args),
         Some(Command::Eval(args)) => eval::run(args),
         None => track::run(&cli.track),
     };

@@ -64,6 +64,9 @@ pub struct TrackArgs {
     params: ParamArgs,
 }
 
+/// Pixels of the shorter side of a box below which its features say nothing.
+const SMALLEST: f64 = 6.0;
+
 pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let resolved = args.params.resolve(args.preset.as_deref())?;
     if args.params.print_config {
@@ -80,6 +83,12 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         None => source.initial_box(span.first)?,
     };
     warnings.extend(source.warnings().iter().cloned());
+    if initial.w.min(initial.h) < SMALLEST {
+        warnings.push(format!(
+            "the box is {}x{} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge the images",
+            initial.w, initial.h
+        ));
+    }
     let exports = args.output.create(source.as_ref())?;
     let to_stdout = args.output.uses_stdout();
     // Rows that a person reads as they come are progress enough.

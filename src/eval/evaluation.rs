@@ -81,6 +81,7 @@ impl Evaluation {
     /// # Errors
     /// When runs cannot be stored or no threads can be started.
     pub fn run(&self, store: &Store, options: &RunOptions, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
+        store.clear();
         let members = match options.shard {
             Some(shard) => shard.members(&self.dataset.sequences),
             None => vec![true; self.dataset.sequences.len()],

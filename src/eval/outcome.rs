@@ -103,7 +103,7 @@ impl Evaluation {
             let read = usable.iter().map(|&sequence| {
                 let loaded = match files.read(sequence) {
                     Ok(read) => {
-                        warnings.extend(read.warning);
+                        warnings.extend(read.warning(&files.name, &sequence.name, &self.toolkit.rules()));
                         Loaded { traces: Ok(vec![as_trace(read.boxes)]), fps: read.fps }
                     }
                     Err(error) => Loaded { traces: Err(error.to_string()), fps: None },

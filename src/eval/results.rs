@@ -9,12 +9,14 @@
 //! Separators are free, names are compared without case and without `.`, `_` and `-` before their number. Numbers are
 //! in the base of the sequence's own truth file, as all these tools hand its first row to the tracker as it stands.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::dataset::{LabelledSequence, key};
 use super::protocol::Start;
+use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
 use super::store::{file_name, write_whole};
 use crate::annotation::{Annotations, Base};
@@ -39,10 +41,24 @@ pub struct ResultFiles {
 pub struct ReadResult {
     /// One box for each frame of the sequence; a frame without one has numbers that are NaN.
     pub boxes: Vec<BBox>,
-    /// What a person should know.
-    pub warning: Option<String>,
+    /// Rows in the file.
+    pub rows: usize,
     /// Frames per second, the mean over the frames whose time was written.
     pub fps: Option<f64>,
+}
+
+impl ReadResult {
+    /// What a person should know: that there is not one row a frame, and what a toolkit of these rules then does.
+    pub fn warning(&self, tracker: &str, sequence: &str, rules: &Rules) -> Option<String> {
+        let (rows, frames) = (self.rows, self.boxes.len());
+        let what = match (rows.cmp(&frames), rules.invalid_prediction) {
+            (Ordering::Equal, _) => return None,
+            (Ordering::Greater, _) => "the last ones are left out",
+            (Ordering::Less, InvalidPrediction::PreviousBox) => "the last box stands for those that are missing",
+            (Ordering::Less, _) => "the frames without one count as misses",
+        };
+        Some(format!("{tracker}, {sequence}: {rows} rows for {frames} frames: {what}"))
+    }
 }
 
 impl ResultFiles {
@@ -78,7 +94,7 @@ impl ResultFiles {
 
     /// Reads the boxes for a sequence.
     ///
-    /// Rows beyond the last frame are left out, missing ones are scored as boxes that are none; either gives a warning.
+    /// Rows beyond the last frame are left out, missing ones become boxes that are none: see [`ReadResult::warning`].
     ///
     /// # Errors
     /// [`Error::Evaluation`] when there is no file or no box in it, [`Error::Io`] and [`Error::Annotation`] when it
@@ -95,17 +111,9 @@ impl ResultFiles {
         if boxes.is_empty() {
             return Err(wrong(format!("{} is empty", path.display())));
         }
-        let (rows, frames) = (boxes.len(), sequence.truth.len());
-        let warning = (rows != frames).then(|| {
-            let what = if rows > frames {
-                "the last ones are left out"
-            } else {
-                "the missing ones are scored as boxes that are none"
-            };
-            format!("{}, {}: {rows} rows for {frames} frames: {what}", self.name, sequence.name)
-        });
-        boxes.resize(frames, none);
-        Ok(ReadResult { boxes, warning, fps: self.fps(&sequence.name) })
+        let rows = boxes.len();
+        boxes.resize(sequence.truth.len(), none);
+        Ok(ReadResult { boxes, rows, fps: self.fps(&sequence.name) })
     }
 
     /// As got10k counts: the mean of the frames' rates.
@@ -168,7 +176,9 @@ fn with_separator(name: &str, separator: &str) -> String {
 pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
     let tracker = file_name(tracker);
     let text = |digits: Option<usize>| -> String {
-        let number = |v: f64| digits.map_or_else(|| v.to_string(), |digits| format!("{v:.digits$}"));
+        // No tracker knows a box better than to a ten-thousandth of a pixel.
+        let short = |v: f64| ((v * 1e4).round() / 1e4).to_string();
+        let number = |v: f64| digits.map_or_else(|| short(v), |digits| format!("{v:.digits$}"));
         let row = |b: &BBox| sequence.base.to_numbers(b).map(number).join(",") + "\n";
         trace.boxes.iter().map(row).collect()
     };
@@ -198,6 +208,8 @@ pub fn as_trace(boxes: Vec<BBox>) -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::metrics::score;
+    use crate::eval::rules::Toolkit;
 
     fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
         LabelledSequence {
@@ -232,7 +244,7 @@ mod tests {
             let read =
                 ResultFiles::open("other", dir.path()).unwrap().read(&sequence("Jogging-2", 2, Base::One)).unwrap();
             assert_eq!(read.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
-            assert_eq!((read.warning, read.fps), (None, Some(2.0)), "{path}");
+            assert_eq!((read.rows, read.fps), (2, Some(2.0)), "{path}");
         }
     }
 
@@ -242,10 +254,29 @@ mod tests {
         let files = ResultFiles::open("other", dir.path()).unwrap();
         let longer = files.read(&sequence("Deer", 2, Base::One)).unwrap();
         assert_eq!(longer.boxes.len(), 2);
-        assert!(longer.warning.unwrap().contains("3 rows for 2 frames"));
+        let said = |read: &ReadResult, toolkit: Toolkit| read.warning("other", "Deer", &toolkit.rules()).unwrap();
+        assert!(said(&longer, Toolkit::Otb).contains("3 rows for 2 frames: the last ones are left out"));
         let shorter = files.read(&sequence("Toy", 3, Base::One)).unwrap();
         assert_eq!(shorter.boxes.len(), 3);
-        assert!(shorter.boxes[1].x.is_nan() && shorter.warning.unwrap().contains("1 rows for 3"));
+        assert!(shorter.boxes[1].x.is_nan() && said(&shorter, Toolkit::Otb).contains("1 rows for 3"));
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_warned_about_in_words_of_what_the_toolkit_does() {
+        let dir = written(&[("Toy.txt", "1,2,10,12\n")]);
+        let toy = sequence("Toy", 3, Base::One);
+        let read = ResultFiles::open("other", dir.path()).unwrap().read(&toy).unwrap();
+        for toolkit in Toolkit::ALL {
+            let said = read.warning("other", "Toy", &toolkit.rules()).unwrap();
+            // The one box is the label, so what stands in for the others decides.
+            let success = score(&toy.truth, &read.boxes, toolkit).unwrap().success[10];
+            let repeated = said.contains("the last box stands for those that are missing");
+            assert_eq!(
+                (repeated, said.contains("count as misses")),
+                (success == 1.0, success < 0.5),
+                "{toolkit}: {said}"
+            );
+        }
     }
 
     #[test]

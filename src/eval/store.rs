@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::protocol::{Protocol, Start};
 use super::runner::Trace;
 use crate::error::{Error, Result};
-use crate::replace::{parent, replace};
+use crate::replace::{parent, replace, sweep};
 
 /// What the runs of a file were made from. Runs are taken up again only if all of it is the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,6 +108,18 @@ impl Store {
     /// The store in the folder of an evaluation.
     pub fn in_folder(out: &Path) -> Self {
         Self { root: out.join("runs") }
+    }
+
+    /// Removes what a killed evaluation left half written.
+    pub fn clear(&self) {
+        let folders = |folder: &Path| -> Vec<PathBuf> {
+            let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            paths.filter(|path| path.is_dir()).collect()
+        };
+        for protocol in folders(&self.root) {
+            folders(&protocol).iter().for_each(|tracker| sweep(tracker));
+        }
+        sweep(parent(&self.root));
     }
 
     /// Where the runs of a key are.

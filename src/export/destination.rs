@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::replace::{parent, temporary_beside};
+use crate::replace::{parent, sweep, temporary_beside};
 
 /// A file, or `-` for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +48,14 @@ impl Destination {
         }
     }
 
-    /// Checks that something can be written here.
+    /// Checks that something can be written here, and removes what a killed run left of it.
     ///
     /// # Errors
     /// [`Error::Output`], which says why not and what to do.
     pub(super) fn probe(&self) -> Result<Target> {
         let Self::File(path) = self else { return Ok(Target::Stdout) };
         let wrong = |reason: String| Error::Output { path: path.clone(), reason };
+        sweep(parent(path));
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => Err(wrong("it is a folder; name a file".into())),
             // Opened, but not emptied: the old content stays until there is something new.

@@ -3,20 +3,27 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use image::ImageError;
 
 use crate::error::{Error, Result};
-use crate::replace::{parent, replace, temporary_beside};
+use crate::replace::{parent, replace, sweep, temporary_beside};
 
-/// A folder that files are put into, each whole or not at all.
+/// The names of all files that a run has put into a folder, one a line, so that the next run knows its own.
+const INDEX: &str = ".kcf-files";
+
+/// A folder that files are put into, each whole or not at all. A run removes what an earlier one has put there, and no
+/// other file.
 pub(super) struct Folder {
     path: PathBuf,
     real_path: PathBuf,
     /// Hashes of the names given so far: eight bytes a frame.
     names: HashSet<u64>,
+    /// What an earlier run has put here, until this one puts its first file.
+    old: Option<HashSet<String>>,
+    index: Option<File>,
 }
 
 impl Folder {
@@ -38,7 +45,51 @@ impl Folder {
         fs::create_dir_all(path).map_err(wrong("name a folder that can be made"))?;
         let real_path = fs::canonicalize(path).map_err(wrong("name another folder"))?;
         temporary_beside(&path.join("probe")).map_err(wrong("name a folder that can be written to"))?;
-        Ok(Self { path: path.into(), real_path, names: HashSet::new() })
+        sweep(path);
+        let text = fs::read_to_string(path.join(INDEX)).unwrap_or_default();
+        // A name that leads out of the folder was not written by a run.
+        let plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
+        let old = text.lines().filter(plain).map(String::from).collect();
+        Ok(Self { path: path.into(), real_path, names: HashSet::new(), old: Some(old), index: None })
+    }
+
+    /// Refuses a name under which a file lies that no run has put here.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(super) fn refuse_foreign(&self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        let ours = self.old.as_ref().is_some_and(|old| old.contains(name));
+        if ours || fs::symlink_metadata(&path).is_err() {
+            return Ok(());
+        }
+        Err(Error::Output {
+            path,
+            reason: "a file that no run has written here is not replaced; name another folder".into(),
+        })
+    }
+
+    /// Notes that this run puts a file here. The first removes all files of an earlier run.
+    ///
+    /// # Errors
+    /// As [`Folder::refuse_foreign`]; [`Error::Io`].
+    pub(super) fn claim(&mut self, name: &str) -> Result<()> {
+        self.refuse_foreign(name)?;
+        let at = self.path.join(INDEX);
+        let io = |source| Error::io(&at, source);
+        if let Some(old) = self.old.take() {
+            for name in old {
+                match fs::remove_file(self.path.join(&name)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(Error::io(self.path.join(name), error));
+                    }
+                    _ => {}
+                }
+            }
+            self.index = Some(File::create(&at).map_err(io)?);
+        }
+        let line = format!("{name}\n");
+        self.index.as_mut().map_or(Ok(()), |index| index.write_all(line.as_bytes())).map_err(io)
     }
 
     /// A name for the result of the image file `source`: the same name, with `extension` in place of its own. Where
@@ -64,31 +115,62 @@ impl Folder {
         Ok(())
     }
 
-    /// Puts what `write` writes into the file `name`.
-    pub(super) fn put(
-        &self,
-        name: &str,
-        write: impl FnOnce(&mut BufWriter<&File>) -> Result<(), ImageError>,
-    ) -> Result<()> {
-        let path = self.path.join(name);
-        let written = replace(&path, |file| {
-            write(file).map_err(|error| match error {
-                ImageError::IoError(error) => error,
-                other => io::Error::other(other),
-            })
-        });
-        written.map(drop).map_err(|source| Error::io(path, source))
-    }
-
     /// The path of a file in the folder.
     pub(super) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
 
+/// Puts what `write` writes into the file at `path`.
+pub(super) fn put(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<(), ImageError>) -> Result<()> {
+    let written = replace(path, |file| {
+        write(file).map_err(|error| match error {
+            ImageError::IoError(error) => error,
+            other => io::Error::other(other),
+        })
+    });
+    written.map(drop).map_err(|source| Error::io(path, source))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn visible(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_rerun_leaves_no_file_of_the_run_before_and_replaces_none_of_others() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = parent.path();
+        let run = |names: &[&str]| -> Result<()> {
+            let mut folder = Folder::create(at)?;
+            for name in names {
+                folder.claim(name)?;
+                put(&folder.join(name), |file| Ok(file.write_all(b"ours")?))?;
+            }
+            Ok(())
+        };
+        fs::write(at.join("mine.png"), "mine").unwrap();
+        run(&["1.png", "2.png", "3.png"]).unwrap();
+        run(&["2.png"]).unwrap();
+        assert_eq!(visible(at), ["2.png", "mine.png"]);
+        assert!(run(&["2.png", "mine.png"]).unwrap_err().to_string().contains("no run has written here"));
+        assert_eq!(fs::read_to_string(at.join("mine.png")).unwrap(), "mine");
+        // A run that wrote nothing removes nothing.
+        run(&[]).unwrap();
+        assert_eq!(visible(at), ["2.png", "mine.png"]);
+        // An index that was tampered with leads nowhere else.
+        fs::create_dir(at.join("out")).unwrap();
+        fs::write(at.join("out").join(INDEX), "../mine.png\n/mine.png\n..\n").unwrap();
+        let mut folder = Folder::create(&at.join("out")).unwrap();
+        folder.claim("1.png").unwrap();
+        assert_eq!(visible(at), ["2.png", "mine.png", "out"]);
+    }
 
     #[test]
     fn names_do_not_collide() {

@@ -77,6 +77,8 @@ mod lines;
 mod npy;
 mod otb;
 #[cfg(feature = "cli")]
+mod overlay;
+#[cfg(feature = "cli")]
 mod overlays;
 mod record;
 #[cfg(feature = "cli")]

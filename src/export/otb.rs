@@ -1,12 +1,13 @@
 //! Boxes as OTB's result files have them.
 
 use super::lines::Lines;
+use super::record::{BOX_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView};
-use crate::annotation::{self, Base};
+use crate::annotation::Base;
 use crate::error::Result;
 
-/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, in the shortest decimals that read back as the same
-/// numbers. A frame without a box is a row of `NaN`.
+/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, to four decimals at most. A frame without a box is a row
+/// of `NaN`.
 pub struct Otb {
     lines: Lines,
 }
@@ -23,8 +24,10 @@ impl Otb {
 
 impl Export for Otb {
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
-        let row = annotation::format_row(record.finite_box(), Base::One) + "\n";
-        self.lines.write(row.as_bytes())
+        // Rounded as they stand in the file: a box of four decimals has more when it is moved by a pixel.
+        let numbers = record.finite_box().map_or([f64::NAN; 4], |bbox| Base::One.to_numbers(&bbox));
+        let [x, y, w, h] = numbers.map(|number| rounded(number, BOX_DIGITS));
+        self.lines.write(format!("{x},{y},{w},{h}\n").as_bytes())
     }
 }
 
@@ -43,7 +46,11 @@ mod tests {
         for record in &records {
             export.frame(record, &FrameView::default()).unwrap();
         }
-        let expected = "11,21.5,30,40.25\n0.5,22,30,40.25\nNaN,NaN,NaN,NaN\n";
+        records.push(FrameRecord { bbox: crate::BBox::new(203.4567, 0.1234, 13.8, 7.0), ..records[1].clone() });
+        for record in &records[3..] {
+            export.frame(record, &FrameView::default()).unwrap();
+        }
+        let expected = "11,21.5,30,40.25\n0.5,22,30,40.25\nNaN,NaN,NaN,NaN\n204.4567,1.1234,13.8,7\n";
         assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
     }
 }

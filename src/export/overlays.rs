@@ -1,41 +1,86 @@
 //! Every frame with what the tracker made of it drawn on it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
-use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::{Rgb, RgbImage};
+use jpeg_encoder::{ColorType, Encoder};
 
-use super::drawing::{Letters, darken, fill, outline};
-use super::folder::Folder;
-use super::{Export, FrameRecord, FrameView};
+use super::drawing::Letters;
+use super::folder::{Folder, put};
+use super::overlay::draw;
+use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
 use crate::geometry::BBox;
-use crate::tracker::State;
 
-const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);
-const WORDS: Rgb<u8> = Rgb([245, 245, 245]);
-const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
+/// The colour of a frame that there is no picture of.
+const NOTHING: Rgb<u8> = Rgb([40, 40, 40]);
+
+/// Most threads that draw; with each a picture waits and another is drawn on.
+const MOST_THREADS: usize = 4;
+
+/// Quality of the JPEG files, 1 to 100.
+const QUALITY: u8 = 90;
 
 /// A folder of frames in colour with the box on them (green: tracking, yellow: uncertain, red: lost, white: the initial
 /// box), inside of it the true box where there is one (blue), and a line of words: position, state, peak,
 /// peak-to-sidelobe ratio, a machine's decision, overlap with the truth.
 ///
-/// JPEG frames stay JPEG and keep their names, all others become PNG. What is drawn on is the frame that was tracked;
-/// one that could not be read gives no picture.
+/// JPEG frames stay JPEG and keep their names, all others become PNG. What is drawn on is the frame that was tracked; one
+/// that could not be read gets an empty picture with the last box, so that a numbered series has no hole. Pictures are
+/// drawn and written on threads of their own.
 pub struct Overlays {
     folder: Folder,
-    letters: Letters,
+    /// Width and height of the run's frames.
+    size: Option<(u32, u32)>,
+    painters: Painters,
+}
+
+/// One picture to be drawn on and written.
+struct Job {
+    picture: RgbImage,
+    record: FrameRecord,
+    truth: Option<BBox>,
+    path: PathBuf,
+}
+
+/// Threads that draw and write pictures, in any order.
+struct Painters {
+    /// `None` once there is nothing more to come.
+    jobs: Option<SyncSender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+    failure: Arc<Mutex<Option<Error>>>,
 }
 
 impl Overlays {
     /// Makes the folder, if need be, and checks that it can be written to.
     ///
     /// # Errors
-    /// [`Error::Output`], which says why not and what to do.
+    /// [`Error::Output`], which says why not and what to do; [`Error::Io`] when no thread can be started.
     pub fn create(folder: &Path) -> Result<Self> {
-        Ok(Self { letters: Letters::load(folder)?, folder: Folder::create(folder)? })
+        Ok(Self { painters: Painters::start(folder)?, folder: Folder::create(folder)?, size: None })
+    }
+
+    /// The picture to draw on, and its name in the folder; `None` where not even the size is known.
+    fn picture(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<Option<(RgbImage, String)>> {
+        let picture = match (&view.pixels, self.size) {
+            // A frame that was left out may be of any size.
+            (Some(frame), None) => in_color(frame)?,
+            (Some(frame), Some((width, height)))
+                if (frame.width(), frame.height()) == (width as usize, height as usize) =>
+            {
+                in_color(frame)?
+            }
+            (_, Some((width, height))) => RgbImage::from_pixel(width, height, NOTHING),
+            (None, None) => return Ok(None),
+        };
+        let extension = Path::new(&record.file).extension().and_then(|extension| extension.to_str());
+        let name = self.folder.name_for(&record.file, extension.filter(|ext| is_jpeg(ext)).unwrap_or("png"));
+        Ok(Some((picture, name)))
     }
 }
 
@@ -44,21 +89,102 @@ impl Export for Overlays {
         true
     }
 
-    /// Refuses frames of its own folder, besides the usual errors.
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        let size = u32::try_from(run.source.width).ok().zip(u32::try_from(run.source.height).ok());
+        self.size = size.filter(|&(width, height)| width > 0 && height > 0);
+        Ok(())
+    }
+
+    /// Refuses frames of its own folder, besides the usual errors. That a picture could not be written may be said of a
+    /// later frame.
     fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
         self.folder.refuse_frames(view.path)?;
-        let Some(frame) = &view.pixels else { return Ok(()) };
-        let mut picture = in_color(frame)?;
-        draw(&mut picture, record, view.truth.as_ref(), &self.letters);
+        let Some((picture, name)) = self.picture(record, view)? else { return Ok(()) };
+        self.folder.claim(&name)?;
+        let path = self.folder.join(&name);
+        self.painters.paint(Job { picture, record: record.clone(), truth: view.truth, path })
+    }
 
-        let extension = Path::new(&record.file).extension().and_then(|extension| extension.to_str());
-        let jpeg = extension.filter(|ext| ext.eq_ignore_ascii_case("jpg") || ext.eq_ignore_ascii_case("jpeg"));
-        let name = self.folder.name_for(&record.file, jpeg.unwrap_or("png"));
-        self.folder.put(&name, |file| match jpeg {
-            Some(_) => picture.write_with_encoder(JpegEncoder::new_with_quality(file, 90)),
+    fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
+        let Self { mut painters, .. } = *self;
+        painters.join();
+        painters.failure()
+    }
+}
+
+impl Painters {
+    fn start(folder: &Path) -> Result<Self> {
+        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let (jobs, waiting) = sync_channel(count);
+        let waiting = Arc::new(Mutex::new(waiting));
+        let mut painters = Self { jobs: Some(jobs), threads: Vec::new(), failure: Arc::default() };
+        for _ in 0..count {
+            let (letters, waiting) = (Letters::load(folder)?, Arc::clone(&waiting));
+            let failure = Arc::clone(&painters.failure);
+            let work = move || {
+                while let Some(job) = next(&waiting) {
+                    if let Err(error) = job.run(&letters) {
+                        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name("overlay".into()).spawn(work);
+            painters.threads.push(thread.map_err(|source| Error::io("a thread to draw on", source))?);
+        }
+        Ok(painters)
+    }
+
+    /// Has a picture drawn and written, once a thread is free.
+    fn paint(&self, job: Job) -> Result<()> {
+        self.failure()?;
+        let Some(jobs) = &self.jobs else { return Ok(()) };
+        // The threads end before the channel only by a panic, which has said why.
+        jobs.send(job).map_err(|_| Error::io("a thread to draw on", std::io::Error::other("it ended")))
+    }
+
+    /// What went wrong on a thread since this was asked last.
+    fn failure(&self) -> Result<()> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until all pictures are written.
+    fn join(&mut self) {
+        self.jobs = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Painters {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+/// The next job, once there is one; `None` when there will be no more.
+fn next(waiting: &Mutex<Receiver<Job>>) -> Option<Job> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+impl Job {
+    fn run(self, letters: &Letters) -> Result<()> {
+        let Self { mut picture, record, truth, path } = self;
+        draw(&mut picture, &record, truth.as_ref(), letters);
+        let jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
+        // No picture of a larger side fits into a JPEG.
+        let sides = u16::try_from(picture.width()).ok().zip(u16::try_from(picture.height()).ok());
+        put(&path, |file| match sides.filter(|_| jpeg) {
+            Some((width, height)) => Encoder::new(file, QUALITY)
+                .encode(&picture, width, height, ColorType::Rgb)
+                .map_err(|error| image::ImageError::IoError(std::io::Error::other(error))),
             None => picture.write_with_encoder(PngEncoder::new(file)),
         })
     }
+}
+
+fn is_jpeg(extension: &str) -> bool {
+    extension.eq_ignore_ascii_case("jpg") || extension.eq_ignore_ascii_case("jpeg")
 }
 
 /// The frame's pixels as a picture.
@@ -66,12 +192,13 @@ fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
     let (width, height) = (frame.width(), frame.height());
     let mut pixels = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
     for y in 0..height {
-        for pixel in frame.row(y).chunks_exact(frame.format().bytes()) {
-            pixels.extend_from_slice(&match (frame.format(), pixel) {
-                (PixelFormat::Rgb8 | PixelFormat::Rgba8, &[r, g, b, ..]) => [r, g, b],
-                (PixelFormat::Bgr8 | PixelFormat::Bgra8, &[b, g, r, ..]) => [r, g, b],
-                _ => [pixel[0]; 3],
-            });
+        let row = frame.row(y);
+        match frame.format() {
+            PixelFormat::Rgb8 => pixels.extend_from_slice(row),
+            PixelFormat::Rgba8 => pixels.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])),
+            PixelFormat::Bgr8 => pixels.extend(row.chunks_exact(3).flat_map(|pixel| [pixel[2], pixel[1], pixel[0]])),
+            PixelFormat::Bgra8 => pixels.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[2], pixel[1], pixel[0]])),
+            PixelFormat::Gray8 => pixels.extend(row.iter().flat_map(|&level| [level; 3])),
         }
     }
     let too_large = || Error::FrameLayout { width, height, reason: "it is too large for a picture".into() };
@@ -79,85 +206,23 @@ fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
     sizes.and_then(|(w, h)| RgbImage::from_raw(w, h, pixels)).ok_or_else(too_large)
 }
 
-/// Colours that also the colour-blind tell apart.
-fn ink(state: State) -> Rgb<u8> {
-    match state {
-        State::Initial => Rgb([255, 255, 255]),
-        State::Tracking => Rgb([60, 220, 90]),
-        State::Uncertain => Rgb([250, 220, 50]),
-        State::Lost => Rgb([235, 50, 35]),
-        State::Missing => Rgb([150, 150, 150]),
-    }
-}
-
-/// Draws boxes and words; lines and letters grow with the picture.
-fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&BBox>, letters: &Letters) {
-    let short_side = picture.width().min(picture.height());
-    let line = (short_side / 200 + 1).min(24) as i32;
-    let bbox = record.finite_box();
-    let truth = truth.filter(|truth| truth.is_valid());
-    if let Some(bbox) = &bbox {
-        outline(picture, bbox, line, line + 1, BLACK);
-        outline(picture, bbox, 0, line, ink(record.state));
-    }
-    // The truth lies within its edge and the box around its own: both are seen even when they are the same.
-    if let Some(truth) = truth {
-        outline(picture, truth, -line, 0, TRUTH);
-    }
-    caption(picture, record, bbox.as_ref(), truth, letters);
-}
-
-/// Writes the longest line of words that fits, at the top or, where the box is there, at the bottom.
-fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>, letters: &Letters) {
-    let short_side = picture.width().min(picture.height());
-    let size = (short_side as f32 / 22.0).clamp(12.0, 120.0);
-    let mut parts = parts(record, bbox, truth);
-    if bbox.is_some_and(|bbox| bbox.visible_share(picture.width() as usize, picture.height() as usize) == 0.0) {
-        parts.push("off the image".into());
-    }
-    let padding = (size / 3.0) as u32;
-    let square = (size * 0.7) as u32;
-    // The last parts are left out first, but the state is also in the colour: the numbers matter more.
-    let lines = [parts.join("   "), parts[2..].join("   "), parts[2..].iter().take(1).cloned().collect()];
-    let fitting = lines.iter().filter(|words| !words.is_empty()).find_map(|words| {
-        let (width, height) = letters.extent(words, size);
-        let (width, height) = (width + square + 3 * padding, height + 2 * padding);
-        (width <= picture.width() && height.saturating_mul(3) <= picture.height()).then_some((words, width, height))
-    });
-    let Some((words, width, height)) = fitting else { return };
-    let strip = BBox::new(0.0, 0.0, f64::from(width), f64::from(height));
-    let hidden = [bbox, truth].into_iter().flatten().any(|target| target.intersection(&strip) > 0.0);
-    let top = if hidden { picture.height() - height } else { 0 };
-    let [padding, square, top, width, height] = [padding, square, top, width, height].map(|v| v as i32);
-    darken(picture, [0, top, width, top + height]);
-    let middle = top + (height - square) / 2;
-    fill(picture, [padding, middle, padding + square, middle + square], ink(record.state));
-    letters.write(picture, words, (2 * padding + square, top + padding), size, WORDS);
-}
-
-/// Position and state, then the numbers that there are.
-fn parts(record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>) -> Vec<String> {
-    let mut parts = vec![format!("#{}", record.index), record.state.to_string()];
-    parts.extend(record.peak.map(|peak| format!("peak {peak:.2}")));
-    parts.extend(record.psr.map(|psr| format!("PSR {psr:.1}")));
-    parts.extend(record.decision.map(|decision| format!("decision {decision:.2}")));
-    parts.extend(bbox.zip(truth).map(|(bbox, truth)| format!("IoU {:.2}", bbox.overlap(truth))));
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::export::overlay::{TRUTH, ink};
     use crate::export::record::tests::run;
+    use crate::tracker::State;
 
     fn record(bbox: BBox) -> FrameRecord {
         FrameRecord { file: "0002.png".into(), bbox, ..run().1[1].clone() }
     }
 
     fn overlay(folder: &Path, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
-        Overlays::create(folder).unwrap().frame(record, view)
+        let mut overlays = Box::new(Overlays::create(folder).unwrap());
+        overlays.frame(record, view)?;
+        overlays.finish(&Summary::default())
     }
 
     #[test]
@@ -217,12 +282,46 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_was_not_read_gives_no_picture() {
-        let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let source = folder.path().join("0002.png");
-        let view = FrameView { path: Some(&source), ..FrameView::default() };
-        overlay(out.path(), &record(BBox::new(1.0, 1.0, 2.0, 2.0)), &view).unwrap();
-        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+    fn a_missing_frame_gets_a_picture_with_the_last_box() {
+        let (out, (run, records)) = (tempfile::tempdir().unwrap(), run());
+        let mut overlays = Box::new(Overlays::create(out.path()).unwrap());
+        overlays.begin(&run).unwrap();
+        let pixels = vec![90; 64 * 48];
+        let other = vec![90; 65 * 48];
+        let frames = [Some((&pixels, 64)), None, Some((&other, 65))];
+        for (frame, number) in frames.into_iter().zip(1..) {
+            let state = if number == 1 { State::Tracking } else { State::Missing };
+            let bbox = BBox::new(20.0, 30.0, 16.0, 12.0);
+            let record = FrameRecord { file: format!("{number}.png"), bbox, state, ..records[1].clone() };
+            let pixels = frame.map(|(pixels, width)| Frame::gray(pixels, width, 48).unwrap());
+            overlays.frame(&record, &FrameView { pixels, ..FrameView::default() }).unwrap();
+        }
+        overlays.finish(&Summary::default()).unwrap();
+        for number in [2, 3] {
+            let picture = image::open(out.path().join(format!("{number}.png"))).unwrap().into_rgb8();
+            assert_eq!(picture.dimensions(), (64, 48));
+            assert_eq!(*picture.get_pixel(19, 35), ink(State::Missing));
+            assert_eq!(*picture.get_pixel(28, 36), NOTHING);
+        }
+    }
+
+    #[test]
+    fn a_picture_that_cannot_be_written_is_an_error_of_the_run() {
+        let out = tempfile::tempdir().unwrap();
+        let mut overlays = Box::new(Overlays::create(out.path()).unwrap());
+        let pixels = vec![90; 64 * 48];
+        let view = FrameView { pixels: Some(Frame::gray(&pixels, 64, 48).unwrap()), ..FrameView::default() };
+        overlays.frame(&record(BBox::new(1.0, 1.0, 9.0, 9.0)), &view).unwrap();
+        overlays.painters.join();
+        // A folder in the place of a file.
+        overlays.painters = Painters::start(out.path()).unwrap();
+        overlays.folder.claim("0003.png").unwrap();
+        fs::create_dir(out.path().join("0003.png")).unwrap();
+        let path = out.path().join("0003.png");
+        let picture = RgbImage::new(8, 8);
+        overlays.painters.paint(Job { picture, record: run().1[1].clone(), truth: None, path }).unwrap();
+        let error = overlays.finish(&Summary::default()).unwrap_err();
+        assert!(error.to_string().contains("0003.png"), "{error}");
     }
 
     #[test]

@@ -92,17 +92,17 @@ pub struct FrameRecord {
 }
 
 impl FrameRecord {
-    /// What became of a target in a frame.
+    /// What became of a target in a frame, in numbers that are rounded to what they mean.
     pub fn new(item: &Item, outcome: &Outcome) -> Self {
         let evidence = outcome.estimate.map(|estimate| estimate.evidence);
         Self {
             index: item.position,
             file: item.name.clone(),
-            bbox: outcome.bbox,
-            peak: evidence.map(|evidence| evidence.peak),
-            psr: evidence.map(|evidence| evidence.psr),
-            apce: evidence.map(|evidence| evidence.apce),
-            decision: evidence.and_then(|evidence| evidence.decision),
+            bbox: <[f64; 4]>::from(outcome.bbox).map(|number| rounded(number, BOX_DIGITS)).into(),
+            peak: evidence.map(|evidence| rounded_f32(evidence.peak, 4)),
+            psr: evidence.map(|evidence| rounded_f32(evidence.psr, 3)),
+            apce: evidence.map(|evidence| rounded_f32(evidence.apce, 3)),
+            decision: evidence.and_then(|evidence| evidence.decision).map(|decision| rounded_f32(decision, 4)),
             refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
             state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
             decode_ms: item.decode_ms,
@@ -126,9 +126,24 @@ fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Err
     Some(bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())).serialize(serializer)
 }
 
+/// Decimals of a pixel: as many as a truth file has at most.
+pub(super) const BOX_DIGITS: i32 = 4;
+
+/// A number with so many decimals; one that is none, or too large to have any, stays as it is.
+pub(super) fn rounded(value: f64, digits: i32) -> f64 {
+    let unit = 10f64.powi(digits);
+    let scaled = value * unit;
+    // Adding zero turns -0 into 0.
+    if scaled.is_finite() { scaled.round() / unit + 0.0 } else { value }
+}
+
+fn rounded_f32(value: f32, digits: i32) -> f32 {
+    rounded(f64::from(value), digits) as f32
+}
+
 /// Digits below the microsecond are noise.
 pub(super) fn to_microseconds(ms: f64) -> f64 {
-    (ms * 1000.0).round() / 1000.0
+    rounded(ms, 3)
 }
 
 fn milliseconds<S: Serializer>(ms: &f64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -138,6 +153,7 @@ fn milliseconds<S: Serializer>(ms: &f64, serializer: S) -> Result<S::Ok, S::Erro
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::tracker::{Estimate, Evidence};
 
     /// A small run of two frames for the tests of the formats.
     pub(in crate::export) fn run() -> (Run, Vec<FrameRecord>) {
@@ -182,6 +198,37 @@ pub(super) mod tests {
                 r#""state":"tracking","decode_ms":2.0,"track_ms":0.75}"#
             )
         );
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_what_they_mean() {
+        let item = Item {
+            position: 2,
+            name: "0002.jpg".into(),
+            path: None,
+            timestamp: None,
+            frame: Err(crate::error::Error::NotInitialized),
+            color: None,
+            decode_ms: 1.0 / 3.0,
+        };
+        let bbox = BBox::new(13.799999999999997, -0.00001, 1.0 / 3.0, 1e300);
+        let evidence = Evidence {
+            peak: 2.0 / 3.0,
+            psr: 30.123456,
+            apce: f32::NAN,
+            decision: Some(-0.123456),
+            long_term: None,
+            color: None,
+            refit_kept: false,
+        };
+        let estimate = Some(Estimate { bbox, state: State::Tracking, evidence });
+        let outcome = Outcome { target: 0, bbox, estimate, took: std::time::Duration::from_nanos(1_234_567) };
+        let text = serde_json::to_string(&FrameRecord::new(&item, &outcome)).unwrap();
+        let expected = concat!(
+            r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"peak":0.6667,"psr":30.123,"apce":null,"#,
+            r#""decision":-0.1235,"refit_kept":false,"state":"tracking","decode_ms":0.333,"track_ms":1.235}"#
+        );
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -7,12 +7,15 @@ use image::codecs::png::PngEncoder;
 
 use super::csv::table;
 use super::drawing::Letters;
-use super::folder::Folder;
+use super::folder::{Folder, put};
 use super::heat_map::{heat_map, peak};
 use super::lines::Lines;
 use super::npy::write_npy;
+use super::record::rounded;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
+
+const GEOMETRY: &str = "geometry.csv";
 
 const HEADER: [&str; 11] =
     ["index", "file", "map", "rows", "columns", "origin_x", "origin_y", "step_x", "step_y", "peak_row", "peak_column"];
@@ -42,7 +45,8 @@ impl ResponseMaps {
     pub fn create(folder: &Path) -> Result<Self> {
         let letters = Letters::load(folder)?;
         let folder = Folder::create(folder)?;
-        let geometry = Lines::create(&Destination::File(folder.join("geometry.csv")))?;
+        folder.refuse_foreign(GEOMETRY)?;
+        let geometry = Lines::create(&Destination::File(folder.join(GEOMETRY)))?;
         Ok(Self { folder, geometry, begun: false, letters })
     }
 }
@@ -51,20 +55,24 @@ impl Export for ResponseMaps {
     /// Refuses frames of its own folder, besides the usual errors.
     fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
         self.folder.refuse_frames(view.path)?;
+        if !self.begun {
+            self.folder.claim(GEOMETRY)?;
+        }
         let mut row: [String; 11] = Default::default();
         row[0] = record.index.to_string();
         row[1].clone_from(&record.file);
         if let Some(response) = &view.response {
             let map = response.centered();
             let name = self.folder.name_for(&record.file, "npy");
-            self.folder.put(&name, |file| write_npy(file, map.view()).map_err(ImageError::IoError))?;
+            let picture_name = Path::new(&name).with_extension("png").to_string_lossy().into_owned();
+            self.folder.claim(&name)?;
+            self.folder.claim(&picture_name)?;
+            put(&self.folder.join(&name), |file| write_npy(file, map.view()).map_err(ImageError::IoError))?;
             let picture = heat_map(map.view(), response, &self.letters);
-            let picture_name = Path::new(&name).with_extension("png");
-            self.folder
-                .put(&picture_name.to_string_lossy(), |file| picture.write_with_encoder(PngEncoder::new(file)))?;
+            put(&self.folder.join(&picture_name), |file| picture.write_with_encoder(PngEncoder::new(file)))?;
 
             let (x, y) = response.origin();
-            let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+            let number = |value: f64| if value.is_finite() { rounded(value, 6).to_string() } else { String::new() };
             row[2] = name;
             row[3] = map.nrows().to_string();
             row[4] = map.ncols().to_string();
@@ -78,7 +86,7 @@ impl Export for ResponseMaps {
         }
         let header = HEADER.map(String::from);
         let rows: &[[String; 11]] = if self.begun { &[row] } else { &[header, row] };
-        let text = table(rows).map_err(|source| Error::io(self.folder.join("geometry.csv"), source))?;
+        let text = table(rows).map_err(|source| Error::io(self.folder.join(GEOMETRY), source))?;
         self.geometry.write(&text)?;
         self.begun = true;
         Ok(())
@@ -127,7 +135,8 @@ mod tests {
         // The peak's centre: one step down, one to the left.
         assert_eq!((88.0 + 2.0 * 4.0, 42.5 + 3.0 * 4.0), (100.0 - 4.0, 50.5 + 4.0));
         assert!(image::open(path.join("0002.png")).unwrap().width() > 200);
-        assert_eq!(fs::read_dir(path).unwrap().count(), 3);
+        // The two files of the second frame, the geometry, and the list of the three.
+        assert_eq!(fs::read_dir(path).unwrap().count(), 4);
     }
 
     #[test]

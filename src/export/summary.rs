@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::record::{FrameRecord, to_microseconds};
+use super::record::{FrameRecord, rounded, to_microseconds};
 use crate::tracker::State;
 
 /// What a run came to: the foot of the JSON document.
@@ -80,7 +80,7 @@ pub struct TruthSummary {
 }
 
 fn finite<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    Some(value).filter(|v| v.is_finite()).serialize(serializer)
+    Some(rounded(*value, 4)).filter(|v| v.is_finite()).serialize(serializer)
 }
 
 fn three_digits<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -57,7 +57,7 @@ fn a_bad_frame_is_named_and_can_be_skipped() {
         assert_eq!(place.read("a.csv").lines().count(), 7);
         assert_eq!(place.read("a.txt").lines().count(), 6);
         assert_eq!(place.read("maps/geometry.csv").lines().count(), 7);
-        assert!(!place.path("boxes/0004.png").exists() && place.path("boxes/0005.png").exists());
+        assert!(place.visible("boxes").len() == 6);
         // A warning that changes what results mean stays when one asks for quiet once.
         place.run("--skip-bad-frames -q").assert().success().stdout("").stderr(named().and(contains("skipped")));
         place.run("--skip-bad-frames -qq").assert().success().stderr("").stdout("");
@@ -160,4 +160,16 @@ fn boxes_at_the_edge_of_sense_are_followed_or_refused() {
     for refused in ["160,0,10,10", "0,-10,10,10", "-10,0,10,10", "10,10,0.1,0.1", "0,0,1e8,1e8"] {
         place.run("").args(["--init", refused]).assert().code(2).stderr(contains("--init: box"));
     }
+}
+
+#[test]
+fn a_target_too_small_to_be_seen_is_warned_about_at_the_start() {
+    let place = place(3);
+    place
+        .run("--init 80,60,5,24")
+        .assert()
+        .success()
+        .stderr(contains("the box is 5x24 pixels").and(contains("below about 6")));
+    place.run("--init 80,60,24,5.5 -q").assert().success().stderr(contains("the box is 24x5.5 pixels"));
+    place.run("--init 80,60,6,24").assert().success().stderr(contains("pixels").not());
 }

@@ -68,6 +68,14 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// The names of the files in a folder that are not hidden, sorted.
+    pub fn visible(&self, name: &str) -> Vec<String> {
+        let names = fs::read_dir(self.path(name)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
+    }
+
     pub fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }

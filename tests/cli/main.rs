@@ -17,6 +17,7 @@ mod export_safety;
 mod guesses;
 mod helper;
 mod outputs;
+mod shells;
 mod synth;
 mod truth;
 mod usage;

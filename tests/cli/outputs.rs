@@ -41,6 +41,12 @@ fn check_all(place: &Place, start: usize, end: usize) {
     let otb = Annotations::read(place.path("run.txt"), Base::One).unwrap();
     let boxes: Vec<[f64; 4]> = otb.boxes().into_iter().map(|b| b.unwrap().into()).collect();
     let expected: Vec<_> = frames.iter().map(bbox).collect();
+    // What is written to four decimals reads as that, in both.
+    for text in [place.read("run.txt"), place.read("run.csv")] {
+        let numbers = text.split([',', '\n']).filter(|word| word.parse::<f64>().is_ok());
+        let longest = numbers.filter_map(|word| Some(word.split_once('.')?.1.len())).max();
+        assert!(longest <= Some(4), "{text}");
+    }
     for (a, b) in boxes.iter().flatten().zip(expected.iter().flatten()) {
         assert!((a - b).abs() < 1e-9);
     }
@@ -64,7 +70,7 @@ fn check_all(place: &Place, start: usize, end: usize) {
     }
 
     check_maps(place, frames);
-    assert_eq!(fs::read_dir(place.path("boxes")).unwrap().count(), count);
+    assert_eq!(place.visible("boxes").len(), count);
     for position in start..=end {
         let name = format!("{position:04}.png");
         let drawn = image::open(place.path("boxes").join(&name)).unwrap().into_rgb8();
@@ -94,7 +100,7 @@ fn an_overlay_changes_no_box() {
     };
     assert_eq!(rows("plain.csv").len(), 31);
     assert_eq!(rows("plain.csv"), rows("shown.csv"));
-    assert_eq!(fs::read_dir(place.path("shown")).unwrap().count(), 30);
+    assert_eq!(place.visible("shown").len(), 30);
 }
 
 /// Each map's peak lies where the box went.
@@ -111,11 +117,11 @@ fn check_maps(place: &Place, frames: &[Value]) {
         let (peak_row, peak_column) = (number(9), number(10));
         let highest = map.iter().copied().fold(f32::MIN, f32::max);
         assert_eq!(map[[peak_row as usize, peak_column as usize]], highest);
-        assert!((f64::from(highest) - frame["peak"].as_f64().unwrap()).abs() < 1e-6);
+        assert!((f64::from(highest) - frame["peak"].as_f64().unwrap()).abs() < 1e-4);
         let [x, y, w, h] = bbox(frame);
         let center = (number(5) + peak_column * number(7), number(6) + peak_row * number(8));
         // The tracker moves an odd box by half a pixel once, as the published code does; these are even.
-        assert!((center.0 - x - w / 2.0).abs() < 1e-9 && (center.1 - y - h / 2.0).abs() < 1e-9, "{row:?} {frame}");
+        assert!((center.0 - x - w / 2.0).abs() < 2e-4 && (center.1 - y - h / 2.0).abs() < 2e-4, "{row:?} {frame}");
         let heat = place.path("maps").join(&row[2]).with_extension("png");
         assert!(image::open(heat).unwrap().width() > 0);
     }

@@ -1,6 +1,5 @@
 //! Wrong usage is told from failure, and named.
 
-use std::io::Write;
 use std::process::{Command, Stdio};
 
 use predicates::prelude::*;
@@ -159,24 +158,6 @@ fn nothing_given_is_wrong_usage_and_help_helps() {
     );
     run(["-h"]).assert().success().stdout(contains("--skip-bad-frames"));
     run(["--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
-}
-
-#[test]
-fn completions_are_scripts() {
-    for shell in ["bash", "zsh", "fish"] {
-        run(["completions", shell])
-            .assert()
-            .success()
-            .stdout(contains("--seq").or(contains("-l seq")).and(contains("overlay")));
-    }
-    run(["completions", "cmd.exe"]).assert().code(2);
-    let script = run(["completions", "bash"]).assert().get_output().stdout.clone();
-    let Ok(mut bash) = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() else {
-        eprintln!("skipped: there is no bash");
-        return;
-    };
-    bash.stdin.take().unwrap().write_all(&script).unwrap();
-    assert!(bash.wait().unwrap().success());
 }
 
 #[test]

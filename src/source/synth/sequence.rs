@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Scene, SceneParams, Truth};
 use crate::annotation::Base;
 use crate::error::{Error, Result};
-use crate::replace::{PREFIX, replace};
+use crate::replace::{replace, sweep};
 
 /// The first word of a scene file and its version.
 const SCHEMA: &str = "kcf-track-scene/1";
@@ -221,6 +221,7 @@ fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
         );
     }
     fs::create_dir_all(images).map_err(|e| Error::io(images, e))?;
+    [out, images].into_iter().for_each(sweep);
     // The mark comes first and goes last: what a killed run leaves is known, and does not look like a whole sequence.
     write_whole(&out.join(UNFINISHED), b"The sequence beside this file is not finished.\n")?;
     // Old rows and frames would belong to none of the new ones.
@@ -252,26 +253,15 @@ fn old_images(images: &Path) -> Result<Vec<PathBuf>> {
     };
     let paths = entries.map(|entry| Ok(entry.map_err(|e| Error::io(images, e))?.path()));
     let paths = paths.collect::<Result<Vec<_>>>()?;
-    Ok(paths.into_iter().filter(|path| is_frame(path) || is_leftover(path)).collect())
+    Ok(paths.into_iter().filter(|path| is_frame(path)).collect())
 }
 
 /// Whether a file in `img/` is a numbered frame.
 fn is_frame(path: &Path) -> bool {
-    let (stem, extension) = name_of(path);
+    let part = |part: Option<&std::ffi::OsStr>| part.and_then(|s| s.to_str()).unwrap_or_default().to_owned();
+    let (stem, extension) = (part(path.file_stem()), part(path.extension()));
     let number = !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_digit());
     number && matches!(extension.as_str(), "jpg" | "png")
-}
-
-/// Whether a file is a temporary one of a killed run.
-fn is_leftover(path: &Path) -> bool {
-    let (stem, extension) = name_of(path);
-    stem.starts_with(PREFIX) && extension == "tmp"
-}
-
-/// A file's name in two parts.
-fn name_of(path: &Path) -> (String, String) {
-    let part = |part: Option<&std::ffi::OsStr>| part.and_then(|s| s.to_str()).unwrap_or_default().to_owned();
-    (part(path.file_stem()), part(path.extension()))
 }
 
 /// Writes a file so that it is never seen half written.
