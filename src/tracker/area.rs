@@ -34,6 +34,8 @@ pub(super) struct SearchArea {
     sigma: f64,
     /// Units of the position from one cell to the next.
     pitch: f64,
+    /// From the position to the target's centre, which the published code leaves out.
+    rest: (f64, f64),
     patch: Vec<u8>,
 }
 
@@ -99,6 +101,10 @@ impl SearchArea {
             cells: (size.1 / cell_size, size.0 / cell_size),
             sigma: ((target.0 * target.1).sqrt() * params.output_sigma / (cell * scale)).max(MIN_SIGMA),
             pitch: cell * scale,
+            rest: match params.area {
+                AreaSize::Published { .. } => (0.0, 0.0),
+                AreaSize::Bounded { .. } => ((bbox.w / 2.0).fract(), (bbox.h / 2.0).fract()),
+            },
             patch: vec![0; size.0 * size.1],
         })
     }
@@ -144,10 +150,11 @@ impl SearchArea {
     }
 
     /// The target's centre on the frame at a position. The published boxes reach from the position back by *half* the
-    /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
+    /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once. Bounded
+    /// areas keep what was rounded off.
     pub fn center(&self, position: (f64, f64)) -> (f64, f64) {
         let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
-        (full(position.0), full(position.1))
+        (full(position.0) + self.rest.0, full(position.1) + self.rest.1)
     }
 
     /// Cuts the area at `position`, rounded down, out of the frame.

@@ -117,6 +117,23 @@ fn boxes_that_are_none_are_refused_and_the_rest_is_tracked() {
     }
 }
 
+/// The published code moves them by half a pixel, and so do the presets that follow it.
+#[test]
+fn fast_does_not_move_a_still_target_of_odd_size() {
+    let frame = gray(160, 120, noise);
+    for (w, h) in [(30.0, 40.0), (31.0, 40.0), (30.0, 41.0), (31.0, 41.0), (30.5, 41.5)] {
+        let bbox = BBox::new(50.0, 40.0, w, h);
+        let moved = |preset: &str| {
+            let mut tracker = Tracker::new(Params::preset(preset).unwrap()).unwrap();
+            tracker.init(&frame, bbox).unwrap();
+            tracker.update(&frame).unwrap().bbox.center_error(&bbox)
+        };
+        assert!(moved("fast") < 0.2, "{w}x{h}: {}", moved("fast"));
+        let half = f64::hypot((w / 2.0).fract(), (h / 2.0).fract());
+        assert!((moved("paper") - half).abs() < 1e-9, "{w}x{h}: {}", moved("paper"));
+    }
+}
+
 #[test]
 fn parameters_at_their_limits_give_numbers() {
     let frame = gray(120, 90, noise);
