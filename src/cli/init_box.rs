@@ -53,17 +53,18 @@ pub fn parse(text: &str) -> Result<[f64; 4], String> {
     Ok(numbers)
 }
 
-/// The arguments of the program, where four numbers that follow `--init` or `-i` each on its own become one.
+/// The arguments of the program, where numbers that follow `--init` or `-i` each on its own become one word. Fewer than
+/// four do so too: what is wrong with them is then said of the box.
 pub fn joined(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter().collect::<Vec<_>>();
     let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
     let flag = arguments.iter().position(|word| word == OsStr::new("--init") || word == OsStr::new("-i"));
-    if let Some(first) = flag.map(|flag| flag + 1)
-        && let Some(words) = arguments.get(first..first + 4)
-        && words.iter().all(is_number)
-    {
-        let one = words.join(OsStr::new(","));
-        arguments.splice(first..first + 4, [one]);
+    if let Some(first) = flag.map(|flag| flag + 1) {
+        let words = arguments.iter().skip(first).take(4).take_while(|word| is_number(word)).count();
+        let one = arguments[first..first + words].join(OsStr::new(","));
+        if words > 1 {
+            arguments.splice(first..first + words, [one]);
+        }
     }
     arguments
 }
@@ -108,9 +109,9 @@ mod tests {
         };
         assert_eq!(joined("kcf-track --init 1 -2 3.5 4 frames"), "kcf-track --init 1,-2,3.5,4 frames");
         assert_eq!(joined("kcf-track frames -i 1 2 3 4"), "kcf-track frames -i 1,2,3,4");
-        for same in
-            ["kcf-track --init 1,2,3,4 5 6 7 8", "kcf-track --init 1 2 3", "kcf-track --init", "kcf-track -i 1 2 3 x"]
-        {
+        assert_eq!(joined("kcf-track -i 1 2 3 frames"), "kcf-track -i 1,2,3 frames");
+        assert_eq!(joined("kcf-track -i 1 2 3 4 5"), "kcf-track -i 1,2,3,4 5");
+        for same in ["kcf-track --init 1,2,3,4 5 6 7 8", "kcf-track --init", "kcf-track -i 1 x"] {
             assert_eq!(joined(same), same);
         }
     }

@@ -1,7 +1,8 @@
 //! Settings by files: what is printed is read back, and what is wrong in a file is said with its line.
 
 use kcf_track::Params;
-use kcf_track::tracker::settings;
+use kcf_track::machine::MachineKind;
+use kcf_track::tracker::{WindowParams, settings};
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -121,5 +122,21 @@ fn help_knows_every_flag_of_the_table() {
             }
         }
         assert!(text.contains("max-steps: Steps after which it is given up (1 to 1000000000000) [default: 100000]"));
+    }
+}
+
+/// What a key of `--machine` is, takes and defaults to stands in the documents as it does in the help.
+#[test]
+fn the_documents_know_every_setting_of_the_machines() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/detectors.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    for kind in MachineKind::ALL {
+        let params = Params::from(WindowParams::of(*kind));
+        for row in kind.settings() {
+            let key = row.path.split('.').nth(1).unwrap();
+            let default = params.get(&format!("search.windows.machine.{}", row.path)).unwrap();
+            let line = format!("| `{kind}` | `{key}` | {} | {} | {default} |\n", row.help, row.kind.range());
+            assert!(text.contains(&line), "{line}");
+        }
     }
 }

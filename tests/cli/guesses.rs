@@ -53,7 +53,7 @@ fn a_box_is_four_words_or_one_and_may_be_two_corners() {
         .run("--init 40 30 24")
         .assert()
         .code(2)
-        .stderr(contains("--init").and(contains("as in 10,20,30,40; there are 1")));
+        .stderr(contains("--init").and(contains("as in 10,20,30,40; there are 3")));
     place.run("--init 40,30,24,32 --init-format xyxy").assert().code(2).stderr(contains("--init: right and bottom"));
     place.run("--init-format xyxy").assert().code(2).stderr(contains("--init <X,Y,W,H>"));
 }
