@@ -227,6 +227,13 @@ mod tests {
                 within += &(away.t().dot(&away) * (mass / members.len() as f64));
             }
             assert_eq!(found.dims(), 2);
+            // Its origin is the mean, of the classes or of all samples.
+            let weight = |i: usize| {
+                let class = classes.iter().filter(|&&class| class == classes[i]).count() as f64;
+                if balance { 1.0 / class } else { 1.0 }
+            };
+            let mean = ndarray::Array1::from_iter((0..12).map(weight)).dot(&y);
+            assert!(mean.iter().all(|v| v.abs() < 1e-9), "balance {balance}: {mean}");
             assert!((within - Array2::<f64>::eye(2)).mapv(f64::abs).sum() < 1e-8, "balance {balance}");
         }
     }

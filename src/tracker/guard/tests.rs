@@ -191,6 +191,12 @@ fn search_areas_take_turns_until_all_were_seen() {
         let frames = frames.expect("all areas were seen");
         assert!(frames > 1 && frames <= areas.div_ceil(tiles), "{frames} frames of {tiles} of {areas} areas");
     }
+    // All of them are what one round sees, wherever the target is.
+    for corner in [(4.0, 4.0), (230.0, 4.0), (4.0, 170.0), (230.0, 170.0), (118.0, 170.0)] {
+        let there = picture(corner);
+        let mut guard = doubting(|p| (p.patience, p.tiles) = (1, areas));
+        at(watch(&mut guard, &there).found, corner);
+    }
     let mut guard = doubting(|p| (p.patience, p.tiles) = (1, 0));
     assert!((0..areas).all(|_| watch(&mut guard, &next).found.is_none()));
 }
