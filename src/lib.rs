@@ -57,13 +57,16 @@
 //! | --- | --- |
 //! | [`State::Initial`] | the box that was given |
 //! | [`State::Tracking`] | found |
+//! | [`State::Recovered`] | found again, after it was lost |
 //! | [`State::Uncertain`] | a weak match, or most of the box has left the picture: the box is a guess |
 //! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
 //! | [`State::Missing`] | the frame could not be read (said by the command line only) |
 //!
-//! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio;
-//! thresholds are in [`Params`] and change no box. What cannot be answered (no target yet, a box outside of the frame,
-//! a frame of another size) is an [`Error`] that changes nothing.
+//! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio, and
+//! its thresholds, which are in [`Params`], change no box; of a background-aware filter they come from
+//! [`Evidence::confidence`], the probability that the box overlaps the target by more than half, and while a target is
+//! lost nothing is learned and the whole frame is searched. What cannot be answered (no target yet, a box outside of the
+//! frame, a frame of another size) is an [`Error`] that changes nothing.
 //!
 //! # The paper
 //! [`Params::default`] is the tracker of Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized

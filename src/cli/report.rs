@@ -19,10 +19,16 @@ pub fn text(name: &str, summary: &Summary, took: Duration, given: bool) -> Strin
         rate(summary.fps),
         rate(summary.decode_fps)
     );
-    let StateCounts { tracking, uncertain, lost, missing, .. } = summary.states;
+    let StateCounts { tracking, recovered, uncertain, lost, missing, .. } = summary.states;
     text += &format!("  states: {tracking} tracking, {uncertain} uncertain, {lost} lost");
+    if recovered > 0 {
+        text += &format!(", {recovered} recovered");
+    }
     if missing > 0 {
         text += &format!(", {missing} missing");
+    }
+    if let Some(confidence) = summary.mean_confidence {
+        text += &format!("; mean confidence {confidence:.2}");
     }
     if let Some(psr) = summary.mean_psr {
         text += &format!("; mean PSR {psr:.1}");

@@ -7,7 +7,7 @@ use super::record::to_microseconds;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 16] = [
     "index",
     "file",
     "x",
@@ -20,6 +20,8 @@ const HEADER: [&str; 14] = [
     "decision",
     "refit_kept",
     "state",
+    "confidence",
+    "long_term",
     "decode_ms",
     "track_ms",
 ];
@@ -62,6 +64,8 @@ impl Export for Csv {
             number(record.decision),
             record.refit_kept.to_string(),
             record.state.to_string(),
+            number(record.confidence),
+            number(record.long_term),
             to_microseconds(record.decode_ms).to_string(),
             to_microseconds(record.track_ms).to_string(),
         ];
@@ -99,10 +103,11 @@ mod tests {
         for record in &records {
             export.frame(record, &FrameView::default()).unwrap();
         }
-        let expected = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,decode_ms,track_ms\n\
-            1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,2,1.25\n\
-            2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,0.25,true,tracking,2,0.75\n\
-            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,2,0.75\n";
+        let expected = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,confidence,long_term,\
+            decode_ms,track_ms\n\
+            1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,,,2,1.25\n\
+            2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75\n\
+            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75\n";
         assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
     }
 }

@@ -46,13 +46,15 @@
 //!     decision: None,
 //!     refit_kept: false,
 //!     state: State::Initial,
+//!     confidence: None,
+//!     long_term: None,
 //!     decode_ms: 2.5,
 //!     track_ms: 1.25,
 //! };
 //! tally.add(&record);
 //! exports.frame(&record, &FrameView::default())?;
 //! exports.finish(&tally.completed(None))?;
-//! assert!(std::fs::read_to_string(csv).unwrap().contains("1,0001.jpg,10,20,30,40,,,,,false,initial,2.5,1.25"));
+//! assert!(std::fs::read_to_string(csv).unwrap().contains("1,0001.jpg,10,20,30,40,,,,,false,initial,,,2.5,1.25"));
 //! # Ok(())
 //! # }
 //! ```

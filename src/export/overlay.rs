@@ -16,6 +16,7 @@ pub(super) fn ink(state: State) -> Rgb<u8> {
     match state {
         State::Initial => Rgb([255, 255, 255]),
         State::Tracking => Rgb([60, 220, 90]),
+        State::Recovered => Rgb([80, 190, 250]),
         State::Uncertain => Rgb([250, 220, 50]),
         State::Lost => Rgb([235, 50, 35]),
         State::Missing => Rgb([150, 150, 150]),
@@ -72,6 +73,7 @@ fn parts(record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>) -> Vec
     let mut parts = vec![format!("#{}", record.index), record.state.to_string()];
     // What a filter answers to the frame that it was taught says nothing of how well it follows.
     let found = Some(record).filter(|record| record.state != State::Initial);
+    parts.extend(record.confidence.map(|confidence| format!("confidence {confidence:.2}")));
     parts.extend(found.and_then(|record| record.peak).map(|peak| format!("peak {peak:.2}")));
     parts.extend(found.and_then(|record| record.psr).map(|psr| format!("PSR {psr:.1}")));
     parts.extend(record.decision.map(|decision| format!("decision {decision:.2}")));

@@ -81,6 +81,14 @@ pub struct FrameRecord {
     pub refit_kept: bool,
     /// How far the box can be trusted.
     pub state: State,
+    /// The probability that the box overlaps the target by more than half; null of trackers that are not calibrated.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f32>"))]
+    pub confidence: Option<f32>,
+    /// What a filter that follows far more slowly answers at the box; null of trackers without one.
+    #[serde(serialize_with = "finite")]
+    #[cfg_attr(test, schemars(with = "Option<f32>"))]
+    pub long_term: Option<f32>,
     /// Milliseconds that reading and decoding took, to the microsecond.
     #[serde(serialize_with = "milliseconds")]
     #[cfg_attr(test, schemars(with = "f64"))]
@@ -105,6 +113,8 @@ impl FrameRecord {
             decision: evidence.and_then(|evidence| evidence.decision).map(|decision| rounded_f32(decision, 4)),
             refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
             state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
+            confidence: evidence.and_then(|evidence| evidence.confidence).map(|v| rounded_f32(v, 4)),
+            long_term: evidence.and_then(|evidence| evidence.long_term).map(|v| rounded_f32(v, 4)),
             decode_ms: item.decode_ms,
             track_ms: outcome.took.as_secs_f64() * 1e3,
         }
@@ -168,6 +178,8 @@ pub(super) mod tests {
             decision: None,
             refit_kept: false,
             state: State::Initial,
+            confidence: None,
+            long_term: None,
             decode_ms: 2.000_4,
             track_ms: 1.25,
         };
@@ -181,6 +193,8 @@ pub(super) mod tests {
             decision: Some(0.25),
             refit_kept: true,
             state: State::Tracking,
+            confidence: Some(0.75),
+            long_term: None,
             decode_ms: 2.0,
             track_ms: 0.75,
         };
@@ -195,7 +209,7 @@ pub(super) mod tests {
             concat!(
                 r#"{"index":2,"file":"0002.jpg","bbox":[-0.5,21.0,30.0,40.25],"#,
                 r#""peak":0.5,"psr":9.1,"apce":null,"decision":0.25,"refit_kept":true,"#,
-                r#""state":"tracking","decode_ms":2.0,"track_ms":0.75}"#
+                r#""state":"tracking","confidence":0.75,"long_term":null,"decode_ms":2.0,"track_ms":0.75}"#
             )
         );
     }
@@ -217,16 +231,17 @@ pub(super) mod tests {
             psr: 30.123456,
             apce: f32::NAN,
             decision: Some(-0.123456),
-            long_term: None,
-            color: None,
-            refit_kept: false,
+            long_term: Some(0.654321),
+            confidence: Some(0.99999),
+            ..Evidence::default()
         };
         let estimate = Some(Estimate { bbox, state: State::Tracking, evidence });
         let outcome = Outcome { target: 0, bbox, estimate, took: std::time::Duration::from_nanos(1_234_567) };
         let text = serde_json::to_string(&FrameRecord::new(&item, &outcome)).unwrap();
         let expected = concat!(
             r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"peak":0.6667,"psr":30.123,"apce":null,"#,
-            r#""decision":-0.1235,"refit_kept":false,"state":"tracking","decode_ms":0.333,"track_ms":1.235}"#
+            r#""decision":-0.1235,"refit_kept":false,"state":"tracking","confidence":1.0,"#,
+            r#""long_term":0.6543,"decode_ms":0.333,"track_ms":1.235}"#
         );
         assert_eq!(text, expected);
     }

@@ -29,6 +29,10 @@ pub struct Summary {
     #[serde(serialize_with = "three_digits")]
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     pub mean_decision: Option<f64>,
+    /// Mean confidence of the frames that have one.
+    #[serde(serialize_with = "three_digits")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_confidence: Option<f64>,
     /// Frames in which a refit of the machine could not settle.
     pub refits_kept: usize,
     /// How the boxes compare with the true ones; null without a ground truth beyond the first frame's.
@@ -47,6 +51,8 @@ pub struct StateCounts {
     pub initial: usize,
     /// Frames in which the target was found.
     pub tracking: usize,
+    /// Frames in which it was found again.
+    pub recovered: usize,
     /// Frames with a weak match.
     pub uncertain: usize,
     /// Frames without the target.
@@ -95,6 +101,7 @@ pub struct Tally {
     track_ms: f64,
     psr: Mean,
     decision: Mean,
+    confidence: Mean,
     refits_kept: usize,
 }
 
@@ -124,6 +131,7 @@ impl Tally {
         let count = match record.state {
             State::Initial => &mut self.states.initial,
             State::Tracking => &mut self.states.tracking,
+            State::Recovered => &mut self.states.recovered,
             State::Uncertain => &mut self.states.uncertain,
             State::Lost => &mut self.states.lost,
             State::Missing => &mut self.states.missing,
@@ -138,14 +146,15 @@ impl Tally {
         if record.state != State::Initial {
             self.psr.add(record.psr);
             self.decision.add(record.decision);
+            self.confidence.add(record.confidence);
         }
         self.refits_kept += usize::from(record.refit_kept);
     }
 
     /// Frames counted so far.
     pub fn frames(&self) -> usize {
-        let StateCounts { initial, tracking, uncertain, lost, missing } = self.states;
-        initial + tracking + uncertain + lost + missing
+        let StateCounts { initial, tracking, recovered, uncertain, lost, missing } = self.states;
+        initial + tracking + recovered + uncertain + lost + missing
     }
 
     /// Frames per second of the tracker alone, so far.
@@ -162,6 +171,7 @@ impl Tally {
             decode_fps: self.rate(self.decode_ms),
             mean_psr: self.psr.value(),
             mean_decision: self.decision.value(),
+            mean_confidence: self.confidence.value(),
             refits_kept: self.refits_kept,
             truth,
             completed: true,

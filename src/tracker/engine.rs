@@ -3,8 +3,9 @@
 use super::background_search::BackgroundSearch;
 use super::filter_search::FilterSearch;
 use super::guard::Guard;
+use super::judge::Judge;
 use super::pose::Pose;
-use super::search::{Learned, Search};
+use super::search::{Learned, Search, Sighting};
 use super::window_search::WindowSearch;
 use super::{Estimate, Params, ResponseMap, SearchParams, State};
 use crate::error::Result;
@@ -24,6 +25,10 @@ pub(super) struct Engine {
     pose: Pose,
     search: Box<dyn Search>,
     guard: Option<Guard>,
+    /// Of a search that is calibrated.
+    judge: Option<Judge>,
+    /// The part of the frame that was searched last for a target that is lost.
+    tile: usize,
     watch: Stopwatch,
 }
 
@@ -45,7 +50,8 @@ impl Engine {
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
         let pose = search.pose();
         let mut evidence = search.look_at(frame, pose, &mut watch).evidence;
-        let mut engine = Self { size: (bbox.w, bbox.h), pose, search, guard, watch };
+        let judge = params.search.background().map(|background| Judge::new(background.belief));
+        let mut engine = Self { size: (bbox.w, bbox.h), pose, search, guard, judge, tile: 0, watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
@@ -54,13 +60,26 @@ impl Engine {
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
     pub fn update(&mut self, frame: &Frame<'_>) -> Estimate {
-        let Self { search, guard, watch, .. } = self;
-        let mut sighting = search.look(frame, self.pose, watch);
+        let mut sighting = self.search.look(frame, self.pose, &mut self.watch);
         let (mut state, mut learned) = (State::Lost, Learned::Settled);
-        if sighting.seen {
+        if let Some(judged) = self.judge(&mut sighting) {
+            state = judged;
+            if state == State::Lost
+                && sighting.seen
+                && let Some(found) = self.search_elsewhere(frame)
+            {
+                sighting = found;
+                state = self.judge.as_mut().map_or(state, Judge::find);
+            }
+        }
+        let lost = self.judge.as_ref().is_some_and(Judge::is_lost);
+        let Self { search, guard, judge, watch, .. } = self;
+        if sighting.seen && !lost {
             self.pose = sighting.pose;
             learned = search.learn(frame, self.pose, None, watch);
-            state = search.judge(&sighting.evidence);
+            if judge.is_none() {
+                state = search.judge(&sighting.evidence);
+            }
         }
         if let Some(guard) = guard {
             let verdict = guard.watch(frame, self.pose, watch);
@@ -71,7 +90,7 @@ impl Engine {
                 self.pose = sighting.pose;
                 if sighting.seen {
                     learned = search.learn(frame, self.pose, Some(guard.relearn()), watch);
-                    state = State::Tracking;
+                    state = judge.as_mut().filter(|judge| judge.is_lost()).map_or(State::Tracking, Judge::find);
                 }
             }
             state = guard.judge(state);
@@ -83,10 +102,43 @@ impl Engine {
         let visible = bbox.visible_share(frame.width(), frame.height());
         state = match state {
             _ if visible <= 0.0 => State::Lost,
-            State::Tracking if visible < MIN_VISIBLE => State::Uncertain,
+            State::Tracking | State::Recovered if visible < MIN_VISIBLE => State::Uncertain,
             state => state,
         };
         Estimate { bbox, state, evidence: sighting.evidence }
+    }
+
+    /// The state by the confidence of a sighting, which is written to it; `None` of a search that has none.
+    fn judge(&mut self, sighting: &mut Sighting) -> Option<State> {
+        let judge = self.judge.as_mut()?;
+        let confidence = if sighting.seen { self.search.confidence(&sighting.evidence)? } else { 0.0 };
+        sighting.evidence.confidence = Some(confidence as f32);
+        let state = judge.judge(confidence);
+        Some(if sighting.seen { state } else { State::Lost })
+    }
+
+    /// The next parts of the frame are searched for a target that is lost: the best sighting that can be believed.
+    fn search_elsewhere(&mut self, frame: &Frame<'_>) -> Option<Sighting> {
+        let judge = self.judge.as_ref()?;
+        let area = self.search.response();
+        let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
+        // Areas that overlap by half: the taper hides what lies at the border of one.
+        let count = |length: usize, reach: f64| ((length as f64 / reach).ceil() as usize).max(1);
+        let (columns, rows) = (count(frame.width(), reach.0), count(frame.height(), reach.1));
+        let mut best: Option<(f64, Sighting)> = None;
+        for _ in 0..judge.tiles().min(columns * rows) {
+            self.tile = (self.tile + 1) % (columns * rows);
+            let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
+            let (column, row) = (self.tile % columns, self.tile / columns);
+            let center = (middle(column, columns, frame.width()), middle(row, rows, frame.height()));
+            let mut sighting = self.search.look(frame, self.pose.at(center), &mut self.watch);
+            let confidence = self.search.confidence(&sighting.evidence).filter(|_| sighting.seen).unwrap_or(0.0);
+            sighting.evidence.confidence = Some(confidence as f32);
+            if confidence >= judge.far() && best.is_none_or(|(highest, _)| confidence > highest) {
+                best = Some((confidence, sighting));
+            }
+        }
+        best.map(|(_, sighting)| sighting)
     }
 
     /// Where the target was last.

@@ -83,8 +83,8 @@ impl Guard {
     /// What a state is worth after the last verdict.
     pub fn judge(&self, state: State) -> State {
         match state {
-            State::Tracking | State::Uncertain if self.doubts >= self.params.patience => State::Lost,
-            State::Tracking if self.doubts > 0 => State::Uncertain,
+            State::Tracking | State::Recovered | State::Uncertain if self.doubts >= self.params.patience => State::Lost,
+            State::Tracking | State::Recovered if self.doubts > 0 => State::Uncertain,
             other => other,
         }
     }

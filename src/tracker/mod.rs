@@ -11,6 +11,7 @@ mod engine;
 mod filter_search;
 mod grid;
 mod guard;
+mod judge;
 mod line_filter;
 pub mod params;
 mod pose;
@@ -25,8 +26,8 @@ mod state;
 mod window_search;
 
 pub use params::{
-    AreaSize, BackgroundParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind, Params,
-    RotationParams, ScaleParams, SearchParams, WindowParams,
+    AreaSize, BackgroundParams, BeliefParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind,
+    Params, RotationParams, ScaleParams, SearchParams, WindowParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};

@@ -34,6 +34,9 @@ pub struct Evidence {
     pub long_term: Option<f32>,
     /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
     pub color: Option<f32>,
+    /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
+    /// truth. `None` of a search that has none.
+    pub confidence: Option<f32>,
     /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
     pub refit_kept: bool,
 }
@@ -74,6 +77,13 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
 
     /// What the evidence of a sighting is worth.
     fn judge(&self, evidence: &Evidence) -> State;
+
+    /// The probability that the box of this evidence overlaps the target by more than half; `None` of a search that is
+    /// not calibrated.
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        let _ = evidence;
+        None
+    }
 
     /// The scores of the last look.
     fn response(&self) -> ResponseMap<'_>;

@@ -11,6 +11,8 @@ pub enum State {
     Initial,
     /// The target was found.
     Tracking,
+    /// The target was found again after it had been lost; the next frame is tracking or not.
+    Recovered,
     /// The best match is weak, see [`FilterParams::uncertain_psr`](super::FilterParams::uncertain_psr), or more than
     /// half of the box has left the frame: the box is a guess.
     Uncertain,
@@ -23,13 +25,15 @@ pub enum State {
 
 impl State {
     /// All states, in the order of their trust.
-    pub const ALL: [Self; 5] = [Self::Initial, Self::Tracking, Self::Uncertain, Self::Lost, Self::Missing];
+    pub const ALL: [Self; 6] =
+        [Self::Initial, Self::Tracking, Self::Recovered, Self::Uncertain, Self::Lost, Self::Missing];
 
     /// The name as files have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Initial => "initial",
             Self::Tracking => "tracking",
+            Self::Recovered => "recovered",
             Self::Uncertain => "uncertain",
             Self::Lost => "lost",
             Self::Missing => "missing",

@@ -26,6 +26,8 @@ fn record(index: usize) -> FrameRecord {
         decision: None,
         refit_kept: false,
         state: State::Tracking,
+        confidence: None,
+        long_term: None,
         decode_ms: 1.0 / 3.0,
         track_ms: 2.0,
     }
@@ -73,7 +75,7 @@ fn check_lines(folder: &Path) -> usize {
         assert_eq!(line, serde_json::to_string(&record(position + 1)).unwrap());
     }
     assert!(read("run.txt").lines().all(|line| line.split(',').filter(|v| v.parse::<f64>().is_ok()).count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 14));
+    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 16));
     // Documents of a run that did not end: the old ones, and nothing half-done beside them.
     assert_eq!(read("run.json"), "old\n");
     assert_eq!(fs::read_dir(folder).unwrap().count(), 4);

@@ -57,7 +57,7 @@ fn check_all(place: &Place, start: usize, end: usize) {
     let text = place.read("run.csv");
     let mut table = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<_> = table.headers().unwrap().iter().map(String::from).collect();
-    let fields = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,decode_ms,track_ms";
+    let fields = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,confidence,long_term,decode_ms,track_ms";
     assert_eq!(header, fields.split(',').collect::<Vec<_>>());
     let rows: Vec<_> = table.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), count);

@@ -12,6 +12,7 @@ mod detectors;
 mod guards;
 mod machine_settings;
 mod memory;
+mod recovery;
 mod robustness;
 mod settings;
 mod simd_levels;

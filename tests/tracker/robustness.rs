@@ -242,7 +242,8 @@ fn uniform_pictures_are_refused_first_and_lost_later() {
         let (picture, truth) = scene.render(4);
         let estimate = tracker.update(view(&picture)).unwrap();
         assert!(estimate.bbox.overlap(&truth.bbox) > 0.5, "{name}: {} {}", estimate.bbox, truth.bbox);
-        assert_eq!(estimate.state, State::Tracking, "{name}: {}", estimate.evidence.psr);
+        let there = matches!(estimate.state, State::Tracking | State::Recovered);
+        assert!(there, "{name}: {} {}", estimate.state, estimate.evidence.psr);
     }
 }
 
@@ -348,7 +349,8 @@ proptest! {
                 for time in 1..4 {
                     let estimate = tracker.update(&picture(time)).unwrap();
                     prop_assert!(sound(&estimate, &tracker), "{} {:?}", bbox, estimate);
-                    prop_assert!(size_is_bounded(&params, &(width, height), &bbox, &estimate.bbox), "{bbox} {estimate:?}");
+                    let bounded = size_is_bounded(&params, &(width, height), &bbox, &estimate.bbox);
+                    prop_assert!(bounded, "{} {:?}", bbox, estimate);
                 }
             }
         }

@@ -91,6 +91,10 @@ fn trees() -> Vec<Params> {
     let turning = [("search.background.settle", "3"), ("search.background.rotation", "filter")];
     all.push(tree("robust", &turning));
     all.push(tree("robust", &[("search.background.scale", "pyramid")]));
+    // It is lost easily, and believes what it finds elsewhere.
+    let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.3"), ("tracking-until", "0.95")];
+    let easily = easily.map(|(name, text)| (format!("search.background.belief.{name}"), text));
+    all.push(tree("robust", &easily.each_ref().map(|(path, text)| (path.as_str(), *text))));
     for kind in MachineKind::ALL {
         all.push(tree("paper", &[("search", kind.name())]));
     }

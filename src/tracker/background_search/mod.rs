@@ -10,6 +10,7 @@
 //!
 //! All learn there; the filter from the spectrum at hand where the target has hardly moved.
 
+mod belief;
 mod color;
 #[cfg(test)]
 mod tests;
@@ -41,11 +42,6 @@ const SIDES: [usize; 4] = [36, 40, 48, 50];
 const LOBE: usize = 5;
 /// No side of the box becomes smaller than this many pixels by scaling.
 const SMALLEST: f64 = 5.0;
-/// Answers of the slow filter below which a match is lost, and uncertain. Of frames that overlap the truth by more than
-/// half (on OTB), one in a hundred lies below the first and one in fifteen below the second; of frames on something
-/// else, half and nine in ten.
-const LOST: f32 = 0.1;
-const UNCERTAIN: f32 = 0.2;
 
 /// The rate of learning that stands for the filter's own pace; at 1 the filter before is forgotten.
 const USUAL_RATE: f64 = 0.02;
@@ -374,11 +370,16 @@ impl Search for BackgroundSearch {
     }
 
     fn judge(&self, evidence: &Evidence) -> State {
-        match evidence.long_term {
-            Some(score) if score >= UNCERTAIN => State::Tracking,
-            Some(score) if score >= LOST => State::Uncertain,
+        let belief = self.params.belief;
+        match belief::probability(evidence) {
+            p if p >= belief.tracking_until => State::Tracking,
+            p if p >= belief.lost_below => State::Uncertain,
             _ => State::Lost,
         }
+    }
+
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        Some(belief::probability(evidence))
     }
 
     fn response(&self) -> ResponseMap<'_> {

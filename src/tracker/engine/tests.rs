@@ -95,7 +95,15 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     let (first, bbox) = (picture(START), target_at(START));
     let mut watch = Stopwatch::default();
     let guard = guard.map(|params| Guard::new(&params, &first.frame(), bbox, &mut watch).unwrap());
-    Engine { size: (SIDE, SIDE), pose: Pose::of(bbox), search: search.boxed_clone(), guard, watch }
+    Engine {
+        size: (SIDE, SIDE),
+        pose: Pose::of(bbox),
+        search: search.boxed_clone(),
+        guard,
+        judge: None,
+        tile: 0,
+        watch,
+    }
 }
 
 fn calls(search: &Scripted) -> Vec<Call> {

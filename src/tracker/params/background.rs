@@ -51,6 +51,30 @@ pub struct BackgroundParams {
     pub scale: ScaleParams,
     /// How the target's angle is followed.
     pub rotation: RotationParams,
+    /// What a confidence is worth, and what is done about a target that is lost.
+    pub belief: BeliefParams,
+}
+
+/// At which confidence a state begins and ends, and the search for a target that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BeliefParams {
+    /// A doubtful target is tracked from this confidence on. What is found far from the last place must have it too.
+    pub tracking_from: f64,
+    /// A tracked target is until the confidence falls below this; a lost one is found again from here on.
+    pub tracking_until: f64,
+    /// Confidence below this is a frame without the target.
+    pub lost_below: f64,
+    /// So many of them in a row, and the target is lost: nothing is learned until it is found again.
+    pub lost_after: usize,
+    /// Areas of the frame that are searched in each frame while it is lost; all of the frame in turn.
+    pub tiles: usize,
+}
+
+impl Default for BeliefParams {
+    fn default() -> Self {
+        Self { tracking_from: 0.8, tracking_until: 0.5, lost_below: 0.2, lost_after: 3, tiles: 4 }
+    }
 }
 
 /// How the target's size is followed.
@@ -110,6 +134,7 @@ impl Default for BackgroundParams {
             reuse_shift: 1.0,
             scale: ScaleParams::Filter(ScaleSettings::default()),
             rotation: RotationParams::None,
+            belief: BeliefParams::default(),
         }
     }
 }

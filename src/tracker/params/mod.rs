@@ -9,7 +9,7 @@ mod windows;
 
 use serde::{Deserialize, Serialize};
 
-pub use background::{BackgroundParams, RotationParams, ScaleParams};
+pub use background::{BackgroundParams, BeliefParams, RotationParams, ScaleParams};
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind};
 pub use guard::GuardParams;
 pub use windows::WindowParams;

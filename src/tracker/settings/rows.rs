@@ -233,6 +233,42 @@ pub(super) const BACKGROUND: &[Flagged] = &[
             "By what share the answer at another angle must be higher",
         ),
     ),
+    (
+        "tracking-from",
+        Row::new(
+            "belief.tracking-from",
+            Kind::Number(0.0, 1.0),
+            "Confidence from which a doubtful target is `tracking` again",
+        ),
+    ),
+    (
+        "tracking-until",
+        Row::new(
+            "belief.tracking-until",
+            Kind::Number(0.0, 1.0),
+            "Confidence below which a tracked target is `uncertain`",
+        ),
+    ),
+    (
+        "lost-below",
+        Row::new("belief.lost-below", Kind::Number(0.0, 1.0), "Confidence below which a frame is without the target"),
+    ),
+    (
+        "lost-after",
+        Row::new(
+            "belief.lost-after",
+            Kind::Whole(1, 1_000_000),
+            "Frames in a row without the target that make it `lost`",
+        ),
+    ),
+    (
+        "lost-tiles",
+        Row::new(
+            "belief.tiles",
+            Kind::Whole(0, 1000),
+            "Search areas a frame over all of the frame while it is lost; 0 for none",
+        ),
+    ),
 ];
 
 /// Below `search.windows` and `guard.windows`.

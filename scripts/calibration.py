@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Fits the confidence of the preset `robust` to sequences with truth, and says how far it can be believed.
+
+    scripts/calibration.py FOLDER [FOLDER ...] [--starts N] [--svg FILE] [--program FILE]
+
+Each folder holds sequences in OTB's form. Every sequence is tracked from the box given and, with --starts 5, from that
+box moved by a tenth of its size in each direction. A logistic model of the slow filter's answer and of the logarithm of
+the peak-to-sidelobe ratio is fitted to whether the overlap is above one half: to all sequences (the weights of
+src/tracker/background_search/belief.rs), and to all but one, whose frames it then judges: of those the errors are said.
+--svg draws what was predicted against what was true.
+
+It prints the weights, the area under the ROC curve, the expected calibration error (15 bins) and Brier's score of the
+left-out frames and of the confidence that the program itself has, and which states the program gives frames that
+overlap by less than a tenth and by more than a half.
+"""
+
+import argparse
+import math
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from labelled import frames, program, targets
+
+SHIFTS = [(0.0, 0.0), (-0.1, 0.0), (0.1, 0.0), (0.0, -0.1), (0.0, 0.1)]
+BINS = 15
+
+
+def probability(weights, signals):
+    """The logistic model."""
+    return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, sum(w * s for w, s in zip(weights, signals))))))
+
+
+def solved(matrix, right):
+    """The solution of a small system of linear equations, by elimination."""
+    rows = [row[:] + [value] for row, value in zip(matrix, right)]
+    for i in range(len(rows)):
+        best = max(range(i, len(rows)), key=lambda r: abs(rows[r][i]))
+        rows[i], rows[best] = rows[best], rows[i]
+        for r in range(len(rows)):
+            if r != i:
+                share = rows[r][i] / rows[i][i]
+                rows[r] = [a - share * b for a, b in zip(rows[r], rows[i])]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
+
+
+def fitted(samples):
+    """The weights that make the outcomes of `samples` (signals, outcome) most likely, by Newton's method."""
+    count = len(samples[0][0])
+    weights = [0.0] * count
+    for _ in range(30):
+        gradient, curvature = [0.0] * count, [[1e-9 * (i == j) for j in range(count)] for i in range(count)]
+        for signals, outcome in samples:
+            p = probability(weights, signals)
+            for i in range(count):
+                gradient[i] += (p - outcome) * signals[i]
+                for j in range(count):
+                    curvature[i][j] += p * (1 - p) * signals[i] * signals[j]
+        step = solved(curvature, gradient)
+        weights = [w - s for w, s in zip(weights, step)]
+        if max(map(abs, step)) < 1e-8:
+            break
+    return weights
+
+
+def area_under_roc(pairs):
+    """The probability that a good frame has a higher value than a bad one, equal ones counting half."""
+    pairs = sorted(pairs)
+    ranks, at = 0.0, 0
+    while at < len(pairs):
+        end = at
+        while end < len(pairs) and pairs[end][0] == pairs[at][0]:
+            end += 1
+        ranks += sum(outcome for _, outcome in pairs[at:end]) * (at + end + 1) / 2
+        at = end
+    good = sum(outcome for _, outcome in pairs)
+    return (ranks - good * (good + 1) / 2) / (good * (len(pairs) - good))
+
+
+def reliability(pairs):
+    """Of each bin: frames, mean prediction, share of good frames."""
+    bins = [[] for _ in range(BINS)]
+    for pair in pairs:
+        bins[min(int(pair[0] * BINS), BINS - 1)].append(pair)
+    return [(len(b), sum(p for p, _ in b) / len(b), sum(y for _, y in b) / len(b)) for b in bins if b]
+
+
+def said(name, pairs):
+    error = sum(count * abs(p - y) for count, p, y in reliability(pairs)) / len(pairs)
+    brier = sum((p - y) ** 2 for p, y in pairs) / len(pairs)
+    area = area_under_roc(pairs)
+    print(f"{name}: AUROC {area:.3f}, calibration error {error:.3f}, Brier {brier:.3f} over {len(pairs)} frames")
+
+
+def drawing(pairs):
+    """A reliability diagram."""
+    place = lambda p, y: (60 + 340 * p, 380 - 340 * y)
+    most = max(count for count, _, _ in reliability(pairs))
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="430" height="440" font-family="sans-serif" font-size="13">',
+        '<rect width="430" height="440" fill="white"/>',
+    ]
+    for k in range(6):
+        x, y = place(k / 5, k / 5)
+        parts.append(f'<path d="M{x} 40V380M60 {y}H400" stroke="#ddd"/>')
+        parts.append(f'<text x="{x}" y="398" text-anchor="middle">{k / 5:g}</text>')
+        parts.append(f'<text x="52" y="{y + 4}" text-anchor="end">{k / 5:g}</text>')
+    parts.append('<path d="M60 380L400 40" stroke="#888" stroke-dasharray="4"/>')
+    points = [(*place(p, y), count) for count, p, y in reliability(pairs)]
+    parts.append('<path d="M' + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points) + '" fill="none" stroke="#1f77b4"/>')
+    for x, y, count in points:
+        radius = 3 + 9 * math.sqrt(count / most)
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#1f77b4" fill-opacity=".6"/>')
+    parts.append('<text x="230" y="425" text-anchor="middle">confidence (circles: how many frames)</text>')
+    turned = 'transform="translate(18 210) rotate(-90)" text-anchor="middle"'
+    parts.append(f"<text {turned}>share of frames with overlap above 0.5</text></svg>")
+    return "\n".join(parts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--starts", type=int, default=1, choices=range(1, len(SHIFTS) + 1))
+    parser.add_argument("--svg", type=Path)
+    parser.add_argument("--program", type=Path)
+    args = parser.parse_args()
+    executable = args.program or program()
+    samples, own, states = {}, [], {"bad": Counter(), "good": Counter()}
+    for folder in args.folders:
+        for sequence, path in targets(folder):
+            for shift in SHIFTS[: args.starts]:
+                try:
+                    run = list(frames(executable, sequence, path, ["--preset", "robust"], shift))
+                except subprocess.CalledProcessError as error:
+                    raise SystemExit(f"{sequence}: {error.stderr}") from error
+                for frame, overlap in run:
+                    good = overlap > 0.5
+                    signals = (frame["long_term"], math.log(max(frame["psr"], 1.0)), 1.0)
+                    samples.setdefault(sequence, []).append((signals, good))
+                    own.append((frame["confidence"], good))
+                    if good or overlap < 0.1:
+                        states["good" if good else "bad"][frame["state"]] += 1
+    print("weights:", " ".join(f"{w:.3f}" for w in fitted([sample for all in samples.values() for sample in all])))
+    left_out = []
+    for sequence, judged in samples.items():
+        weights = fitted([sample for other, all in samples.items() if other != sequence for sample in all])
+        left_out += [(probability(weights, signals), good) for signals, good in judged]
+    said("left out", left_out)
+    said("program", own)
+    for name, counts in states.items():
+        shares = ", ".join(f"{state} {count / counts.total():.4f}" for state, count in counts.most_common())
+        print(f"{name} frames ({counts.total()}): {shares}")
+    if args.svg:
+        args.svg.write_text(drawing(left_out))
+
+
+main()

@@ -1,0 +1,50 @@
+"""Runs of kcf-track over sequences of OTB, frame by frame beside their labels: what other scripts have in common."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def overlap(a, b):
+    """Intersection over union of two boxes x, y, w, h."""
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    both = max(width, 0) * max(height, 0)
+    return both / (a[2] * a[3] + b[2] * b[3] - both)
+
+
+def labels(path):
+    """The labels of a sequence, 0-based; None where there is none."""
+    for line in path.read_text().split("\n"):
+        numbers = [float(v) for v in re.split(r"[,\s]+", line.strip()) if v]
+        usable = len(numbers) == 4 and numbers[2] > 0 and numbers[3] > 0
+        yield [numbers[0] - 1, numbers[1] - 1, *numbers[2:]] if usable else None
+
+
+def program():
+    """The program, built for release."""
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--bins"], cwd=ROOT, check=True)
+    metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
+    return Path(metadata["target_directory"]) / "release" / "kcf-track"
+
+
+def targets(data):
+    """All sequences of a folder with the files of their labels, one for each target."""
+    for sequence in sorted(path for path in Path(data).iterdir() if path.is_dir()):
+        yield from ((sequence, path) for path in sorted(sequence.glob("groundtruth_rect*.txt")))
+
+
+def frames(executable, sequence, path, flags, shift=(0.0, 0.0)):
+    """What the program writes of each frame after the first that has a label, and the overlap with it; the first box is
+    moved by `shift` of its size."""
+    truth = list(labels(path))
+    x, y, w, h = truth[0]
+    first = ",".join(str(v) for v in (x + shift[0] * w, y + shift[1] * h, w, h))
+    command = [executable, "--seq", sequence, "--init", first, "--jsonl", "-", "--quiet", *flags]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    for frame, label in zip(map(json.loads, lines), truth):
+        if frame["state"] != "initial" and label is not None:
+            yield frame, overlap(frame["bbox"], label)
