@@ -1,4 +1,5 @@
-//! `kcf-track completions` and `kcf-track man`: scripts that complete the command line in a shell, and pages of the manual.
+//! `kcf-track completions` and `kcf-track man`: scripts that complete the command line in a shell, and pages of the
+//! manual.
 
 use std::io::Write;
 

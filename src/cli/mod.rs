@@ -59,7 +59,8 @@ Examples:
   See it work: the box drawn on each frame, and the filter's response:
     kcf-track OTB/Deer --overlay out/boxes --response out/maps
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C (129 by SIGHUP, 143 by SIGTERM). What was computed until then is kept.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C (129 by SIGHUP, 143 by SIGTERM). \
+What was computed until then is kept.";
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {

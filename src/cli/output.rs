@@ -64,7 +64,8 @@ impl Form {
             // A folder may be called anything.
             Some(_) if path.is_dir() => Ok(Self::Overlay),
             Some(_) => Err(Failure::usage(format!(
-                "--out {}: its ending must be .json, .jsonl, .csv or .txt, or it must have none, for a folder of overlays",
+                "--out {}: its ending must be .json, .jsonl, .csv or .txt, or it must have none, for a folder of \
+                 overlays",
                 path.display()
             ))),
         }

@@ -80,12 +80,16 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let span = source.span(args.start, args.end)?;
     let initial = match given {
         Some(bbox) => bbox,
-        None => source.initial_box(span.first)?,
+        None => {
+            let box_of_truth = source.initial_box(span.first);
+            box_of_truth.map_err(|error| anyhow::anyhow!("{error}: give the first box by --init x,y,w,h"))?
+        }
     };
     warnings.extend(source.warnings().iter().cloned());
     if initial.w.min(initial.h) < SMALLEST {
         warnings.push(format!(
-            "the box is {}x{} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge the images",
+            "the box is {}x{} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge the \
+             images",
             initial.w, initial.h
         ));
     }

@@ -220,8 +220,8 @@ pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result
     frame_errors(truth, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
 }
 
-/// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A label
-/// of no size counts as none.
+/// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A
+/// label of no size counts as none.
 pub fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
     let mut errors = FrameErrors::default();
     for (label, predicted) in pairs.iter().filter(|(label, _)| label.is_valid()) {

@@ -135,8 +135,8 @@ impl Store {
         self.load_if(key, |stored| stored == key)
     }
 
-    /// The runs of `key`, if they were stored and made from the same pictures, be it from a copy of them: shards are put
-    /// together on another machine than they were made on.
+    /// The runs of `key`, if they were stored and made from the same pictures, be it from a copy of them: shards are
+    /// put together on another machine than they were made on.
     pub fn load_alike(&self, key: &RunKey) -> Stored {
         self.load_if(key, |stored| stored.is_alike(key))
     }

@@ -41,9 +41,10 @@ fn moved(response: &ResponseMap<'_>, (row, column): (usize, usize)) -> (f64, f64
     (dx * response.step.0 + 0.0, dy * response.step.1 + 0.0)
 }
 
-/// Draws a response, given also as its centred map: every element a square, its value a colour of viridis from the lowest to the highest (gray: not
-/// a number), the peak framed in red, the element of no motion between ticks at the edges; a legend below says the
-/// range and how far the peak lies from the element of no motion, in pixels of the image.
+/// Draws a response, given also as its centred map: every element a square, its value a colour of viridis from the
+/// lowest to the highest (gray: not a number), the peak framed in red, the element of no motion between ticks at the
+/// edges; a legend below says the range and how far the peak lies from the element of no motion, in pixels of the
+/// image.
 pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, letters: &Letters) -> RgbImage {
     let (rows, columns) = map.dim();
     let enlargement = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);

@@ -6,8 +6,8 @@ use super::{Destination, Export, FrameRecord, FrameView};
 use crate::annotation::Base;
 use crate::error::Result;
 
-/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, to four decimals at most. A frame without a box is a row
-/// of `NaN`.
+/// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, to four decimals at most. A frame without a box is a
+/// row of `NaN`.
 pub struct Otb {
     lines: Lines,
 }

@@ -30,9 +30,9 @@ const QUALITY: u8 = 90;
 /// box), inside of it the true box where there is one (blue), and a line of words: position, state, peak,
 /// peak-to-sidelobe ratio, a machine's decision, overlap with the truth.
 ///
-/// JPEG frames stay JPEG and keep their names, all others become PNG. What is drawn on is the frame that was tracked; one
-/// that could not be read gets an empty picture with the last box, so that a numbered series has no hole. Pictures are
-/// drawn and written on threads of their own.
+/// JPEG frames stay JPEG and keep their names, all others become PNG. What is drawn on is the frame that was tracked;
+/// one that could not be read gets an empty picture with the last box, so that a numbered series has no hole. Pictures
+/// are drawn and written on threads of their own.
 pub struct Overlays {
     folder: Folder,
     /// Width and height of the run's frames.

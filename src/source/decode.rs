@@ -2,8 +2,8 @@
 //!
 //! The format is told by the first bytes, never by the extension. JPEG, of which most sequences consist, is decoded
 //! here in strict mode, and straight to its luma plane where gray is wanted; every other format goes through the
-//! `image` crate. An orientation in Exif data is not applied, which a sequence warns of: truth files count pixels as they
-//! are stored.
+//! `image` crate. An orientation in Exif data is not applied, which a sequence warns of: truth files count pixels as
+//! they are stored.
 
 use std::fs::File;
 use std::io::{Cursor, Read};

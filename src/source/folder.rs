@@ -71,7 +71,8 @@ fn no_folder(file: &Path) -> String {
     }
     let name = file_name(file);
     format!(
-        "this is a file, and no video can be read: make images of it, by `mkdir frames && ffmpeg -i {name} frames/%06d.png`, \
+        "this is a file, and no video can be read: make images of it, by `mkdir frames && ffmpeg -i {name} \
+         frames/%06d.png`, \
          and give that folder"
     )
 }

@@ -19,7 +19,8 @@ pub(super) fn peculiarities(path: &Path) -> Vec<String> {
         && orientation != Orientation::NoTransforms
     {
         said.push(format!(
-            "{name}: its Exif orientation ({}) is not applied: boxes count pixels as they are stored, a viewer shows them \
+            "{name}: its Exif orientation ({}) is not applied: boxes count pixels as they are stored, a viewer shows \
+             them \
              turned",
             orientation.to_exif()
         ));

@@ -61,7 +61,7 @@ pub trait Source: Send + Sync {
     fn initial_box(&self, position: usize) -> Result<BBox> {
         self.true_box(position).ok_or_else(|| Error::Sequence {
             path: self.name().into(),
-            reason: format!("there is no true box for frame {position}: give one by --init x,y,w,h"),
+            reason: format!("there is no true box for frame {position}"),
         })
     }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::folder::{Listing, file_name, number};
 use super::header::peculiarities;
 
-/// Sentences on the `images` of a sequence. `listing` is of the folder that was given, `beside` the images in it that are
-/// not read because `images` lie in a folder of their own.
+/// Sentences on the `images` of a sequence. `listing` is of the folder that was given, `beside` the images in it that
+/// are not read because `images` lie in a folder of their own.
 pub(super) fn oddities(listing: &Listing, images: &[PathBuf], beside: &[PathBuf]) -> Vec<String> {
     let mut said = Vec::new();
     let folder = images.first().and_then(|image| image.parent()).unwrap_or(Path::new("."));
@@ -28,7 +28,8 @@ pub(super) fn oddities(listing: &Listing, images: &[PathBuf], beside: &[PathBuf]
     if let Some((before, after, gaps)) = gap(images) {
         let more = if gaps > 1 { format!(" and {} more", gaps - 1) } else { String::new() };
         said.push(format!(
-            "{here}: the numbers of the images have a gap, from {} to {}{more}: frames are taken one after the other all the same",
+            "{here}: the numbers of the images have a gap, from {} to {}{more}: frames are taken one after the other \
+             all the same",
             file_name(before),
             file_name(after)
         ));

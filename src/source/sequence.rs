@@ -195,9 +195,9 @@ impl Sequence {
         let bbox = position.checked_sub(1).and_then(|place| self.truth.get(place).copied().flatten());
         bbox.ok_or_else(|| {
             let reason = match &self.truth_path {
-                None => "there is no ground truth beside the images: give the first box by --init x,y,w,h".to_string(),
+                None => "there is no ground truth beside the images".to_string(),
                 Some(path) => {
-                    format!("{} has no box for image {position}: give one by --init x,y,w,h", path.display())
+                    format!("{} has no box for image {position}", path.display())
                 }
             };
             Error::Sequence { path: self.folder.clone(), reason }
@@ -206,8 +206,8 @@ impl Sequence {
 }
 
 impl Sequence {
-    /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one that
-    /// the frames lie in.
+    /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one
+    /// that the frames lie in.
     fn hides_frames(&self, path: &Path) -> bool {
         let known = |name: &Path| IMAGE_FOLDERS.iter().any(|known| name == Path::new(known));
         let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
@@ -247,8 +247,8 @@ impl Source for Sequence {
         &self.warnings
     }
 
-    /// A frame, the truth that took somebody days to draw, the folder of the frames, where a file could take one's name,
-    /// or one that would be taken for that folder if there were images in it.
+    /// A frame, the truth that took somebody days to draw, the folder of the frames, where a file could take one's
+    /// name, or one that would be taken for that folder if there were images in it.
     fn occupies(&self, path: &Path) -> Option<&'static str> {
         if self.hides_frames(path) {
             return Some("would be taken for the folder of the frames by the next run");

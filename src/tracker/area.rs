@@ -150,8 +150,8 @@ impl SearchArea {
     }
 
     /// The target's centre on the frame at a position. The published boxes reach from the position back by *half* the
-    /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once. Bounded
-    /// areas keep what was rounded off.
+    /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
+    /// Bounded areas keep what was rounded off.
     pub fn center(&self, position: (f64, f64)) -> (f64, f64) {
         let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
         (full(position.0) + self.rest.0, full(position.1) + self.rest.1)

@@ -2,4 +2,5 @@
 
 mod decode;
 mod demo;
+mod prefetch;
 mod sequence;

@@ -1,7 +1,8 @@
 //! Kernel machines on four short sequences of OTB score what they were measured to score.
 //!
 //! Crossing is easy; on the others the camera shakes or the target moves farther than the filter's search area reaches
-//! (the filter alone has a P@20 of 0.26 on Couple, 0.89 on Deer and 0.34 on Jumping). The settings were chosen on these sequences, among others.
+//! (the filter alone has a P@20 of 0.26 on Couple, 0.89 on Deer and 0.34 on Jumping). The settings were chosen on these
+//! sequences, among others.
 
 use kcf_track::Params;
 use kcf_track::eval::metrics::score;

@@ -1,7 +1,7 @@
 //! Parity with the boxes that the authors of KCF published for their own runs on OTB.
 //!
-//! The authors' boxes lie in `KCF/<sequence>.txt` and `DCF/<sequence>.txt`, 1-based. The bounds are for the 24 sequences
-//! named below.
+//! The authors' boxes lie in `KCF/<sequence>.txt` and `DCF/<sequence>.txt`, 1-based. The bounds are for the 24
+//! sequences named below.
 //!
 //!     KCF_TRACK_OTB=DIR cargo test --release --test golden otb_parity -- --ignored --nocapture
 

@@ -1,8 +1,8 @@
 //! The published sequences of OTB, and the tracker run on them as the command line runs it.
 //!
 //! They are no part of this project: what needs them is ignored unless it is asked for, and then fails where they are
-//! not. `KCF_TRACK_OTB` names their folder, `KCF_TRACK_OTB_RESULTS` that of the boxes that others published for them, by
-//! default `otb_results` beside it.
+//! not. `KCF_TRACK_OTB` names their folder, `KCF_TRACK_OTB_RESULTS` that of the boxes that others published for them,
+//! by default `otb_results` beside it.
 
 use std::path::PathBuf;
 

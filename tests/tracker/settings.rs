@@ -48,8 +48,8 @@ fn colored(picture: &[u8]) -> Vec<u8> {
     picture.iter().flat_map(|&v| [v, (u16::from(v) / 2 + 50) as u8, 190 - v / 2]).collect()
 }
 
-/// Boxes to a hundredth of a pixel and states of all frames, or the error; `None` for settings that are refused. Another
-/// order of rounding is no effect.
+/// Boxes to a hundredth of a pixel and states of all frames, or the error; `None` for settings that are refused.
+/// Another order of rounding is no effect.
 fn outcome(params: &Params, pictures: &[Vec<u8>]) -> Option<String> {
     let mut tracker = Tracker::new(params.clone()).ok()?;
     let mut said = String::new();

@@ -28,6 +28,7 @@ mod noise;
 mod optics;
 mod outline;
 mod params;
+mod place;
 mod sequence;
 mod sprite;
 mod stream;

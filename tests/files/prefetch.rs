@@ -1,0 +1,65 @@
+//! Frames that are read ahead on another thread.
+
+use std::time::{Duration, Instant};
+
+use kcf_track::Error;
+use kcf_track::source::{Channels, Images, Prefetch};
+
+use crate::sequence::{images, numbered, open};
+
+#[test]
+fn frames_come_in_order_and_one_bad_image_does_not_stop_them() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), (1..=20).map(|number| format!("{number}.png")));
+    std::fs::write(root.path().join("7.png"), b"P5 1 1 255\n").unwrap();
+    std::fs::write(root.path().join("8.png"), b"no picture").unwrap();
+    let sequence = open(root.path());
+    let prefetch = Prefetch::open(&sequence, 3..=18, Channels::Luma).unwrap();
+    assert_eq!(prefetch.size_hint(), (16, Some(16)));
+    let decoded: Vec<_> = prefetch.collect();
+    assert_eq!(decoded.iter().map(|d| d.position).collect::<Vec<_>>(), (3..=18).collect::<Vec<_>>());
+    for item in decoded {
+        assert_eq!(item.path.as_ref(), sequence.images().get(item.position - 1));
+        assert_eq!(item.name, format!("{}.png", item.position));
+        assert!(item.decode_ms >= 0.0);
+        match (item.position, &item.frame) {
+            (7 | 8, Err(error @ Error::Decode { .. })) => {
+                assert!(error.to_string().contains(&format!("{}.png", item.position)));
+            }
+            (position, Ok(frame)) => assert_eq!(frame.as_frame().row(0), [position as u8 - 1]),
+            (position, frame) => panic!("{position}: {frame:?}"),
+        }
+    }
+    assert_eq!(Prefetch::open(&sequence, 50..=60, Channels::Luma).unwrap().count(), 0);
+}
+
+#[test]
+fn no_more_frames_wait_than_the_depth() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 12));
+    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let prefetch = Prefetch::new(Images::new(list.clone(), Channels::Luma), 3).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    // Three wait and one is on its way into the queue: what is deleted now cannot have been read.
+    for (_, path) in &list[4..] {
+        std::fs::remove_file(path).unwrap();
+    }
+    let read: Vec<_> = prefetch.map(|item| item.frame.is_ok()).collect();
+    assert_eq!(read, [[true; 4].as_slice(), &[false; 8]].concat());
+}
+
+#[test]
+fn dropping_ends_the_thread_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 2));
+    let path = open(root.path()).images()[0].clone();
+    for taken in [0, 1, 5] {
+        // Decoding all of them would take many seconds.
+        let many = (1..=500_000).map(|position| (position, path.clone())).collect();
+        let mut prefetch = Prefetch::new(Images::new(many, Channels::Luma), 4).unwrap();
+        assert_eq!(prefetch.by_ref().take(taken).count(), taken);
+        let begin = Instant::now();
+        drop(prefetch);
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    }
+}
