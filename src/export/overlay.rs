@@ -73,7 +73,7 @@ fn parts(record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>) -> Vec
     let mut parts = vec![format!("#{}", record.index), record.state.to_string()];
     // What a filter answers to the frame that it was taught says nothing of how well it follows.
     let found = Some(record).filter(|record| record.state != State::Initial);
-    parts.extend(record.confidence.map(|confidence| format!("confidence {confidence:.2}")));
+    parts.extend(found.and_then(|record| record.confidence).map(|confidence| format!("confidence {confidence:.2}")));
     parts.extend(found.and_then(|record| record.peak).map(|peak| format!("peak {peak:.2}")));
     parts.extend(found.and_then(|record| record.psr).map(|psr| format!("PSR {psr:.1}")));
     parts.extend(record.decision.map(|decision| format!("decision {decision:.2}")));
@@ -90,7 +90,10 @@ mod tests {
     fn the_initial_frame_shows_no_psr() {
         let (_, mut records) = run();
         records[1].state = State::Tracking;
-        assert_eq!(parts(&records[1], None, None), ["#2", "tracking", "peak 0.50", "PSR 9.1", "decision 0.25"]);
+        assert_eq!(
+            parts(&records[1], None, None),
+            ["#2", "tracking", "confidence 0.75", "peak 0.50", "PSR 9.1", "decision 0.25"]
+        );
         records[1].state = State::Initial;
         assert_eq!(parts(&records[1], None, None), ["#2", "initial", "decision 0.25"]);
     }
