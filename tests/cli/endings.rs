@@ -20,7 +20,7 @@ fn long_run(place: &Place) -> Child {
     for name in ["run.json", "run.jsonl", "run.txt", "run.csv"] {
         fs::write(place.path(name), "old\n").unwrap();
     }
-    let mut command = spawnable();
+    let mut command = interruptible();
     command.args(BOX).arg("--quiet").arg("--seq").arg(frames).stderr(Stdio::piped());
     for (flag, name) in [("--json", "run.json"), ("--jsonl", "run.jsonl"), ("--otb", "run.txt"), ("--csv", "run.csv")] {
         command.arg(flag).arg(place.path(name));
@@ -28,6 +28,17 @@ fn long_run(place: &Place) -> Child {
     let mut child = command.spawn().unwrap();
     wait_for(&mut child, &place.path("run.csv"), 4_000);
     child
+}
+
+/// The program, which heeds signals even where the tests themselves run in the background, where a shell has them
+/// ignored.
+fn interruptible() -> Command {
+    if cfg!(target_os = "linux") {
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_kcf-track"));
+        return command;
+    }
+    spawnable()
 }
 
 fn wait_for(child: &mut Child, file: &Path, bytes: u64) {
@@ -55,7 +66,7 @@ fn whole_lines(place: &Place) -> usize {
         assert_eq!(serde_json::from_str::<Value>(line).unwrap()["index"], index);
     }
     assert!(read("run.txt").lines().all(|line| line.split(',').count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 14));
+    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 16));
     lines.lines().count()
 }
 
