@@ -1,6 +1,6 @@
 #!/bin/sh
-# How long a newcomer waits, by stage, each from an empty target folder: the release build and the demo, and `cargo test`.
-# Packages are downloaded before any clock starts. Run it on an idle machine.
+# How long a newcomer waits, by stage, each from an empty target folder: the release build and the demo, and
+# `cargo test`. Packages are downloaded before any clock starts. Run it on an idle machine.
 #     scripts/build_times.sh
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,7 +21,8 @@ crates() {
     cargo tree --locked --prefix none --edges "$@" | sed 's/ (\*)$//' | sort -u | wc -l
 }
 
-echo "crates: $(crates normal,build --no-default-features) core, $(crates normal,build) program, $(crates normal,build,dev) with tests"
+echo "crates: $(crates normal,build --no-default-features) core, $(crates normal,build) program," \
+    "$(crates normal,build,dev) with tests"
 stage "release build" cargo build --release --locked
 stage "demo" cargo run --release --locked -- --seq assets/demo
 rm -rf "$place"
