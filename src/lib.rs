@@ -65,8 +65,8 @@
 //! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio, and
 //! its thresholds, which are in [`Params`], change no box; of a background-aware filter they come from
 //! [`Evidence::confidence`], the probability that the box overlaps the target by more than half, and while a target is
-//! lost nothing is learned and the whole frame is searched. What cannot be answered (no target yet, a box outside of the
-//! frame, a frame of another size) is an [`Error`] that changes nothing.
+//! lost nothing is learned and the whole frame is searched. What cannot be answered (no target yet, a box outside of
+//! the frame, a frame of another size) is an [`Error`] that changes nothing.
 //!
 //! # The paper
 //! [`Params::default`] is the tracker of Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized

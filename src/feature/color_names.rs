@@ -1,7 +1,7 @@
 //! Colour names: how black, blue, brown, gray, green, orange, pink, purple, red, white or yellow a colour is.
 //!
 //! The eleven are the basic colour terms of Berlin and Kay ("Basic Color Terms", 1969). Each is told by a few named
-//! colours of the web (CSS Color Module Level 4, section 6.1) and of X11 (`rgb.txt`), whose values are in [`CENTRES`].
+//! colours of the web (CSS Color Module Level 4, section 6.1) and of X11 (`rgb.txt`), whose values are in `CENTRES`.
 //! The distance of a colour to a name is that to the nearest of its centres in CIELAB (CIE 1976, white D65, two
 //! degrees); memberships are a softmax over the names,
 //!

@@ -21,7 +21,7 @@ const STEP: f64 = 360.0 / ANGLES as f64;
 /// Width of the labels in steps.
 const SIGMA: f64 = 0.7;
 
-/// How a [`RotationFilter`] looks for the angle.
+/// How a `RotationFilter` looks for the angle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RotationSettings {

@@ -15,7 +15,7 @@ use crate::tracker::line_filter::{LineFilter, MOST};
 /// Pixels of a cell of the small patches.
 const CELL: usize = 4;
 
-/// How a [`ScaleFilter`] looks for the size.
+/// How a `ScaleFilter` looks for the size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ScaleSettings {
