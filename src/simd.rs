@@ -126,6 +126,19 @@ macro_rules! leveled {
 }
 pub(crate) use leveled;
 
+/// The sum of `N` numbers, a power of two, as a tree of fixed order: the same bits whatever the width of a register.
+#[inline(always)]
+pub(crate) fn tree_sum<const N: usize>(mut sums: [f32; N]) -> f32 {
+    let mut width = N / 2;
+    while width > 0 {
+        for l in 0..width {
+            sums[l] += sums[l + width];
+        }
+        width /= 2;
+    }
+    sums[0]
+}
+
 /// Tests that set the ceiling do so one after the other.
 #[cfg(test)]
 static SET_BY_ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());

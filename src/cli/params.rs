@@ -171,9 +171,21 @@ fn needed(need: &Need) -> String {
     }
 }
 
+/// What the library calls something, and the flag for it.
+const WORDS: [(&str, &str); 3] = [
+    ("resume it", "go on with it by --resume"),
+    ("overwrite it", "overwrite it with --force"),
+    ("`target` chooses", "--target N takes"),
+];
+
+/// What the library asks for, with flags in the place of its own words.
+pub fn words_in_flags(said: &str) -> String {
+    WORDS.iter().fold(said.to_owned(), |said, (word, flag)| said.replace(word, flag))
+}
+
 /// What the library says of a parameter, with flags in the place of paths.
 pub fn in_flags(name: &str, value: &str, expected: &str) -> String {
-    let mut expected = expected.to_owned();
+    let mut expected = words_in_flags(expected);
     for setting in settings::table() {
         if let Some(flag) = setting.flags.first().filter(|_| setting.path.contains('.')) {
             expected = expected.replace(setting.path, &format!("--{flag}"));

@@ -85,7 +85,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             box_of_truth.map_err(|error| anyhow::anyhow!("{error}: give the first box by --init x,y,w,h"))?
         }
     };
-    warnings.extend(source.warnings().iter().cloned());
+    warnings.extend(source.warnings().iter().map(|said| params::words_in_flags(said)));
     if initial.w.min(initial.h) < SMALLEST {
         warnings.push(format!(
             "the box is {}x{} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge the \

@@ -14,7 +14,7 @@ use rustfft::num_complex::Complex32;
 
 use crate::kernel::{Kernel, exp_negative};
 use crate::machine::Head;
-use crate::simd::leveled;
+use crate::simd::{leveled, tree_sum};
 use crate::spectrum::{AlignedBuf, CHANNELS, Cell, ChannelPlan, LANES, PlanePlan, SupportSpectra};
 
 /// What a [`DenseKernel`] is made for.
@@ -108,15 +108,7 @@ leveled! {
 /// The inner product of two cells, as a tree of fixed order.
 #[inline(always)]
 fn dot(a: &Cell, b: &Cell) -> f32 {
-    let mut sums: [f32; LANES] = std::array::from_fn(|l| a[l] * b[l] + a[LANES + l] * b[LANES + l]);
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            sums[l] += sums[l + width];
-        }
-        width /= 2;
-    }
-    sums[0]
+    tree_sum::<LANES>(std::array::from_fn(|l| a[l] * b[l] + a[LANES + l] * b[LANES + l]))
 }
 
 /// A fitted head, its coefficients at the places of the supports.

@@ -112,7 +112,7 @@ impl Evaluation {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(options.jobs.max(1))
             .build()
-            .map_err(|e| Error::Evaluation { what: format!("--jobs {}", options.jobs), reason: e.to_string() })?;
+            .map_err(|e| Error::Evaluation { what: format!("{} runs at once", options.jobs), reason: e.to_string() })?;
         // A bridge hands out one job at a time in this order, unlike a slice that is split in halves.
         pool.install(|| jobs.iter().par_bridge().try_for_each(|job| job.run(store, watch)))
     }

@@ -70,7 +70,7 @@ impl Manifest {
                 match (occupied, ours, resume) {
                     (false, ..) | (true, true, true) => {}
                     (true, true, false) => {
-                        return refuse("it holds an evaluation: go on with it by --resume, or give another folder");
+                        return refuse("it holds an evaluation: resume it, or give another folder");
                     }
                     (true, false, _) => {
                         return refuse("it holds something else and is left as it is: give a new or empty folder");
@@ -153,7 +153,7 @@ mod tests {
         manifest(None).claim(&new, false).unwrap();
         manifest(None).claim(&empty, false).unwrap();
         assert_eq!(Manifest::read(&empty).unwrap(), manifest(None));
-        assert!(manifest(None).claim(&empty, false).unwrap_err().to_string().contains("--resume"));
+        assert!(manifest(None).claim(&empty, false).unwrap_err().to_string().contains("resume it"));
         manifest(None).claim(&empty, true).unwrap();
         for resume in [false, true] {
             assert!(manifest(None).claim(&other, resume).unwrap_err().to_string().contains("something else"));

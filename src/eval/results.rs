@@ -85,7 +85,7 @@ impl ResultFiles {
         }
         if files.is_empty() {
             return Err(Error::Evaluation {
-                what: format!("--results {name}={}", folder.display()),
+                what: format!("results of {name} in {}", folder.display()),
                 reason: "there is no result file <sequence>.txt in it".into(),
             });
         }

@@ -5,6 +5,7 @@ use super::filter_search::FilterSearch;
 use super::guard::Guard;
 use super::judge::Judge;
 use super::pose::Pose;
+use super::round::Round;
 use super::search::{Learned, Search, Sighting};
 use super::window_search::WindowSearch;
 use super::{Estimate, Params, ResponseMap, SearchParams, State};
@@ -27,8 +28,8 @@ pub(super) struct Engine {
     guard: Option<Guard>,
     /// Of a search that is calibrated.
     judge: Option<Judge>,
-    /// The part of the frame that was searched last for a target that is lost.
-    tile: usize,
+    /// Through the frame, for a target that is lost.
+    round: Round,
     watch: Stopwatch,
 }
 
@@ -45,13 +46,15 @@ impl Engine {
             SearchParams::Background(background) => {
                 Box::new(BackgroundSearch::new(background, frame, bbox, &mut watch)?)
             }
-            SearchParams::Windows(windows) => Box::new(WindowSearch::new(windows, frame, bbox, &mut watch)?),
+            SearchParams::Windows(params) => {
+                Box::new(WindowSearch::new(&params.windows, params.lost, frame, bbox, &mut watch)?)
+            }
         };
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
         let pose = search.pose();
         let mut evidence = search.look_at(frame, pose, &mut watch).evidence;
         let judge = params.search.background().map(|background| Judge::new(background.belief));
-        let mut engine = Self { size: (bbox.w, bbox.h), pose, search, guard, judge, tile: 0, watch };
+        let mut engine = Self { size: (bbox.w, bbox.h), pose, search, guard, judge, round: Round::default(), watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
@@ -122,16 +125,12 @@ impl Engine {
         let judge = self.judge.as_ref()?;
         let area = self.search.response();
         let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
-        // Areas that overlap by half: the taper hides what lies at the border of one.
-        let count = |length: usize, reach: f64| ((length as f64 / reach).ceil() as usize).max(1);
-        let (columns, rows) = (count(frame.width(), reach.0), count(frame.height(), reach.1));
+        let size = (frame.width(), frame.height());
         let mut best: Option<(f64, Sighting)> = None;
-        for _ in 0..judge.tiles().min(columns * rows) {
-            self.tile = (self.tile + 1) % (columns * rows);
-            let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
-            let (column, row) = (self.tile % columns, self.tile / columns);
-            let center = (middle(column, columns, frame.width()), middle(row, rows, frame.height()));
-            let mut sighting = self.search.look(frame, self.pose.at(center), &mut self.watch);
+        // Areas that overlap by half: the taper hides what lies at the border of one.
+        for _ in 0..judge.tiles().min(Round::areas(size, reach)) {
+            let there = self.round.next(size, reach, self.pose);
+            let mut sighting = self.search.look(frame, there, &mut self.watch);
             let confidence = self.search.confidence(&sighting.evidence).filter(|_| sighting.seen).unwrap_or(0.0);
             sighting.evidence.confidence = Some(confidence as f32);
             if confidence >= judge.far() && best.is_none_or(|(highest, _)| confidence > highest) {

@@ -5,6 +5,7 @@
 //! target where the search is, but does elsewhere, the search is put there.
 
 use super::pose::Pose;
+use super::round::Round;
 use super::search::Learned;
 use super::window_search::WindowSearch;
 use super::{GuardParams, State};
@@ -19,8 +20,7 @@ pub(super) struct Guard {
     eye: WindowSearch,
     /// Doubtful frames in a row.
     doubts: usize,
-    /// The search area of the whole frame that was scanned last.
-    tile: usize,
+    round: Round,
 }
 
 /// What a guard says of one frame.
@@ -40,8 +40,9 @@ impl Guard {
     /// # Errors
     /// As [`WindowSearch::new`].
     pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
-        let eye = WindowSearch::new(&params.windows, frame, bbox, watch)?;
-        Ok(Self { params: params.clone(), eye, doubts: 0, tile: 0 })
+        // Nobody asks it for a state.
+        let eye = WindowSearch::new(&params.windows, f64::NEG_INFINITY, frame, bbox, watch)?;
+        Ok(Self { params: params.clone(), eye, doubts: 0, round: Round::default() })
     }
 
     /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience,
@@ -103,16 +104,12 @@ impl Guard {
         watch: &mut Stopwatch,
     ) -> Option<(f64, (f64, f64))> {
         let reach = self.eye.reach();
-        // Areas whose windows meet: every place of the frame is the centre of one.
-        let count = |length: usize, reach: f64| ((length as f64 / (2.0 * reach)).ceil() as usize).max(1);
-        let (columns, rows) = (count(frame.width(), reach.0), count(frame.height(), reach.1));
+        let size = (frame.width(), frame.height());
         let mut best: Option<(f64, (f64, f64))> = None;
         for _ in 0..self.params.tiles {
-            self.tile = (self.tile + 1) % (columns * rows);
-            let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
-            let (column, row) = (self.tile % columns, self.tile / columns);
-            let center = (middle(column, columns, frame.width()), middle(row, rows, frame.height()));
-            if !self.eye.scan(frame, here.at(center), watch) {
+            // Areas whose windows meet: every place of the frame is the centre of one.
+            let there = self.round.next(size, (2.0 * reach.0, 2.0 * reach.1), here);
+            if !self.eye.scan(frame, there, watch) {
                 continue;
             }
             let found = self.eye.best(false);

@@ -17,17 +17,19 @@ pub mod params;
 mod pose;
 mod response;
 mod rotation;
+mod round;
 mod scale;
 #[cfg(test)]
 mod scenes;
 mod search;
 pub mod settings;
+mod small_patch;
 mod state;
 mod window_search;
 
 pub use params::{
     AreaSize, BackgroundParams, BeliefParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind,
-    Params, RotationParams, ScaleParams, SearchParams, WindowParams,
+    Params, RotationParams, ScaleParams, SearchParams, WindowParams, WindowSearchParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};

@@ -10,10 +10,8 @@ use crate::feature::hog::CHANNELS;
 use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
 use crate::tracker::line_filter::LineFilter;
-use crate::tracker::scale::GrayPatch;
+use crate::tracker::small_patch::{CELL, GrayPatch, small_size, to_eighths};
 
-/// Pixels of a cell of the small patches.
-const CELL: usize = 4;
 /// Angles around the circle: as many as there is room for, but an even number.
 const ANGLES: usize = 22;
 /// Degrees from one angle to the next.
@@ -72,13 +70,7 @@ impl RotationFilter {
     /// For a box of `size` (width, height) pixels of a patch.
     pub fn new(size: (f64, f64), settings: RotationSettings) -> Self {
         let size = (size.0.max(1.0) * settings.around, size.1.max(1.0) * settings.around);
-        let shrink = (settings.area / (size.0 * size.1)).sqrt().min(1.0);
-        let pixels = |length: f64, other: f64| {
-            let least = (2 * CELL) as f64;
-            let most = (settings.area / (other * shrink).max(least)).max(least);
-            ((length * shrink).clamp(least, most) / CELL as f64).round() as usize * CELL
-        };
-        let small = (pixels(size.0, size.1), pixels(size.1, size.0));
+        let small = small_size(size, settings.area);
         let hog = HogBatch::new(small.0, small.1, CELL);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
@@ -161,8 +153,7 @@ impl RotationFilter {
 
 leveled! {
     /// A small patch of (columns, rows) pixels out of the middle of a square, turned by (sine, cosine), to lane `k` of
-    /// `out`, linear between pixels. To eighths of a gray value: what is left of rounding in a plain area is no
-    /// gradient.
+    /// `out`, linear between pixels.
     fn turned(
         coarse: &[f32],
         side: usize,
@@ -186,7 +177,7 @@ leveled! {
                 let four = &coarse[r as usize * side + c as usize..][..side + 2];
                 let above = four[0] + (four[1] - four[0]) * fx;
                 let below = four[side] + (four[side + 1] - four[side]) * fx;
-                out[k] = ((above + (below - above) * fy) * 8.0 + 0.5) as i32 as f32 * 0.125;
+                out[k] = to_eighths(above + (below - above) * fy);
             }
         }
     }
@@ -195,23 +186,7 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const WIDTH: usize = 160;
-
-    fn patch(pixels: &[u8]) -> GrayPatch<'_> {
-        GrayPatch { pixels, width: WIDTH }
-    }
-
-    /// A smooth texture, turned by `degrees` around `center`.
-    fn picture(center: (f64, f64), degrees: f64) -> Vec<u8> {
-        let (sin, cos) = degrees.to_radians().sin_cos();
-        let value = |x: f64, y: f64| {
-            let (x, y) = (x - center.0, y - center.1);
-            let (x, y) = (cos * x + sin * y, cos * y - sin * x);
-            127.0 + 50.0 * (0.35 * x + 0.1 * y).sin() * (0.27 * y).cos() + 40.0 * (0.11 * x * y / 10.0 + 0.2 * y).sin()
-        };
-        (0..WIDTH * WIDTH).map(|i| value((i % WIDTH) as f64 + 0.5, (i / WIDTH) as f64 + 0.5) as u8).collect()
-    }
+    use crate::tracker::small_patch::testing::{WIDTH, patch, texture};
 
     #[test]
     fn finds_by_how_much_the_target_has_turned() {
@@ -220,20 +195,20 @@ mod tests {
             // As good as no prior.
             let settings = RotationSettings { prior: 1e3, ..RotationSettings::default() };
             let mut filter = RotationFilter::new(size, settings);
-            let first = picture(center, 0.0);
+            let first = texture(center, 0.0, 1.0);
             assert_eq!(filter.find(patch(&first), center), 0.0);
             filter.learn(patch(&first), center, 0.0, 1.0);
             for degrees in [-26.0, -16.0, -9.0, 0.0, 5.0, 16.0, 25.0] {
-                let found = filter.find(patch(&picture(center, degrees)), center);
+                let found = filter.find(patch(&texture(center, degrees, 1.0)), center);
                 // Between two of the angles that were cut out, the answer leans towards the nearer one.
                 assert!((found - degrees).abs() < STEP / 2.0, "{size:?}: {found} for {degrees}");
                 // What is left is found when the patch is cut at that angle: to a quarter step.
-                let rest = filter.find(patch(&picture(center, degrees - found)), center);
+                let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center);
                 assert!((found + rest - degrees).abs() <= STEP / 4.0, "{size:?}: {found} and {rest} for {degrees}");
             }
             // What was learned turned is found there.
             let mut turned = RotationFilter::new(size, RotationSettings::default());
-            turned.learn(patch(&picture(center, 25.0)), center, 25.0, 1.0);
+            turned.learn(patch(&texture(center, 25.0, 1.0)), center, 25.0, 1.0);
             let found = turned.find(patch(&first), center);
             assert!(found.abs() < 5.0, "{size:?}: {found}");
         }
@@ -254,7 +229,7 @@ mod tests {
 
     #[test]
     fn nothing_is_allocated_in_a_frame() {
-        let pixels = picture((80.0, 80.0), 0.0);
+        let pixels = texture((80.0, 80.0), 0.0, 1.0);
         let patch = patch(&pixels);
         let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings::default());
         let used = allocation_counter::measure(|| {

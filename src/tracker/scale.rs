@@ -11,9 +11,7 @@ use crate::feature::hog::CHANNELS;
 use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
 use crate::tracker::line_filter::{LineFilter, MOST};
-
-/// Pixels of a cell of the small patches.
-const CELL: usize = 4;
+use crate::tracker::small_patch::{CELL, GrayPatch, small_size, to_eighths};
 
 /// How a `ScaleFilter` looks for the size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,15 +33,6 @@ impl Default for ScaleSettings {
     fn default() -> Self {
         Self { count: 21, step: 1.03, rate: 0.025, lambda: 0.01, area: 576.0 }
     }
-}
-
-/// A gray patch that boxes are cut from.
-#[derive(Clone, Copy, Debug)]
-pub struct GrayPatch<'a> {
-    /// Gray values, row by row.
-    pub pixels: &'a [u8],
-    /// Pixels of a row.
-    pub width: usize,
 }
 
 /// A filter for the scale of a box; owns the memory for it.
@@ -80,14 +69,7 @@ impl ScaleFilter {
         let settings = ScaleSettings { count, ..settings };
         let middle = (count / 2) as f64;
         let factors: Vec<f64> = (0..count).map(|k| libm::pow(settings.step, k as f64 - middle)).collect();
-        // Whole cells of about the box's shape; a side has at least two.
-        let shrink = (settings.area / (size.0 * size.1)).sqrt().min(1.0);
-        let pixels = |length: f64, other: f64| {
-            let least = (2 * CELL) as f64;
-            let most = (settings.area / (other * shrink).max(least)).max(least);
-            ((length * shrink).clamp(least, most) / CELL as f64).round() as usize * CELL
-        };
-        let small = (pixels(size.0, size.1), pixels(size.1, size.0));
+        let small = small_size(size, settings.area);
         let hog = HogBatch::new(small.0, small.1, CELL);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let largest = factors.last().copied().unwrap_or(1.0);
@@ -173,9 +155,7 @@ impl ScaleFilter {
                     let to = &mut self.patches[(i - 1) * columns..][..columns];
                     let differences = below.windows(2).zip(above.windows(2));
                     for (to, (below, above)) in to.iter_mut().zip(differences) {
-                        let mean = ((below[1] - below[0]) - (above[1] - above[0])) * gain;
-                        // To eighths of a gray value: what is left of rounding in a plain area is no gradient.
-                        to[k] = (mean * 8.0 + 0.5) as i32 as f32 * 0.125;
+                        to[k] = to_eighths(((below[1] - below[0]) - (above[1] - above[0])) * gain);
                     }
                 }
             }
@@ -196,32 +176,18 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const WIDTH: usize = 160;
-
-    fn patch(pixels: &[u8]) -> GrayPatch<'_> {
-        GrayPatch { pixels, width: WIDTH }
-    }
-
-    /// A smooth texture, seen `zoom` times as large around `center`.
-    fn picture(center: (f64, f64), zoom: f64) -> Vec<u8> {
-        let value = |x: f64, y: f64| {
-            let (x, y) = ((x - center.0) / zoom, (y - center.1) / zoom);
-            127.0 + 50.0 * (0.35 * x + 0.1 * y).sin() * (0.27 * y).cos() + 40.0 * (0.11 * x * y / 10.0 + 0.2 * y).sin()
-        };
-        (0..WIDTH * WIDTH).map(|i| value((i % WIDTH) as f64 + 0.5, (i / WIDTH) as f64 + 0.5) as u8).collect()
-    }
+    use crate::tracker::small_patch::testing::{WIDTH, patch, texture};
 
     #[test]
     fn finds_by_how_much_the_target_has_grown() {
         for size in [(40.0, 40.0), (25.0, 60.0), (70.0, 24.0)] {
             let center = (80.3, 79.6);
             let mut filter = ScaleFilter::new(size, ScaleSettings::default());
-            let first = picture(center, 1.0);
+            let first = texture(center, 0.0, 1.0);
             assert_eq!(filter.find(patch(&first), center), 1.0);
             filter.learn(patch(&first), center, 1.0, 1.0);
             for zoom in [0.85, 0.93, 1.0, 1.06, 1.15] {
-                let found = filter.find(patch(&picture(center, zoom)), center);
+                let found = filter.find(patch(&texture(center, 0.0, zoom)), center);
                 assert!((found / zoom).ln().abs() < 0.025, "{size:?}: {found} for {zoom}");
             }
         }
@@ -243,7 +209,7 @@ mod tests {
 
     #[test]
     fn nothing_is_allocated_in_a_frame() {
-        let pixels = picture((80.0, 80.0), 1.0);
+        let pixels = texture((80.0, 80.0), 0.0, 1.0);
         let patch = patch(&pixels);
         let mut filter = ScaleFilter::new((40.0, 30.0), ScaleSettings::default());
         let used = allocation_counter::measure(|| {

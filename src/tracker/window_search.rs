@@ -26,6 +26,8 @@ const PEAK_RADIUS: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct WindowSearch {
     params: WindowParams,
+    /// Decisions below this are worth `lost`.
+    lost: f64,
     /// Believed frames since one was learned from.
     believed: usize,
     pose: Pose,
@@ -53,12 +55,13 @@ pub(super) struct Found {
 }
 
 impl WindowSearch {
-    /// Learns the target at `bbox` and what is around it.
+    /// Learns the target at `bbox` and what is around it; decisions below `lost`, or below the gate where that is
+    /// lower, will be worth [`State::Lost`].
     ///
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
     /// what the machine says of its first fit.
-    pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+    pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         check_box(frame, bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid);
@@ -88,6 +91,7 @@ impl WindowSearch {
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();
         let mut search = Self {
             params: params.clone(),
+            lost: lost.min(params.gate),
             believed: 0,
             pose: Pose::of(bbox),
             decision: f64::NEG_INFINITY,
@@ -264,7 +268,7 @@ impl Search for WindowSearch {
 
     fn judge(&self, evidence: &Evidence) -> State {
         let score = f64::from(evidence.decision.unwrap_or(f32::NEG_INFINITY));
-        if score < self.params.lost.min(self.params.gate) {
+        if score < self.lost {
             State::Lost
         } else if score <= self.params.gate {
             State::Uncertain

@@ -19,7 +19,7 @@ pub fn guarded(kind: MachineKind) -> Params {
 /// The settings of the only machine over real windows that there is.
 pub fn windows(params: &mut Params) -> &mut WindowParams {
     match (&mut params.search, &mut params.guard) {
-        (SearchParams::Windows(windows), _) => windows,
+        (SearchParams::Windows(search), _) => &mut search.windows,
         (_, Some(guard)) => &mut guard.windows,
         _ => panic!("there is none"),
     }

@@ -2,7 +2,7 @@
 
 use kcf_track::kernel::Kernel;
 use kcf_track::machine::{MachineKind, MachineParams, svm};
-use kcf_track::tracker::{GuardParams, WindowParams};
+use kcf_track::tracker::{GuardParams, SearchParams, WindowParams, WindowSearchParams};
 use kcf_track::{Error, Params, Tracker};
 
 use crate::detectors::{detector, guarded, trackers, windows};
@@ -16,12 +16,14 @@ fn settings_are_written_and_read_back() {
             positives: 7,
             channels: 31,
             prior: 0.25,
-            lost: -0.5,
             ..WindowParams::of(MachineKind::Svm)
         };
         windows(&mut params).machine = MachineParams::Svm(svm::Params { c: 3.5, ..svm::Params::default() });
         if let Some(guard) = &mut params.guard {
             (guard.belief, guard.tiles) = (0.2, 5);
+        }
+        if let SearchParams::Windows(search) = &mut params.search {
+            search.lost = -0.5;
         }
         let text = serde_json::to_string(&params).unwrap();
         assert_eq!(serde_json::from_str::<Params>(&text).unwrap(), params, "{text}");
@@ -29,6 +31,14 @@ fn settings_are_written_and_read_back() {
     let mut unknown = serde_json::to_value(WindowParams::of(MachineKind::Svm)).unwrap();
     unknown["positive"] = 3.into();
     assert!(serde_json::from_value::<WindowParams>(unknown).unwrap_err().to_string().contains("positive"));
+    // Those of a search have one more, and no others.
+    let mut search = serde_json::to_value(Params::from(WindowParams::of(MachineKind::Svm))).unwrap();
+    assert_eq!(search["search"]["windows"]["lost"], -0.3);
+    search["search"]["windows"]["positive"] = 3.into();
+    assert!(serde_json::from_value::<Params>(search).unwrap_err().to_string().contains("positive"));
+    let mut guard = serde_json::to_value(GuardParams::of(MachineKind::Svm)).unwrap();
+    guard["windows"]["lost"] = (-0.3).into();
+    assert!(serde_json::from_value::<GuardParams>(guard).unwrap_err().to_string().contains("lost"));
 }
 
 fn refused(params: Params) -> (&'static str, String) {
@@ -57,7 +67,8 @@ fn each_bad_value_is_named() {
     assert_eq!(bad(|p| p.positives = 0), "search.windows.positives");
     assert_eq!(bad(|p| p.negatives = 257), "search.windows.negatives");
     assert_eq!(bad(|p| p.hard_negatives = 33), "search.windows.hard-negatives");
-    assert_eq!(bad(|p| p.lost = f64::NAN), "search.windows.lost");
+    let lost = WindowSearchParams { lost: f64::NAN, ..WindowParams::of(MachineKind::Svm).into() };
+    assert_eq!(refused(Params { search: SearchParams::Windows(lost), guard: None }).0, "search.windows.lost");
     for channels in [0, 16, 30, 32] {
         let windows = WindowParams { channels, ..WindowParams::of(MachineKind::Svm) };
         assert_eq!(refused(windows.into()).0, "search.windows.channels");

@@ -226,7 +226,7 @@ impl BackgroundAware {
     pub fn learn(&mut self, watch: &mut Stopwatch) {
         watch.start();
         self.transform_input();
-        solve::take_map_apart(cells(&self.input), (self.rows, self.cols, self.blocks), &mut self.seen);
+        solve::take_map_apart(cells(&self.input), (self.rows, self.cols, self.blocks), false, &mut self.seen);
         watch.lap(Stage::Forward);
         self.learn_again((0.0, 0.0), watch);
     }
@@ -327,7 +327,7 @@ impl BackgroundAware {
             ratio = Some(penalty / next);
             penalty = next;
         }
-        solve::take_swapped_apart(cells(&self.work), size, &mut self.filter);
+        solve::take_map_apart(cells(&self.work), size, true, &mut self.filter);
     }
 
     /// The value of a real plane between its cells.

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use rustfft::num_complex::Complex32;
 
-use crate::simd::leveled;
+use crate::simd::{leveled, tree_sum};
 use crate::spectrum::{CHANNELS, Cell, LANES, take_apart};
 
 /// Numbers of one block at one frequency: real parts, then imaginary parts.
@@ -44,19 +44,6 @@ fn opposite((rows, cols): (usize, usize), u: usize, v: usize) -> (usize, usize) 
     (u * cols + v, (rows - u) % rows * cols + (cols - v) % cols)
 }
 
-/// The sum of 32 numbers, as a tree of fixed order.
-#[inline(always)]
-fn total(mut sums: Cell) -> f32 {
-    let mut width = CHANNELS / 2;
-    while width > 0 {
-        for l in 0..width {
-            sums[l] += sums[l + width];
-        }
-        width /= 2;
-    }
-    sums[0]
-}
-
 /// The lanes of the way back in their places.
 #[inline(always)]
 fn exchanged(cell: &Cell) -> Cell {
@@ -80,8 +67,8 @@ fn parts_mut(spectrum: &mut [f32]) -> (&mut Cell, &mut Cell) {
 }
 
 leveled! {
-    /// Packed spectra taken apart into halves.
-    pub(super) fn take_map_apart(map: &[Cell], size: (usize, usize, usize), out: &mut [f32]) {
+    /// Packed spectra taken apart into halves; `back` says that the map is on its way back.
+    pub(super) fn take_map_apart(map: &[Cell], size: (usize, usize, usize), back: bool, out: &mut [f32]) {
         let (rows, cols, blocks) = size;
         let half = cols / 2 + 1;
         for (f, out) in out.chunks_exact_mut(blocks * PARTS).enumerate() {
@@ -89,23 +76,7 @@ leveled! {
             for (map, out) in map.chunks_exact(rows * cols).zip(out.chunks_exact_mut(PARTS)) {
                 let (re, im) = take_apart(&map[here], &map[there]);
                 let (out_re, out_im) = parts_mut(out);
-                (*out_re, *out_im) = (re, im);
-            }
-        }
-    }
-}
-
-leveled! {
-    /// As [`take_map_apart`], of a map on its way back.
-    pub(super) fn take_swapped_apart(map: &[Cell], size: (usize, usize, usize), out: &mut [f32]) {
-        let (rows, cols, blocks) = size;
-        let half = cols / 2 + 1;
-        for (f, out) in out.chunks_exact_mut(blocks * PARTS).enumerate() {
-            let (here, there) = opposite((rows, cols), f / half, f % half);
-            for (map, out) in map.chunks_exact(rows * cols).zip(out.chunks_exact_mut(PARTS)) {
-                let (re, im) = take_apart(&map[here], &map[there]);
-                let (out_re, out_im) = parts_mut(out);
-                (*out_re, *out_im) = (exchanged(&re), exchanged(&im));
+                (*out_re, *out_im) = if back { (exchanged(&re), exchanged(&im)) } else { (re, im) };
             }
         }
     }
@@ -143,8 +114,8 @@ leveled! {
                     }
                 }
             }
-            *out = Complex32::new(total(sums[0]), total(sums[1]));
-            *slow_out = Complex32::new(total(sums[2]), total(sums[3]));
+            *out = Complex32::new(tree_sum(sums[0]), tree_sum(sums[1]));
+            *slow_out = Complex32::new(tree_sum(sums[2]), tree_sum(sums[3]));
         }
     }
 }
@@ -256,8 +227,8 @@ leveled! {
                 }
                 let c = terms.penalty + terms.temporal;
                 let inverse = 1.0 / c;
-                let share = 1.0 / (terms.cells * c + total(sums[2]));
-                let (ar, ai) = (total(sums[0]) * share, total(sums[1]) * share);
+                let share = 1.0 / (terms.cells * c + tree_sum(sums[2]));
+                let (ar, ai) = (tree_sum(sums[0]) * share, tree_sum(sums[1]) * share);
                 for block in 0..blocks {
                     let at = f * stride + block * PARTS;
                     let (xr, xi) = parts(&sample[at..]);

@@ -235,7 +235,7 @@ impl SceneParams {
         let (w, h) = self.largest_target();
         if w > f64::from(self.width) || h > f64::from(self.height) {
             let grown = format!(
-                "with --scale {} and --rotation {} it grows to {}x{} pixels, more than the image of {}x{}",
+                "with scale {} and rotation {} it grows to {}x{} pixels, more than the image of {}x{}",
                 self.scale,
                 self.rotation,
                 w.ceil(),

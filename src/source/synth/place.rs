@@ -21,7 +21,7 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
     match fs::read_dir(out) {
         Ok(mut entries) => {
             if !force && entries.next().is_some() {
-                return refuse("the folder has content already: choose another, or overwrite it with --force");
+                return refuse("the folder has content already: choose another, or overwrite it");
             }
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}

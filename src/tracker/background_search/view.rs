@@ -4,7 +4,7 @@ use crate::feature::color_bins::take_colors_apart;
 use crate::frame::Frame;
 use crate::frame::resample::{Region, Resampler};
 use crate::tracker::pose::Pose;
-use crate::tracker::scale::GrayPatch;
+use crate::tracker::small_patch::GrayPatch;
 
 /// Pixels of a cell.
 pub(super) const CELL: usize = 4;

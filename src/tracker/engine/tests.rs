@@ -101,7 +101,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         search: search.boxed_clone(),
         guard,
         judge: None,
-        tile: 0,
+        round: Round::default(),
         watch,
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use background::{BackgroundParams, BeliefParams, RotationParams, ScaleParams};
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind};
 pub use guard::GuardParams;
-pub use windows::WindowParams;
+pub use windows::{WindowParams, WindowSearchParams};
 
 use crate::frame::Channels;
 
@@ -36,7 +36,7 @@ pub enum SearchParams {
     /// A background-aware filter with colour, scale and rotation.
     Background(BackgroundParams),
     /// A kernel machine over real windows.
-    Windows(WindowParams),
+    Windows(WindowSearchParams),
 }
 
 impl SearchParams {
@@ -60,7 +60,7 @@ impl SearchParams {
     pub fn windows_mut(&mut self) -> Option<&mut WindowParams> {
         match self {
             Self::Filter(_) | Self::Background(_) => None,
-            Self::Windows(windows) => Some(windows),
+            Self::Windows(search) => Some(&mut search.windows),
         }
     }
 
@@ -68,7 +68,7 @@ impl SearchParams {
     pub fn windows(&self) -> Option<&WindowParams> {
         match self {
             Self::Filter(_) | Self::Background(_) => None,
-            Self::Windows(windows) => Some(windows),
+            Self::Windows(search) => Some(&search.windows),
         }
     }
 
@@ -117,7 +117,7 @@ impl From<BackgroundParams> for Params {
 impl From<WindowParams> for Params {
     /// A machine that nothing watches.
     fn from(windows: WindowParams) -> Self {
-        Self { search: SearchParams::Windows(windows), guard: None }
+        Self { search: SearchParams::Windows(windows.into()), guard: None }
     }
 }
 

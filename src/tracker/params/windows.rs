@@ -1,6 +1,6 @@
 //! What a kernel machine over a bank of real windows can be set to.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::kernel::Kernel;
 use crate::machine::{MachineKind, MachineParams};
@@ -40,13 +40,41 @@ pub struct WindowParams {
     pub hard_negatives: usize,
     /// Channels that the 31 of HOG are projected onto by a PCA of the first search area, 1 to 15; 31 for all of them.
     pub channels: usize,
+}
+
+/// A kernel machine over a bank of windows that searches by itself: it says when the target is lost, where a guard has
+/// thresholds of its own. Written as [`WindowParams`] with `lost` beside the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct WindowSearchParams {
+    /// How it searches and learns.
+    #[serde(flatten)]
+    pub windows: WindowParams,
     /// Decisions below this, or below the gate where that is lower, are [`State::Lost`](crate::State::Lost). Boxes do
-    /// not depend on it; of a guard, which decides by its own thresholds, nothing does.
+    /// not depend on it.
     ///
     /// The means of the classes are at +1 and -1, but the window is the best of hundreds. Of frames that overlap the
     /// truth by more than half (on OTB), two to five in a hundred lie below the default, by the machine; of the others
     /// a third and more.
     pub lost: f64,
+}
+
+/// By hand: a struct that is flattened into another does not refuse unknown fields.
+impl<'de> Deserialize<'de> for WindowSearchParams {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let mut fields = serde_json::Map::deserialize(from)?;
+        let lost = fields.remove("lost").ok_or_else(|| Error::missing_field("lost"))?;
+        let lost = serde_json::from_value(lost).map_err(Error::custom)?;
+        Ok(Self { windows: serde_json::from_value(fields.into()).map_err(Error::custom)?, lost })
+    }
+}
+
+impl From<WindowParams> for WindowSearchParams {
+    /// With the default of what is lost.
+    fn from(windows: WindowParams) -> Self {
+        Self { windows, lost: -0.3 }
+    }
 }
 
 impl WindowParams {
@@ -69,7 +97,6 @@ impl WindowParams {
             negatives: 40,
             hard_negatives: 3,
             channels: 8,
-            lost: -0.3,
         }
     }
 }

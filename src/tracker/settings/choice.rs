@@ -86,7 +86,7 @@ impl Choice {
             Self::Search => match &params.search {
                 SearchParams::Filter(_) => "kcf",
                 SearchParams::Background(_) => "background-aware",
-                SearchParams::Windows(windows) => windows.machine.kind().name(),
+                SearchParams::Windows(search) => search.windows.machine.kind().name(),
             },
             Self::Guard => params.guard.as_ref().map_or("none", |guard| guard.windows.machine.kind().name()),
             Self::Feature => filter?.feature.kind().name(),
@@ -118,7 +118,7 @@ impl Choice {
         match self {
             Self::Search => {
                 params.search = match machine {
-                    Some(kind) => SearchParams::Windows(WindowParams::of(kind)),
+                    Some(kind) => SearchParams::Windows(WindowParams::of(kind).into()),
                     None if name == "background-aware" => SearchParams::Background(BackgroundParams::default()),
                     None => SearchParams::Filter(FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian)),
                 };

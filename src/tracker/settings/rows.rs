@@ -43,7 +43,7 @@ pub(super) const FILTER: &[Flagged] = &[
     ("feature", Row::new("feature", FEATURES, "What the filter sees")),
     ("kernel", Row::new("kernel", KERNELS, "How two patches are compared")),
     ("loss", Row::new("loss", LOSSES, "What a wrong answer of the filter costs")),
-    ("", Row::new("area", AREAS, "At which scale the search area is seen; set by --max-cells")),
+    ("", Row::new("area", AREAS, "At which scale the search area is seen")),
     ("cell-size", Row::new("feature.hog.cell-size", Kind::Whole(1, 64), "Side of a hog cell in pixels")),
     (
         "half-size-from",
@@ -323,7 +323,7 @@ pub(super) const SEARCH_WINDOWS: &[Flagged] = &[(
     Row::new(
         "lost",
         Kind::Number(-100.0, 100.0),
-        "Score below which a frame's state is `lost`, or --gate where that is lower",
+        "Score below which a frame's state is `lost`, or below the gate where that is lower",
     ),
 )];
 

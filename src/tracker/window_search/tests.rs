@@ -15,7 +15,7 @@ fn picture(corner: (f64, f64)) -> Picture {
 fn search(machine: MachineKind, change: impl FnOnce(&mut WindowParams)) -> WindowSearch {
     let mut params = WindowParams::of(machine);
     change(&mut params);
-    WindowSearch::new(&params, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
+    WindowSearch::new(&params, -0.3, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
 }
 
 fn here() -> Pose {
@@ -137,13 +137,13 @@ fn windows_beside_the_target_are_fitted_to_softer_labels() {
 
 #[test]
 fn a_score_is_worth_a_state() {
-    let search = search(MachineKind::Klda, |p| (p.gate, p.lost) = (0.2, -0.3));
+    let search = search(MachineKind::Klda, |p| p.gate = 0.2);
     let judged = |score: f32| search.judge(&Evidence { decision: Some(score), ..nothing() });
     assert_eq!([0.21, 0.19, -0.29].map(judged), [State::Tracking, State::Uncertain, State::Uncertain]);
     assert_eq!([-0.31, -2.0].map(judged), [State::Lost; 2]);
     assert_eq!(search.judge(&nothing()), State::Lost);
     // Above a gate lower than that, nothing is lost.
-    let lenient = self::search(MachineKind::Klda, |p| (p.gate, p.lost) = (-0.5, -0.3));
+    let lenient = self::search(MachineKind::Klda, |p| p.gate = -0.5);
     let judged = |score: f32| lenient.judge(&Evidence { decision: Some(score), ..nothing() });
     assert_eq!([-0.49, -0.51].map(judged), [State::Tracking, State::Lost]);
 }
