@@ -106,7 +106,8 @@ def main():
         theirs = by_got10k(args.otb, args.results, trackers, names, folder / "boxes")
         worst = 0.0
         print(
-            f"{'tracker':10} {'AUC got10k':>12} {'ours':>12} {'P@20 got10k':>12} {'ours':>12} {'largest difference':>20}"
+            f"{'tracker':10} {'AUC got10k':>12} {'ours':>12} {'P@20 got10k':>12} {'ours':>12} "
+            f"{'largest difference':>20}"
         )
         for tracker in trackers:
             a, b = theirs[tracker]["overall"], ours[tracker]["overall"]
@@ -135,7 +136,8 @@ def main():
                 print("  changes nothing here")
     agree = worst <= TOLERANCE
     print(
-        f"\n{len(trackers)} trackers, {len(names)} sequences: largest difference {worst:.2e}, {'agree' if agree else 'DIFFER'}"
+        f"\n{len(trackers)} trackers, {len(names)} sequences: largest difference {worst:.2e}, "
+        f"{'agree' if agree else 'DIFFER'}"
     )
     return 0 if agree else 1
 

@@ -187,7 +187,8 @@ def main():
         results[name] = rows
 
     print(
-        f"\n{len(results)} sequences, {arguments.rounds} rounds, {arguments.clock} clock, opencv-contrib {cv2.__version__}; means"
+        f"\n{len(results)} sequences, {arguments.rounds} rounds, {arguments.clock} clock, "
+        f"opencv-contrib {cv2.__version__}; means"
         " (fps: geometric)"
     )
     means = {}

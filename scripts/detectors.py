@@ -3,10 +3,12 @@
 
     scripts/detectors.py OTB [--out FOLDER] [--only svm,guard-krr]
 
-Builds the program and runs `kcf-track eval --preset paper` with each --detector and each --guard, one sequence at a time, so that frames per second compare.
-P@20 is the precision at 20 pixels, AUC the area under the success curve: means over all sequences that are there, and over those without Girl, Toy, Bird1, FaceOcc1
-and Walking2. "least" is the largest loss of P@20 against kcf on any one sequence; the cost is the median over the sequences, and in brackets the least and the most, of kcf's frames per second
-over the detector's, kcf being run before and after all others. Runs that are in FOLDER already are not run again.
+Builds the program and runs `kcf-track eval --preset paper` with each --detector and each --guard, one sequence at a
+time, so that frames per second compare. P@20 is the precision at 20 pixels, AUC the area under the success curve: means
+over all sequences that are there, and over those without Girl, Toy, Bird1, FaceOcc1 and Walking2. "least" is the
+largest loss of P@20 against kcf on any one sequence; the cost is the median over the sequences, and in brackets the
+least and the most, of kcf's frames per second over the detector's, kcf being run before and after all others. Runs that
+are in FOLDER already are not run again.
 """
 
 import argparse
@@ -25,7 +27,8 @@ def evaluate(program, data, out, flags):
     """Scores and frames per second of every sequence."""
     if not (out / "report.json").is_file():
         resume = ["--resume"] if out.exists() else []
-        subprocess.run([program, "eval", "--data", data, "--preset", "paper", "--jobs", "1", "--quiet", "--out", out, *flags, *resume], check=True)
+        command = [program, "eval", "--data", data, "--preset", "paper", "--jobs", "1", "--quiet", "--out", out]
+        subprocess.run([*command, *flags, *resume], check=True)
     (tracker,) = json.loads((out / "report.json").read_text())["trackers"]
     (timing,) = json.loads((out / "timings.json").read_text())["trackers"].values()
     return tracker["sequences"], timing["sequences"]
@@ -41,7 +44,8 @@ def main():
     program = arguments.program
     if program is None:
         subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-        metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
+        command = ["cargo", "metadata", "--format-version=1", "--no-deps"]
+        metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
         program = Path(metadata["target_directory"]) / "release" / "kcf-track"
 
     rows = {name: ["--detector", name] for name in DETECTORS} | {f"guard-{name}": ["--guard", name] for name in GUARDS}

@@ -5,9 +5,10 @@
     cargo build --release --example machines
     python3 scripts/digits.py [--seeds 5] [--first 0] [--train 500] [--example target/release/examples/machines]
 
-Each seed is one split of `load_digits` into training and test samples, the same share of each class in both. The machines of this
-crate run in `examples/machines/digits.rs`, their neighbours from scikit-learn here; all choose their parameters on the training samples by the same
-five folds. The data is written to a temporary folder and goes nowhere else.
+Each seed is one split of `load_digits` into training and test samples, the same share of each class in both. The
+machines of this crate run in `examples/machines/digits.rs`, their neighbours from scikit-learn here; all choose their
+parameters on the training samples by the same five folds. The data is written to a temporary folder and goes nowhere
+else.
 """
 
 import argparse
@@ -96,7 +97,8 @@ def main():
         for name in ("pixels", "PCA", "KernelPCA", "LDA"):
             rows.setdefault(name, []).append(validated(name, x, y, tx, ty))
         with tempfile.TemporaryDirectory() as folder:
-            for file, values, labels in [("train", x, y), ("test", tx, ty), ("train-noisy", noisy_x, y), ("test-noisy", noisy_tx, ty)]:
+            samples = {"train": (x, y), "test": (tx, ty), "train-noisy": (noisy_x, y), "test-noisy": (noisy_tx, ty)}
+            for file, (values, labels) in samples.items():
                 np.savetxt(Path(folder) / f"{file}.csv", np.c_[labels, values], delimiter=",", fmt="%.17g")
             run = subprocess.run([args.example, "digits", folder], check=True, capture_output=True, text=True)
         ours = json.loads(run.stdout)

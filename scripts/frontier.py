@@ -27,6 +27,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from compare_opencv import pin
+
 ROOT = Path(__file__).resolve().parent.parent
 OPENCV = ("KCF", "CSRT")
 OURS = ("robust", "fast", "paper")
@@ -54,14 +56,6 @@ def opencv_worker(name, images, init, out):
     # The benchmark's files count pixels from 1.
     Path(out).write_text("".join(f"{x + 1},{y + 1},{w},{h}\n" for x, y, w, h in boxes))
     print((len(images) - 1) / seconds)
-
-
-def pin():
-    """Keeps this process and its children on one core; not every system can."""
-    try:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    except (AttributeError, OSError):
-        pass
 
 
 def geometric_mean(values):

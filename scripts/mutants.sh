@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # Plants small mistakes in the code, one at a time, and names those that the unit tests of the same room do not see.
 #
-#     scripts/mutants.sh                                        tracker, detector, machine, kernel: some 5,600, days on two cores
+#     scripts/mutants.sh                                        all four rooms: some 5,600, days on two cores
 #     scripts/mutants.sh machine                                one room
 #     scripts/mutants.sh tracker -f src/tracker/guard.rs        one file (-f takes globs, and may stand several times)
 #     scripts/mutants.sh tracker --shard 2/8                    the third of eight parts
 #     scripts/mutants.sh kernel --list                          what there is to plant, planting nothing
 #
-# Needs cargo-mutants (cargo install cargo-mutants --locked); what else it takes may be added behind the room. target/mutants/ROOM/mutants.out has
-# caught.txt, missed.txt and the log of each build. Exit code 2: some were missed.
+# The rooms are tracker, detector, machine and kernel. Needs cargo-mutants (cargo install cargo-mutants --locked); what
+# else it takes may be added behind the room. target/mutants/ROOM/mutants.out has caught.txt, missed.txt and the log of
+# each build. Exit code 2: some were missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-command -v cargo-mutants >/dev/null || { echo "cargo-mutants is missing: cargo install cargo-mutants --locked" >&2; exit 1; }
+if ! command -v cargo-mutants >/dev/null; then
+    echo "cargo-mutants is missing: cargo install cargo-mutants --locked" >&2
+    exit 1
+fi
 
 # Builds outnumber runs of the tests: this crate is not optimised, its dependencies are, as ever.
 export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0
@@ -26,8 +30,9 @@ plant() {
         case $argument in -f | -f?* | --file | --file=*) files=() ;; esac
     done
     mkdir -p "target/mutants/$room"
-    cargo mutants --output "target/mutants/$room" --no-shuffle --colors never --timeout-multiplier 5 --minimum-test-timeout 60 \
-        --cargo-arg=--lib "${files[@]}" -e '**/tests.rs' -e '**/tests/**' -e src/tracker/scenes.rs -e src/machine/vectors.rs "$@" -- -- "${tests[@]}"
+    cargo mutants --output "target/mutants/$room" --no-shuffle --colors never \
+        --timeout-multiplier 5 --minimum-test-timeout 60 --cargo-arg=--lib "${files[@]}" \
+        -e '**/tests.rs' -e '**/tests/**' -e src/tracker/scenes.rs -e src/machine/vectors.rs "$@" -- -- "${tests[@]}"
 }
 
 case ${1:-} in

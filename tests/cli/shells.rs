@@ -89,7 +89,8 @@ fn zsh_completes_options_values_and_subcommands() {
         let code = format!(
             r#"zmodload zsh/zpty || exit 0
 zpty z zsh -f -i
-zpty -w z "PROMPT='> '; fpath=($PWD \$fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=10000; bindkey '^T' list-choices; print RE''ADY"
+setup="PROMPT='> '; fpath=($PWD \$fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=10000"
+zpty -w z "$setup; bindkey '^T' list-choices; print RE''ADY"
 zpty -r -m z out "*READY*"
 zpty -w -n z '{line}'$'\t'
 zpty -w -n z $'\x14'
