@@ -20,7 +20,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from labelled import frames, program, targets
+from labelled import area_under_roc, frames, program, targets
 
 SHIFTS = [(0.0, 0.0), (-0.1, 0.0), (0.1, 0.0), (0.0, -0.1), (0.0, 0.1)]
 BINS = 15
@@ -61,20 +61,6 @@ def fitted(samples):
         if max(map(abs, step)) < 1e-8:
             break
     return weights
-
-
-def area_under_roc(pairs):
-    """The probability that a good frame has a higher value than a bad one, equal ones counting half."""
-    pairs = sorted(pairs)
-    ranks, at = 0.0, 0
-    while at < len(pairs):
-        end = at
-        while end < len(pairs) and pairs[end][0] == pairs[at][0]:
-            end += 1
-        ranks += sum(outcome for _, outcome in pairs[at:end]) * (at + end + 1) / 2
-        at = end
-    good = sum(outcome for _, outcome in pairs)
-    return (ranks - good * (good + 1) / 2) / (good * (len(pairs) - good))
 
 
 def reliability(pairs):

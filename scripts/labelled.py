@@ -37,14 +37,36 @@ def targets(data):
         yield from ((sequence, path) for path in sorted(sequence.glob("groundtruth_rect*.txt")))
 
 
-def frames(executable, sequence, path, flags, shift=(0.0, 0.0)):
-    """What the program writes of each frame after the first that has a label, and the overlap with it; the first box is
-    moved by `shift` of its size."""
+def area_under_roc(pairs):
+    """The probability that a good frame of `pairs` (value, whether it is good) has a higher value than a bad one, equal
+    ones counting half."""
+    pairs = sorted(pairs)
+    ranks, at = 0.0, 0
+    while at < len(pairs):
+        end = at
+        while end < len(pairs) and pairs[end][0] == pairs[at][0]:
+            end += 1
+        ranks += sum(outcome for _, outcome in pairs[at:end]) * (at + end + 1) / 2
+        at = end
+    good = sum(outcome for _, outcome in pairs)
+    return (ranks - good * (good + 1) / 2) / (good * (len(pairs) - good))
+
+
+def marked(executable, sequence, path, flags, shift=(0.0, 0.0)):
+    """What the program writes of each frame that has a label, and the label; the first box is moved by `shift` of its
+    size."""
     truth = list(labels(path))
     x, y, w, h = truth[0]
     first = ",".join(str(v) for v in (x + shift[0] * w, y + shift[1] * h, w, h))
     command = [executable, "--seq", sequence, "--init", first, "--jsonl", "-", "--quiet", *flags]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     for frame, label in zip(map(json.loads, lines), truth):
-        if frame["state"] != "initial" and label is not None:
+        if label is not None:
+            yield frame, label
+
+
+def frames(executable, sequence, path, flags, shift=(0.0, 0.0)):
+    """As `marked` without the first frame, and in the place of the label the overlap with it."""
+    for frame, label in marked(executable, sequence, path, flags, shift):
+        if frame["state"] != "initial":
             yield frame, overlap(frame["bbox"], label)
