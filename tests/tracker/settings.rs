@@ -88,8 +88,7 @@ fn trees() -> Vec<Params> {
         tree("paper-gray", &[]),
         tree("paper-polynomial", &[("search.filter.sub-cell", "true")]),
     ];
-    let turning = [("search.background.settle", "3"), ("search.background.rotation", "filter")];
-    all.push(tree("robust", &turning));
+    all.push(tree("robust", &[("search.background.settle", "3")]));
     all.push(tree("robust", &[("search.background.scale", "pyramid")]));
     // It is lost easily, and believes what it finds elsewhere.
     let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.3"), ("tracking-until", "0.95")];

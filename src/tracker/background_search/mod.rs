@@ -37,7 +37,7 @@ use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
 
 /// Cells on a side of the search area: lengths whose transforms are quick.
-const SIDES: [usize; 4] = [36, 40, 48, 50];
+const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
 /// Cells around a peak that are not its sidelobe.
 const LOBE: usize = 5;
 /// No side of the box becomes smaller than this many pixels by scaling.
@@ -102,7 +102,8 @@ impl BackgroundSearch {
         let side = (1.0 + params.padding) * mean;
         let wanted = side / CELL as f64;
         let distance = |n: usize| (n as f64 - wanted).abs();
-        let cells = SIDES.into_iter().min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
+        let allowed = SIDES.into_iter().filter(|&n| (n * n) as f64 <= params.max_cells);
+        let cells = allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
         let pixels = cells * CELL;
         let step = side / pixels as f64;
         let in_view = (size.0 / step, size.1 / step);

@@ -16,6 +16,8 @@ pub struct BackgroundParams {
     /// Extra area around the target, relative to the geometric mean of its sides: the search area is a square whose
     /// side is `1 + padding` times that mean.
     pub padding: f64,
+    /// Cells of the search area at most: a larger one is seen at a coarser scale.
+    pub max_cells: f64,
     /// Width of the labels' peak, relative to the target's size.
     pub output_sigma: f64,
     /// Whether the filter has values on the target only.
@@ -117,7 +119,8 @@ impl Default for BackgroundParams {
             BackgroundSettings::default();
         Self {
             padding: 4.0,
-            output_sigma: 1.0 / 16.0,
+            max_cells: 4096.0,
+            output_sigma: 0.1,
             mask: true,
             weight: 1e-3,
             weight_growth: 0.0,
@@ -133,7 +136,7 @@ impl Default for BackgroundParams {
             every: 2,
             reuse_shift: 1.0,
             scale: ScaleParams::Filter(ScaleSettings::default()),
-            rotation: RotationParams::None,
+            rotation: RotationParams::Filter(RotationSettings::default()),
             belief: BeliefParams::default(),
         }
     }

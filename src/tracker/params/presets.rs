@@ -6,7 +6,7 @@ impl Params {
     /// The names that [`Params::preset`] knows, each with what it is.
     pub const PRESETS: [(&'static str, &'static str); 7] = [
         ("paper", "KCF as published: HOG, Gaussian kernel"),
-        ("robust", "background-aware filter with colour names, colour histograms and scale"),
+        ("robust", "background-aware filter with colour names, colour histograms, size and angle"),
         ("fast", "KCF in search areas of bounded size, twice as fast and more"),
         ("paper-dcf", "DCF as published: HOG, linear kernel"),
         ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),

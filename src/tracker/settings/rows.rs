@@ -127,6 +127,14 @@ pub(super) const BACKGROUND: &[Flagged] = &[
         ),
     ),
     (
+        "max-cells",
+        Row::new(
+            "max-cells",
+            Kind::Number(1296.0, 6400.0),
+            "Cells of the search area at most: a larger one is seen at a coarser scale",
+        ),
+    ),
+    (
         "output-sigma",
         Row::new(
             "output-sigma",
