@@ -135,7 +135,7 @@ impl Default for BackgroundParams {
             settle: 40,
             every: 2,
             reuse_shift: 1.0,
-            scale: ScaleParams::Filter(ScaleSettings::default()),
+            scale: ScaleParams::Filter(ScaleSettings { area: 1024.0, ..ScaleSettings::default() }),
             rotation: RotationParams::Filter(RotationSettings::default()),
             belief: BeliefParams::default(),
         }
