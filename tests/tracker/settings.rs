@@ -88,7 +88,8 @@ fn trees() -> Vec<Params> {
         tree("paper-gray", &[]),
         tree("paper-polynomial", &[("search.filter.sub-cell", "true")]),
     ];
-    all.push(tree("robust", &[("search.background.settle", "3")]));
+    // A search area that is seen more coarsely.
+    all.push(tree("robust", &[("search.background.settle", "3"), ("search.background.padding", "9")]));
     all.push(tree("robust", &[("search.background.scale", "pyramid")]));
     // It is lost easily, and believes what it finds elsewhere.
     let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.3"), ("tracking-until", "0.95")];
