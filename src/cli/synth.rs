@@ -53,6 +53,9 @@ pub struct SynthArgs {
     /// Share of the target that a passing beam hides, 0 to 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     occlusion: Option<f64>,
+    /// Frames for which that beam stays over the target
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    hold: Option<f64>,
     /// Changes of brightness, contrast and gamma and a moving light, 0 to 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     illumination: Option<f64>,
@@ -137,6 +140,7 @@ impl SynthArgs {
             scale: self.scale.unwrap_or(preset.scale),
             rotation: self.rotation.unwrap_or(preset.rotation),
             occlusion: self.occlusion.unwrap_or(preset.occlusion),
+            hold: self.hold.unwrap_or(preset.hold),
             illumination: self.illumination.unwrap_or(preset.illumination),
             shutter: self.shutter.unwrap_or(preset.shutter),
             blur: self.blur.unwrap_or(preset.blur),

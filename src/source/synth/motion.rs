@@ -221,16 +221,20 @@ impl Motion {
 
     /// The beam of the nearest event, which may be outside of the image.
     ///
-    /// It is over the target's centre in the event's frame and moves against the target.
+    /// It is over the target's centre in the event's frame, stays there as long as it should, and moves against the
+    /// target before and after.
     pub(super) fn beam(&self, t: f64) -> Option<Beam> {
         if self.params.occlusion <= 0.0 {
             return None;
         }
         let number = ((t - self.first_beam) / PERIOD).round().max(0.0);
         let event = self.first_beam + number * PERIOD;
+        // While it stays, it goes along with the target.
+        let stay = self.params.hold / 2.0;
+        let near = t.clamp(event - stay, event + stay);
         let bits = bits(self.params.seed, "beam", 1 + number as u64);
         let (sin, cos) = sin_cos(-40.0 + 80.0 * fraction(bits, 0) + if fraction(bits, 1) < 0.4 { 90.0 } else { 0.0 });
-        let pose = self.target(event);
+        let pose = self.target(near);
         let mut beam = Beam { x: pose.x, y: pose.y, normal: (cos, sin), half: 0.0 };
         // Wide enough for its share of the target: that quantile of the distances of the target's points.
         let to_image = pose.to_image();
@@ -251,10 +255,11 @@ impl Motion {
         // Past the target in some 16 frames, and out of the image before the next one comes.
         let (w, h) = self.image;
         let outside = (w * w + h * h).sqrt() + 2.0 * self.largest.0 + beam.half + 16.0;
-        let speed = ((self.outline.half_extent_along(&pose, cos, sin) + beam.half) / 8.0).max(outside / (0.5 * PERIOD));
-        let (before, after) = (self.target(event - 1.0), self.target(event + 1.0));
+        let speed =
+            ((self.outline.half_extent_along(&pose, cos, sin) + beam.half) / 8.0).max(outside / (0.5 * PERIOD - stay));
+        let (before, after) = (self.target(near - 1.0), self.target(near + 1.0));
         let approach = (after.x - before.x) * cos + (after.y - before.y) * sin;
-        let way = (t - event) * if approach > 0.0 { -speed } else { speed };
+        let way = (t - near) * if approach > 0.0 { -speed } else { speed };
         beam.x += way * cos;
         beam.y += way * sin;
         Some(beam)

@@ -69,6 +69,8 @@ pub struct SceneParams {
     pub rotation: f64,
     /// Share of the target that a passing beam hides at its closest, 0 to 1; about every 110 frames.
     pub occlusion: f64,
+    /// Frames for which the beam stays over the target, 0 to 60.
+    pub hold: f64,
     /// Strength of the changes of gain, offset, gamma and of the moving light, 0 to 1.
     pub illumination: f64,
     /// Motion blur: the share of the time between two frames for which the shutter is open, 0 to 1.
@@ -136,6 +138,7 @@ impl Preset {
             scale: 0.0,
             rotation: 0.0,
             occlusion: 0.0,
+            hold: 0.0,
             illumination: 0.0,
             shutter: 0.0,
             blur: 0.0,
@@ -220,6 +223,7 @@ impl SceneParams {
             ("scale", self.scale, 3.0, "(the scale stays within 1/(1+X) and 1+X)"),
             ("rotation", self.rotation, 360.0, "degrees"),
             ("occlusion", self.occlusion, 1.0, "(a share of the target)"),
+            ("hold", self.hold, 60.0, "frames"),
             ("illumination", self.illumination, 1.0, "(a strength)"),
             ("shutter", self.shutter, 1.0, "(a share of the time between two frames)"),
             ("blur", self.blur, 16.0, "pixels"),

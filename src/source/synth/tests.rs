@@ -166,6 +166,21 @@ fn a_beam_hides_its_share() {
 }
 
 #[test]
+fn a_beam_that_holds_hides_the_target_for_so_many_frames_and_goes_along_with_it() {
+    let params = SceneParams { occlusion: 1.0, motion: 4.0, rotation: 30.0, frames: 150, ..SceneParams::default() };
+    let hidden = |hold: f64| {
+        let scene = scene(SceneParams { hold, ..params.clone() });
+        let seen: Vec<f64> = (0..150).map(|i| scene.truth(i).visible).collect();
+        let first = seen.iter().position(|&seen| seen == 0.0).unwrap();
+        assert_eq!(seen[0], 1.0);
+        assert!(seen[first..].contains(&1.0), "it comes back");
+        seen[first..].iter().take_while(|&&seen| seen < 0.01).count()
+    };
+    assert!((1..4).contains(&hidden(0.0)), "{}", hidden(0.0));
+    assert!((20..24).contains(&hidden(20.0)), "{}", hidden(20.0));
+}
+
+#[test]
 fn effects_on_the_picture_leave_the_truth_alone() {
     let base = SceneParams { motion: 2.0, scale: 0.1, rotation: 10.0, ..small() };
     let plain = scene(base.clone());
@@ -282,6 +297,7 @@ fn bad_parameters_name_their_flag() {
         ("scale", SceneParams { scale: -0.5, ..small() }),
         ("rotation", SceneParams { rotation: 361.0, ..small() }),
         ("occlusion", SceneParams { occlusion: 1.5, ..small() }),
+        ("hold", SceneParams { hold: 61.0, ..small() }),
         ("illumination", SceneParams { illumination: f64::NEG_INFINITY, ..small() }),
         ("shutter", SceneParams { shutter: 2.0, ..small() }),
         ("blur", SceneParams { blur: 1e9, ..small() }),
@@ -312,7 +328,7 @@ proptest! {
     fn any_parameters_give_an_error_or_a_picture(
         sides in (side(), side(), 1..40_u32, 1..40_u32),
         moves in (strength(), strength(), strength(), strength(), strength()),
-        looks in (strength(), strength(), strength(), strength(), strength()),
+        looks in (strength(), strength(), strength(), strength(), strength(), strength()),
         rest in (any::<u64>(), 0..66_usize, any::<bool>()),
         index in prop_oneof![4 => 0..500_usize, 1 => any::<usize>()],
     ) {
@@ -329,6 +345,7 @@ proptest! {
             scale: moves.3,
             rotation: moves.4,
             occlusion: looks.0,
+            hold: looks.5,
             illumination: looks.1,
             shutter: looks.2,
             blur: looks.3,
