@@ -143,21 +143,22 @@ impl WindowSearch {
 
     /// The best score within a cell of the middle of the last scan.
     pub fn score_at_middle(&self) -> f64 {
-        f64::from(self.detector.response()[self.place_at_middle().0])
+        let (row, col) = self.place_at_middle();
+        f64::from(self.detector.response()[row * self.grid.windows().1 + col])
     }
 
-    /// The window of that score: its index, its row and column.
-    fn place_at_middle(&self) -> (usize, (usize, usize)) {
+    /// Row and column of the window of that score.
+    fn place_at_middle(&self) -> (usize, usize) {
         let (response, (height, width)) = (self.detector.response(), self.grid.windows());
-        let (mut best, mut value) = (height / 2 * width + width / 2, f32::NEG_INFINITY);
+        let (mut best, mut value) = ((height / 2, width / 2), f32::NEG_INFINITY);
         for r in (height / 2).saturating_sub(1)..(height / 2 + 2).min(height) {
             for c in (width / 2).saturating_sub(1)..(width / 2 + 2).min(width) {
                 if response[r * width + c] > value {
-                    (best, value) = (r * width + c, response[r * width + c]);
+                    (best, value) = ((r, c), response[r * width + c]);
                 }
             }
         }
-        (best, (best / width, best % width))
+        best
     }
 
     fn learn_first(&mut self, bbox: BBox) -> Result<()> {
@@ -246,8 +247,7 @@ impl Search for WindowSearch {
 
     fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
         if !self.scan(frame, at, watch) {
-            let (_, place) = self.place_at_middle();
-            return self.sighting(at, place, false);
+            return self.sighting(at, self.place_at_middle(), false);
         }
         let found = self.best(true);
         self.sighting(at.at(found.center), found.place, true)
@@ -255,8 +255,7 @@ impl Search for WindowSearch {
 
     fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
         let seen = self.scan(frame, at, watch);
-        let (_, place) = self.place_at_middle();
-        self.sighting(at, place, seen)
+        self.sighting(at, self.place_at_middle(), seen)
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {

@@ -194,3 +194,23 @@ fn only_believed_frames_count() {
     }
     assert_eq!(learned, [false, false, false, false, true, false]);
 }
+
+/// A place is the windows within a cell of it: whichever of the nine is the target counts, and none farther away.
+#[test]
+fn what_is_said_of_a_place_is_of_the_best_window_within_a_cell() {
+    let mut search = search(MachineKind::Klda, |_| {});
+    let (middle, step) = (search.grid.place_of(target_at(START).center()), search.grid.step());
+    let middle = (middle.0.round() as usize, middle.1.round() as usize);
+    for (rows, cols) in [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 0), (0, 1), (1, -1), (1, 0), (1, 1)] {
+        let corner = (START.0 + f64::from(cols) * step, START.1 + f64::from(rows) * step);
+        scan(&mut search, &picture(corner));
+        let place = (middle.0.wrapping_add_signed(rows as isize), middle.1.wrapping_add_signed(cols as isize));
+        assert_eq!(search.place_at_middle(), place, "{rows}, {cols}");
+        assert_eq!(search.score_at_middle(), score(&search, corner), "{rows}, {cols}");
+    }
+    for (rows, cols) in [(0.0, 2.0), (0.0, -2.0), (2.0, 0.0), (-2.0, 0.0)] {
+        let corner = (START.0 + cols * step, START.1 + rows * step);
+        scan(&mut search, &picture(corner));
+        assert!(search.score_at_middle() < score(&search, corner) - 0.1, "{rows}, {cols}");
+    }
+}
