@@ -2,7 +2,7 @@
 """How often a tracker's states are right: the share of frames called uncertain and lost, among those that overlap the
 truth by more than half and among the others.
 
-    scripts/states.py OTB [FLAG ...]        (flags of kcf-track, such as --guard krr)
+    scripts/states.py OTB [FLAG ...]        (flags of kcf-track, such as --preset paper --guard krr)
 
 OTB holds sequences of OTB as published; frames without a label do not count, nor does the first.
 """

@@ -42,13 +42,14 @@ struct Given {
 }
 
 impl ParamArgs {
-    /// The settings that start from `preset`, or else from the one of the configuration file, or else from `paper`.
+    /// The settings that start from `preset`, or else from the one of the configuration file, or else from the
+    /// default.
     ///
     /// # Errors
     /// Wrong usage that names the flag, or the file and its line.
     pub fn resolve(&self, preset: Option<&str>) -> Result<Resolved, Failure> {
         let config = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
-        let preset = preset.or(config.preset.as_deref()).unwrap_or("paper").to_owned();
+        let preset = preset.or(config.preset.as_deref()).unwrap_or(Params::DEFAULT_PRESET).to_owned();
         let mut params = Params::preset(&preset).ok_or_else(|| {
             let names = Params::PRESETS.map(|(name, _)| name).join(", ");
             Failure::usage(format!("--preset {preset}: must be one of {names}"))
@@ -153,6 +154,20 @@ fn machine_setting(params: &Params, text: &str) -> Result<Given, Failure> {
 fn pair<'t>(text: &'t str, flag: &str, form: &str) -> Result<(&'t str, &'t str), Failure> {
     let (key, value) = text.split_once('=').ok_or_else(|| Failure::usage(format!("{flag} {text}: must be {form}")))?;
     Ok((key.trim(), value.trim()))
+}
+
+/// What is said first: the preset, what was changed of it, and how to get the paper's tracker.
+pub fn first_words(resolved: &Resolved) -> String {
+    let what = Params::PRESETS.iter().find(|(name, _)| *name == resolved.preset).map_or("", |(_, what)| what);
+    let base = Params::preset(&resolved.preset).unwrap_or_default();
+    let changed: Vec<String> =
+        resolved.params.changes_from(&base).iter().map(|(path, value)| format!("{path} = {value}")).collect();
+    let changed = if changed.is_empty() { String::new() } else { format!("; with {}", changed.join(", ")) };
+    let paper = match resolved.preset.starts_with("paper") {
+        true => String::new(),
+        false => "; the paper's KCF: --preset paper".into(),
+    };
+    format!("preset {}: {what}{changed}{paper}", resolved.preset)
 }
 
 /// What has to be chosen, as a flag.
@@ -317,7 +332,7 @@ fn default_of(setting: &Setting) -> String {
             None => groups.push((text, vec![name])),
         }
     }
-    let by_preset = all.first().is_some_and(|(name, _)| *name == "paper");
+    let by_preset = all.first().is_some_and(|(name, _)| *name == Params::DEFAULT_PRESET);
     match &groups[..] {
         [(text, _)] if !by_preset => format!("[default: {text}]"),
         groups => {

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use kcf_track::Evidence;
 
 /// Time between two plain lines: a log should not be flooded.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -34,12 +35,13 @@ impl Progress {
         Self { shape, warns }
     }
 
-    /// One more frame is done; `psr` is its peak-to-sidelobe ratio.
-    pub fn frame(&mut self, psr: Option<f32>) {
+    /// One more frame is done; `evidence` is that of its box.
+    pub fn frame(&mut self, evidence: Option<&Evidence>) {
+        let sure = || evidence.map_or(String::new(), how_sure);
         match &mut self.shape {
             Shape::Bar(bar) => {
-                if let Some(psr) = psr {
-                    bar.set_message(format!(", PSR {psr:.1}"));
+                if evidence.is_some() {
+                    bar.set_message(sure());
                 }
                 bar.inc(1);
             }
@@ -48,13 +50,13 @@ impl Progress {
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
                     let rate = *done as f64 / begun.elapsed().as_secs_f64();
-                    let psr = psr.map_or(String::new(), |psr| format!(", PSR {psr:.1}"));
+                    let sure = sure();
                     let line = match total {
                         Some(total) => {
                             let left = total.saturating_sub(*done) as f64 / rate;
-                            format!("{done}/{total} frames, {rate:.0} frames/s, {left:.0} s left{psr}")
+                            format!("{done}/{total} frames, {rate:.0} frames/s, {left:.0} s left{sure}")
                         }
-                        None => format!("{done} frames, {rate:.0} frames/s{psr}"),
+                        None => format!("{done} frames, {rate:.0} frames/s{sure}"),
                     };
                     let _ = writeln!(std::io::stderr(), "{line}");
                 }
@@ -80,6 +82,14 @@ impl Progress {
         if let Shape::Bar(bar) = &self.shape {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The confidence, or the peak-to-sidelobe ratio of a tracker that has none.
+fn how_sure(evidence: &Evidence) -> String {
+    match evidence.confidence {
+        Some(confidence) => format!(", confidence {confidence:.2}"),
+        None => format!(", PSR {:.1}", evidence.psr),
     }
 }
 

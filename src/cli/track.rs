@@ -57,7 +57,7 @@ pub struct TrackArgs {
     profile: bool,
     #[command(flatten)]
     output: OutputArgs,
-    /// Settings to start from, which all others change [default: paper]
+    /// Settings to start from, which all others change [default: robust]
     #[arg(long, short, value_name = "NAME", value_parser = params::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
     #[command(flatten)]
@@ -98,6 +98,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     // Rows that a person reads as they come are progress enough.
     let shown = args.quiet == 0 && !(to_stdout && std::io::stdout().is_terminal());
     let progress = Progress::new(span.count(), shown, args.quiet < 2);
+    if args.quiet == 0 {
+        let _ = writeln!(std::io::stderr(), "{}", params::first_words(&resolved));
+    }
     warnings.iter().for_each(|warning| progress.warn(warning));
     let demand = Demand { channels: resolved.params.channels(), color: exports.draw() };
     let begun = Instant::now();
@@ -213,7 +216,7 @@ impl Watch<Tracker> for Watcher<'_> {
     fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
         let written = self.journal.add(step);
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
-        self.progress.frame(estimate.map(|estimate| estimate.evidence.psr));
+        self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
         written
     }
 

@@ -124,7 +124,7 @@ pub(crate) mod tests {
     impl Drifting {
         fn say(&self) -> Result<Estimate> {
             let evidence = Evidence { peak: 1.0, psr: 0.0, apce: 0.0, ..Evidence::default() };
-            Ok(Estimate { bbox: self.bbox, state: State::Tracking, evidence })
+            Ok(Estimate { bbox: self.bbox, polygon: None, state: State::Tracking, evidence })
         }
     }
 

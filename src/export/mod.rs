@@ -40,6 +40,7 @@
 //!     index: 1,
 //!     file: "0001.jpg".into(),
 //!     bbox: BBox::new(10.0, 20.0, 30.0, 40.0),
+//!     polygon: None,
 //!     peak: None,
 //!     psr: None,
 //!     apce: None,

@@ -61,6 +61,10 @@ pub struct FrameRecord {
     #[serde(serialize_with = "finite_box")]
     #[cfg_attr(test, schemars(with = "Option<[f64; 4]>"))]
     pub bbox: BBox,
+    /// The corners `[x1, y1, …, x4, y4]` of a target that has turned, clockwise from what was the upper left one; not
+    /// there of one that stands upright.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polygon: Option<[f64; 8]>,
     /// The highest response; null where nothing was searched for.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
@@ -107,6 +111,10 @@ impl FrameRecord {
             index: item.position,
             file: item.name.clone(),
             bbox: <[f64; 4]>::from(outcome.bbox).map(|number| rounded(number, BOX_DIGITS)).into(),
+            polygon: outcome
+                .estimate
+                .and_then(|estimate| estimate.polygon)
+                .map(|corners| corners.map(|number| rounded(number, BOX_DIGITS))),
             peak: evidence.map(|evidence| rounded_f32(evidence.peak, 4)),
             psr: evidence.map(|evidence| rounded_f32(evidence.psr, 3)),
             apce: evidence.map(|evidence| rounded_f32(evidence.apce, 3)),
@@ -172,6 +180,7 @@ pub(super) mod tests {
             index: 1,
             file: "0001.jpg".into(),
             bbox: BBox::new(10.0, 20.5, 30.0, 40.25),
+            polygon: None,
             peak: None,
             psr: None,
             apce: None,
@@ -187,6 +196,7 @@ pub(super) mod tests {
             index: 2,
             file: "0002.jpg".into(),
             bbox: BBox::new(-0.5, 21.0, 30.0, 40.25),
+            polygon: None,
             peak: Some(0.5),
             psr: Some(9.1),
             apce: Some(f32::INFINITY),
@@ -235,11 +245,13 @@ pub(super) mod tests {
             confidence: Some(0.99999),
             ..Evidence::default()
         };
-        let estimate = Some(Estimate { bbox, state: State::Tracking, evidence });
+        let polygon = Some([1.0 / 3.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -8.00001]);
+        let estimate = Some(Estimate { bbox, polygon, state: State::Tracking, evidence });
         let outcome = Outcome { target: 0, bbox, estimate, took: std::time::Duration::from_nanos(1_234_567) };
         let text = serde_json::to_string(&FrameRecord::new(&item, &outcome)).unwrap();
         let expected = concat!(
-            r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"peak":0.6667,"psr":30.123,"apce":null,"#,
+            r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"#,
+            r#""polygon":[0.3333,2.0,3.0,4.0,5.0,6.0,7.0,-8.0],"peak":0.6667,"psr":30.123,"apce":null,"#,
             r#""decision":-0.1235,"refit_kept":false,"state":"tracking","confidence":1.0,"#,
             r#""long_term":0.6543,"decode_ms":0.333,"track_ms":1.235}"#
         );

@@ -242,7 +242,7 @@ mod tests {
     impl Drift {
         fn say(&self) -> Result<Estimate> {
             let evidence = Evidence { peak: 1.0, psr: 2.0, apce: 3.0, ..Evidence::default() };
-            Ok(Estimate { bbox: self.0, state: State::Tracking, evidence })
+            Ok(Estimate { bbox: self.0, polygon: None, state: State::Tracking, evidence })
         }
     }
 

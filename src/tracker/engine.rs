@@ -58,7 +58,7 @@ impl Engine {
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
-        Ok((engine, Estimate { bbox, state: State::Initial, evidence }))
+        Ok((engine, Estimate { bbox, polygon: None, state: State::Initial, evidence }))
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
@@ -108,7 +108,7 @@ impl Engine {
             State::Tracking | State::Recovered if visible < MIN_VISIBLE => State::Uncertain,
             state => state,
         };
-        Estimate { bbox, state, evidence: sighting.evidence }
+        Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: sighting.evidence }
     }
 
     /// The state by the confidence of a sighting, which is written to it; `None` of a search that has none.

@@ -36,6 +36,16 @@ impl Pose {
         }
         BBox::new(self.center.0 - w / 2.0, self.center.1 - h / 2.0, w, h)
     }
+
+    /// The corners `x1, y1, …, x4, y4` of the turned box of a target whose initial width and height were `size`, in the
+    /// order of an upright box from its upper left one clockwise; `None` where it has not turned.
+    pub fn polygon(&self, size: (f64, f64)) -> Option<[f64; 8]> {
+        let (w, h) = (size.0 * self.scale / 2.0, size.1 * self.scale / 2.0);
+        let (sin, cos) = libm::sincos(self.angle);
+        let corner = |x: f64, y: f64| (self.center.0 + cos * x - sin * y, self.center.1 + sin * x + cos * y);
+        let [a, b, c, d] = [corner(-w, -h), corner(w, -h), corner(w, h), corner(-w, h)];
+        (self.angle != 0.0).then_some([a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1])
+    }
 }
 
 #[cfg(test)]
@@ -52,5 +62,18 @@ mod tests {
         let turned = Pose { angle: std::f64::consts::FRAC_PI_2, ..Pose::of(bbox) }.bbox((31.0, 20.0));
         assert!((turned.w - 20.0).abs() < 1e-9 && (turned.h - 31.0).abs() < 1e-9);
         assert!(turned.center_error(&bbox) < 1e-9);
+    }
+
+    #[test]
+    fn a_turned_box_is_a_polygon() {
+        let pose = Pose::of(BBox::new(10.0, 20.0, 30.0, 10.0));
+        assert_eq!(pose.polygon((30.0, 10.0)), None);
+        // By a right angle, clockwise on a screen: the upper left corner comes to the upper right.
+        let turned = Pose { angle: std::f64::consts::FRAC_PI_2, ..pose }.polygon((30.0, 10.0)).unwrap();
+        let expected = [30.0, 10.0, 30.0, 40.0, 20.0, 40.0, 20.0, 10.0];
+        assert!(turned.iter().zip(expected).all(|(found, corner)| (found - corner).abs() < 1e-9), "{turned:?}");
+        let doubled = Pose { angle: 0.3, scale: 2.0, ..pose }.polygon((30.0, 10.0)).unwrap();
+        let side = (doubled[2] - doubled[0]).hypot(doubled[3] - doubled[1]);
+        assert!((side - 60.0).abs() < 1e-9 && doubled[3] > doubled[1], "{doubled:?}");
     }
 }

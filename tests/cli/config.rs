@@ -21,7 +21,7 @@ fn what_is_printed_is_read_back_for_every_preset_and_detector() {
     let others = [
         "--detector svm --machine c=3 --window-kernel linear",
         "--preset fast --guard krr --padding 2 --max-cells inf --half-size-from inf",
-        "--feature gray --kernel polynomial --kernel-b 3 --loss hinge",
+        "--preset paper --feature gray --kernel polynomial --kernel-b 3 --loss hinge",
     ];
     for line in presets.iter().map(String::as_str).chain(others) {
         let text = printed(line);
@@ -79,7 +79,7 @@ fn presets_stay_what_they_are_called() {
     };
     assert_eq!(tree("--preset fast --kernel gaussian --feature hog"), tree("--preset fast"));
     assert_eq!(tree("--preset paper --feature gray"), tree("--preset paper-gray"));
-    assert_eq!(tree("--kernel linear --feature gray"), tree("--preset paper-gray-linear"));
+    assert_eq!(tree("--preset paper --kernel linear --feature gray"), tree("--preset paper-gray-linear"));
     assert_ne!(tree("--preset fast"), tree("--preset paper"));
 }
 
@@ -87,22 +87,28 @@ fn presets_stay_what_they_are_called() {
 fn a_mistake_in_a_file_is_named_with_its_line() {
     let place = place(2);
     for (text, said) in [
-        ("preset = \"papre\"", "line 1: preset papre: must be one of paper, robust, fast"),
+        ("preset = \"papre\"", "line 1: preset papre: must be one of robust, paper, fast"),
         (
             "\npreset = \"paper\"\n[search.filter]\npaddin = 2",
             "line 4: setting search.filter.paddin: there is no such setting",
         ),
-        ("[search.filter]\npadding = -1", "line 2: search.filter.padding -1: must be a number from 0 to 20"),
-        ("[search.filter]\npadding = true", "line 2: search.filter.padding true: must be a number"),
-        ("[search.filter]\npadding = [1]", "line 2: search.filter.padding: must be a number"),
+        (
+            "preset = \"paper\"\n[search.filter]\npadding = -1",
+            "line 3: search.filter.padding -1: must be a number from 0 to 20",
+        ),
+        ("preset = \"paper\"\n[search.filter]\npadding = true", "line 3: search.filter.padding true: must be a number"),
+        ("preset = \"paper\"\n[search.filter]\npadding = [1]", "line 3: search.filter.padding: must be a number"),
         ("[search.windows]\nprior = 0.2", "line 2: search.windows.prior 0.2: needs search = svm"),
         (
-            "[search.filter.kernel.gaussian]\nsigma = 1\n[search.filter.kernel.polynomial]\nb = 2",
-            "line 3: search.filter.kernel",
+            "preset = \"paper\"\n[search.filter.kernel.gaussian]\nsigma = 1\n[search.filter.kernel.polynomial]\nb = 2",
+            "line 4: search.filter.kernel",
         ),
         ("search = \"svm\"\nprior = 1 2", "line 2"),
         ("[search.filter]\npadding = 1\npadding = 2", "line 3"),
-        ("[search.filter]\nuncertain-psr = 1", "--uncertain-psr 1: must not lie below --lost-psr 5"),
+        (
+            "preset = \"paper\"\n[search.filter]\nuncertain-psr = 1",
+            "--uncertain-psr 1: must not lie below --lost-psr 5",
+        ),
         ("search = \"rbf\"", "line 1: search rbf: must be one of kcf, background-aware, krr"),
     ] {
         std::fs::write(place.path("c.toml"), text).unwrap();

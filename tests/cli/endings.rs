@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::helper::{Place, place, spawnable};
 
-const BOX: [&str; 2] = ["--init", "40,30,24,32"];
+/// How a run ends is the same for all trackers: the quickest one.
+const BOX: [&str; 4] = ["--preset", "paper", "--init", "40,30,24,32"];
 
 /// Starts a long run with all line outputs and a document, over old files.
 fn long_run(place: &Place) -> Child {

@@ -118,7 +118,7 @@ fn other_protocols_run_from_other_starts() {
         let out = dir.path().join(protocol);
         let outcome = eval(&["--data", text(&data), "--protocol", protocol, "--out", text(&out)]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert!(outcome.stdout.contains("paper"), "{}", outcome.stdout);
+        assert!(outcome.stdout.contains("robust"), "{}", outcome.stdout);
         assert_eq!(report(&out)["trackers"][0]["overall"]["frames"].as_u64(), Some(frames), "{protocol}");
     }
     let theirs = dir.path().join("theirs");
@@ -152,7 +152,8 @@ fn a_detector_is_another_tracker() {
 
     for (flags, name) in [(["--guard", "krr"], "paper+guard-krr"), (["--detector", "svm"], "paper+svm")] {
         let out = dir.path().join(name);
-        let outcome = eval(&[&["--data", text(&data), "--quiet", "--out", text(&out)], &flags[..]].concat());
+        let outcome =
+            eval(&[&["--data", text(&data), "--preset", "paper", "-q", "--out", text(&out)], &flags[..]].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let tracker = &report(&out)["trackers"][0];
         assert_eq!(tracker["name"], name);
@@ -172,7 +173,8 @@ fn our_boxes_are_saved_for_other_tools_and_score_the_same_there() {
     let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));
     dataset(&data);
     let first = dir.path().join("first");
-    let outcome = eval(&["--data", text(&data), "--out", text(&first), "--save-results", text(&saved), "--quiet"]);
+    let outcome =
+        eval(&["--data", text(&data), "-p", "paper", "--out", text(&first), "--save-results", text(&saved), "-q"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let second = dir.path().join("second");
     let pysot = format!("pysot={}", text(&saved.join("pysot/paper")));
@@ -281,7 +283,7 @@ fn a_preset_scores_as_it_does_when_it_tracks() {
     let outcome = eval(&["--data", text(&data), "--preset", "paper", "--out", text(&out), "--quiet"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_kcf-track"))
-        .args(["--seq", text(&data.join("demo")), "--quiet", "--json", text(&json)])
+        .args(["--seq", text(&data.join("demo")), "--preset", "paper", "--quiet", "--json", text(&json)])
         .status()
         .unwrap();
     assert!(status.success());

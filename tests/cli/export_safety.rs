@@ -20,6 +20,7 @@ fn record(index: usize) -> FrameRecord {
         index,
         file: format!("{index:08}.jpg"),
         bbox: BBox::new(index as f64 / 3.0, -0.1, 30.0, 40.5),
+        polygon: None,
         peak: Some(0.25),
         psr: Some(7.5),
         apce: None,

@@ -12,7 +12,8 @@ use crate::schema::errors;
 
 use crate::helper::{Place, bbox, place, run};
 
-const ALL: &str = "--json @run.json --jsonl @run.jsonl --otb @run.txt --csv @run.csv --response @maps --overlay @boxes";
+const ALL: &str = "--preset paper --json @run.json --jsonl @run.jsonl --otb @run.txt --csv @run.csv --response @maps \
+                   --overlay @boxes";
 
 fn check_all(place: &Place, start: usize, end: usize) {
     let document = place.json("run.json");
@@ -200,7 +201,11 @@ fn presets_and_features_and_kernels_combine() {
     }
     for feature in ["hog", "gray"] {
         for kernel in ["gaussian", "polynomial", "linear"] {
-            place.run("--json @a.json").args(["--feature", feature, "--kernel", kernel]).assert().success();
+            place
+                .run("--json @a.json")
+                .args(["--preset", "paper", "--feature", feature, "--kernel", kernel])
+                .assert()
+                .success();
             let document = place.json("a.json");
             let filter = &document["parameters"]["search"]["filter"];
             assert!(filter["feature"].to_string().contains(feature), "{filter}");
@@ -208,7 +213,7 @@ fn presets_and_features_and_kernels_combine() {
             assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.5, "{feature} {kernel}");
         }
     }
-    let flags = "--kernel polynomial --kernel-a 0.5 --kernel-b 3 --padding 2 --lambda 0.01 --output-sigma 0.2 \
+    let flags = "--preset paper --kernel polynomial --kernel-a 0.5 --kernel-b 3 --padding 2 --lambda 0.01 --output-sigma 0.2 \
                  --learning-rate 0.5 --cell-size 2 --half-size-from inf --uncertain-psr 6 --lost-psr 2 --json @a.json";
     place.run(flags).assert().success();
     let set = &place.json("a.json")["parameters"]["search"]["filter"];
@@ -248,5 +253,35 @@ fn a_profile_says_where_the_time_went_and_changes_no_box() {
         if flags.is_empty() {
             assert_eq!(place.read("profiled.txt"), place.read("plain.txt"));
         }
+    }
+}
+
+/// The demo's car turns a little: its corners stand in JSON, and the box is the upright one around its ellipse.
+#[test]
+fn a_target_that_has_turned_has_corners_in_json() {
+    let place = place(1);
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+    let tracked = |rotation: &str| -> Vec<Value> {
+        let mut command = run([Path::new("--seq"), &demo]);
+        command.args(["--preset", "robust", "--rotation", rotation, "--end", "60", "-q", "--json"]);
+        command.arg(place.path("a.json")).assert().success();
+        let document = place.json("a.json");
+        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/result.schema.json");
+        let schema: Value = serde_json::from_str(&fs::read_to_string(schema).unwrap()).unwrap();
+        assert_eq!(errors(&schema, &document), [""; 0]);
+        document["frames"].as_array().unwrap().clone()
+    };
+    assert!(tracked("none").iter().all(|frame| frame.get("polygon").is_none()));
+    let frames = tracked("filter");
+    let turned: Vec<_> = frames.iter().filter(|frame| frame.get("polygon").is_some()).collect();
+    assert!(turned.len() > 5, "{}", turned.len());
+    for frame in turned {
+        let corners: [f64; 8] = serde_json::from_value(frame["polygon"].clone()).unwrap();
+        let [x, y, w, h] = bbox(frame);
+        let middle = |first: usize| corners.iter().skip(first).step_by(2).sum::<f64>() / 4.0;
+        assert!((middle(0) - x - w / 2.0).abs() < 1e-3 && (middle(1) - y - h / 2.0).abs() < 1e-3, "{frame}");
+        // The ellipse lies within the corners.
+        let reach = |first: usize| corners.iter().skip(first).step_by(2).fold(f64::MIN, |most, &v| most.max(v));
+        assert!(reach(0) >= x + w - 1e-3 && reach(1) >= y + h - 1e-3, "{frame}");
     }
 }

@@ -63,10 +63,10 @@ fn several_targets_in_the_truth_are_said() {
     fs::rename(place.seq().join("groundtruth_rect.txt"), place.seq().join("groundtruth_rect.1.txt")).unwrap();
     fs::write(place.seq().join("groundtruth_rect.2.txt"), "5,5,20,20\n".repeat(3)).unwrap();
     place.run("").assert().success().stderr(contains("2 targets (1, 2): 1 is followed"));
-    place.run("--target 2").assert().success().stderr("");
+    place.run("-q --target 2").assert().success().stderr("");
     // One that holds no box is none to choose.
     fs::write(place.seq().join("groundtruth_rect.2.txt"), "").unwrap();
-    place.run("").assert().success().stderr("");
+    place.run("-q").assert().success().stderr("");
     assert_eq!(boxes.len(), 3);
 }
 

@@ -43,7 +43,12 @@ fn a_bad_value_of_any_flag_is_named() {
     for (value, flags) in
         [("-1", "--kernel-a"), ("NaN", "--kernel-a"), ("0", "--kernel-b"), ("33", "--kernel-b"), ("2.5", "--kernel-b")]
     {
-        place.run("--kernel polynomial").arg(format!("{flags}={value}")).assert().code(2).stderr(contains(flags));
+        place
+            .run("--preset paper --kernel polynomial")
+            .arg(format!("{flags}={value}"))
+            .assert()
+            .code(2)
+            .stderr(contains(flags));
     }
     place.run("--nonsense").assert().code(2).stderr(contains("--nonsense"));
     place.run("--start 2 --end 1").assert().code(2).stderr(contains("--end 1: it lies before start 2"));
@@ -53,22 +58,25 @@ fn a_bad_value_of_any_flag_is_named() {
 fn a_flag_of_another_kernel_is_a_mistake() {
     let place = place(2);
     for (line, flag, kernel) in [
-        ("--kernel-b 3", "--kernel-b", "polynomial"),
-        ("--kernel-a 3", "--kernel-a", "polynomial"),
+        ("--preset paper --kernel-b 3", "--kernel-b", "polynomial"),
+        ("--preset paper --kernel-a 3", "--kernel-a", "polynomial"),
         ("--preset paper-dcf --kernel-sigma 1", "--kernel-sigma", "gaussian"),
-        ("--kernel polynomial --kernel-sigma 1", "--kernel-sigma", "gaussian"),
+        ("--preset paper --kernel polynomial --kernel-sigma 1", "--kernel-sigma", "gaussian"),
     ] {
         place.run(line).assert().code(2).stderr(contains(flag).and(contains(format!("--kernel {kernel}"))));
     }
     for (line, said) in [
-        ("--feature gray --cell-size 4", "--cell-size needs --feature hog"),
+        ("--preset paper --feature gray --cell-size 4", "--cell-size needs --feature hog"),
         ("--preset fast --half-size-from 50", "--half-size-from needs --max-cells inf"),
-        ("--max-cells 500 --half-size-from 50", "--half-size-from needs --max-cells inf"),
-        ("--padding 2 --set search.filter.padding=3", "contradict each other"),
+        ("--preset paper --max-cells 500 --half-size-from 50", "--half-size-from needs --max-cells inf"),
+        ("--preset paper --padding 2 --set search.filter.padding=3", "contradict each other"),
         ("--set search.filter.padding", "PATH=VALUE"),
         ("--set search.filter.paddin=2", "search.filter.padding may be meant"),
         ("--set search.windows.prior=0.2", "needs --detector svm (or another machine)"),
-        ("--set search.filter.padding=-1", "--set search.filter.padding=-1: must be a number from 0 to 20"),
+        (
+            "--preset paper --set search.filter.padding=-1",
+            "--set search.filter.padding=-1: must be a number from 0 to 20",
+        ),
     ] {
         place.run(line).assert().code(2).stdout("").stderr(contains(said));
     }
@@ -166,7 +174,7 @@ fn without_a_terminal_progress_is_plain_lines() {
     let frames = place.still(2_000);
     // A reader that waits makes the run long enough for a line: the pipe holds a few hundred rows.
     let mut child = spawnable()
-        .args(["--init", "40,30,24,32", "--jsonl", "-", "--seq"])
+        .args(["--preset", "paper", "--init", "40,30,24,32", "--jsonl", "-", "--seq"])
         .arg(frames)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -219,7 +227,8 @@ fn a_run_that_wrote_nothing_ends_with_its_time_and_a_next_step() {
 fn on_a_terminal_progress_is_a_bar() {
     let place = place(1);
     let frames = place.still(1_500);
-    let line = format!("'{}' --seq '{}' --init 40,30,24,32", env!("CARGO_BIN_EXE_kcf-track"), frames.display());
+    let line =
+        format!("'{}' --preset paper --seq '{}' --init 40,30,24,32", env!("CARGO_BIN_EXE_kcf-track"), frames.display());
     let Some(text) = on_terminal(&line) else { return };
     assert!(
         text.contains('█')
@@ -230,4 +239,22 @@ fn on_a_terminal_progress_is_a_bar() {
         "{text:?}"
     );
     assert!(text.contains("1500 frames in "), "{text:?}");
+}
+
+/// Whoever comes for the paper's tracker learns at once that this is another one, and how to get it.
+#[test]
+fn the_first_words_name_the_preset_and_the_way_to_the_papers() {
+    let place = place(3);
+    let said = |line: &str| {
+        let done = place.run(line).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let robust = said("--json @a.json");
+    assert!(robust.starts_with("preset robust: ") && robust.contains("--preset paper"), "{robust}");
+    assert_eq!(place.json("a.json")["parameters"]["preset"], "robust");
+    let paper = said("--preset paper");
+    assert!(paper.starts_with("preset paper: ") && !paper.contains("--preset"), "{paper}");
+    let changed = said("--preset fast --padding 2");
+    assert!(changed.starts_with("preset fast: ") && changed.contains("search.filter.padding = 2"), "{changed}");
+    assert_eq!(said("-q"), "");
 }

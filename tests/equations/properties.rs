@@ -177,7 +177,7 @@ proptest! {
     #[test]
     fn every_pixel_layout_gives_the_same_boxes(gap in 0usize..9, half in any::<bool>()) {
         let clip = clip();
-        let params = scene::half_from(&Params::default(), if half { 30.0 } else { 100.0 });
+        let params = scene::half_from(&Params::paper(), if half { 30.0 } else { 100.0 });
         let tracked = |layout: Layout| {
             let frames: Vec<_> = (0..6).map(|i| layout.pixels(clip, i, gap)).collect();
             let frames = frames.iter().map(|pixels| layout.frame(pixels, clip, gap));

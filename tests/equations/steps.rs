@@ -63,7 +63,7 @@ fn gray_at_all_parities_of_the_window() {
 fn half_size_frames() {
     for (width, height) in [(50, 44), (47, 51)] {
         let clip = clip(width, height, 8);
-        let params = crate::scene::half_from(&Params::default(), 40.0);
+        let params = crate::scene::half_from(&Params::paper(), 40.0);
         compare("half size", &params, &clip, clip.initial());
     }
 }
@@ -72,7 +72,7 @@ fn half_size_frames() {
 fn a_window_over_the_border() {
     let clip = clip(26, 34, 8);
     for corner in [(-9.0, -12.0), (136.0, 95.0), (-5.0, 90.0)] {
-        compare("border", &Params::default(), &clip, BBox::new(corner.0, corner.1, 26.0, 34.0));
+        compare("border", &Params::paper(), &clip, BBox::new(corner.0, corner.1, 26.0, 34.0));
     }
 }
 
@@ -92,7 +92,7 @@ fn far_jumps_wrap() {
                 .collect();
             let gray = vec![scene.gray[0].clone(), moved, scene.gray[0].clone()];
             let clip = Clip { colour: Vec::new(), gray, truth: Vec::new(), width: scene.width, height: scene.height };
-            compare("jump", &Params::default(), &clip, BBox::new(initial.x, initial.y, size.0, size.1));
+            compare("jump", &Params::paper(), &clip, BBox::new(initial.x, initial.y, size.0, size.1));
         }
     }
 }

@@ -23,7 +23,7 @@ const WITHIN: f64 = 0.002;
 fn machines_score_what_was_measured() {
     let root = otb::root();
     let detector = |kind| Params::from(WindowParams::of(kind));
-    let guard = |kind| Params::default().guarded(GuardParams::of(kind));
+    let guard = |kind| Params::paper().guarded(GuardParams::of(kind));
     // P@20 and AUC, in the order of the sequences.
     let measured = [
         ("krr", detector(MachineKind::Krr), [(0.9929, 0.6599), (1.0, 0.6980), (1.0, 0.7378), (1.0, 0.7368)]),

@@ -92,8 +92,8 @@ fn machines_over_real_windows_give_back_what_a_fit_takes() {
     const UPDATES: usize = 400;
     let clip = clip();
     let detectors = MachineKind::ALL.iter().map(|&kind| (kind.to_string(), Params::from(WindowParams::of(kind))));
-    let guards = MachineKind::all_guards()
-        .map(|kind| (format!("guard {kind}"), Params::default().guarded(GuardParams::of(kind))));
+    let guards =
+        MachineKind::all_guards().map(|kind| (format!("guard {kind}"), Params::paper().guarded(GuardParams::of(kind))));
     for (name, params) in detectors.chain(guards) {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();

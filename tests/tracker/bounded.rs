@@ -30,9 +30,9 @@ fn a_window_has_about_as_many_cells_as_allowed_whatever_the_target() {
     let clip = clip((60, 50), 1);
     for max_cells in [100.0, 400.0, 1000.0] {
         for (w, h) in [(60.0, 50.0), (120.0, 90.0), (200.0, 40.0), (31.0, 130.0), (400.0, 300.0)] {
-            let params = bounded(&Params::default(), max_cells);
+            let params = bounded(&Params::paper(), max_cells);
             let bounded = cells(&params, &clip, BBox::new(40.0, 30.0, w, h));
-            let free = cells(&half_from(&Params::default(), f64::INFINITY), &clip, BBox::new(40.0, 30.0, w, h));
+            let free = cells(&half_from(&Params::paper(), f64::INFINITY), &clip, BBox::new(40.0, 30.0, w, h));
             let expected = max_cells.min(free as f64);
             // Whole rows and columns of cells only.
             assert!(
@@ -56,7 +56,7 @@ fn error(params: &Params, clip: &Clip) -> f64 {
 #[test]
 fn every_part_follows_a_target() {
     let clip = clip((90, 80), 40);
-    let plain = Params::default();
+    let plain = Params::paper();
     let paper = error(&plain, &clip);
     let parts = [
         ("bounded", bounded(&plain, 400.0)),
@@ -77,7 +77,7 @@ fn every_part_follows_a_target() {
 #[test]
 fn peaks_between_cells_are_closer_to_the_truth() {
     let clip = clip((120, 100), 40);
-    let coarse = bounded(&Params::default(), 200.0);
+    let coarse = bounded(&Params::paper(), 200.0);
     let (whole, between) = (error(&coarse, &clip), error(&sub_cell(&coarse), &clip));
     assert!(between < 0.8 * whole, "{between} px, with whole cells {whole}");
 }

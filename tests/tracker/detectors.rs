@@ -13,7 +13,7 @@ pub fn detector(kind: MachineKind) -> Params {
 }
 
 pub fn guarded(kind: MachineKind) -> Params {
-    Params::default().guarded(GuardParams::of(kind))
+    Params::paper().guarded(GuardParams::of(kind))
 }
 
 /// The settings of the only machine over real windows that there is.

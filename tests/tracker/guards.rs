@@ -43,7 +43,7 @@ fn jumping(frames: usize, speed: f64) -> (Vec<FrameBuf>, Vec<BBox>) {
 #[test]
 fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
     let (frames, truth) = jumping(60, 1.0);
-    let alone = track(&Params::default(), frames.iter().map(Frame::from), truth[0]);
+    let alone = track(&Params::paper(), frames.iter().map(Frame::from), truth[0]);
     assert!(alone[JUMP - 1].overlap(&truth[JUMP - 1]) > 0.8);
     assert!(alone[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
     for kind in MachineKind::all_guards() {
@@ -107,7 +107,7 @@ fn a_guard_puts_any_filter_where_the_target_is() {
 #[test]
 fn without_tiles_a_guard_searches_nearby_only() {
     let (frames, truth) = jumping(50, 1.0);
-    let params = Params::default().guarded(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) });
+    let params = Params::paper().guarded(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) });
     let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
     assert!(boxes[JUMP..].iter().zip(&truth[JUMP..]).all(|(b, truth)| b.overlap(truth) < 0.1));
 }

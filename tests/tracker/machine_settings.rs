@@ -76,7 +76,7 @@ fn each_bad_value_is_named() {
     let guard = |change: fn(&mut GuardParams)| {
         let mut guard = GuardParams::of(MachineKind::Krr);
         change(&mut guard);
-        refused(Params::default().guarded(guard)).0
+        refused(Params::paper().guarded(guard)).0
     };
     assert_eq!(guard(|p| p.doubt = f64::NAN), "guard.doubt");
     assert_eq!(guard(|p| p.belief = 101.0), "guard.belief");

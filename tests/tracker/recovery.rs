@@ -63,19 +63,19 @@ impl Count {
 fn scene(seed: u64, hidden: bool) -> SceneParams {
     let easy = SceneParams { seed, frames: 250, width: 320, height: 240, motion: 2.0, ..SceneParams::default() };
     match hidden {
-        true => SceneParams { occlusion: 1.0, ..easy },
+        true => SceneParams { occlusion: 1.0, hold: 20.0, ..easy },
         false => SceneParams { out_of_view: true, ..easy },
     }
 }
 
 #[test]
-fn a_target_that_leaves_is_lost_and_found_when_it_returns() {
-    let mut count = Count::default();
-    (0..3).for_each(|seed| count.add(scene(seed, false)));
-    assert!(count.gone >= 3 && count.back >= 3, "{count:?}");
-    assert_eq!(count.found, count.back, "{count:?}");
-    assert!(3 * count.lost >= 2 * count.gone, "{count:?}");
-    assert!(100 * count.falsely < count.followed, "{count:?}");
+fn a_target_that_leaves_or_hides_is_lost_and_found_when_it_returns() {
+    for hidden in [false, true] {
+        let mut count = Count::default();
+        (0..2).for_each(|seed| count.add(scene(seed, hidden)));
+        assert!(count.gone >= 2 && count.back >= 2, "{hidden}: {count:?}");
+        assert_eq!((count.lost, count.found, count.falsely), (count.gone, count.back, 0), "{hidden}: {count:?}");
+    }
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn twenty_scenes_of_each_kind() {
         let mut count = Count::default();
         (0..20).for_each(|seed| count.add(scene(seed, hidden)));
         println!("{}: {count:?}", if hidden { "hidden" } else { "out of view" });
-        // Out of view, 40 of 40 were found again. Not all are called lost so soon: 33 of 40.
-        assert!(4 * count.lost >= 3 * count.gone && 100 * count.found >= 95 * count.back, "{count:?}");
+        assert!(count.gone >= 20 && count.back >= 20, "{count:?}");
+        assert!(100 * count.lost >= 95 * count.gone && 100 * count.found >= 95 * count.back, "{count:?}");
         assert!(100 * count.falsely < count.followed, "{count:?}");
     }
 }

@@ -19,7 +19,7 @@ fn small() -> Scene {
 }
 
 fn tracker() -> Tracker {
-    Tracker::new(Params::default()).unwrap()
+    Tracker::new(Params::paper()).unwrap()
 }
 
 fn view(picture: &RgbImage) -> Frame<'_> {
@@ -150,7 +150,7 @@ fn parameters_at_their_limits_give_numbers() {
         |p| p.kernel = Kernel::Gaussian { sigma: 1e6 },
     ];
     for (number, change) in limits.iter().enumerate() {
-        let mut params = Params::default();
+        let mut params = Params::paper();
         change(params.search.filter_mut().unwrap());
         let mut tracker = Tracker::new(params).unwrap();
         let first = tracker.init(&frame, BBox::new(30.0, 30.0, 30.0, 24.0)).unwrap();

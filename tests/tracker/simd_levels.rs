@@ -84,7 +84,7 @@ fn machines_over_real_windows_on_every_level() {
         // It doubts whatever it sees, so that it searches the whole frame as well.
         let doubtful = GuardParams { doubt: 2.0, ..GuardParams::of(kind) };
         for guard in [GuardParams::of(kind), doubtful] {
-            let params = Params::default().guarded(guard);
+            let params = Params::paper().guarded(guard);
             compare(&format!("guard {kind}"), &params, frames, clip.initial());
         }
     }

@@ -157,7 +157,7 @@ mod tests {
             Params::preset(name).expect("every listed preset exists").check().expect("and is valid");
         }
         assert!(Params::preset("no-such").is_none());
-        assert_eq!(Params::preset("paper").unwrap(), Params::default());
+        assert_eq!(Params::preset(Params::DEFAULT_PRESET).unwrap(), Params::default());
     }
 
     #[test]

@@ -5,14 +5,22 @@ use super::{AreaSize, BackgroundParams, FeatureKind, FilterParams, KernelKind, P
 impl Params {
     /// The names that [`Params::preset`] knows, each with what it is.
     pub const PRESETS: [(&'static str, &'static str); 7] = [
-        ("paper", "KCF as published: HOG, Gaussian kernel"),
         ("robust", "background-aware filter with colour names, colour histograms, size and angle"),
+        ("paper", "KCF as published: HOG, Gaussian kernel"),
         ("fast", "KCF in search areas of bounded size, twice as fast and more"),
         ("paper-dcf", "DCF as published: HOG, linear kernel"),
         ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),
         ("paper-gray-linear", "gray values, linear kernel (MOSSE's regression)"),
         ("paper-polynomial", "HOG, polynomial kernel"),
     ];
+
+    /// The preset that is used where none is asked for.
+    pub const DEFAULT_PRESET: &'static str = Self::PRESETS[0].0;
+
+    /// KCF as published, the preset `paper`.
+    pub fn paper() -> Self {
+        FilterParams::default().into()
+    }
 
     /// The settings of that name; `None` when there are none.
     pub fn preset(name: &str) -> Option<Self> {
@@ -21,7 +29,7 @@ impl Params {
             return Some(BackgroundParams::default().into());
         }
         let filter = match name {
-            "paper" => FilterParams::paper(Hog, Gaussian),
+            "paper" => FilterParams::default(),
             "fast" => fast(),
             "paper-dcf" => FilterParams::paper(Hog, Linear),
             "paper-gray" => FilterParams::paper(Gray, Gaussian),
@@ -42,13 +50,20 @@ fn fast() -> FilterParams {
         smooth_area: true,
         sub_cell: true,
         reuse_shift: 2.0,
-        ..FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian)
+        ..FilterParams::default()
     }
 }
 
 impl Default for Params {
-    /// The preset `paper`.
+    /// The preset `robust`.
     fn default() -> Self {
-        FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian).into()
+        BackgroundParams::default().into()
+    }
+}
+
+impl Default for FilterParams {
+    /// KCF as published, the preset `paper`.
+    fn default() -> Self {
+        Self::paper(FeatureKind::Hog, KernelKind::Gaussian)
     }
 }

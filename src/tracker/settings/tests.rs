@@ -7,7 +7,7 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
     for &kind in MachineKind::ALL {
         trees.push(WindowParams::of(kind).into());
         if kind.guards() {
-            trees.push(Params::default().guarded(GuardParams::of(kind)));
+            trees.push(Params::paper().guarded(GuardParams::of(kind)));
         }
     }
     for (path, choice) in [("scale", "pyramid"), ("rotation", "none")] {
@@ -18,7 +18,7 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
     for (below, kernel) in
         [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")]
     {
-        let mut params = Params::default();
+        let mut params = Params::paper();
         params.apply(&[(below, "svm"), (&format!("{below}.windows.kernel"), kernel)]).unwrap();
         trees.push(params);
     }
@@ -50,7 +50,7 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
 
 #[test]
 fn values_are_set_and_read_by_path() {
-    let mut params = Params::default();
+    let mut params = Params::paper();
     params.set("search.filter.padding", "2").unwrap();
     assert_eq!(params.search.filter().unwrap().padding, 2.0);
     assert_eq!(params.get("search.filter.padding").unwrap(), "2");
@@ -95,7 +95,7 @@ fn a_choice_brings_its_own_defaults_and_the_same_one_changes_nothing() {
 
 #[test]
 fn what_would_have_no_effect_is_refused_with_what_it_needs() {
-    let said = |changes: &[(&str, &str)]| Params::default().apply(changes).unwrap_err().to_string();
+    let said = |changes: &[(&str, &str)]| Params::paper().apply(changes).unwrap_err().to_string();
     for (changes, expected) in [
         (&[("search.filter.kernel.polynomial.b", "3")][..], "needs search.filter.kernel = polynomial"),
         (&[("search", "svm"), ("search.filter.lambda", "5")], "needs search = kcf"),
