@@ -7,6 +7,11 @@
 //! `A_d = Y conj(X_d)`, `B = Σ_d |X_d|²`, answer `F^-1( Σ_d A_d Z_d / (B + λ) )`, with running means of `A` and `B`.
 
 use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use rustfft::algorithm::Dft;
+use rustfft::num_complex::Complex64;
+use rustfft::{Fft, FftDirection};
 
 use crate::feature::hog::batch::{Lanes, PATCHES};
 use crate::simd::leveled;
@@ -30,6 +35,39 @@ pub struct LineFilter {
     numerator: Vec<Lanes>,
     denominator: [f64; HALF],
     trained: bool,
+    answer: Answer,
+}
+
+/// The answer between the steps: its spectrum, as far as it is not zero, transformed back at `FINE` times the length.
+#[derive(Clone)]
+struct Answer {
+    /// Shared by all copies of a filter. So short a transform is quickest by its definition.
+    back: Arc<Dft<f64>>,
+    values: Vec<Complex64>,
+    scratch: Vec<Complex64>,
+}
+
+impl Answer {
+    /// For `count` steps.
+    fn new(count: usize) -> Self {
+        let back = Arc::new(Dft::new(FINE * count, FftDirection::Inverse));
+        let scratch = vec![Complex64::default(); back.get_inplace_scratch_len()];
+        Self { values: vec![Complex64::default(); FINE * count], back, scratch }
+    }
+
+    /// The answers, from the first step on, of a spectrum whose other half is its mirror image.
+    fn of(&mut self, half: impl Iterator<Item = Complex64>) -> impl Iterator<Item = f64> {
+        self.values.fill(Complex64::default());
+        self.values.iter_mut().zip(half).for_each(|(to, value)| *to = value);
+        self.back.process_with_scratch(&mut self.values, &mut self.scratch);
+        self.values.iter().map(|value| value.re)
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer").field("values", &self.values.len()).finish_non_exhaustive()
+    }
 }
 
 impl LineFilter {
@@ -66,6 +104,7 @@ impl LineFilter {
             numerator: vec![[0.0; PATCHES]; signals],
             denominator: [0.0; HALF],
             trained: false,
+            answer: Answer::new(count),
         }
     }
 
@@ -77,28 +116,19 @@ impl LineFilter {
     /// The step with the best answer to the signals `[signal][step]`, counted from the middle one, in quarters; answers
     /// are first multiplied by `prior` of the step. The signals are used up. Of equal answers it is the one nearest the
     /// middle.
-    pub fn find(&self, signals: &mut [Lanes], prior: impl Fn(f64) -> f64) -> f64 {
+    pub fn find(&mut self, signals: &mut [Lanes], prior: impl Fn(f64) -> f64) -> f64 {
         transform(signals, &self.transform);
         let (re, im) = correlate(&self.numerator, signals);
-        let spectrum: [(f64, f64); HALF] = std::array::from_fn(|j| {
-            let below = self.denominator[j] + self.lambda;
+        let spectrum = (0..=self.count / 2).map(|j| {
             // At the highest frequency of an even length there is no mirror image.
             let twice = if j == 0 || 2 * j == self.count { 1.0 } else { 2.0 };
-            (twice * f64::from(re[j]) / below, twice * f64::from(im[j]) / below)
+            Complex64::new(f64::from(re[j]), f64::from(im[j])) * (twice / (self.denominator[j] + self.lambda))
         });
-        let half = self.count / 2 + 1;
-        let answer = |t: f64| -> f64 {
-            let terms = spectrum[..half].iter().enumerate().map(|(j, (re, im))| {
-                let (sin, cos) = libm::sincos(TAU * j as f64 * t / self.count as f64);
-                re * cos - im * sin
-            });
-            terms.sum()
-        };
         let middle = (self.count / 2) as f64;
         let (mut best, mut at) = (f64::NEG_INFINITY, 0.0);
-        for i in 0..=(self.count - 1) * FINE {
+        for (i, value) in self.answer.of(spectrum).take((self.count - 1) * FINE + 1).enumerate() {
             let step = i as f64 / FINE as f64 - middle;
-            let value = answer(step + middle) * prior(step);
+            let value = value * prior(step);
             if value > best || (value == best && step.abs() < f64::abs(at)) {
                 (best, at) = (value, step);
             }
