@@ -132,6 +132,16 @@ fn build() -> Vec<Setting> {
     for (flag, row) in rows::BACKGROUND {
         add("search.background", &[flag], *row);
     }
+    for below in ["search.filter.states", "search.background"] {
+        for (flag, row) in rows::BELIEF {
+            add(below, &[flag], *row);
+        }
+    }
+    for below in ["search.filter", "search.background", "search.windows"] {
+        for (flag, row) in rows::SCALE {
+            add(below, &[flag], *row);
+        }
+    }
     for below in ["search.windows", "guard.windows"] {
         let search = below == "search.windows";
         let machines = Kind::Choice(rows::machines(!search).collect::<Vec<_>>().leak());
