@@ -9,6 +9,7 @@
 
 mod choice;
 mod rows;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -133,12 +134,12 @@ fn build() -> Vec<Setting> {
         add("search.background", &[flag], *row);
     }
     for below in ["search.filter.states", "search.background"] {
-        for (flag, row) in rows::BELIEF {
+        for (flag, row) in shared::BELIEF {
             add(below, &[flag], *row);
         }
     }
     for below in ["search.filter", "search.background", "search.windows"] {
-        for (flag, row) in rows::SCALE {
+        for (flag, row) in shared::SCALE {
             add(below, &[flag], *row);
         }
     }
