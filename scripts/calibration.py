@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Fits the confidence of the preset `robust` to sequences with truth, and says how far it can be believed.
+"""Fits the confidence of a tracker to sequences with truth, and says how far it can be believed.
 
-    scripts/calibration.py FOLDER [FOLDER ...] [--starts N] [--svg FILE] [--program FILE]
+    scripts/calibration.py FOLDER [FOLDER ...] [--tracker FLAGS] [--starts N] [--svg FILE] [--program FILE]
 
-Each folder holds sequences in OTB's form. Every sequence is tracked from the box given and, with --starts 5, from that
-box moved by a tenth of its size in each direction. A logistic model of the slow filter's answer and of the logarithm of
-the peak-to-sidelobe ratio is fitted to whether the overlap is above one half: to all sequences (the weights of
-src/tracker/background_search/belief.rs), and to all but one, whose frames it then judges: of those the errors are said.
---svg draws what was predicted against what was true.
+Each folder holds sequences in OTB's form. Every sequence is tracked, with the flags of --tracker (`--preset robust`),
+from the box given and, with --starts 5, from that box moved by a tenth of its size in each direction. A logistic model
+of what the slow filter answers (0 without one) and of the logarithm of the peak-to-sidelobe ratio is fitted to whether
+the overlap is above one half: to all sequences (the weights of src/tracker/background_search/belief.rs for robust, of
+src/tracker/calibration.rs for others), and to all but one, whose frames it then judges: of those the errors are said.
+Trackers that search all of the frame for a lost target are fitted without that, by `--tracker "--preset fast
+--lost-below 0"`. --svg draws what was predicted against what was true.
 
 It prints the weights, the area under the ROC curve, the expected calibration error (15 bins) and Brier's score of the
 left-out frames and of the confidence that the program itself has, and which states the program gives frames that
@@ -44,10 +46,10 @@ def solved(matrix, right):
     return [row[-1] / row[i] for i, row in enumerate(rows)]
 
 
-def fitted(samples):
+def fitted(samples, start=None):
     """The weights that make the outcomes of `samples` (signals, outcome) most likely, by Newton's method."""
     count = len(samples[0][0])
-    weights = [0.0] * count
+    weights = list(start or [0.0] * count)
     for _ in range(30):
         gradient, curvature = [0.0] * count, [[1e-9 * (i == j) for j in range(count)] for i in range(count)]
         for signals, outcome in samples:
@@ -106,6 +108,7 @@ def drawing(pairs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--tracker", default="--preset robust", metavar="FLAGS")
     parser.add_argument("--starts", type=int, default=1, choices=range(1, len(SHIFTS) + 1))
     parser.add_argument("--svg", type=Path)
     parser.add_argument("--program", type=Path)
@@ -116,23 +119,26 @@ def main():
         for sequence, path in targets(folder):
             for shift in SHIFTS[: args.starts]:
                 try:
-                    run = list(frames(executable, sequence, path, ["--preset", "robust"], shift))
+                    run = list(frames(executable, sequence, path, args.tracker.split(), shift))
                 except subprocess.CalledProcessError as error:
                     raise SystemExit(f"{sequence}: {error.stderr}") from error
                 for frame, overlap in run:
                     good = overlap > 0.5
-                    signals = (frame["long_term"], math.log(max(frame["psr"], 1.0)), 1.0)
+                    signals = (frame["long_term"] or 0.0, math.log(max(frame["psr"], 1.0)), 1.0)
                     samples.setdefault(sequence, []).append((signals, good))
-                    own.append((frame["confidence"], good))
+                    own += [(frame["confidence"], good)] if frame["confidence"] is not None else []
                     if good or overlap < 0.1:
                         states["good" if good else "bad"][frame["state"]] += 1
-    print("weights:", " ".join(f"{w:.3f}" for w in fitted([sample for all in samples.values() for sample in all])))
+    all_weights = fitted([sample for all in samples.values() for sample in all])
+    print("weights:", " ".join(f"{w:.3f}" for w in all_weights))
     left_out = []
     for sequence, judged in samples.items():
-        weights = fitted([sample for other, all in samples.items() if other != sequence for sample in all])
+        others = [sample for other, all in samples.items() if other != sequence for sample in all]
+        weights = fitted(others, all_weights)
         left_out += [(probability(weights, signals), good) for signals, good in judged]
     said("left out", left_out)
-    said("program", own)
+    if own:
+        said("program", own)
     for name, counts in states.items():
         shares = ", ".join(f"{state} {count / counts.total():.4f}" for state, count in counts.most_common())
         print(f"{name} frames ({counts.total()}): {shares}")

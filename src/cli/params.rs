@@ -201,8 +201,11 @@ pub fn words_in_flags(said: &str) -> String {
 /// What the library says of a parameter, with flags in the place of paths.
 pub fn in_flags(name: &str, value: &str, expected: &str) -> String {
     let mut expected = words_in_flags(expected);
-    for setting in settings::table() {
-        if let Some(flag) = setting.flags.first().filter(|_| setting.path.contains('.')) {
+    // The longest first: some paths begin as others do.
+    let mut flagged: Vec<&Setting> = settings::table().iter().filter(|setting| setting.path.contains('.')).collect();
+    flagged.sort_by_key(|setting| std::cmp::Reverse(setting.path.len()));
+    for setting in flagged {
+        if let Some(flag) = setting.flags.first() {
             expected = expected.replace(setting.path, &format!("--{flag}"));
         }
     }
@@ -227,6 +230,7 @@ pub fn print(resolved: &Resolved) -> Result<(), Failure> {
 const FILTER: &str = "Correlation filter (--detector kcf)";
 const BACKGROUND: &str = "Background-aware filter (--detector background-aware)";
 const WINDOWS: &str = "Kernel machines over real windows (--detector with the name of one, --guard)";
+const SIZE: &str = "Size of the target (--scale)";
 const GUARD: &str = "Guard (--guard)";
 
 impl Args for ParamArgs {
@@ -281,6 +285,7 @@ impl Args for ParamArgs {
 fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
     let heading = match setting.path {
         "search" | "guard" => "Detector",
+        path if path.contains(".scale") => SIZE,
         path if path.starts_with("search.filter") => FILTER,
         path if path.starts_with("search.background") => BACKGROUND,
         path if path.contains(".windows.") => WINDOWS,
@@ -322,11 +327,19 @@ fn default_of(setting: &Setting) -> String {
     } else {
         presets()
     };
+    let places: Vec<&Setting> = settings::table()
+        .iter()
+        .filter(|other| {
+            other.path == setting.path || other.flags.first().is_some_and(|flag| setting.flags.contains(flag))
+        })
+        .collect();
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, params) in &all {
         // Without a bound there are any number of cells.
         let missing = (setting.path == "search.filter.area.bounded.max-cells").then(|| "inf".to_owned());
-        let Some(text) = params.get(setting.path).ok().or(missing) else { continue };
+        // A flag with several places has the default of the one that is there.
+        let text = places.iter().find_map(|place| params.get(place.path).ok());
+        let Some(text) = text.or(missing) else { continue };
         match groups.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(name),
             None => groups.push((text, vec![name])),

@@ -9,6 +9,14 @@ use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::{FeatureMap, Layout, MapPlan, Scratch};
 use rustfft::num_complex::Complex32;
 
+/// An appearance that follows the target far more slowly than the model.
+#[derive(Clone, Debug)]
+struct Memory {
+    appearance: FeatureMap,
+    energy: f32,
+    rate: f32,
+}
+
 /// A filter for feature maps of one size.
 #[derive(Clone, Debug)]
 pub struct Kcf {
@@ -19,6 +27,7 @@ pub struct Kcf {
     model: FeatureMap,
     model_energy: f32,
     trained: bool,
+    memory: Option<Memory>,
     /// The map at hand: features go in, its spectrum stays.
     input: FeatureMap,
     correlation: Vec<Complex32>,
@@ -58,12 +67,30 @@ impl Kcf {
             model: plan.map(),
             model_energy: 0.0,
             trained: false,
+            memory: None,
             input: plan.map(),
             correlation: vec![Complex32::default(); plan.half_len()],
             response: vec![0.0; rows * cols],
             scratch,
             plan,
         }
+    }
+
+    /// Keeps, besides the model, an appearance that moves by `rate` towards each map that is learned from now on; the
+    /// first is taken as it is. [`Kcf::likeness`] compares with it.
+    pub fn remember(&mut self, rate: f64) {
+        self.memory = Some(Memory { appearance: self.plan.map(), energy: 0.0, rate: rate as f32 });
+    }
+
+    /// How like the remembered appearance the last input is at `shift` (rows, columns; in cells): the cosine between
+    /// the two, 1 at most. 0 without a memory. It is an absolute measure, where the response is one of a model that
+    /// adapts to whatever it is on.
+    pub fn likeness(&mut self, shift: (f64, f64)) -> f64 {
+        let Self { plan, scratch, correlation, input, memory, .. } = self;
+        let Some(memory) = memory else { return 0.0 };
+        let energy = plan.cross_power(input, &memory.appearance, correlation, scratch);
+        let both = f64::from(energy).sqrt() * f64::from(memory.energy).sqrt();
+        if both > 0.0 { plan.inverse_at(correlation, shift, scratch) / both } else { 0.0 }
     }
 
     /// Rows and columns of the maps.
@@ -114,6 +141,10 @@ impl Kcf {
             _ => plan.interpolate_shifted(model, input, rate, shift, scratch),
         };
         watch.lap(Stage::Interpolate);
+        if let Some(memory) = &mut self.memory {
+            let rate = if self.trained { memory.rate } else { 1.0 };
+            memory.energy = plan.interpolate_shifted(&mut memory.appearance, input, rate, shift, scratch);
+        }
         // A cyclic shift changes nothing of `k^xx`, and so of α.
         correlator.correlate(plan, input, input, None, correlation, scratch, watch);
         watch.start();

@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.loss"]));
         assert_eq!(named("paper", &[]).parameters(), runner.parameters());
         assert_eq!(named("paper", &[("guard", "svm")]).name(), "paper+guard-svm");
-        assert_eq!(named("fast", &[("search.filter.padding", "2")]).name(), "fast+padding=2");
+        assert_eq!(named("fast", &[("search.filter.padding", "3")]).name(), "fast+padding=3");
         let settings = [("search.windows.machine.svm.c", "3"), ("search", "svm")];
         assert_eq!(named("paper", &settings).name(), "paper+svm+c=3");
         assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));

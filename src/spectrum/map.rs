@@ -194,6 +194,23 @@ impl MapPlan {
         self.plane.inverse(spectrum, out, &mut scratch.work[..self.plane.scratch_len()]);
     }
 
+    /// The value of [`MapPlan::inverse`], divided by `rows * cols`, at one place (row, column), which may lie between
+    /// cells.
+    pub fn inverse_at(&self, spectrum: &[Complex32], place: (f64, f64), scratch: &mut Scratch) -> f64 {
+        let (row_ramp, col_ramp) = scratch.ramps.split_at_mut(self.rows);
+        ramp(place.0, row_ramp);
+        ramp(place.1, col_ramp);
+        let mut sum = 0.0;
+        for (line, row) in spectrum.chunks_exact(self.plane.half_cols()).zip(row_ramp) {
+            for (c, (value, col)) in line.iter().zip(&*col_ramp).enumerate() {
+                // All columns but the first and, at an even width, the last stand for their mirror image too.
+                let times = if c == 0 || 2 * c == self.cols { 1.0 } else { 2.0 };
+                sum += times * f64::from((value * *row * col).re);
+            }
+        }
+        sum / (self.rows * self.cols) as f64
+    }
+
     /// Floats of a block of lanes.
     fn block_len(&self) -> usize {
         (self.rows * self.cols * CHANNELS).max(1)
@@ -281,6 +298,21 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_place_of_an_inverse_is_that_of_all() {
+        for (rows, cols) in [(5, 6), (4, 7), (6, 8), (1, 1)] {
+            let plan = MapPlan::new(rows, cols, 1);
+            let mut scratch = plan.scratch();
+            let plane: Vec<f32> = (0..rows * cols).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
+            let mut spectrum = vec![Complex32::default(); plan.half_len()];
+            plan.forward(&plane, &mut spectrum, &mut scratch);
+            for (i, expected) in plane.iter().enumerate() {
+                let value = plan.inverse_at(&spectrum, ((i / cols) as f64, (i % cols) as f64), &mut scratch);
+                assert!((value - f64::from(*expected)).abs() < 1e-5, "{rows}x{cols}: {value}, not {expected}");
+            }
+        }
+    }
 
     #[test]
     fn a_shifted_spectrum_is_that_of_the_shifted_map() {

@@ -4,11 +4,11 @@
 //! Bounded ([`AreaSize::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the
 //! target's size.
 
-use super::{AreaSize, FilterParams};
+use super::{AreaSize, FilterParams, ScaleParams};
 use crate::error::{Error, Result};
 use crate::frame::half::HalfSampler;
 use crate::frame::patch::{self, PatchRect};
-use crate::frame::resample::Resampler;
+use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};
 use crate::geometry::BBox;
 use crate::spectrum::cost;
@@ -45,14 +45,16 @@ enum Sampler {
     Half(HalfSampler),
     /// At a scale: pixels of the frame per pixel.
     Scaled(Box<Resampler>, f64),
+    /// As that, around any point and at any size of the target: the scale is that of its first size.
+    Free(Box<Resampler>, f64),
 }
 
 impl SearchArea {
-    /// The area for a target at `bbox`.
+    /// The area for a target at `bbox` that may become `largest` times as large.
     ///
     /// # Errors
     /// [`Error::Box`] when it is too large.
-    pub fn new(params: &FilterParams, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &FilterParams, bbox: BBox, largest: f64) -> Result<Self> {
         let (half_size_from, max_cells) = match params.area {
             AreaSize::Published { half_size_from } => (half_size_from, f64::INFINITY),
             AreaSize::Bounded { max_cells } => (f64::INFINITY, max_cells),
@@ -86,21 +88,24 @@ impl SearchArea {
             (width, height) = (smooth(width), smooth(height));
         }
         let size = (width as usize, height as usize);
+        let resampler = |largest: f64| {
+            let mut resampler = Resampler::new(size.0, size.1, Channels::Luma);
+            resampler.reserve(largest);
+            Box::new(resampler)
+        };
         let sampler = match (halved, scale > 1.0) {
+            _ if params.scale != ScaleParams::None => Sampler::Free(resampler(in_frame * largest), in_frame),
             (true, _) => Sampler::Half(HalfSampler::new(size.0, size.1)),
-            (false, true) => {
-                let mut resampler = Resampler::new(size.0, size.1, Channels::Luma);
-                resampler.reserve(scale);
-                Sampler::Scaled(Box::new(resampler), scale)
-            }
+            (false, true) => Sampler::Scaled(resampler(scale), scale),
             (false, false) => Sampler::Whole,
         };
+        let pitch = if matches!(sampler, Sampler::Free(..)) { cell * in_frame } else { cell * scale };
         Ok(Self {
             sampler,
             size,
             cells: (size.1 / cell_size, size.0 / cell_size),
             sigma: ((target.0 * target.1).sqrt() * params.output_sigma / (cell * scale)).max(MIN_SIGMA),
-            pitch: cell * scale,
+            pitch,
             rest: match params.area {
                 AreaSize::Published { .. } => (0.0, 0.0),
                 AreaSize::Bounded { .. } => ((bbox.w / 2.0).fract(), (bbox.h / 2.0).fract()),
@@ -138,9 +143,18 @@ impl SearchArea {
         matches!(self.sampler, Sampler::Half(_))
     }
 
+    /// Whether it lies around any point, of a target of any size: the position is then the target's centre itself, and
+    /// not one that is kept on whole pixels.
+    pub fn is_free(&self) -> bool {
+        matches!(self.sampler, Sampler::Free(..))
+    }
+
     /// The position for a target at `bbox` as the published code keeps it, but 0-based: the corner plus the
     /// rounded-down half of the size, on the frame that is searched (half size or not).
     pub fn position(&self, bbox: BBox) -> (f64, f64) {
+        if self.is_free() {
+            return bbox.center();
+        }
         // In the published code's 1-based pixels, halved and rounded down there, then back to 0-based ones.
         let position = |corner: f64, length: f64| {
             let center = corner + 1.0 + (length / 2.0).floor();
@@ -153,28 +167,31 @@ impl SearchArea {
     /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
     /// Bounded areas keep what was rounded off.
     pub fn center(&self, position: (f64, f64)) -> (f64, f64) {
+        if self.is_free() {
+            return position;
+        }
         let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
         (full(position.0) + self.rest.0, full(position.1) + self.rest.1)
     }
 
-    /// Cuts the area at `position`, rounded down, out of the frame.
-    pub fn cut(&mut self, frame: &Frame<'_>, position: (f64, f64)) -> &[u8] {
+    /// Cuts the area at `position`, rounded down, out of the frame; a free one just there, of a target `zoom` times as
+    /// large as at first.
+    pub fn cut(&mut self, frame: &Frame<'_>, position: (f64, f64), zoom: f64) -> &[u8] {
         // The published area runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
         let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
-        let (width, height) = match &self.sampler {
-            Sampler::Scaled(_, scale) => {
-                let in_frame = |length: usize| (length as f64 * scale).ceil() as usize;
-                (in_frame(self.size.0), in_frame(self.size.1))
-            }
-            _ => self.size,
+        let rect = |(width, height): (usize, usize)| {
+            let (left, top) = (first(position.0, width), first(position.1, height));
+            PatchRect { left, top, width, height }
         };
-        let rect = PatchRect { left: first(position.0, width), top: first(position.1, height), width, height };
         match &mut self.sampler {
-            Sampler::Whole => patch::sample(frame, rect, &mut self.patch),
-            Sampler::Half(half) => half.sample(frame, rect, &mut self.patch),
+            Sampler::Whole => patch::sample(frame, rect(self.size), &mut self.patch),
+            Sampler::Half(half) => half.sample(frame, rect(self.size), &mut self.patch),
             Sampler::Scaled(scaled, scale) => {
+                let in_frame = |length: usize| (length as f64 * *scale).ceil() as usize;
+                let rect = rect((in_frame(self.size.0), in_frame(self.size.1)));
                 scaled.cut_from(frame, (rect.left as f64, rect.top as f64), *scale, &mut self.patch);
             }
+            Sampler::Free(free, scale) => free.cut(frame, Region::new(position, *scale * zoom), &mut self.patch),
         }
         &self.patch
     }

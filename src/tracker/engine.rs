@@ -7,6 +7,7 @@ use super::judge::Judge;
 use super::pose::Pose;
 use super::round::Round;
 use super::search::{Learned, Search, Sighting};
+use super::sized::sized;
 use super::window_search::WindowSearch;
 use super::{Estimate, Params, ResponseMap, SearchParams, State};
 use crate::error::Result;
@@ -42,18 +43,23 @@ impl Engine {
         let mut watch = Stopwatch::default();
         watch.switch(profiling);
         let mut search: Box<dyn Search> = match &params.search {
-            SearchParams::Filter(filter) => Box::new(FilterSearch::new(filter, frame, bbox, &mut watch)?),
+            SearchParams::Filter(filter) => {
+                let search = Box::new(FilterSearch::new(filter, frame, bbox, &mut watch)?);
+                sized(search, &filter.scale, frame, bbox, &mut watch)
+            }
+            // It follows the size itself, in the area at hand.
             SearchParams::Background(background) => {
                 Box::new(BackgroundSearch::new(background, frame, bbox, &mut watch)?)
             }
             SearchParams::Windows(params) => {
-                Box::new(WindowSearch::new(&params.windows, params.lost, frame, bbox, &mut watch)?)
+                let search = Box::new(WindowSearch::new(&params.windows, params.lost, frame, bbox, &mut watch)?);
+                sized(search, &params.scale, frame, bbox, &mut watch)
             }
         };
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
         let pose = search.pose();
         let mut evidence = search.look_at(frame, pose, &mut watch).evidence;
-        let judge = params.search.background().map(|background| Judge::new(background.belief));
+        let judge = params.search.belief().map(Judge::new);
         let mut engine = Self { size: (bbox.w, bbox.h), pose, search, guard, judge, round: Round::default(), watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
@@ -90,6 +96,7 @@ impl Engine {
                 // What the search's own evidence says there is of a model that has drifted: the guard vouches for the
                 // box.
                 sighting = search.look_at(frame, found, watch);
+                sighting.evidence.confidence = search.confidence(&sighting.evidence).map(|p| p as f32);
                 self.pose = sighting.pose;
                 if sighting.seen {
                     learned = search.learn(frame, self.pose, Some(guard.relearn()), watch);
@@ -111,12 +118,13 @@ impl Engine {
         Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: sighting.evidence }
     }
 
-    /// The state by the confidence of a sighting, which is written to it; `None` of a search that has none.
+    /// The state by the confidence of a sighting, which is written to it; `None` of a search whose states are made of
+    /// something else.
     fn judge(&mut self, sighting: &mut Sighting) -> Option<State> {
-        let judge = self.judge.as_mut()?;
-        let confidence = if sighting.seen { self.search.confidence(&sighting.evidence)? } else { 0.0 };
+        let confidence = self.search.confidence(&sighting.evidence)?;
+        let confidence = if sighting.seen { confidence } else { 0.0 };
         sighting.evidence.confidence = Some(confidence as f32);
-        let state = judge.judge(confidence);
+        let state = self.judge.as_mut()?.judge(confidence);
         Some(if sighting.seen { state } else { State::Lost })
     }
 

@@ -4,16 +4,22 @@
 use ndarray::ArrayView2;
 
 use super::area::SearchArea;
+use super::calibration::Calibration;
 use super::confidence::{Peak, between_cells, displacement};
 use super::pose::Pose;
+use super::scale::limits;
 use super::search::{Evidence, Learned, Search, Sighting, check_box, is_blank, uniform};
-use super::{FilterParams, ResponseLayout, ResponseMap, State};
+use super::{FilterParams, ResponseLayout, ResponseMap, State, StateParams};
 use crate::detector::kcf::Kcf;
 use crate::error::Result;
 use crate::feature::{Stack, Taper, labels, taper};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
+
+/// How far the memory moves a frame: what it knows is not lost within a thousand. It tells the target from what the
+/// model has drifted to, which that itself does not.
+const MEMORY: f64 = 0.0005;
 
 #[derive(Clone, Debug)]
 pub(super) struct FilterSearch {
@@ -36,6 +42,7 @@ pub(super) struct FilterSearch {
     filter: Kcf,
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
+    calibration: Option<Calibration>,
 }
 
 impl FilterSearch {
@@ -45,7 +52,8 @@ impl FilterSearch {
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         check_box(frame, bbox)?;
-        let area = SearchArea::new(params, bbox)?;
+        let (_, largest) = limits((bbox.w, bbox.h), (frame.width(), frame.height()));
+        let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
         let features = Stack::new(vec![params.feature.extractor(patch_w, patch_h)], false);
         let labels = labels::gaussian(rows, cols, area.sigma());
@@ -53,6 +61,7 @@ impl FilterSearch {
         let pose = Pose::of(bbox).at(area.center(position));
         let mut search = Self {
             params: params.clone(),
+            calibration: Calibration::of_filter(params),
             pose,
             position,
             start: position,
@@ -66,6 +75,9 @@ impl FilterSearch {
             features,
             area,
         };
+        if search.remembers() {
+            search.filter.remember(MEMORY);
+        }
         search.extract(frame, watch);
         if is_blank(search.filter.input()) {
             return Err(uniform(bbox));
@@ -74,9 +86,11 @@ impl FilterSearch {
         Ok(search)
     }
 
-    /// Puts the area to `at`, to the next whole pixel; where it is already, nothing moves.
+    /// Puts the area to `at`, to the next whole pixel unless it is free; where it is already, nothing moves.
     fn place(&mut self, at: Pose) {
-        if at.center != self.pose.center {
+        if self.area.is_free() {
+            (self.position, self.pose) = (at.center, at);
+        } else if at.center != self.pose.center {
             let ratio = self.area.step() / self.area.pitch();
             self.position.0 += ((at.center.0 - self.pose.center.0) / ratio).round();
             self.position.1 += ((at.center.1 - self.pose.center.1) / ratio).round();
@@ -86,10 +100,10 @@ impl FilterSearch {
 
     /// Moves the position by the last shift.
     fn follow(&mut self) {
-        let pitch = self.area.pitch();
+        let pitch = self.area.pitch() * self.pose.scale;
         self.position.0 += pitch * self.shift.1 - self.behind.0;
         self.position.1 += pitch * self.shift.0 - self.behind.1;
-        if pitch.fract() != 0.0 || self.params.sub_cell {
+        if !self.area.is_free() && (pitch.fract() != 0.0 || self.params.sub_cell) {
             // The area stands on whole pixels, as far from the first position as it is.
             let rest = |now: f64, start: f64| now - start - (now - start).round();
             self.behind = (rest(self.position.0, self.start.0), rest(self.position.1, self.start.1));
@@ -108,17 +122,24 @@ impl FilterSearch {
         textured
     }
 
+    /// Whether the states are made of a confidence: that needs a longer memory than the filter's.
+    fn remembers(&self) -> bool {
+        matches!(self.params.states, StateParams::Belief(_))
+    }
+
     /// The evidence of the peak at hand.
-    fn sighting(&self, peak: &Peak, seen: bool) -> Sighting {
+    fn sighting(&mut self, peak: &Peak, seen: bool) -> Sighting {
         let Peak { value, psr, apce, .. } = *peak;
-        let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
+        let long_term = self.remembers().then(|| self.filter.likeness(self.shift) as f32);
+        let evidence = Evidence { peak: value, psr, apce, long_term, ..Evidence::default() };
         Sighting { pose: self.pose, evidence, seen }
     }
 
     /// Cuts the area at the present position and hands its features to the filter.
     fn extract(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
         watch.start();
-        let patch = self.area.cut(frame, (self.position.0 - self.behind.0, self.position.1 - self.behind.1));
+        let place = (self.position.0 - self.behind.0, self.position.1 - self.behind.1);
+        let patch = self.area.cut(frame, place, self.pose.scale);
         watch.lap(Stage::Crop);
         self.features.extract(patch, Some(&self.taper), self.filter.input(), watch);
     }
@@ -161,8 +182,9 @@ impl Search for FilterSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         let rate = rate.unwrap_or(self.params.learning_rate);
-        let moved = at.center != self.pose.center;
-        if !moved && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
+        // Where nothing is to be reused, an area at another size has another look.
+        let stands = at.center == self.pose.center && (at.scale == self.pose.scale || self.params.reuse_shift > 0.0);
+        if stands && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
             // The area at hand holds the target still; where it did not move, another one would hold the same pixels.
             self.filter.learn_again(rate, self.shift, watch);
         } else {
@@ -174,18 +196,27 @@ impl Search for FilterSearch {
     }
 
     fn judge(&self, evidence: &Evidence) -> State {
-        let psr = f64::from(evidence.psr);
-        if psr < self.params.lost_psr {
+        let (value, tracking, lost) = match self.params.states {
+            StateParams::Psr { uncertain, lost } => (f64::from(evidence.psr), uncertain, lost),
+            StateParams::Belief(belief) => {
+                (self.confidence(evidence).unwrap_or(0.0), belief.tracking_until, belief.lost_below)
+            }
+        };
+        if value < lost {
             State::Lost
-        } else if psr < self.params.uncertain_psr {
+        } else if value < tracking {
             State::Uncertain
         } else {
             State::Tracking
         }
     }
 
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        Some(self.calibration?.probability(evidence))
+    }
+
     fn response(&self) -> ResponseMap<'_> {
-        let step = self.area.step();
+        let step = self.area.step() * self.searched.scale;
         ResponseMap {
             values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
                 .expect("a response has the filter's size"),

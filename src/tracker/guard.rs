@@ -20,6 +20,8 @@ pub(super) struct Guard {
     eye: WindowSearch,
     /// Doubtful frames in a row.
     doubts: usize,
+    /// The target's size when it was recognised last: a search that has lost it follows the size of something else.
+    scale: f64,
     round: Round,
 }
 
@@ -42,7 +44,7 @@ impl Guard {
     pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         // Nobody asks it for a state.
         let eye = WindowSearch::new(&params.windows, f64::NEG_INFINITY, frame, bbox, watch)?;
-        Ok(Self { params: params.clone(), eye, doubts: 0, round: Round::default() })
+        Ok(Self { params: params.clone(), eye, doubts: 0, scale: 1.0, round: Round::default() })
     }
 
     /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience,
@@ -52,17 +54,18 @@ impl Guard {
         let score = if seen { self.eye.score_at_middle() } else { f64::NEG_INFINITY };
         let decision = seen.then_some(score as f32);
         if score >= self.params.doubt {
-            self.doubts = 0;
+            (self.doubts, self.scale) = (0, here.scale);
             let learned = self.eye.learn_if_believed(frame, here, score, watch);
             return Verdict { decision, found: None, learned };
         }
         self.doubts += 1;
         let elsewhere = score + self.params.margin;
         let near = self.eye.best(true);
+        let there = Pose { scale: self.scale, ..here };
         let found = if seen && near.score > self.params.belief.max(elsewhere) {
             Some((near.score, near.center))
         } else if self.doubts >= self.params.patience {
-            self.search_tiles(frame, here, (self.params.belief + self.params.far).max(elsewhere), watch)
+            self.search_tiles(frame, there, (self.params.belief + self.params.far).max(elsewhere), watch)
         } else {
             None
         };
@@ -71,7 +74,7 @@ impl Guard {
         }
         Verdict {
             decision: found.map_or(decision, |(score, _)| Some(score as f32)),
-            found: found.map(|(_, center)| here.at(center)),
+            found: found.map(|(_, center)| there.at(center)),
             learned: Learned::Settled,
         }
     }

@@ -6,6 +6,7 @@
 
 mod area;
 mod background_search;
+mod calibration;
 pub mod confidence;
 mod engine;
 mod filter_search;
@@ -23,13 +24,14 @@ mod scale;
 mod scenes;
 mod search;
 pub mod settings;
+mod sized;
 mod small_patch;
 mod state;
 mod window_search;
 
 pub use params::{
     AreaSize, BackgroundParams, BeliefParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind,
-    Params, RotationParams, ScaleParams, SearchParams, WindowParams, WindowSearchParams,
+    Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, WindowParams, WindowSearchParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};

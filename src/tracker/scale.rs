@@ -57,6 +57,16 @@ pub struct ScaleFilter {
     columns: Vec<(usize, f32)>,
 }
 
+/// No side of a box becomes smaller than this many pixels by scaling.
+const SMALLEST: f64 = 5.0;
+
+/// The smallest and the largest scale of a target whose first box has `size`, in a frame of `frame` (both width,
+/// height): it has some pixels, and fits the frame.
+pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
+    let most = (frame.0 as f64 / size.0).min(frame.1 as f64 / size.1);
+    ((SMALLEST / size.0.min(size.1)).min(1.0), most.max(1.0))
+}
+
 /// Pixels that an integral image of a line of `length` pixels is made of.
 fn span(length: f64) -> usize {
     length.ceil() as usize + 3

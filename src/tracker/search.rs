@@ -29,8 +29,8 @@ pub struct Evidence {
     /// What a kernel machine, the detector or the guard, says of the box: the means of its classes are at +1 and -1.
     /// `None` without a machine, or where there was no texture to judge.
     pub decision: Option<f32>,
-    /// What a filter that follows far more slowly answers there: small where the target does not look as it has for
-    /// long. `None` of a search without one.
+    /// What a filter that follows far more slowly answers there, or how like the target is to a memory that does: small
+    /// where it does not look as it has for long. `None` of a search without one.
     pub long_term: Option<f32>,
     /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
     pub color: Option<f32>,

@@ -3,6 +3,7 @@
 
 use ndarray::ArrayView2;
 
+use super::calibration::Calibration;
 use super::confidence::{Peak, between_cells};
 use super::grid::{WindowCutter, WindowGrid};
 use super::pose::Pose;
@@ -41,6 +42,7 @@ pub(super) struct WindowSearch {
     detector: WindowDetector,
     /// Local maxima of a response: score, row, column.
     peaks: Vec<(f32, usize, usize)>,
+    calibration: Option<Calibration>,
 }
 
 /// A window of the last scan.
@@ -92,6 +94,7 @@ impl WindowSearch {
         let mut search = Self {
             params: params.clone(),
             lost: lost.min(params.gate),
+            calibration: Calibration::of_machine(params.machine.kind()),
             believed: 0,
             pose: Pose::of(bbox),
             decision: f64::NEG_INFINITY,
@@ -274,6 +277,10 @@ impl Search for WindowSearch {
         } else {
             State::Tracking
         }
+    }
+
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        Some(self.calibration?.probability(evidence))
     }
 
     fn response(&self) -> ResponseMap<'_> {

@@ -57,8 +57,8 @@ fn a_file_tracks_as_its_flags_do() {
     };
     let plain = same("--preset fast", "preset = \"fast\"");
     assert_eq!((&plain["preset"], &plain["changed"]), (&"fast".into(), &serde_json::json!([])));
-    let text = "preset = \"fast\"\n[search.filter]\npadding = 2\n[guard.windows.machine.krr]\nlambda = 0.5\n";
-    let changed = same("--preset fast --padding 2 --guard krr --machine lambda=0.5", text);
+    let text = "preset = \"fast\"\n[search.filter]\npadding = 3\n[guard.windows.machine.krr]\nlambda = 0.5\n";
+    let changed = same("--preset fast --padding 3 --guard krr --machine lambda=0.5", text);
     let paths = serde_json::json!(["guard", "search.filter.padding", "guard.windows.machine.krr.lambda"]);
     assert_eq!(changed["changed"], paths);
     // Flags come last, and the file's branch of the tree is the one that they find.
@@ -106,7 +106,7 @@ fn a_mistake_in_a_file_is_named_with_its_line() {
         ("search = \"svm\"\nprior = 1 2", "line 2"),
         ("[search.filter]\npadding = 1\npadding = 2", "line 3"),
         (
-            "preset = \"paper\"\n[search.filter]\nuncertain-psr = 1",
+            "preset = \"paper\"\n[search.filter.states.psr]\nuncertain = 1",
             "--uncertain-psr 1: must not lie below --lost-psr 5",
         ),
         ("search = \"rbf\"", "line 1: search rbf: must be one of kcf, background-aware, krr"),

@@ -218,8 +218,9 @@ fn presets_and_features_and_kernels_combine() {
     place.run(flags).assert().success();
     let set = &place.json("a.json")["parameters"]["search"]["filter"];
     assert_eq!(set["kernel"]["polynomial"], serde_json::json!({ "a": 0.5, "b": 3 }));
-    let numbers = ["padding", "lambda", "output-sigma", "learning-rate", "uncertain-psr", "lost-psr"];
-    assert_eq!(numbers.map(|name| set[name].as_f64().unwrap()), [2.0, 0.01, 0.2, 0.5, 6.0, 2.0]);
+    let numbers = ["padding", "lambda", "output-sigma", "learning-rate"];
+    assert_eq!(numbers.map(|name| set[name].as_f64().unwrap()), [2.0, 0.01, 0.2, 0.5]);
+    assert_eq!(set["states"]["psr"], serde_json::json!({ "uncertain": 6.0, "lost": 2.0 }));
     assert_eq!(set["feature"]["hog"]["cell-size"], 2);
     assert_eq!(set["area"]["published"]["half-size-from"], Value::Null);
 }

@@ -6,7 +6,7 @@ use kcf_track::feature::{gray, labels};
 use kcf_track::kernel::Kernel;
 use kcf_track::profile::Stopwatch;
 use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::tracker::{FeatureKind, KernelKind};
+use kcf_track::tracker::{FeatureKind, KernelKind, ScaleParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -155,7 +155,7 @@ proptest! {
         };
         let name = Params::PRESETS[preset].0;
         let params = scene::half_from(&Params::preset(name).unwrap(), half_size_from);
-        let scaled = params.search.background().is_some();
+        let scaled = *params.search.scale() != ScaleParams::None;
         let shaped = |found: &BBox| match scaled {
             true => (found.w / found.h / (bw / bh) - 1.0).abs() < 1e-9,
             false => (found.w, found.h) == (bw, bh),

@@ -5,7 +5,7 @@ use kcf_track::tracker::GuardParams;
 use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 
 use crate::detectors::{detector, guarded, sound};
-use crate::scene::{self, half_from, track};
+use crate::scene::{self, half_from, track, with_filter};
 
 /// Smooth noise without a period.
 fn texture(x: f64, y: f64, phase: f64) -> f64 {
@@ -95,6 +95,11 @@ fn a_guard_puts_any_filter_where_the_target_is() {
         // At half size a cell is a quarter of this target: the filter then does not see it move by a pixel.
         for (half_size_from, speed) in [(100.0, 1.0), (20.0, 0.0)] {
             let (frames, truth) = jumping(50, speed);
+            // A wider area takes in so much of this ground, which never moves, that the filter stays with it.
+            let params = match name {
+                "fast" => with_filter(&params, |filter| filter.padding = 1.5),
+                _ => params.clone(),
+            };
             let params = half_from(&params, half_size_from).guarded(GuardParams::of(MachineKind::Klda));
             let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
             let overlaps = boxes[45..].iter().zip(&truth[45..]).map(|(b, truth)| b.overlap(truth));

@@ -16,3 +16,4 @@ mod recovery;
 mod robustness;
 mod settings;
 mod simd_levels;
+mod sizes;

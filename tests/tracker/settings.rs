@@ -83,6 +83,8 @@ fn tree(preset: &str, changes: &[(&str, &str)]) -> Params {
 fn trees() -> Vec<Params> {
     let mut all = vec![
         tree("fast", &[]),
+        // Ratios below 60 are the rule.
+        tree("paper", &[("search.filter.states.psr.uncertain", "60")]),
         tree("fast", &[("search.filter.reuse-shift", "0"), ("search.filter.area.bounded.max-cells", "120")]),
         tree("paper", &[("search.filter.area.published.half-size-from", "10")]),
         tree("paper-gray", &[]),
@@ -90,11 +92,23 @@ fn trees() -> Vec<Params> {
     ];
     // A search area that is seen more coarsely.
     all.push(tree("robust", &[("search.background.settle", "3"), ("search.background.padding", "9")]));
-    all.push(tree("robust", &[("search.background.scale", "pyramid")]));
+    for preset in ["robust", "fast"] {
+        let below = if preset == "robust" { "search.background" } else { "search.filter" };
+        for scale in ["filter", "pyramid"] {
+            all.push(tree(preset, &[(&format!("{below}.scale"), scale)]));
+        }
+    }
+    for scale in ["filter", "pyramid"] {
+        all.push(tree("paper", &[("search", "klda"), ("search.windows.scale", scale)]));
+    }
     // It is lost easily, and believes what it finds elsewhere.
     let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.3"), ("tracking-until", "0.95")];
-    let easily = easily.map(|(name, text)| (format!("search.background.belief.{name}"), text));
-    all.push(tree("robust", &easily.each_ref().map(|(path, text)| (path.as_str(), *text))));
+    let below = |at: &str| easily.map(|(name, text)| (format!("{at}.{name}"), text)).to_vec();
+    let robust = below("search.background.belief");
+    all.push(tree("robust", &robust.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
+    let mut filter = below("search.filter.states.belief");
+    filter.push(("search.filter.states".into(), "belief"));
+    all.push(tree("paper", &filter.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
     for kind in MachineKind::ALL {
         all.push(tree("paper", &[("search", kind.name())]));
     }

@@ -23,9 +23,9 @@ use self::view::{CELL, View};
 use super::confidence::{Peak, between_cells};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
-use super::scale::ScaleFilter;
+use super::scale::{self, ScaleFilter};
 use super::search::{Evidence, Learned, Search, Sighting, check_box, uniform};
-use super::{BackgroundParams, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
+use super::{BackgroundParams, PyramidSettings, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
 use crate::detector::background::BackgroundAware;
 use crate::error::Result;
 use crate::feature::hog::colors::HogColors;
@@ -40,8 +40,6 @@ use crate::profile::{Stage, Stopwatch};
 const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
 /// Cells around a peak that are not its sidelobe.
 const LOBE: usize = 5;
-/// No side of the box becomes smaller than this many pixels by scaling.
-const SMALLEST: f64 = 5.0;
 
 /// The rate of learning that stands for the filter's own pace; at 1 the filter before is forgotten.
 const USUAL_RATE: f64 = 0.02;
@@ -153,9 +151,7 @@ impl BackgroundSearch {
 
     /// The smallest and the largest scale.
     fn limits(&self, frame: &Frame<'_>) -> (f64, f64) {
-        let smaller = self.size.0.min(self.size.1);
-        let most = (frame.width() as f64 / self.size.0).min(frame.height() as f64 / self.size.1);
-        ((SMALLEST / smaller).min(1.0), most.max(1.0))
+        scale::limits(self.size, (frame.width(), frame.height()))
     }
 
     /// Cuts the view at `pose` and writes its features to the filter; whether there is anything to see.
@@ -256,7 +252,9 @@ impl BackgroundSearch {
             }
         }
         let limits = self.limits(frame);
-        if let ScaleParams::Pyramid { step, margin } = self.params.scale {
+        if let ScaleParams::Pyramid(PyramidSettings { step, margin, every }) = self.params.scale
+            && self.frames.is_multiple_of(every)
+        {
             let middle = self.view.pose.at(self.view.in_frame(best.shift));
             for factor in [1.0 / step, step] {
                 let scale = (middle.scale * factor).clamp(limits.0, limits.1);

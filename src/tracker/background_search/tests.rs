@@ -71,7 +71,7 @@ fn turning() -> BackgroundParams {
 }
 
 fn pyramid() -> BackgroundParams {
-    BackgroundParams { scale: ScaleParams::PYRAMID, ..Default::default() }
+    BackgroundParams { scale: ScaleParams::Pyramid(PyramidSettings::default()), ..Default::default() }
 }
 
 /// Place, scale and angle of the target in frame `i`.

@@ -19,7 +19,7 @@ fn search(change: impl FnOnce(&mut FilterParams)) -> FilterSearch {
 
 #[test]
 fn a_peak_to_sidelobe_ratio_is_worth_a_state() {
-    let search = search(|p| (p.uncertain_psr, p.lost_psr) = (8.0, 5.0));
+    let search = search(|p| p.states = StateParams::Psr { uncertain: 8.0, lost: 5.0 });
     let judged = |psr: f32| search.judge(&Evidence { peak: 1.0, psr, apce: 100.0, ..Evidence::default() });
     assert_eq!([0.0, 4.9].map(judged), [State::Lost; 2]);
     assert_eq!([5.0, 7.9].map(judged), [State::Uncertain; 2]);
@@ -36,7 +36,7 @@ fn a_look_whose_ratio_is_below_the_limit_is_lost() {
             search.look(&gone.frame(), at, &mut Stopwatch::default()).evidence
         };
         let psr = f64::from(look(&mut search(|_| {})).psr);
-        let mut search = search(|p| (p.uncertain_psr, p.lost_psr) = (100.0, psr + beside));
+        let mut search = search(|p| p.states = StateParams::Psr { uncertain: 100.0, lost: psr + beside });
         let evidence = look(&mut search);
         search.judge(&evidence)
     };

@@ -222,3 +222,15 @@ fn the_first_decision_is_that_of_the_first_frame() {
     assert_eq!(guard.first_decision(&first.frame(), here(), &mut Stopwatch::default()), decision);
     assert!((guard.relearn() - GuardParams::of(MachineKind::Klda).relearn).abs() < f64::EPSILON);
 }
+
+/// A search that has lost the target follows the size of something else.
+#[test]
+fn a_target_that_is_found_elsewhere_has_the_size_that_it_had() {
+    let next = picture(AWAY);
+    let mut guard = doubting(|p| (p.margin, p.patience, p.tiles) = (0.0, 1, ALL_TILES));
+    let grown = Pose { scale: 2.5, ..here() };
+    let verdict = guard.watch(&next.frame(), grown, &mut Stopwatch::default());
+    let found = verdict.found.expect("it is there");
+    assert_eq!(found.scale, here().scale);
+    at(Some(found), AWAY);
+}

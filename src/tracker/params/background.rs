@@ -89,12 +89,25 @@ pub enum ScaleParams {
     /// By a filter along the scales.
     Filter(ScaleSettings),
     /// By the search itself in areas of three sizes.
-    Pyramid {
-        /// From one size to the next.
-        step: f64,
-        /// By what share the answer at another size must be higher.
-        margin: f64,
-    },
+    Pyramid(PyramidSettings),
+}
+
+/// How a search looks in areas of three sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PyramidSettings {
+    /// From one size to the next.
+    pub step: f64,
+    /// By what share the answer at another size must be higher.
+    pub margin: f64,
+    /// In one of so many frames; in the others, in the area of the present size alone.
+    pub every: usize,
+}
+
+impl Default for PyramidSettings {
+    fn default() -> Self {
+        Self { step: 1.04, margin: 0.01, every: 2 }
+    }
 }
 
 /// How the target's angle is followed.
@@ -106,11 +119,6 @@ pub enum RotationParams {
     None,
     /// By a filter along the angles.
     Filter(RotationSettings),
-}
-
-impl ScaleParams {
-    /// The pyramid, if nothing else is said.
-    pub const PYRAMID: Self = Self::Pyramid { step: 1.03, margin: 0.01 };
 }
 
 impl Default for BackgroundParams {

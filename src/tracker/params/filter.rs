@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::infinite_as_null;
+use super::{BeliefParams, ScaleParams, infinite_as_null};
 use crate::detector::Loss;
 use crate::feature::Extractor;
 use crate::feature::gray::Gray;
@@ -160,11 +160,26 @@ pub struct FilterParams {
     /// Up to so many cells of motion, in either direction, a frame's target is learned from the area in which it was
     /// found, the features being shifted; beyond, and for any motion at 0, from an area of its own, as published.
     pub reuse_shift: f64,
-    /// Below this peak-to-sidelobe ratio a match is [`State::Uncertain`](crate::State::Uncertain). Boxes do not depend
-    /// on it.
-    pub uncertain_psr: f64,
-    /// Below this peak-to-sidelobe ratio the target is [`State::Lost`](crate::State::Lost). Boxes do not depend on it.
-    pub lost_psr: f64,
+    /// How the target's size is followed.
+    pub scale: ScaleParams,
+    /// What makes the state of a frame.
+    pub states: StateParams,
+}
+
+/// What makes the state of a frame of the match that was found in it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub enum StateParams {
+    /// Limits of its peak-to-sidelobe ratio. Every frame is learned from, and boxes do not depend on them.
+    Psr {
+        /// Below this a match is [`State::Uncertain`](crate::State::Uncertain).
+        uncertain: f64,
+        /// Below this the target is [`State::Lost`](crate::State::Lost).
+        lost: f64,
+    },
+    /// Its confidence, with a memory; nothing is learned of a target that is lost, and all of the frame is searched for
+    /// it.
+    Belief(BeliefParams),
 }
 
 impl FilterParams {
@@ -176,7 +191,7 @@ impl FilterParams {
         };
         // From the ratios of frames that overlap the truth by more than half (on OTB): about one of them in fifty is
         // called uncertain and one in five hundred lost. A linear filter of gray values answers with broad, low peaks.
-        let (uncertain_psr, lost_psr) = match (feature, kernel) {
+        let (uncertain, lost) = match (feature, kernel) {
             (FeatureKind::Hog, _) => (8.0, 5.0),
             (FeatureKind::Gray, KernelKind::Gaussian) => (7.0, 5.0),
             (FeatureKind::Gray, _) => (3.0, 2.0),
@@ -198,8 +213,8 @@ impl FilterParams {
             learning_rate,
             sub_cell: false,
             reuse_shift: 0.0,
-            uncertain_psr,
-            lost_psr,
+            scale: ScaleParams::None,
+            states: StateParams::Psr { uncertain, lost },
         }
     }
 

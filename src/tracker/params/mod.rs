@@ -9,8 +9,8 @@ mod windows;
 
 use serde::{Deserialize, Serialize};
 
-pub use background::{BackgroundParams, BeliefParams, RotationParams, ScaleParams};
-pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind};
+pub use background::{BackgroundParams, BeliefParams, PyramidSettings, RotationParams, ScaleParams};
+pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind, StateParams};
 pub use guard::GuardParams;
 pub use windows::{WindowParams, WindowSearchParams};
 
@@ -69,6 +69,33 @@ impl SearchParams {
         match self {
             Self::Filter(_) | Self::Background(_) => None,
             Self::Windows(search) => Some(&search.windows),
+        }
+    }
+
+    /// How the target's size is followed.
+    pub fn scale(&self) -> &ScaleParams {
+        match self {
+            Self::Filter(filter) => &filter.scale,
+            Self::Background(background) => &background.scale,
+            Self::Windows(windows) => &windows.scale,
+        }
+    }
+
+    /// How the target's size is followed, to be changed.
+    pub fn scale_mut(&mut self) -> &mut ScaleParams {
+        match self {
+            Self::Filter(filter) => &mut filter.scale,
+            Self::Background(background) => &mut background.scale,
+            Self::Windows(windows) => &mut windows.scale,
+        }
+    }
+
+    /// What a confidence is worth; `None` of a search whose states are not made of it.
+    pub fn belief(&self) -> Option<BeliefParams> {
+        match self {
+            Self::Filter(FilterParams { states: StateParams::Belief(belief), .. }) => Some(*belief),
+            Self::Background(background) => Some(background.belief),
+            Self::Filter(_) | Self::Windows(_) => None,
         }
     }
 
@@ -185,7 +212,10 @@ mod tests {
         );
         assert_eq!(name_of(|p| p.area = AreaSize::Bounded { max_cells: 15.0 }), "search.filter.area.bounded.max-cells");
         assert_eq!(name_of(|p| p.reuse_shift = f64::NAN), "search.filter.reuse-shift");
-        assert_eq!(name_of(|p| p.lost_psr = -1.0), "search.filter.lost-psr");
-        assert_eq!(name_of(|p| p.lost_psr = 9.0), "search.filter.uncertain-psr");
+        fn psr(uncertain: f64, lost: f64) -> StateParams {
+            StateParams::Psr { uncertain, lost }
+        }
+        assert_eq!(name_of(|p| p.states = psr(8.0, -1.0)), "search.filter.states.psr.lost");
+        assert_eq!(name_of(|p| p.states = psr(8.0, 9.0)), "search.filter.states.psr.uncertain");
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::ScaleParams;
 use crate::kernel::Kernel;
 use crate::machine::{MachineKind, MachineParams};
 
@@ -42,14 +43,17 @@ pub struct WindowParams {
     pub channels: usize,
 }
 
-/// A kernel machine over a bank of windows that searches by itself: it says when the target is lost, where a guard has
-/// thresholds of its own. Written as [`WindowParams`] with `lost` beside the others.
+/// A kernel machine over a bank of windows that searches by itself: it follows the target's size and says when it is
+/// lost, where a guard goes by the search's size and has thresholds of its own. Written as [`WindowParams`] with these
+/// beside the others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WindowSearchParams {
     /// How it searches and learns.
     #[serde(flatten)]
     pub windows: WindowParams,
+    /// How the target's size is followed.
+    pub scale: ScaleParams,
     /// Decisions below this, or below the gate where that is lower, are [`State::Lost`](crate::State::Lost). Boxes do
     /// not depend on it.
     ///
@@ -64,16 +68,17 @@ impl<'de> Deserialize<'de> for WindowSearchParams {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         use serde::de::Error;
         let mut fields = serde_json::Map::deserialize(from)?;
-        let lost = fields.remove("lost").ok_or_else(|| Error::missing_field("lost"))?;
-        let lost = serde_json::from_value(lost).map_err(Error::custom)?;
-        Ok(Self { windows: serde_json::from_value(fields.into()).map_err(Error::custom)?, lost })
+        let mut own = |name| fields.remove(name).ok_or_else(|| Error::missing_field(name));
+        let lost = serde_json::from_value(own("lost")?).map_err(Error::custom)?;
+        let scale = serde_json::from_value(own("scale")?).map_err(Error::custom)?;
+        Ok(Self { windows: serde_json::from_value(fields.into()).map_err(Error::custom)?, scale, lost })
     }
 }
 
 impl From<WindowParams> for WindowSearchParams {
-    /// With the default of what is lost.
+    /// With the default of what is lost, the size being what it is at first.
     fn from(windows: WindowParams) -> Self {
-        Self { windows, lost: -0.3 }
+        Self { windows, scale: ScaleParams::None, lost: -0.3 }
     }
 }
 

@@ -4,8 +4,8 @@ use super::Need;
 use crate::kernel::Kernel;
 use crate::machine::MachineKind;
 use crate::tracker::params::{
-    AreaSize, BackgroundParams, FeatureKind, FilterParams, GuardParams, KernelKind, Params, RotationParams,
-    ScaleParams, SearchParams, WindowParams,
+    AreaSize, BackgroundParams, BeliefParams, FeatureKind, FilterParams, GuardParams, KernelKind, Params,
+    PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, WindowParams,
 };
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;
@@ -23,8 +23,10 @@ pub(super) enum Choice {
     Kernel,
     /// `search.filter.area`.
     Area,
-    /// `search.background.scale`.
-    Scale,
+    /// `search.filter.states`.
+    States,
+    /// `scale` below `search.` and this.
+    Scale(&'static str),
     /// `search.background.rotation`.
     Rotation,
     /// The machine of `search.windows`, or else of `guard.windows`.
@@ -42,13 +44,16 @@ pub(super) enum Of {
 
 impl Choice {
     /// All of them with their paths, a choice before those that need it.
-    const ALL: [(&'static str, Self); 11] = [
+    const ALL: [(&'static str, Self); 14] = [
         ("search", Self::Search),
         ("guard", Self::Guard),
         ("search.filter.feature", Self::Feature),
         ("search.filter.kernel", Self::Kernel),
         ("search.filter.area", Self::Area),
-        ("search.background.scale", Self::Scale),
+        ("search.filter.states", Self::States),
+        ("search.filter.scale", Self::Scale("filter")),
+        ("search.background.scale", Self::Scale("background")),
+        ("search.windows.scale", Self::Scale("windows")),
         ("search.background.rotation", Self::Rotation),
         ("search.windows.machine", Self::Machine(Of::Search)),
         ("guard.windows.machine", Self::Machine(Of::Guard)),
@@ -64,7 +69,8 @@ impl Choice {
     /// What has to be chosen at `path` for the branch `part`.
     pub fn need(path: &str, part: &str) -> Option<Need> {
         let (choice, _) = Self::ALL.iter().find(|(known, _)| *known == path)?;
-        let branches = ["gaussian", "polynomial", "linear", "published", "bounded", "filter", "pyramid"];
+        let branches =
+            ["gaussian", "polynomial", "linear", "published", "bounded", "filter", "pyramid", "psr", "belief"];
         let name = match (*choice, part) {
             ("search", "filter") => "kcf",
             ("search", "background") => "background-aware",
@@ -95,7 +101,12 @@ impl Choice {
                 AreaSize::Published { .. } => "published",
                 AreaSize::Bounded { .. } => "bounded",
             },
-            Self::Scale => match params.search.background()?.scale {
+            Self::States => match filter?.states {
+                StateParams::Psr { .. } => "psr",
+                StateParams::Belief(_) => "belief",
+            },
+            Self::Scale(below) if below != branch(&params.search) => return None,
+            Self::Scale(_) => match params.search.scale() {
                 ScaleParams::None => "none",
                 ScaleParams::Filter(_) => "filter",
                 ScaleParams::Pyramid { .. } => "pyramid",
@@ -124,19 +135,17 @@ impl Choice {
                 };
             }
             Self::Guard => params.guard = machine.map(GuardParams::of),
-            Self::Feature | Self::Kernel | Self::Area => {
+            Self::Feature | Self::Kernel | Self::Area | Self::States => {
                 if let Some(filter) = params.search.filter_mut() {
                     self.set_filter(filter, name);
                 }
             }
-            Self::Scale => {
-                if let Some(background) = params.search.background_mut() {
-                    background.scale = match name {
-                        "filter" => ScaleParams::Filter(ScaleSettings::default()),
-                        "pyramid" => ScaleParams::PYRAMID,
-                        _ => ScaleParams::None,
-                    };
-                }
+            Self::Scale(_) => {
+                *params.search.scale_mut() = match name {
+                    "filter" => ScaleParams::Filter(ScaleSettings::default()),
+                    "pyramid" => ScaleParams::Pyramid(PyramidSettings::default()),
+                    _ => ScaleParams::None,
+                };
             }
             Self::Rotation => {
                 if let Some(background) = params.search.background_mut() {
@@ -170,17 +179,21 @@ impl Choice {
         match (self, name) {
             (Self::Area, "published") => filter.area = AreaSize::default(),
             (Self::Area, _) => filter.area = AreaSize::Bounded { max_cells: AreaSize::MAX_CELLS },
+            (Self::States, "belief") => filter.states = StateParams::Belief(BeliefParams::default()),
+            (Self::States, _) => filter.states = FilterParams::paper(feature, kernel).states,
             (Self::Feature, name) => feature = FeatureKind::from_name(name).unwrap_or(feature),
             (_, "polynomial") => kernel = KernelKind::Polynomial,
             (_, "linear") => kernel = KernelKind::Linear,
             _ => kernel = KernelKind::Gaussian,
         }
-        if self == Self::Area {
+        if matches!(self, Self::Area | Self::States) {
             return;
         }
         let published = FilterParams::paper(feature, kernel);
         filter.kernel = published.kernel;
-        (filter.uncertain_psr, filter.lost_psr) = (published.uncertain_psr, published.lost_psr);
+        if let StateParams::Psr { .. } = filter.states {
+            filter.states = published.states;
+        }
         if self == Self::Feature {
             (filter.feature, filter.learning_rate) = (published.feature, published.learning_rate);
         }
@@ -200,6 +213,15 @@ impl Of {
             Self::Search => params.search.windows_mut(),
             Self::Guard => params.guard.as_mut().map(|guard| &mut guard.windows),
         }
+    }
+}
+
+/// The part of a path below `search`.
+fn branch(search: &SearchParams) -> &'static str {
+    match search {
+        SearchParams::Filter(_) => "filter",
+        SearchParams::Background(_) => "background",
+        SearchParams::Windows(_) => "windows",
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod choice;
 mod rows;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -131,6 +132,16 @@ fn build() -> Vec<Setting> {
     }
     for (flag, row) in rows::BACKGROUND {
         add("search.background", &[flag], *row);
+    }
+    for below in ["search.filter.states", "search.background"] {
+        for (flag, row) in shared::BELIEF {
+            add(below, &[flag], *row);
+        }
+    }
+    for below in ["search.filter", "search.background", "search.windows"] {
+        for (flag, row) in shared::SCALE {
+            add(below, &[flag], *row);
+        }
     }
     for below in ["search.windows", "guard.windows"] {
         let search = below == "search.windows";

@@ -20,13 +20,12 @@ pub(super) const FILTERS: [(&str, &str); 2] = [
     ("background-aware", "linear filter that keeps to the target, with colour, scale and rotation"),
 ];
 
-const SCALES: Kind = Kind::Choice(&[
-    ("none", "the box keeps its size"),
-    ("filter", "a filter along the scales"),
-    ("pyramid", "the search itself, in areas of three sizes"),
-]);
 const ROTATIONS: Kind =
     Kind::Choice(&[("none", "the search area stays upright"), ("filter", "a filter along the angles")]);
+const STATES: Kind = Kind::Choice(&[
+    ("psr", "limits of the peak-to-sidelobe ratio"),
+    ("belief", "the confidence, with a memory; a target that is lost is searched for in all of the frame"),
+]);
 const KERNELS: Kind = Kind::Choice(&[
     ("gaussian", "falls off with the distance"),
     ("polynomial", "a power of the inner product"),
@@ -100,23 +99,27 @@ pub(super) const FILTER: &[Flagged] = &[
             "Learn from the area that the target was found in, up to so many cells of motion",
         ),
     ),
+    ("states", Row::new("states", STATES, "What makes the state of a frame")),
     (
         "uncertain-psr",
         Row::new(
-            "uncertain-psr",
+            "states.psr.uncertain",
             Kind::Number(0.0, 1e6),
             "Peak-to-sidelobe ratio below which a frame's state is `uncertain`",
         ),
     ),
     (
         "lost-psr",
-        Row::new("lost-psr", Kind::Number(0.0, 1e6), "Peak-to-sidelobe ratio below which a frame's state is `lost`"),
+        Row::new(
+            "states.psr.lost",
+            Kind::Number(0.0, 1e6),
+            "Peak-to-sidelobe ratio below which a frame's state is `lost`",
+        ),
     ),
 ];
 
 /// Below `search.background`. A choice stands before the settings that need it.
 pub(super) const BACKGROUND: &[Flagged] = &[
-    ("scale", Row::new("scale", SCALES, "How the target's size is followed")),
     ("rotation", Row::new("rotation", ROTATIONS, "How the target's angle is followed")),
     (
         "padding",
@@ -193,23 +196,6 @@ pub(super) const BACKGROUND: &[Flagged] = &[
             "Learn from the area that the target was found in, up to so many cells of motion",
         ),
     ),
-    ("scales", Row::new("scale.filter.count", Kind::Whole(3, 23), "Scales that are compared; an odd number")),
-    ("scale-step", Row::new("scale.filter.step", Kind::Number(1.001, 1.2), "From one scale to the next")),
-    ("scale-rate", Row::new("scale.filter.rate", Kind::Number(0.0, 1.0), "How fast the filter for the scale follows")),
-    ("", Row::new("scale.filter.lambda", Kind::Above(0.0, 1e6), "Regularisation of the filter for the scale")),
-    ("", Row::new("scale.filter.area", Kind::Number(64.0, 16384.0), "Pixels of a patch for the scale, at most")),
-    (
-        "scale-step",
-        Row::new("scale.pyramid.step", Kind::Number(1.001, 1.2), "From one size of the pyramid to the next"),
-    ),
-    (
-        "scale-margin",
-        Row::new(
-            "scale.pyramid.margin",
-            Kind::Number(0.0, 1.0),
-            "By what share the answer at another size must be higher",
-        ),
-    ),
     (
         "turn-prior",
         Row::new(
@@ -239,42 +225,6 @@ pub(super) const BACKGROUND: &[Flagged] = &[
             "rotation.filter.margin",
             Kind::Number(0.0, 1.0),
             "By what share the answer at another angle must be higher",
-        ),
-    ),
-    (
-        "tracking-from",
-        Row::new(
-            "belief.tracking-from",
-            Kind::Number(0.0, 1.0),
-            "Confidence from which a doubtful target is `tracking` again",
-        ),
-    ),
-    (
-        "tracking-until",
-        Row::new(
-            "belief.tracking-until",
-            Kind::Number(0.0, 1.0),
-            "Confidence below which a tracked target is `uncertain`",
-        ),
-    ),
-    (
-        "lost-below",
-        Row::new("belief.lost-below", Kind::Number(0.0, 1.0), "Confidence below which a frame is without the target"),
-    ),
-    (
-        "lost-after",
-        Row::new(
-            "belief.lost-after",
-            Kind::Whole(1, 1_000_000),
-            "Frames in a row without the target that make it `lost`",
-        ),
-    ),
-    (
-        "lost-tiles",
-        Row::new(
-            "belief.tiles",
-            Kind::Whole(0, 1000),
-            "Search areas a frame over all of the frame while it is lost; 0 for none",
         ),
     ),
 ];

@@ -10,10 +10,17 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
             trees.push(Params::paper().guarded(GuardParams::of(kind)));
         }
     }
-    for (path, choice) in [("scale", "pyramid"), ("rotation", "none")] {
-        let mut params = Params::preset("robust").unwrap();
-        params.set(&format!("search.background.{path}"), choice).unwrap();
-        trees.push(params);
+    let mut svm = Params::paper();
+    svm.set("search", "svm").unwrap();
+    let presets = ["fast", "robust"].map(|name| Params::preset(name).unwrap());
+    for (params, below) in presets.into_iter().chain([svm]).zip(["filter", "background", "windows"]) {
+        for (path, choice) in [("scale", "filter"), ("scale", "pyramid"), ("rotation", "none")] {
+            let mut params = params.clone();
+            if path == "scale" || below == "background" {
+                params.set(&format!("search.{below}.{path}"), choice).unwrap();
+                trees.push(params);
+            }
+        }
     }
     for (below, kernel) in
         [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")]

@@ -3,15 +3,26 @@
 use super::find;
 use crate::error::{Error, Result};
 use crate::machine::MachineKind;
-use crate::tracker::params::Params;
+use crate::tracker::calibration::Calibration;
+use crate::tracker::params::{Params, StateParams};
 
 /// # Errors
 /// [`Error::Parameter`] with the path of the setting that does not go with another one.
 pub(super) fn check(params: &Params) -> Result<()> {
     let wrong = |name, value: String, expected| Err(Error::Parameter { name, value, expected });
-    if let Some(filter) = params.search.filter().filter(|filter| filter.uncertain_psr < filter.lost_psr) {
-        let expected = format!("must not lie below search.filter.lost-psr {}", filter.lost_psr);
-        return wrong("search.filter.uncertain-psr", filter.uncertain_psr.to_string(), expected);
+    if let Some(filter) = params.search.filter() {
+        match filter.states {
+            StateParams::Psr { uncertain, lost } if uncertain < lost => {
+                let expected = format!("must not lie below search.filter.states.psr.lost {lost}");
+                return wrong("search.filter.states.psr.uncertain", uncertain.to_string(), expected);
+            }
+            StateParams::Belief(_) if Calibration::of_filter(filter).is_none() => {
+                let expected = "needs search.filter.feature = hog and search.filter.loss = ridge: no confidence was \
+                                fitted to others";
+                return wrong("search.filter.states", "belief".into(), expected.into());
+            }
+            _ => {}
+        }
     }
     let guards = params.guard.as_ref().map(|guard| ("guard", &guard.windows));
     for (at, windows) in params.search.windows().map(|windows| ("search", windows)).into_iter().chain(guards) {

@@ -1,0 +1,103 @@
+//! The probability that a box overlaps the target by more than half, from what speaks for it: of the searches by a
+//! correlation filter and by a kernel machine.
+//!
+//! A logistic model of absolute signals. It was fitted to sequences with truth for every preset and every machine;
+//! `scripts/calibration.py` fits it again, and says how good it is on sequences that it was not fitted to. With other
+//! settings the signals are the same, but not the probabilities.
+
+use super::{Evidence, FeatureKind, FilterParams, KernelKind, StateParams};
+use crate::detector::Loss;
+use crate::machine::MachineKind;
+
+/// Weights of the signals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Calibration {
+    /// Of the likeness to a long memory.
+    long_term: f64,
+    /// Of the logarithm of the peak-to-sidelobe ratio.
+    psr: f64,
+    constant: f64,
+}
+
+const fn of(long_term: f64, psr: f64, constant: f64) -> Calibration {
+    Calibration { long_term, psr, constant }
+}
+
+impl Calibration {
+    /// Of a filter; `None` of one that nothing was fitted to.
+    pub fn of_filter(params: &FilterParams) -> Option<Self> {
+        use {FeatureKind::*, KernelKind::*};
+        if params.loss != Loss::Ridge {
+            return None;
+        }
+        Some(match (params.states, params.feature.kind(), params.kernel_kind()) {
+            // Only those whose states are made of a confidence have a memory.
+            (StateParams::Belief(_), Hog, _) => of(25.34, 0.0, -15.62),
+            (StateParams::Belief(_), Gray, _) => return None,
+            (_, Hog, Gaussian) => of(0.0, 1.89, -5.73),
+            (_, Hog, Linear) => of(0.0, 1.98, -5.96),
+            (_, Hog, Polynomial) => of(0.0, 1.91, -5.78),
+            (_, Gray, Gaussian) => of(0.0, 1.12, -3.96),
+            (_, Gray, Linear) => of(0.0, 1.31, -3.29),
+            (_, Gray, Polynomial) => return None,
+        })
+    }
+
+    /// Of a machine; `None` of one that nothing was fitted to.
+    pub fn of_machine(kind: MachineKind) -> Option<Self> {
+        Some(match kind.name() {
+            "krr" => of(0.0, 3.38, -6.41),
+            "svm" => of(0.0, 1.49, -2.79),
+            "klda" => of(0.0, 1.76, -3.18),
+            "kpca" => of(0.0, 1.80, -2.59),
+            "slem" => of(0.0, 1.35, -2.33),
+            "kdspe" => of(0.0, 3.98, -6.24),
+            _ => return None,
+        })
+    }
+
+    /// The probability that the box of this evidence overlaps the target by more than half.
+    pub fn probability(self, evidence: &Evidence) -> f64 {
+        let long_term = f64::from(evidence.long_term.unwrap_or(0.0));
+        let distinct = libm::log(f64::from(evidence.psr).max(1.0));
+        let sum = self.long_term * long_term + self.psr * distinct + self.constant;
+        1.0 / (1.0 + libm::exp(-sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracker::{Params, WindowParams};
+
+    #[test]
+    fn every_preset_and_every_machine_has_a_confidence_that_grows_with_the_evidence() {
+        let mut all = Vec::new();
+        for (name, _) in Params::PRESETS {
+            if let Some(filter) = Params::preset(name).unwrap().search.filter() {
+                all.push((name, Calibration::of_filter(filter)));
+            }
+        }
+        for kind in MachineKind::ALL {
+            all.push((WindowParams::of(*kind).machine.kind().name(), Calibration::of_machine(*kind)));
+        }
+        for (name, calibration) in all {
+            let of = |long_term: f32, psr: f32| {
+                let evidence = Evidence { long_term: Some(long_term), psr, ..Evidence::default() };
+                calibration.unwrap_or_else(|| panic!("{name}")).probability(&evidence)
+            };
+            assert!(of(0.2, 2.0) < 0.3 && of(0.95, 40.0) > 0.5, "{name}: {} {}", of(0.2, 2.0), of(0.95, 40.0));
+            for (long_term, psr) in [(-9.0, 0.0), (0.0, 1e30), (9.0, 0.0), (f32::MAX, f32::MAX)] {
+                assert!((0.0..=1.0).contains(&of(long_term, psr)), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nothing_was_fitted_to_has_none() {
+        let gray = FilterParams::paper(FeatureKind::Gray, KernelKind::Polynomial);
+        assert_eq!(Calibration::of_filter(&gray), None);
+        let hinge = FilterParams { loss: Loss::Hinge, ..FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian) };
+        assert_eq!(Calibration::of_filter(&hinge), None);
+    }
+}

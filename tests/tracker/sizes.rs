@@ -1,0 +1,228 @@
+//! The box follows the target's size, whatever searches and watches, and stays within bounds where there is none.
+
+use kcf_track::machine::MachineKind;
+use kcf_track::source::synth::{Backdrop, Pattern, Preset, SceneParams};
+use kcf_track::tracker::{GuardParams, PyramidSettings, ScaleParams, ScaleSettings, WindowParams};
+use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, Tracker};
+
+use crate::scene::Clip;
+
+/// Settings with the size followed, or not.
+fn with_scale(mut params: Params, scale: ScaleParams) -> Params {
+    *params.search.scale_mut() = scale;
+    params
+}
+
+fn by_filter(params: Params) -> Params {
+    with_scale(params, ScaleParams::Filter(ScaleSettings::default()))
+}
+
+fn preset(name: &str) -> Params {
+    Params::preset(name).unwrap()
+}
+
+/// The boxes that are found in colour frames.
+fn track(params: &Params, clip: &Clip) -> Vec<BBox> {
+    let mut tracker = Tracker::new(params.clone()).unwrap();
+    tracker.init(Frame::try_from(&clip.colour[0]).unwrap(), clip.truth[0]).unwrap();
+    let next = clip.colour[1..].iter().map(|frame| tracker.update(Frame::try_from(frame).unwrap()).unwrap().bbox);
+    std::iter::once(clip.truth[0]).chain(next).collect()
+}
+
+fn mean_overlap(boxes: &[BBox], clip: &Clip) -> f64 {
+    boxes.iter().zip(&clip.truth).map(|(found, truth)| found.overlap(truth)).sum::<f64>() / boxes.len() as f64
+}
+
+/// Whether the box has the first one's shape, is not larger than the frame and not smaller than five pixels.
+fn bounded(now: &BBox, first: &BBox, frame: (usize, usize)) -> bool {
+    let scale = now.w / first.w;
+    let most = (frame.0 as f64 / first.w).min(frame.1 as f64 / first.h).max(1.0);
+    let least = (5.0 / first.w.min(first.h)).min(1.0);
+    now.is_valid() && (now.h / first.h / scale - 1.0).abs() < 1e-9 && (least - 1e-9..=most + 1e-9).contains(&scale)
+}
+
+/// Every detector and every guard, with both ways to follow the size.
+#[test]
+fn every_search_follows_a_target_that_grows_and_shrinks() {
+    let clip = Clip::render(SceneParams { frames: 90, scale: 0.6, shutter: 0.0, ..Preset::Easy.params() });
+    let sizes = clip.truth.iter().map(|truth| truth.w / clip.truth[0].w);
+    assert!(sizes.clone().fold(0.0, f64::max) > 1.3, "the target changes its size");
+    let mut all: Vec<(String, Params)> = ["robust", "fast", "paper", "paper-gray", "paper-dcf"]
+        .map(|name| (name.to_owned(), preset(name)))
+        .into_iter()
+        // A novelty keeps no margin to what looks alike: it loses this target, whatever its size.
+        .chain(MachineKind::ALL.iter().filter(|&&kind| kind != MachineKind::Kpca).map(|&kind| {
+            let params: Params = WindowParams::of(kind).into();
+            (kind.to_string(), params)
+        }))
+        .collect();
+    for kind in MachineKind::all_guards() {
+        all.push((format!("guard {kind}"), preset("fast").guarded(GuardParams::of(kind))));
+    }
+    for (name, params) in all {
+        let frozen = mean_overlap(&track(&with_scale(params.clone(), ScaleParams::None), &clip), &clip);
+        for scale in [ScaleParams::Filter(ScaleSettings::default()), ScaleParams::Pyramid(PyramidSettings::default())] {
+            let followed = mean_overlap(&track(&with_scale(params.clone(), scale.clone()), &clip), &clip);
+
+            let least = if let ScaleParams::Filter(_) = scale { 0.85 } else { 0.6 };
+            assert!(
+                followed > least && followed > frozen + 0.05,
+                "{name}: {followed} with {scale:?}, {frozen} without"
+            );
+        }
+    }
+}
+
+/// The largest share by which the size of a still target's box differs from the first one.
+fn drift(params: &Params, frames: usize) -> f64 {
+    let still = SceneParams {
+        motion: 0.0,
+        width: 160,
+        height: 120,
+        target_width: 28,
+        target_height: 34,
+        noise: 4.0,
+        ..SceneParams::default()
+    };
+    let clip = Clip::render(SceneParams { frames: 25, ..still });
+    let mut tracker = Tracker::new(params.clone()).unwrap();
+    tracker.init(Frame::try_from(&clip.colour[0]).unwrap(), clip.truth[0]).unwrap();
+    // The noise of the pictures is in no order that a filter could learn.
+    let mut order = 12_345_u64;
+    let mut largest = 0.0_f64;
+    for _ in 0..frames {
+        order = order.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let frame = &clip.colour[(order >> 33) as usize % clip.colour.len()];
+        let found = tracker.update(Frame::try_from(frame).unwrap()).unwrap().bbox;
+        assert!(found.overlap(&clip.truth[0]) > 0.8, "{found}");
+        largest = largest.max((found.w / clip.truth[0].w - 1.0).abs());
+    }
+    largest
+}
+
+fn sized() -> [(&'static str, Params); 5] {
+    [
+        ("robust", preset("robust")),
+        ("fast", preset("fast")),
+        ("fast by a filter", by_filter(preset("fast"))),
+        ("fast by a pyramid", with_scale(preset("fast"), ScaleParams::Pyramid(PyramidSettings::default()))),
+        ("krr", by_filter(WindowParams::of(MachineKind::Krr).into())),
+    ]
+}
+
+#[test]
+fn a_still_target_keeps_its_size() {
+    for (name, params) in sized() {
+        let frames = if name == "krr" { 400 } else { 2000 };
+        let drift = drift(&params, frames);
+        assert!(drift < 0.01, "{name}: {drift}");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release --test tracker sizes -- --ignored --nocapture"]
+fn a_still_target_keeps_its_size_for_ten_thousand_frames() {
+    for (name, params) in sized() {
+        let drift = drift(&params, 10_000);
+        println!("{name}: size within {drift}");
+        assert!(drift < 0.01, "{name}: {drift}");
+    }
+}
+
+/// Nothing says how large a plain target on plain ground is, but for its edge, or not even that.
+#[test]
+fn the_size_does_not_run_away_on_a_uniform_target() {
+    let plain = SceneParams {
+        frames: 60,
+        backdrop: Backdrop::Flat([90; 3]),
+        pattern: Pattern::Flat([160; 3]),
+        ..SceneParams::default()
+    };
+    let clip = Clip::render(SceneParams { width: 200, height: 150, target_width: 60, target_height: 50, ..plain });
+    let truth = clip.truth[0];
+    let inside = BBox::new(truth.x + 0.3 * truth.w, truth.y + 0.3 * truth.h, 0.4 * truth.w, 0.4 * truth.h);
+    for (name, params) in sized() {
+        for initial in [truth, inside] {
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            tracker.init(Frame::try_from(&clip.colour[0]).unwrap(), initial).unwrap();
+            for round in 0..4 {
+                // There and back, so that the target does not jump.
+                for i in 0..clip.colour.len() {
+                    let frame = &clip.colour[if round == 0 || round == 2 { i } else { clip.colour.len() - 1 - i }];
+                    let found = tracker.update(Frame::try_from(frame).unwrap()).unwrap().bbox;
+                    assert!(bounded(&found, &initial, (200, 150)), "{name}, {initial}: {found}");
+                }
+                let now = tracker.bbox().unwrap();
+                let grown = now.w / initial.w;
+                assert!((0.5..2.0).contains(&grown), "{name}, {initial}, round {round}: {now}");
+            }
+        }
+    }
+}
+
+/// A camera whose colours come and go.
+#[test]
+fn frames_may_turn_gray_and_back() {
+    let clip = Clip::render(SceneParams { frames: 60, scale: 0.2, ..Preset::Easy.params() });
+    for (name, params) in sized() {
+        for gray_first in [false, true] {
+            let frame = |i: usize| match i.is_multiple_of(2) == gray_first {
+                true => clip.gray(i),
+                false => Frame::try_from(&clip.colour[i]).unwrap(),
+            };
+            let mut tracker = Tracker::new(params.clone()).unwrap();
+            tracker.init(frame(0), clip.truth[0]).unwrap();
+            let boxes: Vec<BBox> =
+                std::iter::once(clip.truth[0]).chain((1..60).map(|i| tracker.update(frame(i)).unwrap().bbox)).collect();
+            let overlap = mean_overlap(&boxes, &clip);
+            assert!(overlap > 0.7, "{name}, gray first {gray_first}: {overlap}");
+        }
+    }
+}
+
+/// Texture of every size that does not repeat, as if a target of the whole frame moved by some pixels.
+fn texture(width: usize, height: usize, moved: usize) -> FrameBuf {
+    let noise = |x: usize, y: usize| {
+        let hash = (x as u64 * 0x9E37_79B9 + y as u64 * 0x85EB_CA6B).wrapping_mul(0x2545_F491_4F6C_DD1D);
+        f64::from((hash >> 56) as u8)
+    };
+    let value = |x: usize, y: usize| (noise(x / 5, y / 5) + 0.5 * noise(x / 2 + 999, y / 2)) / 1.5;
+    let data = (0..width * height).map(|i| value(i % width + moved, i / width) as u8).collect();
+    FrameBuf::new(data, width, height, PixelFormat::Gray8).unwrap()
+}
+
+/// Slim ones, tiny ones, those of the whole frame, and those at its border.
+#[test]
+fn targets_of_any_size_and_shape_are_followed_or_refused() {
+    let frames: Vec<FrameBuf> = (0..6).map(|t| texture(240, 200, t)).collect();
+    for [x, y, w, h] in [
+        [110.0, 20.0, 8.0, 160.0],
+        [40.0, 90.0, 160.0, 8.0],
+        [100.0, 60.0, 4.0, 80.0],
+        [80.0, 100.0, 80.0, 4.0],
+        [120.0, 10.0, 9.0, 180.0],
+        [100.0, 80.0, 4.0, 4.0],
+        [100.0, 80.0, 6.0, 6.0],
+        [0.0, 0.0, 4.0, 4.0],
+        [236.0, 196.0, 4.0, 4.0],
+        [100.0, 80.0, 24.0, 20.0],
+        [0.0, 0.0, 240.0, 200.0],
+        [1.0, 1.0, 238.0, 198.0],
+        [0.0, 0.0, 40.0, 30.0],
+        [200.0, 170.0, 40.0, 30.0],
+        [-15.0, 60.0, 40.0, 30.0],
+        [225.0, 190.0, 40.0, 30.0],
+    ] {
+        let bbox = BBox::new(x, y, w, h);
+        for (name, params) in sized() {
+            let mut tracker = Tracker::new(params).unwrap();
+            tracker.init(&frames[0], bbox).unwrap_or_else(|error| panic!("{name} {bbox}: {error}"));
+            for (t, frame) in frames.iter().enumerate().skip(1) {
+                let Estimate { bbox: found, evidence, .. } = tracker.update(frame).unwrap();
+                assert!(bounded(&found, &bbox, (240, 200)), "{name} {bbox}, frame {t}: {found}");
+                assert!(evidence.peak.is_finite() && evidence.psr.is_finite(), "{name} {bbox}: {evidence:?}");
+                assert!(evidence.confidence.is_some_and(|p| (0.0..=1.0).contains(&p)), "{name} {bbox}: {evidence:?}");
+            }
+        }
+    }
+}
