@@ -85,7 +85,7 @@ fn twenty_scenes_of_each_kind() {
         let mut count = Count::default();
         (0..20).for_each(|seed| count.add(scene(seed, hidden)));
         println!("{}: {count:?}", if hidden { "hidden" } else { "out of view" });
-        // Out of view, 40 of 40 were found again. Not all are called lost so soon: 33 of 40.
+        // Out of view, 38 of 40 were found again. Not all are called lost so soon: 33 of 40.
         assert!(4 * count.lost >= 3 * count.gone && 100 * count.found >= 95 * count.back, "{count:?}");
         assert!(100 * count.falsely < count.followed, "{count:?}");
     }
