@@ -75,7 +75,7 @@ pub struct BeliefParams {
 
 impl Default for BeliefParams {
     fn default() -> Self {
-        Self { tracking_from: 0.8, tracking_until: 0.5, lost_below: 0.25, lost_after: 3, tiles: 4 }
+        Self { tracking_from: 0.8, tracking_until: 0.5, lost_below: 0.2, lost_after: 3, tiles: 4 }
     }
 }
 
