@@ -156,20 +156,6 @@ fn pair<'t>(text: &'t str, flag: &str, form: &str) -> Result<(&'t str, &'t str),
     Ok((key.trim(), value.trim()))
 }
 
-/// What is said first: the preset, what was changed of it, and how to get the paper's tracker.
-pub fn first_words(resolved: &Resolved) -> String {
-    let what = Params::PRESETS.iter().find(|(name, _)| *name == resolved.preset).map_or("", |(_, what)| what);
-    let base = Params::preset(&resolved.preset).unwrap_or_default();
-    let changed: Vec<String> =
-        resolved.params.changes_from(&base).iter().map(|(path, value)| format!("{path} = {value}")).collect();
-    let changed = if changed.is_empty() { String::new() } else { format!("; with {}", changed.join(", ")) };
-    let paper = match resolved.preset.starts_with("paper") {
-        true => String::new(),
-        false => "; the paper's KCF: --preset paper".into(),
-    };
-    format!("preset {}: {what}{changed}{paper}", resolved.preset)
-}
-
 /// What has to be chosen, as a flag.
 fn needed(need: &Need) -> String {
     match (need.choice, need.name) {

@@ -1,11 +1,28 @@
-//! The words at the end of a run.
+//! The words at the beginning and at the end of a run.
 
 use std::time::Duration;
 
+use kcf_track::Params;
 use kcf_track::export::{StateCounts, Summary};
+
+use super::params::Resolved;
 
 /// What to do after a run that wrote nothing.
 pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
+
+/// What is said first: the preset, what was changed of it, and how to get the paper's tracker.
+pub fn first_words(resolved: &Resolved) -> String {
+    let what = Params::PRESETS.iter().find(|(name, _)| *name == resolved.preset).map_or("", |(_, what)| what);
+    let base = Params::preset(&resolved.preset).unwrap_or_default();
+    let changed: Vec<String> =
+        resolved.params.changes_from(&base).iter().map(|(path, value)| format!("{path} = {value}")).collect();
+    let changed = if changed.is_empty() { String::new() } else { format!("; with {}", changed.join(", ")) };
+    let paper = match resolved.preset.starts_with("paper") {
+        true => String::new(),
+        false => "; the paper's KCF: --preset paper".into(),
+    };
+    format!("preset {}: {what}{changed}{paper}", resolved.preset)
+}
 
 /// A few lines for a person: how many frames, how fast, how sure, and how right where there is truth.
 ///

@@ -99,7 +99,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let shown = args.quiet == 0 && !(to_stdout && std::io::stdout().is_terminal());
     let progress = Progress::new(span.count(), shown, args.quiet < 2);
     if args.quiet == 0 {
-        let _ = writeln!(std::io::stderr(), "{}", params::first_words(&resolved));
+        let _ = writeln!(std::io::stderr(), "{}", report::first_words(&resolved));
     }
     warnings.iter().for_each(|warning| progress.warn(warning));
     let demand = Demand { channels: resolved.params.channels(), color: exports.draw() };

@@ -54,8 +54,8 @@ pub struct Estimate {
     /// Where the target is, or was last seen.
     pub bbox: BBox,
     /// The corners `x1, y1, …, x4, y4` of a target that has turned, clockwise from what was the upper left one: the
-    /// box is then the upright one around the ellipse in them. `None` of one that stands as it did, and of searches that
-    /// follow no turns.
+    /// box is then the upright one around the ellipse in them. `None` of one that stands as it did, and of searches
+    /// that follow no turns.
     pub polygon: Option<[f64; 8]>,
     /// Whether to believe the box.
     pub state: State,

@@ -213,8 +213,9 @@ fn presets_and_features_and_kernels_combine() {
             assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.5, "{feature} {kernel}");
         }
     }
-    let flags = "--preset paper --kernel polynomial --kernel-a 0.5 --kernel-b 3 --padding 2 --lambda 0.01 --output-sigma 0.2 \
-                 --learning-rate 0.5 --cell-size 2 --half-size-from inf --uncertain-psr 6 --lost-psr 2 --json @a.json";
+    let flags = "--preset paper --kernel polynomial --kernel-a 0.5 --kernel-b 3 --padding 2 --lambda 0.01 \
+                 --output-sigma 0.2 --learning-rate 0.5 --cell-size 2 --half-size-from inf --uncertain-psr 6 \
+                 --lost-psr 2 --json @a.json";
     place.run(flags).assert().success();
     let set = &place.json("a.json")["parameters"]["search"]["filter"];
     assert_eq!(set["kernel"]["polynomial"], serde_json::json!({ "a": 0.5, "b": 3 }));

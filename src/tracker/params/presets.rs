@@ -46,8 +46,8 @@ impl Params {
 
 /// The paper's filter in search areas of bounded size, which leaves time to look at other sizes of the target in every
 /// second frame. Peaks between cells make up for the coarser scale, and one extraction of features does for both answer
-/// and learning. The area is somewhat larger than the paper's. Chosen on means over 30 sequences, each from five shifted
-/// boxes and from twenty frames on.
+/// and learning. The area is somewhat larger than the paper's. Chosen on means over 30 sequences, each from five
+/// shifted boxes and from twenty frames on.
 fn fast() -> FilterParams {
     FilterParams {
         padding: 2.0,
