@@ -67,6 +67,12 @@ fn each_bad_value_is_named() {
     assert_eq!(bad(|p| p.positives = 0), "search.windows.positives");
     assert_eq!(bad(|p| p.negatives = 257), "search.windows.negatives");
     assert_eq!(bad(|p| p.hard_negatives = 33), "search.windows.hard-negatives");
+    let unbalanced = svm::Params { balance: false, ..svm::Params::default() };
+    for params in [detector(MachineKind::Svm), guarded(MachineKind::Svm)] {
+        let mut params = params;
+        windows(&mut params).machine = MachineParams::Svm(unbalanced);
+        assert!(refused(params).0.ends_with(".windows.machine.svm.balance"));
+    }
     let lost = WindowSearchParams { lost: f64::NAN, ..WindowParams::of(MachineKind::Svm).into() };
     assert_eq!(refused(Params { search: SearchParams::Windows(lost), guard: None }).0, "search.windows.lost");
     for channels in [0, 16, 30, 32] {

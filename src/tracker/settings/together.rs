@@ -2,7 +2,7 @@
 
 use super::find;
 use crate::error::{Error, Result};
-use crate::machine::MachineKind;
+use crate::machine::{MachineKind, MachineParams};
 use crate::tracker::calibration::Calibration;
 use crate::tracker::params::{Params, StateParams};
 
@@ -34,6 +34,15 @@ pub(super) fn check(params: &Params) -> Result<()> {
             }
             other => other,
         })?;
+        if matches!(&windows.machine, MachineParams::Svm(svm) if !svm.balance) {
+            let name = match at {
+                "guard" => "guard.windows.machine.svm.balance",
+                _ => "search.windows.machine.svm.balance",
+            };
+            let expected =
+                "must be true: the samples of a tracker weigh the same in both classes, it would change nothing";
+            return wrong(name, "false".into(), expected.into());
+        }
     }
     let Some(guard) = &params.guard else { return Ok(()) };
     let kind = guard.windows.machine.kind();
