@@ -16,9 +16,8 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from labelled import area_under_roc, marked, overlap, program, targets
+from labelled import SHIFTS, area_under_roc, marked, overlap, program, targets
 
-SHIFTS = [(0.0, 0.0), (-0.1, 0.0), (0.1, 0.0), (0.0, -0.1), (0.0, 0.1)]
 # What takes each part away.
 PARTS = {
     "all": [],

@@ -22,9 +22,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from labelled import area_under_roc, frames, program, targets
+from labelled import SHIFTS, area_under_roc, frames, program, targets
 
-SHIFTS = [(0.0, 0.0), (-0.1, 0.0), (0.1, 0.0), (0.0, -0.1), (0.0, 0.1)]
 BINS = 15
 
 

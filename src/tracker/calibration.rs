@@ -19,11 +19,12 @@ pub(super) struct Calibration {
     constant: f64,
 }
 
-const fn of(long_term: f64, psr: f64, constant: f64) -> Calibration {
-    Calibration { long_term, psr, constant }
-}
-
 impl Calibration {
+    /// Of these weights: of the likeness to a long memory, of the logarithm of the ratio, and the constant.
+    pub const fn new(long_term: f64, psr: f64, constant: f64) -> Self {
+        Self { long_term, psr, constant }
+    }
+
     /// Of a filter; `None` of one that nothing was fitted to.
     pub fn of_filter(params: &FilterParams) -> Option<Self> {
         use {FeatureKind::*, KernelKind::*};
@@ -32,13 +33,13 @@ impl Calibration {
         }
         Some(match (params.states, params.feature.kind(), params.kernel_kind()) {
             // Only those whose states are made of a confidence have a memory.
-            (StateParams::Belief(_), Hog, _) => of(25.34, 0.0, -15.62),
+            (StateParams::Belief(_), Hog, _) => Self::new(25.34, 0.0, -15.62),
             (StateParams::Belief(_), Gray, _) => return None,
-            (_, Hog, Gaussian) => of(0.0, 1.89, -5.73),
-            (_, Hog, Linear) => of(0.0, 1.98, -5.96),
-            (_, Hog, Polynomial) => of(0.0, 1.91, -5.78),
-            (_, Gray, Gaussian) => of(0.0, 1.12, -3.96),
-            (_, Gray, Linear) => of(0.0, 1.31, -3.29),
+            (_, Hog, Gaussian) => Self::new(0.0, 1.89, -5.73),
+            (_, Hog, Linear) => Self::new(0.0, 1.98, -5.96),
+            (_, Hog, Polynomial) => Self::new(0.0, 1.91, -5.78),
+            (_, Gray, Gaussian) => Self::new(0.0, 1.12, -3.96),
+            (_, Gray, Linear) => Self::new(0.0, 1.31, -3.29),
             (_, Gray, Polynomial) => return None,
         })
     }
@@ -46,12 +47,12 @@ impl Calibration {
     /// Of a machine; `None` of one that nothing was fitted to.
     pub fn of_machine(kind: MachineKind) -> Option<Self> {
         Some(match kind.name() {
-            "krr" => of(0.0, 3.38, -6.41),
-            "svm" => of(0.0, 1.49, -2.79),
-            "klda" => of(0.0, 1.76, -3.18),
-            "kpca" => of(0.0, 1.80, -2.59),
-            "slem" => of(0.0, 1.35, -2.33),
-            "kdspe" => of(0.0, 3.98, -6.24),
+            "krr" => Self::new(0.0, 3.38, -6.41),
+            "svm" => Self::new(0.0, 1.49, -2.79),
+            "klda" => Self::new(0.0, 1.76, -3.18),
+            "kpca" => Self::new(0.0, 1.80, -2.59),
+            "slem" => Self::new(0.0, 1.35, -2.33),
+            "kdspe" => Self::new(0.0, 3.98, -6.24),
             _ => return None,
         })
     }

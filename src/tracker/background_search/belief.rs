@@ -6,16 +6,14 @@
 //! sequences that it was not fitted to. With other settings the signals are the same, but not the probabilities.
 
 use crate::tracker::Evidence;
+use crate::tracker::calibration::Calibration;
 
 /// Weights of the slow filter's answer and of the logarithm of the peak-to-sidelobe ratio, and the constant.
-const WEIGHTS: [f64; 3] = [6.13, 2.22, -7.98];
+const CALIBRATION: Calibration = Calibration::new(6.13, 2.22, -7.98);
 
 /// The probability that the box of this evidence overlaps the target by more than half.
 pub(super) fn probability(evidence: &Evidence) -> f64 {
-    let [slow, distinct, constant] = WEIGHTS;
-    let long_term = f64::from(evidence.long_term.unwrap_or(0.0));
-    let sum = slow * long_term + distinct * libm::log(f64::from(evidence.psr).max(1.0)) + constant;
-    1.0 / (1.0 + libm::exp(-sum))
+    CALIBRATION.probability(evidence)
 }
 
 #[cfg(test)]
