@@ -92,7 +92,11 @@ impl ParamArgs {
         let values = all.split_off(values);
         let mut set: Vec<(&str, Given)> = Vec::new();
         for given in all {
-            put(params, &mut set, given)?;
+            // Other searches than the filter's have a number of cells and no such choice.
+            let beside = given.flag == "--max-cells" && given.text == "bounded";
+            if !(beside && params.unmet("search.filter.area").is_some()) {
+                put(params, &mut set, given)?;
+            }
         }
         for text in &self.machine {
             let given = machine_setting(params, text)?;

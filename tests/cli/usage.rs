@@ -258,3 +258,16 @@ fn the_first_words_name_the_preset_and_the_way_to_the_papers() {
     assert!(changed.starts_with("preset fast: ") && changed.contains("search.filter.padding = 1"), "{changed}");
     assert_eq!(said("-q"), "");
 }
+
+/// The filter's area is a choice that the flag makes; the search of `robust` has the number alone.
+#[test]
+fn the_number_of_cells_is_a_flag_of_every_search_that_has_one() {
+    let place = place(2);
+    place.run("--max-cells 3000 --json @a.json").assert().success();
+    assert_eq!(place.json("a.json")["parameters"]["search"]["background"]["max-cells"], 3000.0);
+    place.run("--preset paper --max-cells 500 --json @a.json").assert().success();
+    assert_eq!(place.json("a.json")["parameters"]["search"]["filter"]["area"]["bounded"]["max-cells"], 500.0);
+    for line in ["--max-cells inf", "--detector svm --max-cells 500"] {
+        place.run(line).assert().code(2).stdout("").stderr(contains("--max-cells needs --detector"));
+    }
+}
