@@ -87,11 +87,25 @@ pub enum Error {
     /// `update` was called before `init`.
     #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
     NotInitialized,
+    /// Bytes are no snapshot of a tracker that this version can go on with.
+    #[error("this is no snapshot of a tracker: {reason}")]
+    Snapshot {
+        /// What is wrong with them.
+        reason: String,
+    },
     /// Nothing can be written where an output was asked for.
     #[error("{}: cannot write there: {reason}", path.display())]
     Output {
         /// The file or folder that was asked for; `-` is the standard output.
         path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// An address or a port cannot be listened on.
+    #[error("{address}: {reason}")]
+    Listen {
+        /// The address and the port.
+        address: String,
         /// Why not, and what to do.
         reason: String,
     },
@@ -101,6 +115,14 @@ pub enum Error {
         /// The sequence, tracker or step.
         what: String,
         /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+    /// A client of the protocol TraX asked for what cannot be done, and was told so.
+    #[error("message {message} of the client: {reason}")]
+    Trax {
+        /// The message, counted from 1.
+        message: usize,
+        /// What was wrong with it, or with what it asked for.
         reason: String,
     },
     /// A matrix is no Gram matrix that can be learnt from.

@@ -62,23 +62,25 @@
 //! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
 //! | [`State::Missing`] | the frame could not be read (said by the command line only) |
 //!
-//! The tracker goes on in every state and may find the target again. States come from the peak-to-sidelobe ratio, and
-//! its thresholds, which are in [`Params`], change no box; of a background-aware filter they come from
-//! [`Evidence::confidence`], the probability that the box overlaps the target by more than half, and while a target is
-//! lost nothing is learned and the whole frame is searched. What cannot be answered (no target yet, a box outside of
-//! the frame, a frame of another size) is an [`Error`] that changes nothing.
+//! The tracker goes on in every state and may find the target again. By default, states come from
+//! [`Evidence::confidence`], the probability that the box overlaps the target by more than half; while a target is lost
+//! nothing is learned and the whole frame is searched. Those of the paper's presets come from the peak-to-sidelobe
+//! ratio, and its thresholds, which are in [`Params`], change no box. What cannot be answered (no target yet, a box
+//! outside of the frame, a frame of another size) is an [`Error`] that changes nothing.
 //!
 //! # The paper
-//! [`Params::default`] is the tracker of Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized
-//! Correlation Filters*, TPAMI 2015, with 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants,
-//! DCF (linear kernel), raw gray values and polynomial kernels. These presets do what the published code does, to its
-//! rounding and its 1-based geometry: whole cells, no change of scale, a box of odd size moved by half a pixel after
-//! the first frame. So the boxes can be compared with the published ones.
+//! [`Params::default`] is a background-aware filter with colour, size and angle. [`Params::paper`] is the tracker of
+//! Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized Correlation Filters*, TPAMI 2015, with
+//! 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants, DCF (linear kernel), raw gray values and
+//! polynomial kernels. These presets do what the published code does, to its rounding and its 1-based geometry: whole
+//! cells, no change of scale, a box of odd size moved by half a pixel after the first frame. So the boxes can be
+//! compared with the published ones.
 //!
 //! # Features
 //! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
 //! and takes what is needed: `files` (sequences of image files and results), `synth` (rendered sequences), `eval`
-//! (scores over many sequences). Without any, the tracker works on frames in memory.
+//! (scores over many sequences), `serve` (the tracker as a server of other programs), `view` (the live view in a
+//! browser). Without any, the tracker works on frames in memory.
 #![deny(missing_docs)]
 
 pub mod annotation;
@@ -89,6 +91,8 @@ pub mod eval;
 #[cfg(feature = "files")]
 pub mod export;
 pub mod feature;
+#[cfg(feature = "files")]
+mod ffmpeg;
 pub mod frame;
 pub mod geometry;
 pub mod kernel;
@@ -98,11 +102,14 @@ pub mod profile;
 mod replace;
 #[cfg(feature = "files")]
 pub mod run;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod setting;
 pub mod simd;
 #[cfg(feature = "files")]
 pub mod source;
 pub mod spectrum;
+mod tape;
 pub mod tracker;
 
 pub use error::{Error, Result};

@@ -60,11 +60,11 @@ fn bash(script: &str) -> String {
     script.replace("kcf__subcmd__track", "kcf__track")
 }
 
-/// A folder may stand in the place of a subcommand. The script takes that for a word before it.
+/// A folder or a file may stand in the place of a subcommand. The script takes that for a word before it.
 fn zsh(script: &str) -> String {
-    let lines = script.lines().filter(|line| !line.starts_with("'::folder -- "));
+    let lines = script.lines().filter(|line| !line.starts_with("'::source -- "));
     let script: String = lines.map(|line| line.to_owned() + "\n").collect();
-    let both = "\":: :{_kcf-track_commands; _files -/}\"";
+    let both = "\":: :{_kcf-track_commands; _files}\"";
     script.replace("\":: :_kcf-track_commands\"", both).replace("$line[2]", "$line[1]")
 }
 

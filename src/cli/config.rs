@@ -32,9 +32,17 @@ impl Config {
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(file)
             .map_err(|error| Failure::usage(format!("--config {}: {error}", file.display())))?;
+        Self::parse(&text, file)
+    }
+
+    /// Reads the text of `file`, which is named in errors.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(text: &str, file: &Path) -> Result<Self, Failure> {
         let line_of = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
         let mut config = Self { preset: None, file: file.to_owned(), entries: Vec::new() };
-        let table = DeTable::parse(&text).map_err(|error| {
+        let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(span.start));
             config.wrong(line, error.message())
         })?;

@@ -1,4 +1,4 @@
-//! The box on the command line: four numbers, and what they are.
+//! A box on the command line: four numbers, what they are, and the frame that they are of.
 
 use std::ffi::{OsStr, OsString};
 
@@ -35,8 +35,31 @@ impl BoxFormat {
     }
 }
 
+/// A box and the frame that it is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given {
+    /// From 1; none for the first frame of the run.
+    pub frame: Option<usize>,
+    pub numbers: [f64; 4],
+}
+
+/// Reads four numbers, and before them a frame and a colon where there is one.
+pub fn parse(text: &str) -> Result<Given, String> {
+    let (frame, numbers) = match text.split_once(':') {
+        Some((frame, numbers)) => (Some(self::frame(frame)?), numbers),
+        None => (None, text),
+    };
+    Ok(Given { frame, numbers: self::numbers(numbers)? })
+}
+
+/// Reads the number of a frame.
+pub fn frame(text: &str) -> Result<usize, String> {
+    let frame = text.parse::<usize>().ok().filter(|&frame| frame > 0);
+    frame.ok_or_else(|| format!("the frame `{text}` is no whole number from 1"))
+}
+
 /// Reads four numbers separated by commas or blanks.
-pub fn parse(text: &str) -> Result<[f64; 4], String> {
+pub fn numbers(text: &str) -> Result<[f64; 4], String> {
     let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
     let numbers = parts
         .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is no number")))
@@ -53,18 +76,22 @@ pub fn parse(text: &str) -> Result<[f64; 4], String> {
     Ok(numbers)
 }
 
-/// The arguments of the program, where numbers that follow `--init` or `-i` each on its own become one word. Fewer than
-/// four do so too: what is wrong with them is then said of the box.
+/// The arguments of the program, where numbers that follow an `--init` or `-i` each on its own become one word. Fewer
+/// than four do so too: what is wrong with them is then said of the box.
 pub fn joined(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter().collect::<Vec<_>>();
     let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
-    let flag = arguments.iter().position(|word| word == OsStr::new("--init") || word == OsStr::new("-i"));
-    if let Some(first) = flag.map(|flag| flag + 1) {
+    let mut from = 0;
+    while let Some(flag) =
+        arguments.iter().skip(from).position(|word| word == OsStr::new("--init") || word == OsStr::new("-i"))
+    {
+        let first = from + flag + 1;
         let words = arguments.iter().skip(first).take(4).take_while(|word| is_number(word)).count();
         let one = arguments[first..first + words].join(OsStr::new(","));
         if words > 1 {
             arguments.splice(first..first + words, [one]);
         }
+        from = first;
     }
     arguments
 }
@@ -74,7 +101,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, format: BoxFormat) -> Result<BBox, String> {
-        parse(text).and_then(|numbers| format.to_bbox(numbers))
+        parse(text).and_then(|given| format.to_bbox(given.numbers))
     }
 
     #[test]

@@ -13,6 +13,7 @@ const SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
 const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
 
 /// Whether somebody wants the run to end.
+#[derive(Clone, Debug)]
 pub struct Interrupt {
     /// The signal that came last; 0 before any.
     signal: Arc<AtomicUsize>,

@@ -4,15 +4,21 @@ mod completions;
 mod config;
 mod eval;
 mod failure;
+mod frames;
 mod init_box;
 mod inputs;
 mod interrupt;
 mod output;
 mod params;
+mod pick;
+mod position;
 mod progress;
 mod report;
 mod synth;
+mod targets;
 mod track;
+mod trax;
+mod view;
 
 use std::process::ExitCode;
 
@@ -43,6 +49,8 @@ enum Command {
     /// Print a page of the manual
     Man(completions::ManArgs),
     Eval(Box<eval::EvalArgs>),
+    Trax(Box<trax::TraxArgs>),
+    View(Box<view::ViewArgs>),
 }
 
 const EXAMPLES: &str = "\
@@ -77,6 +85,8 @@ pub fn run() -> ExitCode {
         Some(Command::Completions(args)) => completions::run(args),
         Some(Command::Man(args)) => completions::man(args),
         Some(Command::Eval(args)) => eval::run(args),
+        Some(Command::Trax(args)) => trax::run(args),
+        Some(Command::View(args)) => view::run(args),
         None => track::run(&cli.track),
     };
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

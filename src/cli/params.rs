@@ -39,6 +39,8 @@ struct Given {
     flag: String,
     paths: Vec<&'static str>,
     text: String,
+    /// Whether another value implies it: where the tree has no place for it, nothing is said.
+    implied: bool,
 }
 
 impl ParamArgs {
@@ -70,21 +72,25 @@ impl ParamArgs {
         let mut all = Vec::new();
         for (flag, text) in &self.flags {
             let places = settings::table().iter().filter(|setting| setting.flags.contains(flag));
-            let given = |paths: Vec<_>, text: &str| Given { flag: format!("--{flag}"), paths, text: text.into() };
-            // How many cells there are at most says how the area's size is meant, too.
+            let given = |paths: Vec<_>, text: &str, implied| {
+                let flag = format!("--{flag}");
+                Given { flag, paths, text: text.into(), implied }
+            };
+            // How many cells there are at most says how a filter's area is meant; others have no such choice.
             if *flag == "max-cells" {
-                let area = if text.trim() == "inf" { "published" } else { "bounded" };
-                all.push(given(vec!["search.filter.area"], area));
-                if area == "published" {
+                let bounded = text.trim() != "inf";
+                let area = if bounded { "bounded" } else { "published" };
+                all.push(given(vec!["search.filter.area"], area, bounded));
+                if !bounded {
                     continue;
                 }
             }
-            all.push(given(places.map(|setting| setting.path).collect(), text));
+            all.push(given(places.map(|setting| setting.path).collect(), text, false));
         }
         for text in &self.sets {
             let (path, text) = pair(text, "--set", "PATH=VALUE, such as search.filter.padding=2")?;
             let path = settings::find(path).map_err(|error| Failure::usage(format!("--set: {error}")))?.path;
-            all.push(Given { flag: format!("--set {path}"), paths: vec![path], text: text.into() });
+            all.push(Given { flag: format!("--set {path}"), paths: vec![path], text: text.into(), implied: false });
         }
         let rank = |given: &Given| given.paths.first().and_then(|path| Some(settings::find(path).ok()?.rank()));
         all.sort_by_key(rank);
@@ -92,11 +98,7 @@ impl ParamArgs {
         let values = all.split_off(values);
         let mut set: Vec<(&str, Given)> = Vec::new();
         for given in all {
-            // Other searches than the filter's have a number of cells and no such choice.
-            let beside = given.flag == "--max-cells" && given.text == "bounded";
-            if !(beside && params.unmet("search.filter.area").is_some()) {
-                put(params, &mut set, given)?;
-            }
+            put(params, &mut set, given)?;
         }
         for text in &self.machine {
             let given = machine_setting(params, text)?;
@@ -109,6 +111,9 @@ impl ParamArgs {
 /// Sets a value at the first of its places that the tree has.
 fn put(params: &mut Params, set: &mut Vec<(&'static str, Given)>, given: Given) -> Result<(), Failure> {
     let Some(path) = given.paths.iter().copied().find(|path| params.unmet(path).is_none()) else {
+        if given.implied {
+            return Ok(());
+        }
         let needs: Vec<Need> = given.paths.iter().filter_map(|path| params.unmet(path)).collect();
         let depth = |need: &Need| need.choice.split('.').count();
         let deepest = needs.iter().map(depth).max().unwrap_or_default();
@@ -136,18 +141,20 @@ fn put(params: &mut Params, set: &mut Vec<(&'static str, Given)>, given: Given) 
 /// `key=value` of the search's machine, or else of the guard's.
 fn machine_setting(params: &Params, text: &str) -> Result<Given, Failure> {
     let (key, value) = pair(text, "--machine", "KEY=VALUE, such as c=10")?;
-    let below = match (params.search.windows(), &params.guard) {
+    let (at, kind) = match (params.search.windows(), &params.guard) {
         (Some(windows), _) => ("search", windows.machine.kind()),
         (None, Some(guard)) => ("guard", guard.windows.machine.kind()),
-        (None, None) => {
-            return Err(Failure::usage("--machine needs --detector svm (or another machine) or --guard"));
-        }
+        (None, None) => return Err(Failure::usage("--machine needs --detector svm (or another machine) or --guard")),
     };
-    let (at, kind) = below;
     let key = key.replace('_', "-");
     let path = format!("{at}.windows.machine.{kind}.{key}");
     match settings::table().iter().find(|setting| setting.path == path) {
-        Some(setting) => Ok(Given { flag: format!("--machine {key}"), paths: vec![setting.path], text: value.into() }),
+        Some(setting) => Ok(Given {
+            flag: format!("--machine {key}"),
+            paths: vec![setting.path],
+            text: value.into(),
+            implied: false,
+        }),
         None => {
             let known: Vec<_> = kind.settings().iter().filter_map(|row| row.path.split('.').nth(1)).collect();
             Err(Failure::usage(format!("--machine {text}: {kind} has no {key}, but {}", known.join(", "))))

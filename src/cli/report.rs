@@ -57,6 +57,18 @@ pub fn text(name: &str, summary: &Summary, took: Duration, given: bool) -> Strin
         text += &format!("; {} refits did not settle and were left out", summary.refits_kept);
     }
     text.push('\n');
+    for target in &summary.targets {
+        let StateCounts { tracking, recovered, uncertain, lost, .. } = target.states;
+        let found = tracking + recovered;
+        text += &format!(
+            "  target {}: {} frames, {found} tracking, {uncertain} uncertain, {lost} lost",
+            target.id, target.frames
+        );
+        if let Some(confidence) = target.mean_confidence {
+            text += &format!("; mean confidence {confidence:.2}");
+        }
+        text.push('\n');
+    }
     if let Some(truth) = &summary.truth {
         text += &format!(
             "  against the truth of {} of them: precision at 20 px {:.3}, AUC {:.3}, mean overlap {:.3}, mean centre \

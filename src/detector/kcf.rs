@@ -3,10 +3,12 @@
 //! them.
 
 use super::loss::{Dual, Loss};
+use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::kernel::correlation::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::{FeatureMap, Layout, MapPlan, Scratch};
+use crate::tape::{Recorded, Tape};
 use rustfft::num_complex::Complex32;
 
 /// An appearance that follows the target far more slowly than the model.
@@ -162,6 +164,25 @@ impl Kcf {
     #[cfg(test)]
     pub(super) fn hinge_steps(&mut self, steps: usize) {
         self.dual.hinge_steps(steps);
+    }
+}
+
+impl Recorded for Memory {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.appearance.record(tape)?;
+        tape.f32(&mut self.energy)
+    }
+}
+
+impl Recorded for Kcf {
+    /// The model, and the last response; the input is that of the frame at hand.
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.dual.record(tape)?;
+        self.model.record(tape)?;
+        tape.f32(&mut self.model_energy)?;
+        tape.flag(&mut self.trained)?;
+        tape.part(&mut self.memory)?;
+        tape.f32s(&mut self.response)
     }
 }
 

@@ -7,7 +7,8 @@ use super::record::to_microseconds;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
 
-const HEADER: [&str; 16] = [
+/// The last column is that of the target, which is there where there are several.
+const HEADER: [&str; 18] = [
     "index",
     "file",
     "x",
@@ -24,10 +25,12 @@ const HEADER: [&str; 16] = [
     "long_term",
     "decode_ms",
     "track_ms",
+    "time",
+    "id",
 ];
 
 /// CSV with a header: the fields of the JSON document's frames, the box in four columns (corner 0-based), nothing where
-/// there is no number.
+/// there is no number. Of several targets each has a row a frame.
 pub struct Csv {
     lines: Lines,
     begun: bool,
@@ -68,10 +71,13 @@ impl Export for Csv {
             number(record.long_term),
             to_microseconds(record.decode_ms).to_string(),
             to_microseconds(record.track_ms).to_string(),
+            record.time.map_or(String::new(), |seconds| seconds.to_string()),
+            record.id.map_or(String::new(), |id| id.to_string()),
         ];
         let header = HEADER.map(String::from);
-        let rows: &[[String; HEADER.len()]] = if self.begun { &[row] } else { &[header, row] };
-        let text = table(rows).map_err(|source| Error::io(&record.file, source))?;
+        let columns = HEADER.len() - usize::from(record.id.is_none());
+        let rows: [&[String]; 2] = [&header[..columns], &row[..columns]];
+        let text = table(&rows[usize::from(self.begun)..]).map_err(|source| Error::io(&record.file, source))?;
         self.lines.write(&text)?;
         self.begun = true;
         Ok(())
@@ -79,10 +85,10 @@ impl Export for Csv {
 }
 
 /// Rows as CSV text, quoted where they must be.
-pub(super) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> io::Result<Vec<u8>> {
+pub(super) fn table<R: AsRef<[String]>>(rows: &[R]) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row)?;
+        writer.write_record(row.as_ref())?;
     }
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
@@ -104,10 +110,10 @@ mod tests {
             export.frame(record, &FrameView::default()).unwrap();
         }
         let expected = "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,confidence,long_term,\
-            decode_ms,track_ms\n\
-            1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,,,2,1.25\n\
-            2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75\n\
-            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75\n";
+            decode_ms,track_ms,time\n\
+            1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,,,2,1.25,\n\
+            2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75,\n\
+            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75,\n";
         assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
     }
 }

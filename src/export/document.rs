@@ -39,6 +39,13 @@ impl Document {
         commit(target, text).map_err(|source| Error::io(name, source))
     }
 
+    /// Makes one value all of the document, and puts that in its place.
+    pub(super) fn commit_json(mut self, value: &impl serde::Serialize) -> Result<()> {
+        let text = serde_json::to_vec(value).map_err(|error| Error::io(&self.name, error.into()))?;
+        self.write(&text)?;
+        self.commit()
+    }
+
     /// Where it goes, for messages.
     pub(super) fn name(&self) -> &Path {
         &self.name

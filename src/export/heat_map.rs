@@ -53,9 +53,8 @@ pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, let
     let height = map_height + 3 * MARGIN + BAR + 2 * LINE;
     let mut picture = RgbImage::from_pixel(width as u32, height as u32, PAPER);
 
-    let finite = map.iter().filter(|value| value.is_finite());
-    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)));
-    let color = |value: f32| if value.is_finite() { viridis(share(value, low, high)) } else { NO_NUMBER };
+    let (low, high) = range(map);
+    let color = |value| color(value, low, high);
     let (left, top) = ((width - map_width) / 2, MARGIN);
     for ((row, column), value) in map.indexed_iter() {
         fill(&mut picture, square(left + column * enlargement, top + row * enlargement, enlargement), color(*value));
@@ -73,6 +72,42 @@ pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, let
     letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
     bar(&mut picture, legend + LINE, width, [low, high], letters);
     picture
+}
+
+/// The share of a picture's shorter side that an inset takes.
+const INSET: usize = 3;
+
+/// Draws a centred map into the upper right corner of a picture, framed, without words.
+pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) {
+    let (rows, columns) = map.dim();
+    let room = picture.width().min(picture.height()) as usize / INSET;
+    let longer = rows.max(columns);
+    if longer == 0 || room < 16 {
+        return;
+    }
+    let (low, high) = range(map);
+    // As many pixels for a map of many elements as for one of few.
+    let (width, height) = ((room * columns / longer).max(1), (room * rows / longer).max(1));
+    let left = (picture.width() as usize).saturating_sub(width + 2);
+    let frame = BBox::new(left as f64, 2.0, width as f64, height as f64);
+    outline(picture, &frame, 0, 1, WORDS);
+    for y in 0..height {
+        for x in 0..width {
+            let value = map[[y * rows / height, x * columns / width]];
+            fill(picture, square(left + x, 2 + y, 1), color(value, low, high));
+        }
+    }
+}
+
+/// The lowest and the highest of the finite values.
+fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
+    let finite = map.iter().filter(|value| value.is_finite());
+    finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
+}
+
+/// The colour of a value on a map that goes from `low` to `high`.
+fn color(value: f32, low: f32, high: f32) -> Rgb<u8> {
+    if value.is_finite() { viridis(share(value, low, high)) } else { NO_NUMBER }
 }
 
 /// Where `value` lies between `low` and `high`, 0 to 1; the middle when they are one.

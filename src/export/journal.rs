@@ -1,8 +1,8 @@
-//! What a session's target did, to all exports and into the summary.
+//! What a session's targets did, to all exports and into the summary.
 
 use serde_json::Value;
 
-use super::record::{FrameRecord, Run, SourceRecord};
+use super::record::{FrameRecord, Run, SourceRecord, TargetRecord};
 use super::summary::{Summary, Tally, TruthSummary};
 use super::{Exports, FrameView};
 use crate::error::Result;
@@ -13,14 +13,16 @@ use crate::run::{Follower, Step};
 use crate::source::{Item, Source, Span};
 use crate::tracker::State;
 
-/// Writes the steps of a session of one target to [`Exports`] and counts them. Its memory grows by the frames that have
-/// a label, and by no others.
+/// Writes the steps of a session to [`Exports`] and counts them. Its memory grows by the frames that have a label, and
+/// by no others.
 pub struct Journal<'a> {
     source: &'a dyn Source,
     exports: Exports,
     /// The head of the run; `None` once it is written.
     head: Option<Head>,
     tally: Tally,
+    /// Of several targets, in the order in which the session has them.
+    each: Vec<(TargetRecord, Tally)>,
     /// The label and the box of every frame that has a label, the first frame's included.
     labelled: Vec<(BBox, BBox)>,
     /// Whether one of them is not the box that was given.
@@ -40,7 +42,13 @@ impl<'a> Journal<'a> {
     pub fn new(exports: Exports, source: &'a dyn Source, path: String, span: Span, parameters: Value) -> Self {
         let head = Some(Head { path, span, parameters });
         let (tally, clock) = (Tally::default(), Stopwatch::default());
-        Self { source, exports, head, tally, labelled: Vec::new(), found: false, clock }
+        Self { source, exports, head, tally, each: Vec::new(), labelled: Vec::new(), found: false, clock }
+    }
+
+    /// Names the targets of the session, in its order: what is written then says which of them each row is of, and none
+    /// is compared with the truth of the source.
+    pub fn name_targets(&mut self, targets: impl IntoIterator<Item = TargetRecord>) {
+        self.each = targets.into_iter().map(|target| (target, Tally::default())).collect();
     }
 
     /// Measures from now on how long writing takes, or no longer does.
@@ -58,22 +66,41 @@ impl<'a> Journal<'a> {
         self.tally.frames()
     }
 
-    /// Writes a step. Nothing is written, and no file touched, before the target has begun.
+    /// Writes a step. Nothing is written, and no file touched, before a target has begun.
     ///
     /// # Errors
     /// What an export says; but an output whose reader has gone is none while others are left.
     pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
-        let (item, Some(outcome)) = (step.item, step.outcomes.first()) else { return Ok(()) };
+        for place in 0..step.outcomes.len() {
+            self.add_target(step, place)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the outcome at this place of a step.
+    fn add_target<F: Follower>(&mut self, step: &Step<'_, F>, place: usize) -> Result<()> {
+        let (item, outcome) = (step.item, &step.outcomes[place]);
         self.begin(item)?;
-        let truth = self.source.true_box(item.position);
-        let record = FrameRecord::new(item, outcome);
+        let named = self.each.get_mut(outcome.target);
+        let record = FrameRecord::new(item, outcome, named.as_ref().map(|(target, _)| target.id));
+        let truth = match named {
+            Some((_, tally)) => {
+                tally.add(&record);
+                None
+            }
+            None => self.source.true_box(item.position),
+        };
         if let Some(label) = truth.filter(BBox::is_valid) {
             self.labelled.push((label, outcome.bbox));
             self.found |= record.state != State::Initial;
         }
-        self.tally.add(&record);
-        let path = item.path.as_deref();
-        let view = FrameView { path, pixels: item.picture(), truth, response: step.response(outcome) };
+        if place == 0 {
+            self.tally.add(&record);
+        } else {
+            self.tally.add_further(&record);
+        }
+        let (path, further) = (item.path.as_deref(), step.outcomes.len() - 1 - place);
+        let view = FrameView { path, pixels: item.picture(), truth, response: step.response(outcome), further };
         self.clock.start();
         let written = self.exports.frame(&record, &view);
         self.clock.lap(Stage::Export);
@@ -87,10 +114,11 @@ impl<'a> Journal<'a> {
     /// What an export says.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
         let truth = self.truth_summary();
-        let summary = match failure {
+        let mut summary = match failure {
             None => self.tally.completed(truth),
             Some(failure) => self.tally.failed(truth, failure),
         };
+        summary.targets = self.each.iter().map(|(target, tally)| tally.of_target(target.id)).collect();
         let exports = std::mem::take(&mut self.exports);
         self.clock.start();
         let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&summary) };
@@ -103,7 +131,12 @@ impl<'a> Journal<'a> {
         let Some(Head { path, span, parameters }) = self.head.take() else { return Ok(()) };
         let (width, height) = item.picture().map_or((0, 0), |frame| (frame.width(), frame.height()));
         let source = SourceRecord { path, start: span.first, end: span.last, width, height };
-        let begun = self.exports.begin(&Run::new(source, parameters));
+        let targets: Vec<_> = self.each.iter().map(|(target, _)| *target).collect();
+        let run = match targets.is_empty() {
+            true => Run::new(source, parameters),
+            false => Run::of_many(source, parameters, targets),
+        };
+        let begun = self.exports.begin(&run);
         self.survive(begun)
     }
 

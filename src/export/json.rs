@@ -4,7 +4,8 @@ use super::document::Document;
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
 
-/// The JSON document of a run, one line a frame; its form is `assets/result.schema.json`. It appears when it is
+/// The JSON document of a run, one line a frame and target; its form is `assets/result.schema.json`, that of several
+/// targets `assets/results.schema.json`. It appears when it is
 /// complete, also on the standard output. Memory does not grow with the run.
 pub struct Json {
     document: Document,
@@ -36,7 +37,7 @@ impl Json {
 impl Export for Json {
     fn begin(&mut self, run: &Run) -> Result<()> {
         // Every part of the document stands on a line of its own, so that a person finds a frame and `grep` does, too.
-        let Run { schema, version, source, parameters } = run;
+        let Run { schema, version, source, parameters, targets } = run;
         self.line.extend_from_slice(b"{\n\"schema\":");
         self.append(schema)?;
         self.line.extend_from_slice(b",\n\"version\":");
@@ -45,6 +46,10 @@ impl Export for Json {
         self.append(source)?;
         self.line.extend_from_slice(b",\n\"parameters\":");
         self.append(parameters)?;
+        if !targets.is_empty() {
+            self.line.extend_from_slice(b",\n\"targets\":");
+            self.append(targets)?;
+        }
         self.line.extend_from_slice(b",\n\"frames\":[\n");
         self.begun = true;
         self.flush()

@@ -6,8 +6,10 @@
 //! | [`JsonLines`] | one object a frame | a file or `-` |
 //! | [`Otb`] | one 1-based `x,y,w,h` a frame | a file or `-` |
 //! | [`Csv`] | a table of all fields | a file or `-` |
+//! | [`Mot`] | MOT-challenge text, any number of targets | a file or `-` |
+//! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotators | a file or `-` |
 //! | [`ResponseMaps`] | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |
-//! | [`Overlays`] | each frame with its boxes drawn on it (feature `cli`) | a folder |
+//! | [`Overlays`] | each frame with its boxes drawn on it (feature `cli`) | a folder, or a video |
 //!
 //! # Safe against a kill
 //! Whatever happens to the process, a file holds whole lines or is the old one:
@@ -39,6 +41,8 @@
 //! let record = FrameRecord {
 //!     index: 1,
 //!     file: "0001.jpg".into(),
+//!     time: None,
+//!     id: None,
 //!     bbox: BBox::new(10.0, 20.0, 30.0, 40.0),
 //!     polygon: None,
 //!     peak: None,
@@ -55,14 +59,16 @@
 //! tally.add(&record);
 //! exports.frame(&record, &FrameView::default())?;
 //! exports.finish(&tally.completed(None))?;
-//! assert!(std::fs::read_to_string(csv).unwrap().contains("1,0001.jpg,10,20,30,40,,,,,false,initial,,,2.5,1.25"));
+//! assert!(std::fs::read_to_string(csv).unwrap().contains("1,0001.jpg,10,20,30,40,,,,,false,initial,,,2.5,1.25,"));
 //! # Ok(())
 //! # }
 //! ```
 
+mod coco;
 #[cfg(feature = "cli")]
 mod colormap;
 mod csv;
+mod cvat;
 mod destination;
 mod document;
 #[cfg(feature = "cli")]
@@ -76,37 +82,54 @@ mod heat_map;
 mod journal;
 mod json;
 mod json_lines;
+mod label_studio;
 mod lines;
+mod mot;
 mod npy;
 mod otb;
 #[cfg(feature = "cli")]
 mod overlay;
 #[cfg(feature = "cli")]
+mod overlay_video;
+#[cfg(feature = "cli")]
 mod overlays;
+#[cfg(feature = "cli")]
+mod painters;
+#[cfg(feature = "cli")]
+mod painting;
 mod record;
 #[cfg(feature = "cli")]
 mod response_maps;
 #[cfg(test)]
 mod schema;
 mod summary;
+mod tracks;
 
 use std::path::Path;
 
+pub use self::coco::Coco;
 pub use self::csv::Csv;
+pub use self::cvat::Cvat;
 pub use self::destination::{Destination, check_distinct, check_outside};
 pub use self::exports::Exports;
 #[cfg(feature = "eval")]
 pub use self::journal::Journal;
 pub use self::json::Json;
 pub use self::json_lines::JsonLines;
+pub use self::label_studio::LabelStudio;
+pub use self::mot::Mot;
 pub use self::npy::write_npy;
 pub use self::otb::Otb;
 #[cfg(feature = "cli")]
-pub use self::overlays::Overlays;
-pub use self::record::{FrameRecord, Run, SCHEMA, SourceRecord};
+pub use self::overlay_video::is_video;
+#[cfg(feature = "cli")]
+pub use self::overlays::{OverlayOptions, Overlays};
+#[cfg(feature = "serve")]
+pub(crate) use self::record::{BOX_DIGITS, rounded};
+pub use self::record::{FrameRecord, Run, SCHEMA, SCHEMA_OF_MANY, SourceRecord, TargetRecord};
 #[cfg(feature = "cli")]
 pub use self::response_maps::ResponseMaps;
-pub use self::summary::{StateCounts, Summary, Tally, TruthSummary};
+pub use self::summary::{StateCounts, Summary, Tally, TargetSummary, TruthSummary};
 
 use crate::error::Result;
 use crate::frame::Frame;
@@ -122,14 +145,16 @@ pub struct FrameView<'a> {
     pub pixels: Option<Frame<'a>>,
     /// The true box.
     pub truth: Option<BBox>,
-    /// The detector's response in this frame.
+    /// The detector's response to the target in this frame.
     pub response: Option<ResponseMap<'a>>,
+    /// How many more targets of the same frame follow.
+    pub further: usize,
 }
 
 /// Something that a run is written to.
 ///
-/// `begin` once, `frame` for every frame in order, `finish` once: of a run that failed, too. An export that is dropped
-/// without `finish` leaves whole lines or the old file.
+/// `begin` once, `frame` for every frame in order and in it for every target, `finish` once: of a run that failed, too.
+/// An export that is dropped without `finish` leaves whole lines or the old file.
 pub trait Export: Send {
     /// Whether it draws on the frames, which should then be in colour.
     fn draws(&self) -> bool {
@@ -145,7 +170,7 @@ pub trait Export: Send {
         Ok(())
     }
 
-    /// Writes one frame.
+    /// Writes one target in one frame.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) with the path: the disk is full, the reader of a pipe has gone.

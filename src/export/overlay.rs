@@ -40,6 +40,52 @@ pub(super) fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&
     caption(picture, record, bbox.as_ref(), truth, letters);
 }
 
+/// Draws the box of one of several targets, with its name, state and confidence above it.
+pub(super) fn label(picture: &mut RgbImage, record: &FrameRecord, letters: &Letters) {
+    let Some(bbox) = record.finite_box() else { return };
+    let short_side = picture.width().min(picture.height());
+    let line = (short_side / 200 + 1).min(24) as i32;
+    outline(picture, &bbox, line, line + 1, BLACK);
+    outline(picture, &bbox, 0, line, ink(record.state));
+    let size = (short_side as f32 / 28.0).clamp(11.0, 90.0);
+    let sure = record.confidence.filter(|_| record.state != State::Initial);
+    let sure = sure.map_or(String::new(), |confidence| format!(" {confidence:.2}"));
+    let words = format!("{} {}{sure}", record.id.unwrap_or(1), record.state);
+    let (width, height) = letters.extent(&words, size);
+    let [width, height] = [width + 6, height + 6].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 2));
+    // Above the box, or in it where there is no room above.
+    let far = i32::MAX as f64 / 4.0;
+    let (left, top) = (bbox.x.clamp(-far, far) as i32, bbox.y.clamp(-far, far) as i32 - line - 1);
+    let top = if top >= height { top - height } else { top + 2 * line + 2 };
+    darken(picture, [left, top, left + width, top + height]);
+    letters.write(picture, &words, (left + 3, top + 2), size, ink(record.state));
+}
+
+/// Says how many targets are in which state.
+pub(super) fn caption_of_many<'a>(
+    picture: &mut RgbImage,
+    records: impl Iterator<Item = &'a FrameRecord>,
+    letters: &Letters,
+) {
+    let records: Vec<_> = records.collect();
+    let Some(first) = records.first() else { return };
+    let count = |state| records.iter().filter(|record| record.state == state).count();
+    let states = State::ALL.iter().map(|&state| (state, count(state))).filter(|(_, count)| *count > 0);
+    let states: Vec<String> = states.map(|(state, count)| format!("{count} {state}")).collect();
+    let words = format!("#{}   {}", first.index, states.join(", "));
+    let size = (picture.width().min(picture.height()) as f32 / 22.0).clamp(12.0, 120.0);
+    let padding = (size / 3.0) as u32;
+    let (width, height) = letters.extent(&words, size);
+    let (width, height) = (width + 2 * padding, height + 2 * padding);
+    if width > picture.width() || height.saturating_mul(3) > picture.height() {
+        return;
+    }
+    let top = picture.height() - height;
+    let [padding, top, width, height] = [padding, top, width, height].map(|v| v as i32);
+    darken(picture, [0, top, width, top + height]);
+    letters.write(picture, &words, (padding, top + padding), size, WORDS);
+}
+
 /// Writes the longest line of words that fits, at the top or, where the box is there, at the bottom.
 fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>, letters: &Letters) {
     let short_side = picture.width().min(picture.height());

@@ -1,86 +1,100 @@
 //! Every frame with what the tracker made of it drawn on it.
 
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::path::Path;
 
-use image::codecs::png::PngEncoder;
 use image::{Rgb, RgbImage};
-use jpeg_encoder::{ColorType, Encoder};
 
-use super::drawing::Letters;
-use super::folder::{Folder, put};
-use super::overlay::draw;
+use super::folder::Folder;
+use super::overlay_video::{OverlayVideo, is_video};
+use super::painters::{Painters, Place, write_picture};
+use super::painting::{Drawn, Painting, Trails};
 use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
-use crate::geometry::BBox;
 
 /// The colour of a frame that there is no picture of.
 const NOTHING: Rgb<u8> = Rgb([40, 40, 40]);
 
-/// Most threads that draw; with each a picture waits and another is drawn on.
-const MOST_THREADS: usize = 4;
+/// How frames are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OverlayOptions {
+    /// Whether the response to the first target is shown in a corner.
+    pub inset: bool,
+    /// Frames per second of a video.
+    pub rate: Option<f64>,
+}
 
-/// Quality of the JPEG files, 1 to 100.
-const QUALITY: u8 = 90;
-
-/// A folder of frames in colour with the box on them (green: tracking, yellow: uncertain, red: lost, white: the initial
-/// box), inside of it the true box where there is one (blue), and a line of words: position, state, peak,
-/// peak-to-sidelobe ratio, a machine's decision, overlap with the truth.
+/// Frames in colour with the boxes on them (green: tracking, yellow: uncertain, red: lost, white: a box that was
+/// given), the ways that the targets came, the true box where there is one (blue), and words: position, state,
+/// confidence, peak, peak-to-sidelobe ratio, a machine's decision, overlap with the truth; of several targets the name,
+/// the state and the confidence of each at its box.
 ///
-/// JPEG frames stay JPEG and keep their names, all others become PNG. What is drawn on is the frame that was tracked;
-/// one that could not be read gets an empty picture with the last box, so that a numbered series has no hole. Pictures
-/// are drawn and written on threads of their own.
+/// They go to a folder, or to a video, as the ending of its name says ([`is_video`]). In a folder JPEG frames stay JPEG
+/// and keep their names, all others become PNG; a video is made by `ffmpeg`. What is drawn on is the frame that was
+/// tracked; one that could not be read gets an empty picture with the last box, so that a numbered series has no hole.
+/// Pictures are drawn and written on threads of their own.
 pub struct Overlays {
-    folder: Folder,
+    to: To,
+    options: OverlayOptions,
     /// Width and height of the run's frames.
     size: Option<(u32, u32)>,
+    trails: Trails,
+    /// The targets of the frame at hand.
+    targets: Vec<Drawn>,
+    painting: Painting,
     painters: Painters,
 }
 
-/// One picture to be drawn on and written.
-struct Job {
-    picture: RgbImage,
-    record: FrameRecord,
-    truth: Option<BBox>,
-    path: PathBuf,
-}
-
-/// Threads that draw and write pictures, in any order.
-struct Painters {
-    /// `None` once there is nothing more to come.
-    jobs: Option<SyncSender<Job>>,
-    threads: Vec<JoinHandle<()>>,
-    failure: Arc<Mutex<Option<Error>>>,
+enum To {
+    Folder(Folder),
+    Video(OverlayVideo),
 }
 
 impl Overlays {
-    /// Makes the folder, if need be, and checks that it can be written to.
+    /// Makes the folder, if need be, and checks that it can be written to; or does so for a video.
     ///
     /// # Errors
-    /// [`Error::Output`], which says why not and what to do; [`Error::Io`] when no thread can be started.
-    pub fn create(folder: &Path) -> Result<Self> {
-        Ok(Self { painters: Painters::start(folder)?, folder: Folder::create(folder)?, size: None })
+    /// [`Error::Output`], which says why not and what to do; [`Error::Sequence`] where a video needs `ffmpeg` and it is
+    /// not installed; [`Error::Io`] when no thread can be started.
+    pub fn create(path: &Path, options: OverlayOptions) -> Result<Self> {
+        let (to, painters) = if is_video(path) {
+            let video = OverlayVideo::create(path, options.rate)?;
+            let painters = Painters::start(path, video.deliver())?;
+            (To::Video(video), painters)
+        } else {
+            let folder = Folder::create(path)?;
+            (To::Folder(folder), Painters::start(path, Box::new(write_picture))?)
+        };
+        let (trails, targets, painting) = (Trails::default(), Vec::new(), Painting::default());
+        Ok(Self { to, options, size: None, trails, targets, painting, painters })
     }
 
-    /// The picture to draw on, and its name in the folder; `None` where not even the size is known.
-    fn picture(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<Option<(RgbImage, String)>> {
-        let picture = match (&view.pixels, self.size) {
+    /// The picture to draw on; `None` where not even the size is known.
+    fn picture(&self, view: &FrameView<'_>) -> Result<Option<RgbImage>> {
+        match (&view.pixels, self.size) {
             // A frame that was left out may be of any size.
-            (Some(frame), None) => in_color(frame)?,
+            (Some(frame), None) => in_color(frame).map(Some),
             (Some(frame), Some((width, height)))
                 if (frame.width(), frame.height()) == (width as usize, height as usize) =>
             {
-                in_color(frame)?
+                in_color(frame).map(Some)
             }
-            (_, Some((width, height))) => RgbImage::from_pixel(width, height, NOTHING),
-            (None, None) => return Ok(None),
-        };
-        let extension = Path::new(&record.file).extension().and_then(|extension| extension.to_str());
-        let name = self.folder.name_for(&record.file, extension.filter(|ext| is_jpeg(ext)).unwrap_or("png"));
-        Ok(Some((picture, name)))
+            (_, Some((width, height))) => Ok(Some(RgbImage::from_pixel(width, height, NOTHING))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Where the picture of this frame goes.
+    fn place(&mut self, record: &FrameRecord, (width, height): (u32, u32)) -> Result<Place> {
+        match &mut self.to {
+            To::Video(video) => video.turn(width, height).map(Place::Turn),
+            To::Folder(folder) => {
+                let extension = Path::new(&record.file).extension().and_then(|extension| extension.to_str());
+                let name = folder.name_for(&record.file, extension.filter(|ext| is_jpeg(ext)).unwrap_or("png"));
+                folder.claim(&name)?;
+                Ok(Place::File(folder.join(&name)))
+            }
+        }
     }
 }
 
@@ -98,92 +112,41 @@ impl Export for Overlays {
     /// Refuses frames of its own folder, besides the usual errors. That a picture could not be written may be said of a
     /// later frame.
     fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
-        self.folder.refuse_frames(view.path)?;
-        let Some((picture, name)) = self.picture(record, view)? else { return Ok(()) };
-        self.folder.claim(&name)?;
-        let path = self.folder.join(&name);
-        self.painters.paint(Job { picture, record: record.clone(), truth: view.truth, path })
+        if let To::Folder(folder) = &self.to {
+            folder.refuse_frames(view.path)?;
+        }
+        if self.targets.is_empty() {
+            self.painting.truth = view.truth;
+            self.painting.inset =
+                self.options.inset.then(|| view.response.as_ref().map(|response| response.centered())).flatten();
+        }
+        self.targets.push(Drawn { record: record.clone(), trail: self.trails.follow(record) });
+        if view.further > 0 {
+            return Ok(());
+        }
+        let mut painting = std::mem::take(&mut self.painting);
+        painting.targets = std::mem::take(&mut self.targets);
+        let Some(picture) = self.picture(view)? else { return Ok(()) };
+        painting.picture = picture;
+        let place = self.place(record, painting.picture.dimensions())?;
+        self.painters.paint(painting, place)
     }
 
     fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
-        let Self { mut painters, .. } = *self;
+        let Self { mut painters, to, .. } = *self;
         painters.join();
-        painters.failure()
+        let painted = painters.failure();
+        // The threads hold what a video is given through.
+        drop(painters);
+        let ended = match to {
+            To::Video(video) => video.finish(),
+            To::Folder(_) => Ok(()),
+        };
+        ended.and(painted)
     }
 }
 
-impl Painters {
-    fn start(folder: &Path) -> Result<Self> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let (jobs, waiting) = sync_channel(count);
-        let waiting = Arc::new(Mutex::new(waiting));
-        let mut painters = Self { jobs: Some(jobs), threads: Vec::new(), failure: Arc::default() };
-        for _ in 0..count {
-            let (letters, waiting) = (Letters::load(folder)?, Arc::clone(&waiting));
-            let failure = Arc::clone(&painters.failure);
-            let work = move || {
-                while let Some(job) = next(&waiting) {
-                    if let Err(error) = job.run(&letters) {
-                        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                    }
-                }
-            };
-            let thread = std::thread::Builder::new().name("overlay".into()).spawn(work);
-            painters.threads.push(thread.map_err(|source| Error::io("a thread to draw on", source))?);
-        }
-        Ok(painters)
-    }
-
-    /// Has a picture drawn and written, once a thread is free.
-    fn paint(&self, job: Job) -> Result<()> {
-        self.failure()?;
-        let Some(jobs) = &self.jobs else { return Ok(()) };
-        // The threads end before the channel only by a panic, which has said why.
-        jobs.send(job).map_err(|_| Error::io("a thread to draw on", std::io::Error::other("it ended")))
-    }
-
-    /// What went wrong on a thread since this was asked last.
-    fn failure(&self) -> Result<()> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
-    }
-
-    /// Waits until all pictures are written.
-    fn join(&mut self) {
-        self.jobs = None;
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for Painters {
-    fn drop(&mut self) {
-        self.join();
-    }
-}
-
-/// The next job, once there is one; `None` when there will be no more.
-fn next(waiting: &Mutex<Receiver<Job>>) -> Option<Job> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
-}
-
-impl Job {
-    fn run(self, letters: &Letters) -> Result<()> {
-        let Self { mut picture, record, truth, path } = self;
-        draw(&mut picture, &record, truth.as_ref(), letters);
-        let jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
-        // No picture of a larger side fits into a JPEG.
-        let sides = u16::try_from(picture.width()).ok().zip(u16::try_from(picture.height()).ok());
-        put(&path, |file| match sides.filter(|_| jpeg) {
-            Some((width, height)) => Encoder::new(file, QUALITY)
-                .encode(&picture, width, height, ColorType::Rgb)
-                .map_err(|error| image::ImageError::IoError(std::io::Error::other(error))),
-            None => picture.write_with_encoder(PngEncoder::new(file)),
-        })
-    }
-}
-
-fn is_jpeg(extension: &str) -> bool {
+pub(super) fn is_jpeg(extension: &str) -> bool {
     extension.eq_ignore_ascii_case("jpg") || extension.eq_ignore_ascii_case("jpeg")
 }
 
@@ -211,8 +174,10 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::export::drawing::Letters;
     use crate::export::overlay::{TRUTH, ink};
     use crate::export::record::tests::run;
+    use crate::geometry::BBox;
     use crate::tracker::State;
 
     fn record(bbox: BBox) -> FrameRecord {
@@ -220,7 +185,7 @@ mod tests {
     }
 
     fn overlay(folder: &Path, record: &FrameRecord, view: &FrameView<'_>) -> Result<()> {
-        let mut overlays = Box::new(Overlays::create(folder).unwrap());
+        let mut overlays = Box::new(Overlays::create(folder, OverlayOptions::default()).unwrap());
         overlays.frame(record, view)?;
         overlays.finish(&Summary::default())
     }
@@ -252,14 +217,35 @@ mod tests {
             let frame = Frame::gray(&pixels, width, height).unwrap();
             for (x, w) in far.iter().flat_map(|x| far.map(|w| (*x, w))) {
                 let bbox = BBox::new(x, x, w, w);
-                let mut picture = in_color(&frame).unwrap();
-                draw(&mut picture, &record(bbox), Some(&bbox), &Letters::load(folder.path()).unwrap());
+                let drawn = || Drawn { record: record(bbox), trail: vec![(x as f32, x as f32), (w as f32, 3.0)] };
+                let (picture, truth) = (in_color(&frame).unwrap(), Some(bbox));
+                let inset = Some(ndarray::array![[x as f32, w as f32]]);
+                let mut painting = Painting { picture, targets: vec![drawn(), drawn()], truth, inset };
+                painting.paint(&Letters::load(folder.path()).unwrap());
             }
             let nowhere = record(BBox::new(f64::NAN, 0.0, 1.0, 1.0));
             let truth = Some(BBox::new(0.0, f64::INFINITY, 1.0, 1.0));
             overlay(folder.path(), &nowhere, &FrameView { pixels: Some(frame), truth, ..FrameView::default() })
                 .unwrap();
         }
+    }
+
+    #[test]
+    fn several_targets_are_on_one_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let pixels = vec![40; 160 * 120 * 3];
+        let view = FrameView { pixels: Some(Frame::rgb(&pixels, 160, 120).unwrap()), ..FrameView::default() };
+        let mut overlays = Box::new(Overlays::create(folder.path(), OverlayOptions::default()).unwrap());
+        let states = [State::Tracking, State::Lost];
+        for (number, further) in [(0, 1), (1, 0)] {
+            let bbox = BBox::new(20.0 + 80.0 * number as f64, 60.0, 30.0, 20.0);
+            let record = FrameRecord { id: Some(number as u32), state: states[number], ..record(bbox) };
+            overlays.frame(&record, &FrameView { further, ..view }).unwrap();
+        }
+        overlays.finish(&Summary::default()).unwrap();
+        let picture = image::open(folder.path().join("0002.png")).unwrap().into_rgb8();
+        assert_eq!((*picture.get_pixel(19, 65), *picture.get_pixel(99, 65)), (ink(states[0]), ink(states[1])));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a picture and the list of names");
     }
 
     #[test]
@@ -284,7 +270,7 @@ mod tests {
     #[test]
     fn a_missing_frame_gets_a_picture_with_the_last_box() {
         let (out, (run, records)) = (tempfile::tempdir().unwrap(), run());
-        let mut overlays = Box::new(Overlays::create(out.path()).unwrap());
+        let mut overlays = Box::new(Overlays::create(out.path(), OverlayOptions::default()).unwrap());
         overlays.begin(&run).unwrap();
         let pixels = vec![90; 64 * 48];
         let other = vec![90; 65 * 48];
@@ -301,25 +287,24 @@ mod tests {
             let picture = image::open(out.path().join(format!("{number}.png"))).unwrap().into_rgb8();
             assert_eq!(picture.dimensions(), (64, 48));
             assert_eq!(*picture.get_pixel(19, 35), ink(State::Missing));
-            assert_eq!(*picture.get_pixel(28, 36), NOTHING);
+            assert_eq!(*picture.get_pixel(24, 33), NOTHING);
         }
     }
 
     #[test]
     fn a_picture_that_cannot_be_written_is_an_error_of_the_run() {
         let out = tempfile::tempdir().unwrap();
-        let mut overlays = Box::new(Overlays::create(out.path()).unwrap());
+        let mut overlays = Box::new(Overlays::create(out.path(), OverlayOptions::default()).unwrap());
         let pixels = vec![90; 64 * 48];
         let view = FrameView { pixels: Some(Frame::gray(&pixels, 64, 48).unwrap()), ..FrameView::default() };
         overlays.frame(&record(BBox::new(1.0, 1.0, 9.0, 9.0)), &view).unwrap();
         overlays.painters.join();
         // A folder in the place of a file.
-        overlays.painters = Painters::start(out.path()).unwrap();
-        overlays.folder.claim("0003.png").unwrap();
+        overlays.painters = Painters::start(out.path(), Box::new(write_picture)).unwrap();
         fs::create_dir(out.path().join("0003.png")).unwrap();
         let path = out.path().join("0003.png");
-        let picture = RgbImage::new(8, 8);
-        overlays.painters.paint(Job { picture, record: run().1[1].clone(), truth: None, path }).unwrap();
+        let painting = Painting { picture: RgbImage::new(8, 8), ..Painting::default() };
+        overlays.painters.paint(painting, Place::File(path)).unwrap();
         let error = overlays.finish(&Summary::default()).unwrap_err();
         assert!(error.to_string().contains("0003.png"), "{error}");
     }

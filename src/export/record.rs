@@ -7,15 +7,17 @@ use crate::run::Outcome;
 use crate::source::Item;
 use crate::tracker::State;
 
-/// Name and version of the form of the JSON document.
+/// Name and version of the form of the JSON document of one target.
 pub const SCHEMA: &str = "kcf-track/1";
+
+/// The same of a document of several targets.
+pub const SCHEMA_OF_MANY: &str = "kcf-track/2";
 
 /// What was run: the head of the JSON document.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// The form of the document.
-    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// The version of kcf-track that wrote it.
     pub version: &'static str,
@@ -24,13 +26,34 @@ pub struct Run {
     /// All parameters of the tracker, by name.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub parameters: serde_json::Value,
+    /// The targets, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetRecord>,
 }
 
 impl Run {
-    /// A run of this version of the library. `parameters` is a JSON object.
+    /// A run of this version of the library with one target. `parameters` is a JSON object.
     pub fn new(source: SourceRecord, parameters: serde_json::Value) -> Self {
-        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters }
+        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets: Vec::new() }
     }
+
+    /// The same with several targets.
+    pub fn of_many(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>) -> Self {
+        Self { schema: SCHEMA_OF_MANY, targets, ..Self::new(source, parameters) }
+    }
+}
+
+/// One of several targets, as it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetRecord {
+    /// What it is called in every output.
+    pub id: u32,
+    /// 1-based position of the frame that it begins in.
+    pub start: usize,
+    /// Its box there, `[x, y, w, h]` in pixels, the corner 0-based.
+    #[cfg_attr(test, schemars(with = "[f64; 4]"))]
+    pub bbox: BBox,
 }
 
 /// Where the frames came from.
@@ -55,8 +78,14 @@ pub struct SourceRecord {
 pub struct FrameRecord {
     /// 1-based position in the sorted folder.
     pub index: usize,
-    /// Name of the image file.
+    /// Name of the image file; of a video the position in six digits.
     pub file: String,
+    /// Seconds from the first frame of the source; not there of frames that have no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
+    /// The target, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
     /// The target's box `[x, y, w, h]` in pixels, its corner 0-based; null where no box is known.
     #[serde(serialize_with = "finite_box")]
     #[cfg_attr(test, schemars(with = "Option<[f64; 4]>"))]
@@ -105,11 +134,13 @@ pub struct FrameRecord {
 
 impl FrameRecord {
     /// What became of a target in a frame, in numbers that are rounded to what they mean.
-    pub fn new(item: &Item, outcome: &Outcome) -> Self {
+    pub fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
         let evidence = outcome.estimate.map(|estimate| estimate.evidence);
         Self {
             index: item.position,
             file: item.name.clone(),
+            time: item.timestamp.map(|seconds| rounded(seconds, 6)),
+            id,
             bbox: <[f64; 4]>::from(outcome.bbox).map(|number| rounded(number, BOX_DIGITS)).into(),
             polygon: outcome
                 .estimate
@@ -145,10 +176,10 @@ fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Err
 }
 
 /// Decimals of a pixel: as many as a truth file has at most.
-pub(super) const BOX_DIGITS: i32 = 4;
+pub(crate) const BOX_DIGITS: i32 = 4;
 
 /// A number with so many decimals; one that is none, or too large to have any, stays as it is.
-pub(super) fn rounded(value: f64, digits: i32) -> f64 {
+pub(crate) fn rounded(value: f64, digits: i32) -> f64 {
     let unit = 10f64.powi(digits);
     let scaled = value * unit;
     // Adding zero turns -0 into 0.
@@ -179,6 +210,8 @@ pub(super) mod tests {
         let first = FrameRecord {
             index: 1,
             file: "0001.jpg".into(),
+            time: None,
+            id: None,
             bbox: BBox::new(10.0, 20.5, 30.0, 40.25),
             polygon: None,
             peak: None,
@@ -195,6 +228,8 @@ pub(super) mod tests {
         let second = FrameRecord {
             index: 2,
             file: "0002.jpg".into(),
+            time: None,
+            id: None,
             bbox: BBox::new(-0.5, 21.0, 30.0, 40.25),
             polygon: None,
             peak: Some(0.5),
@@ -248,7 +283,7 @@ pub(super) mod tests {
         let polygon = Some([1.0 / 3.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -8.00001]);
         let estimate = Some(Estimate { bbox, polygon, state: State::Tracking, evidence });
         let outcome = Outcome { target: 0, bbox, estimate, took: std::time::Duration::from_nanos(1_234_567) };
-        let text = serde_json::to_string(&FrameRecord::new(&item, &outcome)).unwrap();
+        let text = serde_json::to_string(&FrameRecord::new(&item, &outcome, None)).unwrap();
         let expected = concat!(
             r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"#,
             r#""polygon":[0.3333,2.0,3.0,4.0,5.0,6.0,7.0,-8.0],"peak":0.6667,"psr":30.123,"apce":null,"#,

@@ -29,7 +29,7 @@ const HEADER: [&str; 11] =
 ///   centre is at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
 ///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (a
 ///   missing one) has a row with nothing after its name. The first frame's map is the filter's answer to what it was
-///   just taught.
+///   just taught. Of several targets the names are `NAME.ID.npy` and `NAME.ID.png`.
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Lines,
@@ -63,7 +63,8 @@ impl Export for ResponseMaps {
         row[1].clone_from(&record.file);
         if let Some(response) = &view.response {
             let map = response.centered();
-            let name = self.folder.name_for(&record.file, "npy");
+            let ending = record.id.map_or("npy".into(), |id| format!("{id}.npy"));
+            let name = self.folder.name_for(&record.file, &ending);
             let picture_name = Path::new(&name).with_extension("png").to_string_lossy().into_owned();
             self.folder.claim(&name)?;
             self.folder.claim(&picture_name)?;

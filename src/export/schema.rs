@@ -1,12 +1,14 @@
-//! `assets/result.schema.json` is generated from the types that write the document, and checked against what is
-//! written.
+//! `assets/result.schema.json`, of one target, and `assets/results.schema.json`, of several, are generated from the
+//! types that write the documents, and checked against what is written.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::record::tests::run;
-use super::{Export, FrameRecord, FrameView, Json, Run, Summary, Tally, TruthSummary};
+use super::{
+    Export, FrameRecord, FrameView, Json, Run, SCHEMA, SCHEMA_OF_MANY, Summary, Tally, TargetRecord, TruthSummary,
+};
 
 #[path = "../../tests/support/schema.rs"]
 mod validator;
@@ -25,36 +27,92 @@ struct Result {
     summary: Summary,
 }
 
-/// `KCF_TRACK_BLESS=1 cargo test` writes the file anew.
+/// The result of tracking several targets through one sequence, as kcf-track writes it with --json.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(title = "kcf-track results")]
+struct Results {
+    #[serde(flatten)]
+    head: Run,
+    /// One record a target and frame, in the order of the frames; the first of each holds the box that was given.
+    frames: Vec<FrameRecord>,
+    /// What the run came to.
+    summary: Summary,
+}
+
+/// `KCF_TRACK_BLESS=1 cargo test` writes the files anew.
 fn schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    serde_json::to_value(settings.into_generator().into_root_schema_for::<Result>()).unwrap()
+    let mut schema = serde_json::to_value(settings.into_generator().into_root_schema_for::<Result>()).unwrap();
+    // Of one target nothing has a name.
+    schema["properties"]["schema"]["const"] = json!(SCHEMA);
+    schema["properties"].as_object_mut().unwrap().remove("targets");
+    schema["$defs"].as_object_mut().unwrap().remove("TargetRecord");
+    schema["$defs"].as_object_mut().unwrap().remove("TargetSummary");
+    schema["$defs"]["FrameRecord"]["properties"].as_object_mut().unwrap().remove("id");
+    schema["$defs"]["Summary"]["properties"].as_object_mut().unwrap().remove("targets");
+    schema
+}
+
+/// The same for several targets, where all have names.
+fn schema_of_many() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = serde_json::to_value(settings.into_generator().into_root_schema_for::<Results>()).unwrap();
+    schema["properties"]["schema"]["const"] = json!(SCHEMA_OF_MANY);
+    for (place, name) in [("", "targets"), ("/$defs/FrameRecord", "id"), ("/$defs/Summary", "targets")] {
+        let required = schema.pointer_mut(&format!("{place}/required")).unwrap();
+        required.as_array_mut().unwrap().push(json!(name));
+    }
+    schema["$defs"]["FrameRecord"]["properties"]["id"]["type"] = json!("integer");
+    schema
 }
 
 fn document(truth: Option<TruthSummary>) -> Value {
+    let (run, records) = run();
+    written(run, &records, truth, &[])
+}
+
+fn document_of_many() -> Value {
+    let (run, records) = run();
+    let targets = [3, 8].map(|id| TargetRecord { id, start: 1, bbox: records[0].bbox });
+    let named = |record: &FrameRecord| targets.map(|target| FrameRecord { id: Some(target.id), ..record.clone() });
+    let records: Vec<FrameRecord> = records.iter().flat_map(named).collect();
+    written(Run::of_many(run.source, run.parameters, targets.to_vec()), &records, None, &[3, 8])
+}
+
+fn written(run: Run, records: &[FrameRecord], truth: Option<TruthSummary>, ids: &[u32]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.json");
-    let (run, records) = run();
     let mut json = Box::new(Json::create(&path.as_path().into()).unwrap());
     let mut tally = Tally::default();
     json.begin(&run).unwrap();
-    for record in &records {
+    for record in records {
         tally.add(record);
         json.frame(record, &FrameView::default()).unwrap();
     }
-    json.finish(&tally.completed(truth)).unwrap();
+    let targets = ids.iter().map(|&id| tally.of_target(id)).collect();
+    json.finish(&Summary { targets, ..tally.completed(truth) }).unwrap();
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 #[test]
-fn the_file_is_what_the_types_say() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/result.schema.json");
-    let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
-    if std::env::var_os("KCF_TRACK_BLESS").is_some() {
-        std::fs::write(&path, &generated).unwrap();
+fn the_files_are_what_the_types_say() {
+    for (name, schema) in [("result", schema()), ("results", schema_of_many())] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("assets/{name}.schema.json"));
+        let generated = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("KCF_TRACK_BLESS").is_some() {
+            std::fs::write(&path, &generated).unwrap();
+        }
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(stored == generated, "{} is out of date: run this test with KCF_TRACK_BLESS=1", path.display());
     }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == generated, "{} is out of date: run this test with KCF_TRACK_BLESS=1", path.display());
+}
+
+#[test]
+fn several_targets_have_a_form_of_their_own() {
+    let (one, many) = (schema(), schema_of_many());
+    assert_eq!(errors(&many, &document_of_many()), [""; 0]);
+    assert!(!errors(&one, &document_of_many()).is_empty());
+    assert!(!errors(&many, &document(None)).is_empty());
 }
 
 #[test]

@@ -37,13 +37,32 @@ pub struct Summary {
     pub refits_kept: usize,
     /// How the boxes compare with the true ones; null without a ground truth beyond the first frame's.
     pub truth: Option<TruthSummary>,
+    /// What each of several targets came to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetSummary>,
     /// Whether the run reached its last frame.
     pub completed: bool,
     /// What ended it before that.
     pub error: Option<String>,
 }
 
-/// How many frames are in which state.
+/// What one of several targets came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetSummary {
+    /// What it is called.
+    pub id: u32,
+    /// Frames since it began.
+    pub frames: usize,
+    /// How many of them are in which state.
+    pub states: StateCounts,
+    /// Mean confidence of the frames that have one.
+    #[serde(serialize_with = "three_digits")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_confidence: Option<f64>,
+}
+
+/// How many frames are in which state; of several targets each counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StateCounts {
@@ -96,6 +115,9 @@ fn three_digits<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::
 /// Counts the frames of a run as they come and gives its [`Summary`]. Its size does not grow with the run.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
+    /// Frames, and those of them that could not be read.
+    frames: usize,
+    missing: usize,
     states: StateCounts,
     decode_ms: f64,
     track_ms: f64,
@@ -126,8 +148,19 @@ impl Mean {
 }
 
 impl Tally {
-    /// Counts a frame.
+    /// Counts a frame, with its only target or its first one.
     pub fn add(&mut self, record: &FrameRecord) {
+        self.frames += 1;
+        self.missing += usize::from(record.state == State::Missing);
+        // A missing frame was neither decoded nor tracked: it must not make either look fast.
+        if record.state != State::Missing {
+            self.decode_ms += record.decode_ms;
+        }
+        self.add_further(record);
+    }
+
+    /// Counts one more target of the same frame.
+    pub fn add_further(&mut self, record: &FrameRecord) {
         let count = match record.state {
             State::Initial => &mut self.states.initial,
             State::Tracking => &mut self.states.tracking,
@@ -137,9 +170,7 @@ impl Tally {
             State::Missing => &mut self.states.missing,
         };
         *count += 1;
-        // A missing frame was neither decoded nor tracked: it must not make either look fast.
         if record.state != State::Missing {
-            self.decode_ms += record.decode_ms;
             self.track_ms += record.track_ms;
         }
         // What a filter answers to the frame that it was taught says nothing of how well it follows.
@@ -153,8 +184,12 @@ impl Tally {
 
     /// Frames counted so far.
     pub fn frames(&self) -> usize {
-        let StateCounts { initial, tracking, recovered, uncertain, lost, missing } = self.states;
-        initial + tracking + recovered + uncertain + lost + missing
+        self.frames
+    }
+
+    /// The summary of one of several targets.
+    pub fn of_target(&self, id: u32) -> TargetSummary {
+        TargetSummary { id, frames: self.frames, states: self.states, mean_confidence: self.confidence.value() }
     }
 
     /// Frames per second of the tracker alone, so far.
@@ -174,6 +209,7 @@ impl Tally {
             mean_confidence: self.confidence.value(),
             refits_kept: self.refits_kept,
             truth,
+            targets: Vec::new(),
             completed: true,
             error: None,
         }
@@ -185,7 +221,7 @@ impl Tally {
     }
 
     fn rate(&self, milliseconds: f64) -> Option<f64> {
-        let rate = (self.frames() - self.states.missing) as f64 * 1000.0 / milliseconds;
+        let rate = (self.frames - self.missing) as f64 * 1000.0 / milliseconds;
         (milliseconds > 0.0 && rate.is_finite()).then_some(rate)
     }
 }

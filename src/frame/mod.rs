@@ -172,6 +172,11 @@ impl FrameBuf {
         Self { data, format: PixelFormat::Gray8, ..*self }
     }
 
+    /// The pixels themselves, row after row without gaps.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.data
+    }
+
     /// The view that a tracker takes.
     pub fn as_frame(&self) -> Frame<'_> {
         Frame {

@@ -47,6 +47,13 @@ impl Cause {
             Self::Frame(error) | Self::Target { error, .. } | Self::Watch(error) => error,
         }
     }
+
+    /// The error itself, taken out.
+    pub fn into_error(self) -> Error {
+        match self {
+            Self::Frame(error) | Self::Target { error, .. } | Self::Watch(error) => error,
+        }
+    }
 }
 
 impl fmt::Display for Halt {

@@ -27,6 +27,7 @@
 mod follower;
 mod halt;
 mod session;
+mod target;
 
 pub use follower::Follower;
 pub use halt::{Cause, Halt};

@@ -1,9 +1,12 @@
 //! Targets that are followed through one stream of frames.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::follower::Follower;
 use super::halt::{Cause, Halt, at_frame};
+use super::target::Target;
 use crate::error::Error;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -14,22 +17,15 @@ use crate::tracker::{Estimate, ResponseMap};
 /// Any number of targets, each followed from a frame of its own on; every frame is decoded once for all of them.
 ///
 /// [`Session::run`] takes a stream of frames to its end. Whoever has the frames already, or wants to go back and forth,
-/// gives them one by one by [`Session::feed`]; targets are added at any time.
-#[derive(Debug)]
+/// gives them one by one by [`Session::feed`]; targets are added, dropped and given a new box at any time. A clone goes
+/// on by itself from the same place.
+#[derive(Clone, Debug)]
 pub struct Session<F> {
     targets: Vec<Target<F>>,
     outcomes: Vec<Outcome>,
     skip_bad_frames: bool,
+    parallel: bool,
     clock: Stopwatch,
-}
-
-#[derive(Debug)]
-struct Target<F> {
-    follower: F,
-    /// Where it begins, and with which box.
-    start: (usize, BBox),
-    /// The last box, once it has begun.
-    last: Option<BBox>,
 }
 
 /// What became of one target in one frame.
@@ -58,7 +54,7 @@ pub struct Step<'a, F> {
 impl<F: Follower> Step<'_, F> {
     /// The scores behind an outcome of this step; `None` where nothing was searched for.
     pub fn response(&self, outcome: &Outcome) -> Option<ResponseMap<'_>> {
-        outcome.estimate.and_then(|_| self.targets.get(outcome.target)?.follower.response())
+        outcome.estimate.and_then(|_| self.targets.get(outcome.target)?.follower()?.response())
     }
 }
 
@@ -98,7 +94,8 @@ impl<F, W: FnMut(&Step<'_, F>) -> Result<(), Error>> Watch<F> for W {
 
 impl<F> Default for Session<F> {
     fn default() -> Self {
-        Self { targets: Vec::new(), outcomes: Vec::new(), skip_bad_frames: false, clock: Stopwatch::default() }
+        let (targets, outcomes) = (Vec::new(), Vec::new());
+        Self { targets, outcomes, skip_bad_frames: false, parallel: false, clock: Stopwatch::default() }
     }
 }
 
@@ -128,13 +125,57 @@ impl<F: Follower> Session<F> {
 
     /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; its number.
     pub fn add(&mut self, follower: F, start: usize, bbox: BBox) -> usize {
-        self.targets.push(Target { follower, start: (start, bbox), last: None });
+        self.targets.push(Target::new(follower, start, bbox));
         self.targets.len() - 1
     }
 
-    /// The follower of a target.
+    /// Ends a target: no later step has an outcome of it, and its memory is given back. The others keep their numbers.
+    /// Whether there was one of this number.
+    pub fn drop_target(&mut self, target: usize) -> bool {
+        self.outcomes.retain(|outcome| outcome.target != target);
+        self.targets.get_mut(target).is_some_and(Target::end)
+    }
+
+    /// Gives a target a new box in the frame at hand: its follower learns it anew, and what became of it there is that
+    /// the box was given. One that is still to begin begins here.
+    ///
+    /// # Errors
+    /// [`Cause::Target`] when the box cannot be learned, which changes nothing, or when there is no such target.
+    pub fn reinit<'f>(&mut self, target: usize, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Outcome, Cause> {
+        let learned = self.targets.get_mut(target).and_then(|found| found.init(&frame.into(), bbox));
+        let learned = learned.unwrap_or_else(|| {
+            let expected = "there is no such target in this session".into();
+            Err(Error::Parameter { name: "target", value: target.to_string(), expected })
+        });
+        let (estimate, took) = learned.map_err(|error| Cause::Target { target, error })?;
+        let outcome = Outcome { target, bbox, estimate: Some(estimate), took };
+        match self.outcomes.iter_mut().find(|outcome| outcome.target == target) {
+            Some(before) => *before = outcome,
+            None => self.outcomes.push(outcome),
+        }
+        self.outcomes.sort_by_key(|outcome| outcome.target);
+        Ok(outcome)
+    }
+
+    /// Follows targets on as many threads as rayon has, or no longer does. That changes no box.
+    pub fn parallel(&mut self, on: bool) {
+        self.parallel = on;
+    }
+
+    /// The follower of a target that has not been dropped.
     pub fn follower(&self, target: usize) -> Option<&F> {
-        self.targets.get(target).map(|target| &target.follower)
+        self.targets.get(target).and_then(Target::follower)
+    }
+
+    /// What became of each target in the last frame.
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Targets that have not begun yet, and the position that each waits for.
+    pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
+        let waiting = |(number, target): (usize, &Target<F>)| target.waits().map(|position| (number, position));
+        self.targets.iter().enumerate().filter_map(waiting)
     }
 
     /// Takes all frames of a stream, one after the other, until it ends or somebody wants to stop.
@@ -194,21 +235,18 @@ impl<F: Follower> Session<F> {
     pub fn feed<'f>(&mut self, position: usize, frame: impl Into<Frame<'f>>) -> Result<&[Outcome], Cause> {
         let frame = frame.into();
         self.outcomes.clear();
+        if self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1 {
+            self.targets.par_iter_mut().for_each(|target| target.feed(position, &frame));
+        } else {
+            self.targets.iter_mut().for_each(|target| target.feed(position, &frame));
+        }
         for (number, target) in self.targets.iter_mut().enumerate() {
-            let (start, given) = target.start;
-            let begun = Instant::now();
-            let estimate = match target.last {
-                Some(_) => target.follower.update(&frame),
-                None if start == position => target.follower.init(&frame, given),
-                None => continue,
-            };
-            let took = begun.elapsed();
-            let estimate = estimate.map_err(|error| match error {
+            let Some((result, took)) = target.take() else { continue };
+            let estimate = result.map_err(|error| match error {
                 Error::FrameSize { .. } => Cause::Frame(error),
                 error => Cause::Target { target: number, error },
             })?;
-            let bbox = if target.last.is_none() { given } else { estimate.bbox };
-            target.last = Some(bbox);
+            let bbox = target.last().unwrap_or(estimate.bbox);
             self.outcomes.push(Outcome { target: number, bbox, estimate: Some(estimate), took });
         }
         Ok(&self.outcomes)
@@ -217,114 +255,16 @@ impl<F: Follower> Session<F> {
     /// The outcomes of a frame that could not be used.
     fn miss(&mut self) {
         self.outcomes.clear();
-        for (target, last) in self.targets.iter().map(|target| target.last).enumerate() {
+        for (target, last) in self.targets.iter().map(Target::last).enumerate() {
             let took = Duration::ZERO;
             self.outcomes.extend(last.map(|bbox| Outcome { target, bbox, estimate: None, took }));
         }
     }
 
     fn starts_at(&self, position: usize) -> bool {
-        self.targets.iter().any(|target| target.last.is_none() && target.start.0 == position)
+        self.targets.iter().any(|target| target.waits() == Some(position))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Result;
-    use crate::frame::{FrameBuf, PixelFormat};
-    use crate::tracker::{Evidence, State};
-
-    /// Moves right by a pixel a frame, and refuses frames that are not 4 pixels wide.
-    #[derive(Default)]
-    struct Drift(BBox);
-
-    impl Drift {
-        fn say(&self) -> Result<Estimate> {
-            let evidence = Evidence { peak: 1.0, psr: 2.0, apce: 3.0, ..Evidence::default() };
-            Ok(Estimate { bbox: self.0, polygon: None, state: State::Tracking, evidence })
-        }
-    }
-
-    impl Follower for Drift {
-        fn init(&mut self, _: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
-            self.0 = bbox;
-            self.say()
-        }
-
-        fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
-            if frame.width() != 4 {
-                return Err(Error::FrameSize { expected: (4, 1), got: (frame.width(), frame.height()) });
-            }
-            self.0 = self.0.translated(1.0, 0.0);
-            self.say()
-        }
-    }
-
-    /// Frames of these widths; 0 for one that cannot be read.
-    fn items(widths: &[usize]) -> Vec<Item> {
-        let item = |(position, &width): (usize, &usize)| {
-            let frame = FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8);
-            Item { position, name: String::new(), path: None, timestamp: None, frame, color: None, decode_ms: 0.0 }
-        };
-        (1..).zip(widths).map(item).collect()
-    }
-
-    /// The places and states of one target, begun at the frame `start`, and how that ended.
-    fn follow(widths: &[usize], start: usize, skip: bool) -> (Vec<(f64, bool)>, Result<End, Halt>) {
-        let mut session = Session::of(Drift::default(), start, BBox::new(10.0, 0.0, 2.0, 1.0));
-        session.skip_bad_frames(skip);
-        let mut seen = Vec::new();
-        let ended = session.run(items(widths), &mut |step: &Step<'_, Drift>| {
-            seen.extend(step.outcomes.iter().map(|outcome| (outcome.bbox.x, outcome.estimate.is_some())));
-            Ok(())
-        });
-        (seen, ended)
-    }
-
-    #[test]
-    fn a_target_begins_at_its_frame() {
-        let (seen, ended) = follow(&[4, 4, 4, 4], 2, false);
-        assert_eq!(seen, [(10.0, true), (11.0, true), (12.0, true)]);
-        assert_eq!(ended.unwrap(), End::Complete);
-    }
-
-    #[test]
-    fn a_bad_frame_ends_it_unless_such_are_skipped() {
-        for bad in [0, 5] {
-            let (seen, ended) = follow(&[4, 4, bad, 4], 1, false);
-            assert_eq!(seen.len(), 2);
-            let halt = ended.unwrap_err();
-            assert!(halt.position == 3 && matches!(halt.cause, Cause::Frame(_)), "{halt}");
-            let (seen, ended) = follow(&[4, 4, bad, 4], 1, true);
-            assert_eq!(seen, [(10.0, true), (11.0, true), (11.0, false), (12.0, true)]);
-            assert_eq!(ended.unwrap(), End::Complete);
-        }
-        // The frame that a target starts from is needed.
-        let (seen, ended) = follow(&[4, 0, 4], 2, true);
-        assert!(seen.is_empty() && ended.unwrap_err().position == 2);
-    }
-
-    #[test]
-    fn whoever_watches_ends_it() {
-        struct Once(usize);
-        impl Watch<Drift> for Once {
-            fn wants_to_stop(&mut self) -> bool {
-                true
-            }
-
-            fn step(&mut self, _: &Step<'_, Drift>) -> Result<()> {
-                self.0 += 1;
-                Ok(())
-            }
-        }
-        let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 1.0, 1.0));
-        let mut watch = Once(0);
-        assert_eq!(session.run(items(&[4, 4]), &mut watch).unwrap(), End::Stopped);
-        assert_eq!(watch.0, 1);
-        let refuse = |_: &Step<'_, Drift>| Err(Error::NotInitialized);
-        let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 1.0, 1.0));
-        let halt = session.run(items(&[4]), &mut { refuse }).unwrap_err();
-        assert!(matches!(halt.cause, Cause::Watch(Error::NotInitialized)));
-    }
-}
+mod tests;

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
 use super::item::Demand;
-use super::ycbcr;
+use super::{header, ycbcr};
 
 /// Most pixels of an image: a header that claims more is not believed. 16,384 x 8,192.
 pub const MAX_PIXELS: usize = 1 << 27;
@@ -38,11 +38,12 @@ const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
 pub(super) type Decoded = (FrameBuf, Option<FrameBuf>);
 
 /// Decodes an image file. 16-bit samples are scaled to 8 bits (v/257, rounded), alpha is dropped, palettes are
-/// resolved, of an animation the first picture is taken.
+/// resolved.
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read; [`Error::Decode`] when it is empty, truncated, of a format that is not
-/// supported, larger than [`MAX_PIXELS`], or the decoder fails on it in any other way, a panic included.
+/// supported, larger than [`MAX_PIXELS`], holds several pictures (an
+/// animation, pages), or the decoder fails on it in any other way, a panic included.
 pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
     decode_with(path.as_ref(), channels.into(), &mut Vec::new()).map(|(frame, _)| frame)
 }
@@ -189,6 +190,9 @@ fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded,
         reader.limits(limits.clone());
         reader
     };
+    if header::holds_several(bytes, format) {
+        return Err("it holds several pictures, and a frame is one: give the file by itself, as a video".into());
+    }
     let (width, height) = reader().into_dimensions().map_err(|error| error.to_string())?;
     check_size(width as usize, height as usize)?;
     let picture = reader().decode().map_err(|error| error.to_string())?;
@@ -204,7 +208,7 @@ fn check_size(width: usize, height: usize) -> Result<(), String> {
 }
 
 /// A decoded picture, in colour or gray, as what is asked for.
-fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
+pub(super) fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
     match (demand.channels, picture.as_frame().format()) {
         (Channels::Luma, PixelFormat::Rgb8) => (picture.to_luma(), demand.color.then_some(picture)),
         _ => (picture, None),

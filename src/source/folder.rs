@@ -8,9 +8,6 @@ use crate::error::{Error, Result};
 pub(super) const EXTENSIONS: [&str; 11] =
     ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
 
-/// Extensions of videos, in lower case.
-const VIDEOS: [&str; 12] = ["mp4", "avi", "mov", "mkv", "webm", "m4v", "mpg", "mpeg", "wmv", "flv", "gif", "y4m"];
-
 /// What a folder holds.
 pub(super) struct Listing {
     /// Images in natural order: 1, 2, 10.
@@ -30,7 +27,8 @@ pub(super) struct Listing {
 pub(super) fn list(folder: &Path) -> Result<Listing> {
     let io = |source| Error::io(folder, source);
     if !std::fs::metadata(folder).map_err(io)?.is_dir() {
-        return Err(Error::Sequence { path: folder.to_path_buf(), reason: no_folder(folder) });
+        let reason = "this is a file: give the folder that holds the images".into();
+        return Err(Error::Sequence { path: folder.to_path_buf(), reason });
     }
     let mut listing = Listing { images: Vec::new(), files: 0, folders: 0, folders_like_images: Vec::new() };
     for entry in std::fs::read_dir(folder).map_err(io)? {
@@ -61,20 +59,6 @@ pub(super) fn list(folder: &Path) -> Result<Listing> {
     listing.images = keyed.into_iter().map(|(_, path)| path).collect();
     listing.folders_like_images.sort();
     Ok(listing)
-}
-
-/// What to do with a file that was given in the place of a folder.
-fn no_folder(file: &Path) -> String {
-    let extension = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    if !VIDEOS.contains(&extension.as_str()) {
-        return "this is a file: give the folder that holds the images".into();
-    }
-    let name = file_name(file);
-    format!(
-        "this is a file, and no video can be read: make images of it, by `mkdir frames && ffmpeg -i {name} \
-         frames/%06d.png`, \
-         and give that folder"
-    )
 }
 
 pub(super) fn file_name(path: &Path) -> String {

@@ -1,12 +1,13 @@
 //! What the header of an image says that a person should know before its pixels are counted.
 
-use std::io::BufReader;
+use std::io::{BufRead, Cursor, Seek};
 use std::path::Path;
 
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::metadata::Orientation;
 use image::{ImageDecoder, ImageFormat, ImageReader};
+use tiff::decoder::Decoder as TiffDecoder;
 
 use super::decode::guarded;
 use super::folder::file_name;
@@ -25,9 +26,6 @@ pub(super) fn peculiarities(path: &Path) -> Vec<String> {
             orientation.to_exif()
         ));
     }
-    if guarded(|| Ok(is_animation(path))).is_ok_and(|is| is == Some(true)) {
-        said.push(format!("{name}: of an animation only the first picture is read: give a folder with all of them"));
-    }
     said
 }
 
@@ -36,13 +34,36 @@ fn orientation(path: &Path) -> Option<Orientation> {
     decoder.orientation().ok()
 }
 
-fn is_animation(path: &Path) -> Option<bool> {
-    let reader = ImageReader::open(path).ok()?.with_guessed_format().ok()?;
-    let format = reader.format()?;
-    let bytes: BufReader<_> = reader.into_inner();
-    match format {
-        ImageFormat::Png => PngDecoder::new(bytes).ok()?.is_apng().ok(),
-        ImageFormat::WebP => Some(WebPDecoder::new(bytes).ok()?.has_animation()),
-        _ => Some(false),
-    }
+/// Whether the file holds pictures that follow each other in time.
+pub(super) fn is_animation(path: &Path) -> bool {
+    several_at(path, &[ImageFormat::Png, ImageFormat::WebP])
+}
+
+/// Whether the file holds several pages.
+pub(super) fn has_pages(path: &Path) -> bool {
+    several_at(path, &[ImageFormat::Tiff])
+}
+
+fn several_at(path: &Path, formats: &[ImageFormat]) -> bool {
+    let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
+    let Ok(reader) = reader else { return false };
+    let format = reader.format().filter(|format| formats.contains(format));
+    format.is_some_and(|format| several(reader.into_inner(), format))
+}
+
+/// Whether an encoded image holds more than one picture.
+pub(super) fn holds_several(bytes: &[u8], format: ImageFormat) -> bool {
+    several(Cursor::new(bytes), format)
+}
+
+fn several(bytes: impl BufRead + Seek, format: ImageFormat) -> bool {
+    let found = guarded(|| {
+        Ok(match format {
+            ImageFormat::Png => PngDecoder::new(bytes).ok().and_then(|decoder| decoder.is_apng().ok()),
+            ImageFormat::WebP => WebPDecoder::new(bytes).ok().map(|decoder| decoder.has_animation()),
+            ImageFormat::Tiff => TiffDecoder::new(bytes).ok().map(|decoder| decoder.more_images()),
+            _ => None,
+        })
+    });
+    found.is_ok_and(|several| several == Some(true))
 }

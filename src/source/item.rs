@@ -26,6 +26,20 @@ pub struct Item {
 }
 
 impl Item {
+    /// A frame of a source whose frames have no names: the position in six digits is one.
+    pub(super) fn numbered(
+        position: usize,
+        timestamp: Option<f64>,
+        decoded: Result<(FrameBuf, Option<FrameBuf>)>,
+        decode_ms: f64,
+    ) -> Self {
+        let (frame, color) = match decoded {
+            Ok((frame, color)) => (Ok(frame), color),
+            Err(error) => (Err(error), None),
+        };
+        Self { position, name: format!("{position:06}"), path: None, timestamp, frame, color, decode_ms }
+    }
+
     /// The frame as a person wants to see it; `None` where it could not be read.
     pub fn picture(&self) -> Option<Frame<'_>> {
         self.color.as_ref().or(self.frame.as_ref().ok()).map(FrameBuf::as_frame)

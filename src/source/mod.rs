@@ -1,10 +1,12 @@
 //! Where frames come from.
 //!
 //! A [`Source`] knows what can be known ahead (its name, its length, the truth) and hands out frames in order as
-//! [`Item`]s; [`Prefetch`] reads any of them ahead on another thread. A [`Sequence`] is a folder of images and the
-//! ground truth beside it, a [`synth::Scene`] renders frames whose truth is known exactly; [`decode()`] turns one image
-//! into a frame.
+//! [`Item`]s; [`Prefetch`] reads any of them ahead on another thread. [`open()`] opens whatever a person names: a
+//! [`Sequence`] is a folder of images and the ground truth beside it, a [`Video`] a file, a camera or an address that
+//! `ffmpeg` reads, [`Y4m`] a pipe of raw frames, an [`Animation`] an animated WebP. A [`synth::Scene`] renders frames
+//! whose truth is known exactly; [`decode()`] turns one image into a frame.
 
+mod animation;
 pub mod decode;
 mod folder;
 mod header;
@@ -12,25 +14,33 @@ mod images;
 mod item;
 pub mod layout;
 mod oddities;
+mod open;
 pub mod otb;
 mod prefetch;
 mod sequence;
 #[cfg(feature = "synth")]
 pub mod synth;
 mod truth;
+mod video;
+mod y4m;
 mod ycbcr;
+mod yuv;
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 pub use crate::frame::Channels;
 use crate::geometry::BBox;
+pub use animation::Animation;
 pub use decode::{decode, decode_bytes};
 pub use images::Images;
 pub use item::{Demand, Item, Span};
-pub use prefetch::{PREFETCH_DEPTH, Prefetch};
+pub use open::{OpenOptions, open};
+pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
 pub use truth::{SequenceOptions, Truth};
+pub use video::{Video, VideoOptions};
+pub use y4m::Y4m;
 
 /// Frames one after the other. A frame that cannot be read is an item that says so.
 pub type Stream = Box<dyn Iterator<Item = Item> + Send>;
@@ -42,6 +52,16 @@ pub trait Source: Send + Sync {
 
     /// How many frames it has; `None` for one that goes on until it ends.
     fn length(&self) -> Option<usize>;
+
+    /// Frames per second, where they come at a rate that is known.
+    fn rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// About how many frames it has, to tell how far a run is.
+    fn expected_length(&self) -> Option<usize> {
+        self.length()
+    }
 
     /// Width and height of its frames, where they are known before one is decoded.
     fn size(&self) -> Option<(usize, usize)> {
@@ -80,6 +100,24 @@ pub trait Source: Send + Sync {
             last => Ok(Span { first, last }),
         }
     }
+
+    /// Whether it goes on by itself while it is read, so that nobody can go back in it.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// How many frames come before `seconds` from the first one.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] where the frames have no times that are known ahead.
+    fn frames_before(&self, seconds: f64) -> Result<usize> {
+        let reason = "its frames have no times: count frames".into();
+        let rate = self.rate().ok_or_else(|| Error::Sequence { path: self.name().into(), reason })?;
+        Ok((seconds * rate).ceil().max(0.0) as usize)
+    }
+
+    /// Ends what reads frames at the moment, on whatever thread it waits for the next one.
+    fn cancel(&self) {}
 
     /// What a person should know before it is read.
     fn warnings(&self) -> &[String] {

@@ -14,6 +14,7 @@ mod map;
 mod mixed;
 mod plane;
 mod radix;
+mod recorded;
 mod supports;
 
 pub(crate) use radix::{Cell, LANES, take_apart};

@@ -6,7 +6,7 @@ use super::guard::Guard;
 use super::judge::Judge;
 use super::pose::Pose;
 use super::round::Round;
-use super::search::{Learned, Search, Sighting};
+use super::search::{FrameKind, Learned, Search, Sighting};
 use super::sized::sized;
 use super::window_search::WindowSearch;
 use super::{Estimate, Params, ResponseMap, SearchParams, State};
@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Profile, Stopwatch};
+use crate::tape::{Recorded, Tape};
 
 /// A box of which less lies on the picture stays at the border when its target leaves: the search then learns the
 /// border, which the evidence does not show.
@@ -40,12 +41,13 @@ impl Engine {
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked; what a machine says of its first fit.
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox, profiling: bool) -> Result<(Self, Estimate)> {
+        let frames = FrameKind::of(frame);
         let mut watch = Stopwatch::default();
         watch.switch(profiling);
         let mut search: Box<dyn Search> = match &params.search {
             SearchParams::Filter(filter) => {
                 let search = Box::new(FilterSearch::new(filter, frame, bbox, &mut watch)?);
-                sized(search, &filter.scale, frame, bbox, &mut watch)
+                sized(search, &filter.scale, frames, bbox, Some((frame, &mut watch)))
             }
             // It follows the size itself, in the area at hand.
             SearchParams::Background(background) => {
@@ -53,7 +55,7 @@ impl Engine {
             }
             SearchParams::Windows(params) => {
                 let search = Box::new(WindowSearch::new(&params.windows, params.lost, frame, bbox, &mut watch)?);
-                sized(search, &params.scale, frame, bbox, &mut watch)
+                sized(search, &params.scale, frames, bbox, Some((frame, &mut watch)))
             }
         };
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
@@ -65,6 +67,27 @@ impl Engine {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
         Ok((engine, Estimate { bbox, polygon: None, state: State::Initial, evidence }))
+    }
+
+    /// One that knows nothing yet, to be read from a tape.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    pub fn untaught(params: &Params, frames: FrameKind, bbox: BBox) -> Result<Self> {
+        let search: Box<dyn Search> = match &params.search {
+            SearchParams::Filter(filter) => {
+                sized(Box::new(FilterSearch::untaught(filter, frames, bbox)?), &filter.scale, frames, bbox, None)
+            }
+            SearchParams::Background(background) => Box::new(BackgroundSearch::untaught(background, frames, bbox)?),
+            SearchParams::Windows(params) => {
+                let search = WindowSearch::untaught(&params.windows, params.lost, frames, bbox)?;
+                sized(Box::new(search), &params.scale, frames, bbox, None)
+            }
+        };
+        let guard = params.guard.as_ref().map(|guard| Guard::untaught(guard, frames, bbox)).transpose()?;
+        let judge = params.search.belief().map(Judge::new);
+        let (size, pose) = ((bbox.w, bbox.h), search.pose());
+        Ok(Self { size, pose, search, guard, judge, round: Round::default(), watch: Stopwatch::default() })
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
@@ -124,7 +147,7 @@ impl Engine {
         let confidence = self.search.confidence(&sighting.evidence)?;
         let confidence = if sighting.seen { confidence } else { 0.0 };
         sighting.evidence.confidence = Some(confidence as f32);
-        let state = self.judge.as_mut()?.judge(confidence);
+        let state = self.judge.as_mut()?.judge(confidence, sighting.evidence.long_term);
         Some(if sighting.seen { state } else { State::Lost })
     }
 
@@ -141,7 +164,8 @@ impl Engine {
             let mut sighting = self.search.look(frame, there, &mut self.watch);
             let confidence = self.search.confidence(&sighting.evidence).filter(|_| sighting.seen).unwrap_or(0.0);
             sighting.evidence.confidence = Some(confidence as f32);
-            if confidence >= judge.far() && best.is_none_or(|(highest, _)| confidence > highest) {
+            let faint = judge.is_faint(sighting.evidence.long_term);
+            if confidence >= judge.far() && !faint && best.is_none_or(|(highest, _)| confidence > highest) {
                 best = Some((confidence, sighting));
             }
         }
@@ -166,6 +190,16 @@ impl Engine {
     /// The time of the stages while that was on.
     pub fn profile(&self) -> Profile {
         *self.watch.profile()
+    }
+}
+
+impl Recorded for Engine {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.pose.record(tape)?;
+        self.search.record(tape)?;
+        tape.part(&mut self.guard)?;
+        tape.part(&mut self.judge)?;
+        self.round.record(tape)
     }
 }
 

@@ -8,7 +8,7 @@ use super::calibration::Calibration;
 use super::confidence::{Peak, between_cells, displacement};
 use super::pose::Pose;
 use super::scale::limits;
-use super::search::{Evidence, Learned, Search, Sighting, check_box, is_blank, uniform};
+use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
 use super::{FilterParams, ResponseLayout, ResponseMap, State, StateParams};
 use crate::detector::kcf::Kcf;
 use crate::error::Result;
@@ -16,6 +16,7 @@ use crate::feature::{Stack, Taper, labels, taper};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
+use crate::tape::{Recorded, Tape};
 
 /// How far the memory moves a frame: what it knows is not lost within a thousand. It tells the target from what the
 /// model has drifted to, which that itself does not.
@@ -51,8 +52,22 @@ impl FilterSearch {
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
-        check_box(frame, bbox)?;
-        let (_, largest) = limits((bbox.w, bbox.h), (frame.width(), frame.height()));
+        let mut search = Self::untaught(params, FrameKind::of(frame), bbox)?;
+        search.extract(frame, watch);
+        if is_blank(search.filter.input()) {
+            return Err(uniform(bbox));
+        }
+        search.filter.learn(params.learning_rate, watch);
+        Ok(search)
+    }
+
+    /// One that knows nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    pub fn untaught(params: &FilterParams, frames: FrameKind, bbox: BBox) -> Result<Self> {
+        check_box(frames, bbox)?;
+        let (_, largest) = limits((bbox.w, bbox.h), frames.size);
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
         let features = Stack::new(vec![params.feature.extractor(patch_w, patch_h)], false);
@@ -78,11 +93,6 @@ impl FilterSearch {
         if search.remembers() {
             search.filter.remember(MEMORY);
         }
-        search.extract(frame, watch);
-        if is_blank(search.filter.input()) {
-            return Err(uniform(bbox));
-        }
-        search.filter.learn(params.learning_rate, watch);
         Ok(search)
     }
 
@@ -142,6 +152,17 @@ impl FilterSearch {
         let patch = self.area.cut(frame, place, self.pose.scale);
         watch.lap(Stage::Crop);
         self.features.extract(patch, Some(&self.taper), self.filter.input(), watch);
+    }
+}
+
+impl Recorded for FilterSearch {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.pose.record(tape)?;
+        self.searched.record(tape)?;
+        for point in [&mut self.position, &mut self.start, &mut self.behind, &mut self.shift] {
+            tape.point(point)?;
+        }
+        self.filter.record(tape)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::frame::{Channels, Frame};
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
 use crate::spectrum::cost;
+use crate::tape::{Recorded, Tape};
 
 /// Pixels of a cell's side, at the size that is searched.
 const CELL: usize = 4;
@@ -125,6 +126,13 @@ impl WindowGrid {
     pub fn apart(&self, rows: f64, cols: f64) -> bool {
         let here = BBox::new(0.0, 0.0, self.size.0, self.size.1);
         here.overlap(&here.translated(cols * self.step, rows * self.step)) < 0.5
+    }
+}
+
+impl Recorded for WindowGrid {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        tape.place(&mut self.scale)?;
+        tape.point(&mut self.middle)
     }
 }
 

@@ -6,13 +6,14 @@
 
 use super::pose::Pose;
 use super::round::Round;
-use super::search::Learned;
+use super::search::{FrameKind, Learned};
 use super::window_search::WindowSearch;
 use super::{GuardParams, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Stopwatch;
+use crate::tape::{Recorded, Tape};
 
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
@@ -44,7 +45,19 @@ impl Guard {
     pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         // Nobody asks it for a state.
         let eye = WindowSearch::new(&params.windows, f64::NEG_INFINITY, frame, bbox, watch)?;
-        Ok(Self { params: params.clone(), eye, doubts: 0, scale: 1.0, round: Round::default() })
+        Ok(Self::with(params, eye))
+    }
+
+    /// One that knows nothing yet.
+    ///
+    /// # Errors
+    /// As [`WindowSearch::untaught`].
+    pub fn untaught(params: &GuardParams, frames: FrameKind, bbox: BBox) -> Result<Self> {
+        Ok(Self::with(params, WindowSearch::untaught(&params.windows, f64::NEG_INFINITY, frames, bbox)?))
+    }
+
+    fn with(params: &GuardParams, eye: WindowSearch) -> Self {
+        Self { params: params.clone(), eye, doubts: 0, scale: 1.0, round: Round::default() }
     }
 
     /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience,
@@ -121,6 +134,15 @@ impl Guard {
             }
         }
         best
+    }
+}
+
+impl Recorded for Guard {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.eye.record(tape)?;
+        tape.count(&mut self.doubts, u32::MAX as usize)?;
+        tape.place(&mut self.scale)?;
+        self.round.record(tape)
     }
 }
 

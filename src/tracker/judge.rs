@@ -1,6 +1,8 @@
 //! States with a memory, made of a confidence that is a probability.
 
 use super::{BeliefParams, State};
+use crate::error::Result;
+use crate::tape::{Recorded, Tape};
 
 /// What is believed of a target, from frame to frame.
 ///
@@ -13,12 +15,19 @@ pub(super) struct Judge {
     lost: bool,
     /// Frames in a row in which the target was hardly there.
     doubts: usize,
+    /// What the long-term model usually answers to the target; none before it was asked.
+    usual: Option<f64>,
+    /// Frames in a row in which it answered far less.
+    faints: usize,
 }
+
+/// How fast the usual long-term answer follows, a frame in which the target is tracked for sure.
+const USUAL_RATE: f64 = 0.02;
 
 impl Judge {
     /// Of a target that was just marked.
     pub fn new(params: BeliefParams) -> Self {
-        Self { params, sure: true, lost: false, doubts: 0 }
+        Self { params, sure: true, lost: false, doubts: 0, usual: None, faints: 0 }
     }
 
     /// Whether the last state was lost.
@@ -36,13 +45,28 @@ impl Judge {
         self.params.tiles
     }
 
-    /// The state of a frame whose box overlaps the target by more than half with probability `confidence`.
-    pub fn judge(&mut self, confidence: f64) -> State {
+    /// Whether a long-term answer is far below the usual one.
+    pub fn is_faint(&self, long_term: Option<f32>) -> bool {
+        let far_below = |(answer, usual)| f64::from(answer) < self.params.faint_below * usual;
+        long_term.zip(self.usual).is_some_and(far_below)
+    }
+
+    /// The state of a frame whose box overlaps the target by more than half with probability `confidence`, and in which
+    /// the long-term model answers `long_term` at it.
+    pub fn judge(&mut self, confidence: f64, long_term: Option<f32>) -> State {
+        let faint = self.is_faint(long_term);
         if self.lost {
-            return if confidence >= self.params.tracking_until { self.find() } else { State::Lost };
+            return if confidence >= self.params.tracking_until && !faint { self.find() } else { State::Lost };
+        }
+        if let Some(answer) = long_term.map(f64::from).filter(|answer| answer.is_finite()) {
+            let usual = *self.usual.get_or_insert(answer);
+            if confidence >= self.params.tracking_from && !faint {
+                self.usual = Some(usual + USUAL_RATE * (answer - usual));
+            }
         }
         self.doubts = if confidence < self.params.lost_below { self.doubts + 1 } else { 0 };
-        if self.doubts >= self.params.lost_after {
+        self.faints = if faint { self.faints + 1 } else { 0 };
+        if self.doubts >= self.params.lost_after || self.faints >= self.params.faint_after {
             self.lost = true;
             return State::Lost;
         }
@@ -53,8 +77,21 @@ impl Judge {
 
     /// The target was found again.
     pub fn find(&mut self) -> State {
-        (self.sure, self.lost, self.doubts) = (true, false, 0);
+        (self.sure, self.lost, self.doubts, self.faints) = (true, false, 0, 0);
         State::Recovered
+    }
+}
+
+impl Recorded for Judge {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        tape.flag(&mut self.sure)?;
+        tape.flag(&mut self.lost)?;
+        tape.count(&mut self.doubts, u32::MAX as usize)?;
+        let (mut asked, mut usual) = (self.usual.is_some(), self.usual.unwrap_or_default());
+        tape.flag(&mut asked)?;
+        tape.place(&mut usual)?;
+        self.usual = asked.then_some(usual);
+        tape.count(&mut self.faints, u32::MAX as usize)
     }
 }
 
@@ -64,7 +101,7 @@ mod tests {
 
     #[test]
     fn states_are_left_at_another_confidence_than_they_are_entered_at() {
-        let params = BeliefParams { tracking_from: 0.8, tracking_until: 0.5, lost_below: 0.2, lost_after: 3, tiles: 1 };
+        let params = BeliefParams { lost_below: 0.2, lost_after: 3, ..BeliefParams::default() };
         let mut judge = Judge::new(params);
         let states = [
             (0.6, State::Tracking),
@@ -83,8 +120,38 @@ mod tests {
             (0.0, State::Uncertain),
         ];
         for (i, (confidence, state)) in states.into_iter().enumerate() {
-            assert_eq!(judge.judge(confidence), state, "{i}");
+            assert_eq!(judge.judge(confidence, None), state, "{i}");
             assert_eq!(judge.is_lost(), state == State::Lost);
         }
+    }
+
+    #[test]
+    fn a_model_that_is_sure_of_something_else_is_not_believed() {
+        let params = BeliefParams { faint_below: 0.2, faint_after: 3, ..BeliefParams::default() };
+        let mut judge = Judge::new(params);
+        let states = [
+            (0.9, 1.0, State::Tracking),
+            (0.9, 0.9, State::Tracking),
+            // Two faint frames in a row, and again two: the target only changes.
+            (0.9, 0.1, State::Tracking),
+            (0.9, 0.1, State::Tracking),
+            (0.9, 0.3, State::Tracking),
+            (0.9, 0.1, State::Tracking),
+            (0.4, 0.1, State::Uncertain),
+            (0.9, 0.1, State::Lost),
+            // Nor is it found again by what made it so.
+            (0.9, 0.1, State::Lost),
+            (0.6, 0.5, State::Recovered),
+            (0.9, 0.1, State::Tracking),
+            (0.9, 0.1, State::Tracking),
+            (0.9, 0.1, State::Lost),
+        ];
+        for (i, (confidence, answer, state)) in states.into_iter().enumerate() {
+            assert_eq!(judge.judge(confidence, Some(answer)), state, "{i}");
+        }
+        // Faint frames do not become the usual ones.
+        assert!(judge.usual.unwrap() > 0.9);
+        let mut never = Judge::new(BeliefParams { faint_below: 0.0, ..params });
+        assert!((0..9).all(|_| never.judge(0.9, Some(1e-9)) == State::Tracking));
     }
 }

@@ -13,8 +13,10 @@ use rustfft::algorithm::Dft;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftDirection};
 
+use crate::error::Result;
 use crate::feature::hog::batch::{Lanes, PATCHES};
 use crate::simd::leveled;
+use crate::tape::{Recorded, Tape};
 
 /// Frequencies that there is room for.
 const HALF: usize = PATCHES / 2;
@@ -146,6 +148,14 @@ impl LineFilter {
             *mean += rate * (f64::from(energy) - *mean);
         }
         self.trained = true;
+    }
+}
+
+impl Recorded for LineFilter {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        tape.f32s(self.numerator.as_flattened_mut())?;
+        tape.f64s(&mut self.denominator)?;
+        tape.flag(&mut self.trained)
     }
 }
 

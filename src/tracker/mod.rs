@@ -26,6 +26,7 @@ mod search;
 pub mod settings;
 mod sized;
 mod small_patch;
+mod snapshot;
 mod state;
 mod window_search;
 
@@ -47,6 +48,7 @@ use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::Profile;
 use engine::Engine;
+use search::FrameKind;
 
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -73,9 +75,17 @@ pub struct Estimate {
 pub struct Tracker {
     params: Params,
     profiling: bool,
-    /// Width and height of the first frame.
-    frame_size: (usize, usize),
-    engine: Option<Engine>,
+    target: Option<Target>,
+}
+
+/// What is followed, and where that began.
+#[derive(Clone, Debug)]
+struct Target {
+    /// What the first frame was, and so are all.
+    frames: FrameKind,
+    /// The box in it.
+    given: BBox,
+    engine: Engine,
 }
 
 impl Tracker {
@@ -85,7 +95,7 @@ impl Tracker {
     /// [`Error::Parameter`] with the name of a value outside its range.
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
-        Ok(Self { params, profiling: false, frame_size: (0, 0), engine: None })
+        Ok(Self { params, profiling: false, target: None })
     }
 
     /// The settings.
@@ -103,8 +113,7 @@ impl Tracker {
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
         let (engine, estimate) = Engine::new(&self.params, &frame, bbox, self.profiling)?;
-        self.frame_size = (frame.width(), frame.height());
-        self.engine = Some(engine);
+        self.target = Some(Target { frames: FrameKind::of(&frame), given: bbox, engine });
         Ok(estimate)
     }
 
@@ -117,35 +126,35 @@ impl Tracker {
     /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the
     /// first one. Neither changes the tracker.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
-        let engine = self.engine.as_mut().ok_or(Error::NotInitialized)?;
+        let Target { frames, engine, .. } = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
         let got = (frame.width(), frame.height());
-        if got != self.frame_size {
-            return Err(Error::FrameSize { expected: self.frame_size, got });
+        if got != frames.size {
+            return Err(Error::FrameSize { expected: frames.size, got });
         }
         Ok(engine.update(&frame))
     }
 
     /// The score of every translation that was considered in the last frame; `None` before [`Tracker::init`].
     pub fn response(&self) -> Option<ResponseMap<'_>> {
-        self.engine.as_ref().map(Engine::response)
+        self.target.as_ref().map(|target| target.engine.response())
     }
 
     /// Measures from now on how long the stages of the updates take, or no longer does.
     pub fn switch_profile(&mut self, on: bool) {
         self.profiling = on;
-        if let Some(engine) = &mut self.engine {
-            engine.switch_watch(on);
+        if let Some(target) = &mut self.target {
+            target.engine.switch_watch(on);
         }
     }
 
     /// The time of the stages since [`Tracker::init`], while that was switched on.
     pub fn profile(&self) -> Profile {
-        self.engine.as_ref().map(Engine::profile).unwrap_or_default()
+        self.target.as_ref().map(|target| target.engine.profile()).unwrap_or_default()
     }
 
     /// Where the target was last; `None` before [`Tracker::init`].
     pub fn bbox(&self) -> Option<BBox> {
-        self.engine.as_ref().map(Engine::bbox)
+        self.target.as_ref().map(|target| target.engine.bbox())
     }
 }

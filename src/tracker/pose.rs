@@ -1,6 +1,8 @@
 //! Where a target is, how large and how far turned: what every search moves, and what a box is made of.
 
+use crate::error::Result;
 use crate::geometry::BBox;
+use crate::tape::{Recorded, Tape, unusable};
 
 /// A target's place on the frame, and its size and angle relative to the initial ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +47,15 @@ impl Pose {
         let corner = |x: f64, y: f64| (self.center.0 + cos * x - sin * y, self.center.1 + sin * x + cos * y);
         let [a, b, c, d] = [corner(-w, -h), corner(w, -h), corner(w, h), corner(-w, h)];
         (self.angle != 0.0).then_some([a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1])
+    }
+}
+
+impl Recorded for Pose {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        tape.point(&mut self.center)?;
+        tape.place(&mut self.scale)?;
+        tape.place(&mut self.angle)?;
+        if self.scale > 0.0 { Ok(()) } else { Err(unusable("a target in it has no size")) }
     }
 }
 

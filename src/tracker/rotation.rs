@@ -6,9 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use crate::feature::hog::CHANNELS;
 use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
+use crate::tape::{Recorded, Tape};
 use crate::tracker::line_filter::LineFilter;
 use crate::tracker::small_patch::{CELL, GrayPatch, small_size, to_eighths};
 
@@ -148,6 +150,12 @@ impl RotationFilter {
                 }
             }
         }
+    }
+}
+
+impl Recorded for RotationFilter {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.filter.record(tape)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The frame as a grid of search areas, which are gone through one after another, frame after frame.
 
 use super::pose::Pose;
+use crate::error::Result;
+use crate::tape::{Recorded, Tape};
 
 /// Where the round through the frame stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +31,12 @@ impl Round {
         self.last = (self.last + 1) % (columns * rows);
         let middle = |area: usize, count: usize, length: usize| (area as f64 + 0.5) * length as f64 / count as f64;
         pose.at((middle(self.last % columns, columns, size.0), middle(self.last / columns, rows, size.1)))
+    }
+}
+
+impl Recorded for Round {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        tape.count(&mut self.last, u32::MAX as usize)
     }
 }
 

@@ -7,9 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use crate::feature::hog::CHANNELS;
 use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
+use crate::tape::{Recorded, Tape};
 use crate::tracker::line_filter::{LineFilter, MOST};
 use crate::tracker::small_patch::{CELL, GrayPatch, small_size, to_eighths};
 
@@ -170,6 +172,12 @@ impl ScaleFilter {
                 }
             }
         }
+    }
+}
+
+impl Recorded for ScaleFilter {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.filter.record(tape)
     }
 }
 

@@ -6,9 +6,10 @@ use serde::Serialize;
 use super::pose::Pose;
 use super::{ResponseMap, State};
 use crate::error::{Error, Result};
-use crate::frame::Frame;
+use crate::frame::{Frame, PixelFormat};
 use crate::geometry::BBox;
 use crate::profile::Stopwatch;
+use crate::tape::Recorded;
 
 /// A bounded search area can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
@@ -61,7 +62,7 @@ pub(super) enum Learned {
 }
 
 /// One target's model and the search for it in the next frame.
-pub(super) trait Search: std::fmt::Debug + Send + Sync {
+pub(super) trait Search: Recorded + std::fmt::Debug + Send + Sync {
     /// Where the target was last, in the search's own rounding: at first, the initial box.
     fn pose(&self) -> Pose;
 
@@ -98,11 +99,27 @@ impl Clone for Box<dyn Search> {
     }
 }
 
-/// Whether a target can be at `bbox` in `frame` at all.
+/// What the frames of a run have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameKind {
+    /// Width and height in pixels.
+    pub size: (usize, usize),
+    /// Whether the first of them has colours.
+    pub color: bool,
+}
+
+impl FrameKind {
+    /// Of a run that begins with `frame`.
+    pub fn of(frame: &Frame<'_>) -> Self {
+        Self { size: (frame.width(), frame.height()), color: frame.format() != PixelFormat::Gray8 }
+    }
+}
+
+/// Whether a target can be at `bbox` in such frames at all.
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
-pub(super) fn check_box(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
+pub(super) fn check_box(frames: FrameKind, bbox: BBox) -> Result<()> {
     let refuse = |reason: String| Err(Error::Box { bbox, reason });
     if !bbox.is_valid() {
         return refuse("width and height must be above zero and all four numbers finite".into());
@@ -110,7 +127,7 @@ pub(super) fn check_box(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
     if bbox.w < 1.0 || bbox.h < 1.0 {
         return refuse("it is smaller than a pixel".into());
     }
-    let (width, height) = (frame.width(), frame.height());
+    let (width, height) = frames.size;
     if bbox.area() > MAX_AREA {
         return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
     }

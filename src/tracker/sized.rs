@@ -5,13 +5,15 @@
 
 use super::pose::Pose;
 use super::scale::{self, ScaleFilter};
-use super::search::{Evidence, Learned, Search, Sighting};
+use super::search::{Evidence, FrameKind, Learned, Search, Sighting};
 use super::small_patch::GrayPatch;
 use super::{PyramidSettings, ResponseMap, ScaleParams, ScaleSettings, State};
+use crate::error::Result;
 use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
+use crate::tape::{Recorded, Tape};
 
 /// Sides of the target in the patch, over those of the small patches that are made of it.
 const FINER: f64 = 1.5;
@@ -45,23 +47,25 @@ struct Measure {
     at_hand: Option<Pose>,
 }
 
-/// `search`, following the size of its target at `bbox` of `frame` as `params` say.
+/// `search`, following the size of its target at `bbox` of such frames as `params` say, taught by the `first` of them.
 pub(super) fn sized(
     search: Box<dyn Search>,
     params: &ScaleParams,
-    frame: &Frame<'_>,
+    frames: FrameKind,
     bbox: BBox,
-    watch: &mut Stopwatch,
+    first: Option<(&Frame<'_>, &mut Stopwatch)>,
 ) -> Box<dyn Search> {
     let size = (bbox.w, bbox.h);
-    let limits = scale::limits(size, (frame.width(), frame.height()));
+    let limits = scale::limits(size, frames.size);
     let way = match *params {
         ScaleParams::None => return search,
         ScaleParams::Filter(settings) => Way::Filter(Box::new(Measure::new(settings, size, limits.1))),
         ScaleParams::Pyramid(pyramid) => Way::Pyramid(pyramid),
     };
     let mut sized = SizedSearch { search, limits, way, looks: 0 };
-    sized.learn_size(frame, Pose::of(bbox), watch);
+    if let Some((frame, watch)) = first {
+        sized.learn_size(frame, Pose::of(bbox), watch);
+    }
     Box::new(sized)
 }
 
@@ -157,6 +161,17 @@ impl SizedSearch {
 /// -1 for a machine, and at 0 for a filter.
 fn answer(evidence: &Evidence) -> f64 {
     evidence.decision.map_or(f64::from(evidence.peak), |decision| f64::from(decision) + 1.0).max(0.0)
+}
+
+impl Recorded for SizedSearch {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.search.record(tape)?;
+        tape.count(&mut self.looks, u32::MAX as usize)?;
+        match &mut self.way {
+            Way::Filter(measure) => measure.filter.record(tape),
+            Way::Pyramid(_) => Ok(()),
+        }
+    }
 }
 
 impl Search for SizedSearch {

@@ -7,7 +7,7 @@ use super::calibration::Calibration;
 use super::confidence::{Peak, between_cells};
 use super::grid::{WindowCutter, WindowGrid};
 use super::pose::Pose;
-use super::search::{Evidence, Learned, Search, Sighting, check_box, is_blank, uniform};
+use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
 use super::{ResponseLayout, ResponseMap, State, WindowParams};
 use crate::detector::windows::{WindowDetector, WindowSettings};
 use crate::error::{Error, Result};
@@ -16,6 +16,7 @@ use crate::feature::taper;
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
+use crate::tape::{Recorded, Tape};
 
 /// Samples of the background that the first frame gives, at most.
 const FIRST_NEGATIVES: usize = 32;
@@ -64,15 +65,41 @@ impl WindowSearch {
     /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
     /// what the machine says of its first fit.
     pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
-        check_box(frame, bbox)?;
+        check_box(FrameKind::of(frame), bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid);
-        let (map, template) = (grid.map(), grid.template());
-        let mut first = vec![0.0; map.0 * map.1 * hog::LANES];
+        let mut first = vec![0.0; grid.map().0 * grid.map().1 * hog::LANES];
         cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first, watch);
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
+        let mut search = Self::with(params, lost, (grid, cutter), bbox, &first)?;
+        search.detector.input().copy_from_slice(&first);
+        search.detector.take_input();
+        search.learn_first(bbox)?;
+        Ok(search)
+    }
+
+    /// One that knows nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Box`] for a box that cannot be tracked, or whose search area is too large.
+    pub fn untaught(params: &WindowParams, lost: f64, frames: FrameKind, bbox: BBox) -> Result<Self> {
+        check_box(frames, bbox)?;
+        let grid = WindowGrid::new(params, bbox)?;
+        let (cutter, nothing) = (WindowCutter::new(&grid), vec![0.0; grid.map().0 * grid.map().1 * hog::LANES]);
+        Self::with(params, lost, (grid, cutter), bbox, &nothing)
+    }
+
+    /// With the windows of `grid`, whose `first` map gives the projection.
+    fn with(
+        params: &WindowParams,
+        lost: f64,
+        (grid, cutter): (WindowGrid, WindowCutter),
+        bbox: BBox,
+        first: &[f32],
+    ) -> Result<Self> {
+        let (map, template) = (grid.map(), grid.template());
         let settings = WindowSettings {
             kernel: params.kernel,
             size: map,
@@ -82,16 +109,14 @@ impl WindowSearch {
             positives: params.positives,
             negatives: params.negatives,
         };
-        let mut detector = WindowDetector::new(settings, params.machine.build()?, &first);
-        detector.input().copy_from_slice(&first);
-        detector.take_input();
+        let detector = WindowDetector::new(settings, params.machine.build()?, first);
         let (height, width) = grid.windows();
         // Zero just outside the response.
         let (by_row, by_col) = (taper::hann(height + 2), taper::hann(width + 2));
         let weight = |near: f32| (1.0 - params.prior + params.prior * f64::from(near)) as f32;
         let prior =
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();
-        let mut search = Self {
+        Ok(Self {
             params: params.clone(),
             lost: lost.min(params.gate),
             calibration: Calibration::of_machine(params.machine.kind()),
@@ -104,9 +129,7 @@ impl WindowSearch {
             prior,
             detector,
             peaks: Vec::with_capacity(height * width),
-        };
-        search.learn_first(bbox)?;
-        Ok(search)
+        })
     }
 
     /// Scores all windows around the target's place `at`; false where there is nothing to see in the whole area.
@@ -240,6 +263,16 @@ impl WindowSearch {
         (self.pose, self.decision) = (pose, f64::from(value));
         let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
         Sighting { pose, evidence, seen }
+    }
+}
+
+impl Recorded for WindowSearch {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        tape.count(&mut self.believed, u32::MAX as usize)?;
+        self.pose.record(tape)?;
+        tape.f64(&mut self.decision)?;
+        self.grid.record(tape)?;
+        self.detector.record(tape)
     }
 }
 

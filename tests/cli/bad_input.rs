@@ -14,7 +14,7 @@ fn a_folder_that_is_none_or_has_no_images() {
         .assert()
         .code(2)
         .stderr(contains("no/such/folder").and(contains("no such folder")));
-    run(["--seq"]).arg(place.frame(1)).assert().code(1).stderr(contains("this is a file: give the folder"));
+    run(["--seq"]).arg(place.frame(1)).assert().code(1).stderr(contains("this is one picture: give the folder"));
     fs::create_dir(place.path("empty")).unwrap();
     run(["--seq"]).arg(place.path("empty")).assert().code(1).stderr(contains("no images").and(contains("empty")));
     fs::write(place.path("empty/notes.txt"), "").unwrap();

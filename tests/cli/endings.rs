@@ -10,7 +10,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{Place, place, spawnable};
+use crate::helper::{Place, interruptible, place, spawnable};
 
 /// How a run ends is the same for all trackers: the quickest one.
 const BOX: [&str; 4] = ["--preset", "paper", "--init", "40,30,24,32"];
@@ -29,17 +29,6 @@ fn long_run(place: &Place) -> Child {
     let mut child = command.spawn().unwrap();
     wait_for(&mut child, &place.path("run.csv"), 4_000);
     child
-}
-
-/// The program, which heeds signals even where the tests themselves run in the background, where a shell has them
-/// ignored.
-fn interruptible() -> Command {
-    if cfg!(target_os = "linux") {
-        let mut command = Command::new("env");
-        command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_kcf-track"));
-        return command;
-    }
-    spawnable()
 }
 
 fn wait_for(child: &mut Child, file: &Path, bytes: u64) {
@@ -67,7 +56,7 @@ fn whole_lines(place: &Place) -> usize {
         assert_eq!(serde_json::from_str::<Value>(line).unwrap()["index"], index);
     }
     assert!(read("run.txt").lines().all(|line| line.split(',').count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 16));
+    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 17));
     lines.lines().count()
 }
 

@@ -19,6 +19,8 @@ fn record(index: usize) -> FrameRecord {
     FrameRecord {
         index,
         file: format!("{index:08}.jpg"),
+        time: None,
+        id: None,
         bbox: BBox::new(index as f64 / 3.0, -0.1, 30.0, 40.5),
         polygon: None,
         peak: Some(0.25),
@@ -76,7 +78,7 @@ fn check_lines(folder: &Path) -> usize {
         assert_eq!(line, serde_json::to_string(&record(position + 1)).unwrap());
     }
     assert!(read("run.txt").lines().all(|line| line.split(',').filter(|v| v.parse::<f64>().is_ok()).count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 16));
+    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 17));
     // Documents of a run that did not end: the old ones, and nothing half-done beside them.
     assert_eq!(read("run.json"), "old\n");
     assert_eq!(fs::read_dir(folder).unwrap().count(), 4);

@@ -1,7 +1,5 @@
 //! What people write first, and what they are told when it is not quite right.
 
-use std::fs;
-
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -31,7 +29,11 @@ fn the_ending_of_an_output_says_its_form() {
     assert_eq!([place.read("a.jsonl").lines().count(), place.read("a.csv").lines().count()], [3, 4]);
     assert_eq!(place.read("a.txt").lines().count(), 3);
     assert!(place.path("boxes/0003.png").exists());
-    place.run("-o @a.xml").assert().code(2).stderr(contains("its ending must be .json, .jsonl, .csv or .txt"));
+    place
+        .run("-o @a.xml")
+        .assert()
+        .code(2)
+        .stderr(contains("its ending must be .json, .jsonl, .csv, .txt or that of a video"));
     place.run("-o -").assert().code(2).stderr(contains("--jsonl -"));
     place.run("-o @b.csv --csv @b.csv").assert().code(2).stderr(contains("name another place"));
 }
@@ -55,18 +57,7 @@ fn a_box_is_four_words_or_one_and_may_be_two_corners() {
         .code(2)
         .stderr(contains("--init").and(contains("as in 10,20,30,40; there are 3")));
     place.run("--init 40,30,24,32 --init-format xyxy").assert().code(2).stderr(contains("--init: right and bottom"));
-    place.run("--init-format xyxy").assert().code(2).stderr(contains("--init <X,Y,W,H>"));
-}
-
-#[test]
-fn a_video_is_told_how_to_become_frames() {
-    let place = place(2);
-    let clip = place.path("clip.mp4");
-    fs::write(&clip, "").unwrap();
-    for words in [&["--seq"][..], &[]] {
-        let said = contains("no video can be read").and(contains("ffmpeg -i clip.mp4 frames/%06d.png"));
-        run(words).arg(&clip).assert().code(1).stderr(said);
-    }
+    place.run("--init-format xyxy").assert().code(2).stderr(contains("add --init X,Y,W,H"));
 }
 
 #[test]

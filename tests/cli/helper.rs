@@ -21,6 +21,17 @@ pub fn spawnable() -> std::process::Command {
     std::process::Command::new(env!("CARGO_BIN_EXE_kcf-track"))
 }
 
+/// The program, which heeds signals even where the tests themselves run in the background, where a shell has them
+/// ignored.
+pub fn interruptible() -> std::process::Command {
+    if cfg!(target_os = "linux") {
+        let mut command = std::process::Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_kcf-track"));
+        return command;
+    }
+    spawnable()
+}
+
 /// A folder with a rendered sequence in `seq` and room for outputs.
 pub struct Place {
     folder: TempDir,

@@ -157,7 +157,7 @@ fn an_overlay_does_not_become_the_frames_of_the_next_run() {
 
 #[test]
 fn nothing_given_is_wrong_usage_and_help_helps() {
-    run([""; 0]).assert().code(2).stderr(contains("<DIR>"));
+    run([""; 0]).assert().code(2).stderr(contains("<SRC>"));
     run(["--help"]).assert().success().stderr("").stdout(
         contains("Examples:")
             .and(contains("kcf-track OTB/Deer"))

@@ -10,6 +10,7 @@ mod correlation;
 mod features;
 mod fhog;
 mod machine;
+mod machine_bits;
 mod properties;
 mod ridge;
 mod samples;

@@ -1,6 +1,8 @@
-//! Image files, folders of them, and the sequence that is part of the repository.
+//! Image files, folders of them, videos and pipes, and the sequence that is part of the repository.
 
 mod decode;
 mod demo;
 mod prefetch;
 mod sequence;
+mod stream;
+mod video;

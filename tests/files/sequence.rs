@@ -87,7 +87,7 @@ fn what_is_odd_about_a_folder_is_said() {
 }
 
 #[test]
-fn an_orientation_and_an_animation_are_said() {
+fn an_orientation_is_said_and_an_animation_is_no_frame() {
     use image::ImageEncoder;
     let root = tempfile::tempdir().unwrap();
     let said = |name: &str, bytes: &[u8]| {
@@ -95,6 +95,14 @@ fn an_orientation_and_an_animation_are_said() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(name), bytes).unwrap();
         open(&folder).warnings().join("\n")
+    };
+    // What becomes of an animation among frames, and by itself.
+    let several = |name: &str, bytes: &[u8]| {
+        assert_eq!(said(name, bytes), "");
+        let file = root.path().join(name).join(name);
+        let error = kcf_track::source::decode(&file, Channels::Color).unwrap_err().to_string();
+        assert!(error.contains("holds several pictures"), "{error}");
+        file
     };
     // Exif in little-endian order with one entry, the orientation.
     let exif = |orientation: u8| -> Vec<u8> {
@@ -115,7 +123,7 @@ fn an_orientation_and_an_animation_are_said() {
     let control = [&8u32.to_be_bytes()[..], b"acTL", &2u32.to_be_bytes(), &0u32.to_be_bytes()].concat();
     let sum = crc32fast::hash(&control[4..]).to_be_bytes();
     let animated = [&png[..33], &control, &sum, &png[33..]].concat();
-    assert!(said("moving.png", &animated).contains("of an animation only the first picture is read"));
+    several("moving.png", &animated);
     let mut webp = Vec::new();
     image::codecs::webp::WebPEncoder::new_lossless(&mut webp)
         .write_image(&[9; 12], 2, 2, image::ExtendedColorType::Rgb8)
@@ -127,7 +135,12 @@ fn an_orientation_and_an_animation_are_said() {
     let chunks =
         [chunk(b"VP8X", &[2, 0, 0, 0, 1, 0, 0, 1, 0, 0]), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
     let animated = [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &chunks].concat();
-    assert!(said("moving.webp", &animated).contains("of an animation only the first picture is read"));
+    let file = several("moving.webp", &animated);
+    let source = kcf_track::source::open(&file, &Default::default()).unwrap();
+    let frames: Vec<_> = source.stream(source.span(None, None).unwrap(), Channels::Color.into()).unwrap().collect();
+    assert_eq!((source.length(), source.size(), frames.len()), (Some(1), Some((2, 2)), 1));
+    // It is laid over a ground that is transparent, which rounds.
+    assert!(frames[0].frame.as_ref().unwrap().as_frame().row(0).iter().all(|level| level.abs_diff(9) <= 1));
 }
 
 #[test]

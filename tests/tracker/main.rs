@@ -17,3 +17,4 @@ mod robustness;
 mod settings;
 mod simd_levels;
 mod sizes;
+mod snapshot;

@@ -103,7 +103,12 @@ fn trees() -> Vec<Params> {
     }
     // It is lost easily, and believes what it finds elsewhere.
     let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.3"), ("tracking-until", "0.95")];
+    let faint = [("faint-below", "0.97"), ("lost-below", "0"), ("tracking-until", "0"), ("tracking-from", "0")];
     let below = |at: &str| easily.map(|(name, text)| (format!("{at}.{name}"), text)).to_vec();
+    for (preset, at) in [("robust", "search.background.belief"), ("fast", "search.filter.states.belief")] {
+        let faint = faint.map(|(name, text)| (format!("{at}.{name}"), text));
+        all.push(tree(preset, &faint.each_ref().map(|(path, text)| (path.as_str(), *text))));
+    }
     let robust = below("search.background.belief");
     all.push(tree("robust", &robust.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
     let mut filter = below("search.filter.states.belief");

@@ -27,6 +27,11 @@ impl Hinge {
         Self { lambda, steps: STEPS, classes, excess, values, spectrum: vec![Complex32::default(); plan.half_len()] }
     }
 
+    /// What the next patch starts from.
+    pub(super) fn excess_mut(&mut self) -> &mut [f32] {
+        &mut self.excess
+    }
+
     /// `α̂` in the place of `k̂^xx`, and the bias.
     pub(super) fn solve(&mut self, plan: &MapPlan, kernel: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         let mut bias = 0.0;

@@ -25,7 +25,9 @@ use fisher::Fisher;
 use hinge::Hinge;
 use ridge::Ridge;
 
+use crate::error::Result;
 use crate::spectrum::{MapPlan, Scratch};
+use crate::tape::{Recorded, Tape};
 use rustfft::num_complex::Complex32;
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +126,16 @@ impl Dual {
         if self.bias != 0.0 {
             response.iter_mut().for_each(|v| *v += self.bias);
         }
+    }
+}
+
+impl Recorded for Dual {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        if let Solver::Hinge(hinge) = &mut self.solver {
+            tape.f32s(hinge.excess_mut())?;
+        }
+        tape.complex(&mut self.alpha)?;
+        tape.f32(&mut self.bias)
     }
 }
 

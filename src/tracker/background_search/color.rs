@@ -2,7 +2,9 @@
 //! colours in the target's box.
 
 use super::view::{CELL, View};
+use crate::error::Result;
 use crate::feature::color_histogram::{Area, BoxMean, ColorHistogram};
+use crate::tape::{Recorded, Tape};
 
 /// The part of the box, from its middle, whose colours are the target's.
 const CORE: f64 = 0.8;
@@ -48,5 +50,11 @@ impl ColorModel {
         let area = |w: f64, h: f64| Area::around(side, center, (w, h));
         let (inside, around) = (area(CORE * w, CORE * h), area(w + ring, h + ring));
         self.histogram.learn(&view.bins, side, &inside, &around, &area(w + gap, h + gap));
+    }
+}
+
+impl Recorded for ColorModel {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.histogram.record(tape)
     }
 }

@@ -12,19 +12,22 @@
 
 mod belief;
 mod color;
+mod recorded;
 #[cfg(test)]
 mod tests;
 mod view;
+mod weights;
 
 use ndarray::ArrayView2;
 
 use self::color::ColorModel;
 use self::view::{CELL, View};
+use self::weights::weights;
 use super::confidence::{Peak, between_cells};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
 use super::scale::{self, ScaleFilter};
-use super::search::{Evidence, Learned, Search, Sighting, check_box, uniform};
+use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, uniform};
 use super::{BackgroundParams, PyramidSettings, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
 use crate::detector::background::BackgroundAware;
 use crate::error::Result;
@@ -94,7 +97,19 @@ impl BackgroundSearch {
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
-        check_box(frame, bbox)?;
+        let mut search = Self::untaught(params, FrameKind::of(frame), bbox)?;
+        match search.learn_at(frame, search.first, 1.0, watch) {
+            true => Ok(search),
+            false => Err(uniform(bbox)),
+        }
+    }
+
+    /// One that knows nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    pub fn untaught(params: &BackgroundParams, frames: FrameKind, bbox: BBox) -> Result<Self> {
+        check_box(frames, bbox)?;
         let size = (bbox.w, bbox.h);
         let mean = (size.0 * size.1).sqrt();
         let side = (1.0 + params.padding) * mean;
@@ -122,8 +137,7 @@ impl BackgroundSearch {
             taper: half_sample_hann(cells),
             filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
             at_hand: false,
-            color: (frame.format() != PixelFormat::Gray8 && params.color > 0.0)
-                .then(|| ColorModel::new(cells, in_view, params.color_rate)),
+            color: (frames.color && params.color > 0.0).then(|| ColorModel::new(cells, in_view, params.color_rate)),
             merged: vec![0.0; cells * cells],
             answered: (first, CELL as f64 * step),
             scale: match &params.scale {
@@ -138,15 +152,12 @@ impl BackgroundSearch {
             frames: 0,
         };
         // Areas of the largest target that there may be, and of one that is turned.
-        let largest = step * search.limits(frame).1;
+        let largest = step * scale::limits(size, frames.size).1;
         search.resampler.reserve(largest);
         if search.rotation.is_some() {
             search.resampler.reserve_turned(largest);
         }
-        match search.learn_at(frame, first, 1.0, watch) {
-            true => Ok(search),
-            false => Err(uniform(bbox)),
-        }
+        Ok(search)
     }
 
     /// The smallest and the largest scale.
@@ -311,22 +322,6 @@ impl BackgroundSearch {
         }
         true
     }
-}
-
-/// `w` of each cell: the squared distance from the middle counts in sizes of the target, and the mask keeps the filter
-/// to the target.
-fn weights(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> Vec<f32> {
-    let middle = cells as f64 / 2.0;
-    let weight = |i: usize| {
-        let (r, c) = ((i / cells) as f64 + 0.5 - middle, (i % cells) as f64 + 0.5 - middle);
-        let inside = |d: f64, length: f64| d.abs() <= (length / 2.0).max(1.0);
-        if params.mask && !(inside(r, height) && inside(c, width)) {
-            return f32::INFINITY;
-        }
-        let (r, c) = (r / height, c / width);
-        (params.weight + params.weight_growth * (r * r + c * c)) as f32
-    };
-    (0..cells * cells).map(weight).collect()
 }
 
 impl Search for BackgroundSearch {

@@ -69,13 +69,26 @@ pub struct BeliefParams {
     pub lost_below: f64,
     /// So many of them in a row, and the target is lost: nothing is learned until it is found again.
     pub lost_after: usize,
+    /// A long-term answer below this share of its usual height is a frame in which the target is faint, however sure a
+    /// model is that has learned what stands in its place; 0 for none.
+    pub faint_below: f64,
+    /// So many of them in a row, and the target is lost too.
+    pub faint_after: usize,
     /// Areas of the frame that are searched in each frame while it is lost; all of the frame in turn.
     pub tiles: usize,
 }
 
 impl Default for BeliefParams {
     fn default() -> Self {
-        Self { tracking_from: 0.8, tracking_until: 0.5, lost_below: 0.2, lost_after: 3, tiles: 4 }
+        Self {
+            tracking_from: 0.8,
+            tracking_until: 0.5,
+            lost_below: 0.2,
+            lost_after: 3,
+            faint_below: 0.15,
+            faint_after: 5,
+            tiles: 4,
+        }
     }
 }
 

@@ -57,7 +57,13 @@ fn fast() -> FilterParams {
         reuse_shift: 2.0,
         scale: ScaleParams::Pyramid(PyramidSettings::default()),
         // Sooner given up, it learns nothing of targets that only change, and finds others in their place.
-        states: StateParams::Belief(BeliefParams { lost_below: 0.1, lost_after: 5, tiles: 2, ..Default::default() }),
+        states: StateParams::Belief(BeliefParams {
+            lost_below: 0.1,
+            lost_after: 5,
+            faint_below: 0.0,
+            tiles: 2,
+            ..Default::default()
+        }),
         ..FilterParams::default()
     }
 }

@@ -40,6 +40,18 @@ pub(super) const BELIEF: &[Flagged] = &[
         ),
     ),
     (
+        "faint-below",
+        Row::new(
+            "belief.faint-below",
+            Kind::Number(0.0, 1.0),
+            "Share of its usual long-term answer below which the target is faint; 0 for none",
+        ),
+    ),
+    (
+        "faint-after",
+        Row::new("belief.faint-after", Kind::Whole(1, 1_000_000), "Faint frames in a row that make it `lost`"),
+    ),
+    (
         "lost-tiles",
         Row::new(
             "belief.tiles",

@@ -1,0 +1,267 @@
+
+/* What buttons, keys and drags do, and the loop over messages. */
+
+async function ask(what) {
+  const refused = await order(what);
+  panel.say(refused ?? "", Boolean(refused));
+  return !refused;
+}
+
+function select(id) {
+  stage.selected = id !== null && store.targets.has(id) ? id : null;
+  showMap();
+  redraw();
+}
+
+function redraw() {
+  if (!store.status) return;
+  if (stage.selected !== null && !store.targets.has(stage.selected)) stage.selected = null;
+  if (store.size) byId("stage-box").style.setProperty("--shape", `${store.size[0]} / ${store.size[1]}`);
+  stage.draw();
+  curve.draw();
+  panel.draw();
+}
+
+/* The target whose response is shown: the selected one, or the first. */
+function mapTarget() {
+  if (!byId("heat").checked) return null;
+  return stage.selected ?? [...store.targets.keys()][0] ?? null;
+}
+
+/* Asks for the frame at hand again, with or without its map. */
+function showMap() {
+  if (!store.status || store.status.playing) return;
+  if (byId("heat").checked || stage.heat) order({ do: "seek", position: store.status.position });
+}
+
+const position = () => store.status.position;
+const toggle = () => ask({ do: store.status.playing ? "pause" : "play" });
+const step = (by) => ask({ do: "step", by });
+
+async function give(bbox) {
+  if (store.status.pick) {
+    stage.draft = bbox;
+    return redraw();
+  }
+  const target = stage.selected;
+  const at = position();
+  stage.draft = bbox;
+  const what = target === null ? { do: "add", position: at, bbox } : { do: "give", target, position: at, bbox };
+  if (await ask(what)) panel.say(target === null ? "A new target is there" : `Target ${target} has a new box`);
+  stage.draft = null;
+  redraw();
+}
+
+async function pick() {
+  if (!stage.draft || !(await ask({ do: "pick", bbox: stage.draft }))) return;
+  done = true;
+  byId("hint").textContent = "The box is taken; this page can be closed";
+  panel.say("The box is taken; this page can be closed.");
+  byId("pick").disabled = true;
+}
+
+async function save(path, name) {
+  try {
+    const answer = await fetch(path);
+    if (!answer.ok) return panel.say((await answer.json()).error, true);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = `${store.status.source.replace(/[^\w.-]+/g, "_")}${name}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    panel.say(`Saved as ${link.download}`);
+  } catch {
+    panel.say("the program does not answer", true);
+  }
+}
+
+const chosen = () => stage.selected ?? [...store.targets.keys()][0];
+const SPEEDS = ["0.25", "0.5", "1", "2", "4", "8", ""];
+function faster(by) {
+  const now = SPEEDS.indexOf(byId("speed").value);
+  const next = SPEEDS[Math.min(Math.max(now + by, 0), SPEEDS.length - 1)];
+  byId("speed").value = next;
+  setSpeed(next);
+}
+const setSpeed = (text) => ask({ do: "speed", times: text === "" ? null : Number(text) });
+const ofSelected = (what) => stage.selected !== null && ask({ ...what, target: stage.selected });
+const flip = (id) => byId(id).click();
+
+/* Keys, what the list of shortcuts says of them, and what they do. */
+const KEYS = [
+  [["Space"], "Play or pause", toggle],
+  [["←", "→"], "One frame back or on", (key) => step(key === "ArrowLeft" ? -1 : 1), ["ArrowLeft", "ArrowRight"]],
+  [["Shift ←", "Shift →"], "Ten frames back or on", null],
+  [["Home"], "To the first frame", () => ask({ do: "seek", position: store.status.oldest })],
+  [["−", "+"], "Slower or faster", (key) => faster(key === "-" ? -1 : 1), ["-", "+", "="]],
+  [["1", "… 9"], "Select a target", (key) => select(Number(key)), [..."123456789"]],
+  [["N"], "The next drag draws a new target", () => select(null), ["n", "N"]],
+  [["B"], "The box in numbers: a new target's, or the selected one's", numbers, ["b", "B"]],
+  [["E"], "End the selected target at this frame", () => ofSelected({ do: "end", position: position() }), ["e", "E"]],
+  [["U"], "Take back the box or end given here", () => ofSelected({ do: "take-back", position: position() }),
+    ["u", "U"]],
+  [["Delete"], "Remove the selected target", () => ofSelected({ do: "remove" })],
+  [["R"], "Show or hide the response", () => flip("heat"), ["r", "R"]],
+  [["T"], "Show or hide trails", () => flip("trails"), ["t", "T"]],
+  [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => flip({ j: "save-json", m: "save-mot", o: "save-otb" }[key]),
+    ["j", "m", "o"]],
+  [["Escape"], "Give up a drag, or the selection", escape],
+  [["?"], "This list", () => byId("help").showModal()],
+];
+
+function escape() {
+  if (stage.drag || stage.draft) [stage.drag, stage.draft] = [null, null];
+  else stage.selected = null;
+  redraw();
+}
+
+function numbers() {
+  byId("numbers").open = true;
+  fillNumbers();
+  byId("box-x").focus();
+}
+
+/* The box at hand, or one in the middle of the frame. */
+function fillNumbers() {
+  const [w, h] = store.size ?? [0, 0];
+  const known = stage.draft ?? store.record(stage.selected, position())?.bbox;
+  const bbox = known ?? [w * 3 / 8, h * 3 / 8, w / 4, h / 4];
+  bbox.forEach((value, i) => { byId(`box-${"xywh"[i]}`).value = Math.round(value * 100) / 100; });
+}
+
+function onKey(event) {
+  if (!store.status || event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
+  const typed = event.target.closest("input[type=number], select, input[type=range]");
+  const pressed = event.target.closest("button, summary, input[type=checkbox], input[type=radio]");
+  if (typed && event.key !== "Escape") return;
+  if (pressed && [" ", "Enter"].includes(event.key)) return;
+  if (store.status.pick) {
+    if (event.key === "Enter") pick();
+    else if (event.key === "Escape") escape();
+    else if (event.key === "b") numbers();
+    return;
+  }
+  const name = event.key === " " ? "Space" : event.key;
+  if (event.shiftKey && name.startsWith("Arrow") && /Left|Right/.test(name)) {
+    event.preventDefault();
+    step(name === "ArrowLeft" ? -10 : 10);
+    return;
+  }
+  const found = KEYS.find(([shown, , act, keys]) => act && (keys ?? shown).includes(name));
+  if (!found) return;
+  event.preventDefault();
+  found[2](name);
+}
+
+function connect() {
+  byId("play").addEventListener("click", toggle);
+  byId("back").addEventListener("click", () => step(-1));
+  byId("on").addEventListener("click", () => step(1));
+  byId("speed").addEventListener("change", (event) => setSpeed(event.target.value));
+  byId("trails").addEventListener("change", (event) => {
+    stage.trails = event.target.checked;
+    redraw();
+  });
+  byId("heat").addEventListener("change", showMap);
+  byId("save-json").addEventListener("click", () => save("/result.json", ".json"));
+  byId("save-mot").addEventListener("click", () => save("/result-mot.txt", "-mot.txt"));
+  byId("save-otb").addEventListener("click", () =>
+    save(`/result-otb.txt?target=${chosen()}`, `-${chosen()}-otb.txt`));
+  byId("draw-new").addEventListener("change", () => select(null));
+  byId("end").addEventListener("click", () => ofSelected({ do: "end", position: position() }));
+  byId("take-back").addEventListener("click", () => ofSelected({ do: "take-back", position: position() }));
+  byId("remove").addEventListener("click", () => ofSelected({ do: "remove" }));
+  byId("pick").addEventListener("click", pick);
+  byId("help-open").addEventListener("click", () => byId("help").showModal());
+  byId("numbers").addEventListener("toggle", () => store.status && fillNumbers());
+  byId("box-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    give([..."xywh"].map((side) => Number(byId(`box-${side}`).value)));
+  });
+  const keys = KEYS.flatMap(([shown, words]) => {
+    const [term, text] = [document.createElement("dt"), document.createElement("dd")];
+    term.append(...shown.flatMap((key, i) => {
+      const kbd = document.createElement("kbd");
+      kbd.textContent = key;
+      return i ? [" ", kbd] : [kbd];
+    }));
+    text.textContent = words;
+    return [term, text];
+  });
+  byId("keys").append(...keys);
+  document.addEventListener("keydown", onKey);
+  seekSoon.listen();
+  stage.onDown = () => store.status.playing && ask({ do: "pause" });
+  stage.onBox = give;
+  stage.onClick = (id) => id !== stage.selected && select(id);
+  curve.onSeek = (at) => seekSoon.to(at);
+  panel.onSelect = select;
+  stage.listen();
+  curve.listen();
+}
+
+/* Seeks one after the other: while one is under way only the last wish is kept. */
+const seekSoon = {
+  wish: null,
+  busy: false,
+  async to(at) {
+    this.wish = at;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.wish !== null) {
+      const wish = this.wish;
+      this.wish = null;
+      await ask({ do: "seek", position: wish });
+    }
+    this.busy = false;
+  },
+  listen() {
+    const seek = byId("seek");
+    seek.addEventListener("input", () => {
+      panel.seeking = true;
+      this.to(Number(seek.value));
+    });
+    seek.addEventListener("change", () => { panel.seeking = false; });
+  },
+};
+
+const visible = () => document.hidden
+  && new Promise((shown) => document.addEventListener("visibilitychange", shown, { once: true }));
+const pause = (ms) => new Promise((later) => setTimeout(later, ms));
+
+let done = false; // whether the program has what it asked for and listens no more
+
+/* Takes message after message; the next is asked for while a frame is being drawn. */
+async function watch() {
+  let begun = null;
+  for (;;) {
+    await visible();
+    try {
+      const { told, jpeg, levels } = await (begun ?? news(mapTarget()));
+      if (done) return;
+      Object.assign(known, { serial: told.serial, changes: told.changes_until, picture: told.picture ?? 0 });
+      begun = document.hidden ? null : news(mapTarget());
+      begun?.catch(() => {});
+      // A frame and its boxes are shown together.
+      const image = jpeg?.size ? await createImageBitmap(jpeg) : null;
+      store.take(told, levels);
+      if (jpeg) {
+        stage.image?.close();
+        stage.image = image;
+      }
+      stage.colour(store.map, store.levels);
+      redraw();
+    } catch {
+      if (done) return;
+      begun = null;
+      known.picture = 0;
+      panel.say("The program does not answer; trying again", true);
+      await pause(700);
+    }
+  }
+}
+
+// The token has become a cookie: it need not stay in the address, where it would be seen and kept.
+if (location.search) history.replaceState(null, "", location.pathname);
+connect();
+watch();

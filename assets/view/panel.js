@@ -1,0 +1,133 @@
+
+/* The list of targets, the buttons, and what is said. */
+
+const byId = (id) => document.getElementById(id);
+
+const panel = {
+  seen: new Map(), // state of each target that was said last
+  saidCount: 0,
+  onSelect: () => {},
+
+  draw() {
+    const { status } = store;
+    const { position, playing } = status;
+    document.body.classList.toggle("pick", status.pick);
+    byId("source").textContent = [status.source, status.preset].filter(Boolean).join(" · ");
+    const kept = status.oldest > status.first ? `, kept from ${status.oldest}` : "";
+    byId("fact-frame").textContent = status.live ? `${position}${kept}` : `${position} of ${store.last}`;
+    byId("fact-fps").textContent = playing ? `${status.fps.toFixed(0)} fps` : "–";
+    byId("fact-track").textContent = status.track_ms ? `${status.track_ms.toFixed(1)} ms` : "–";
+    byId("play-word").textContent = playing ? "Pause" : "Play";
+    byId("play-shape").setAttribute("d", playing ? "M3 2h4v12H3zM9 2h4v12H9z" : "M4 2l10 6-10 6z");
+    byId("back").disabled = position <= status.oldest;
+    byId("on").disabled = !status.live && position >= store.last;
+    const seek = byId("seek");
+    Object.assign(seek, { min: status.live ? status.oldest : status.first, max: store.last });
+    if (!panel.seeking) seek.value = position;
+    seek.setAttribute("aria-valuetext", `frame ${position}`);
+    if (document.activeElement !== byId("speed")) byId("speed").value = status.speed ?? "";
+    this.drawTargets(position);
+    this.drawActions(position);
+    this.drawHint(status);
+    this.announce(status, position);
+  },
+
+  drawTargets(position) {
+    const list = byId("targets");
+    byId("no-targets").hidden = store.targets.size > 0;
+    const ids = [...store.targets.keys()];
+    if (list.dataset.ids !== ids.join()) {
+      list.dataset.ids = ids.join();
+      list.replaceChildren(...ids.map((id) => this.row(id)));
+    }
+    for (const row of list.children) {
+      const id = Number(row.dataset.id);
+      const [button] = row.children;
+      const record = store.record(id, position);
+      const word = record ? STATES[record.state].word : this.absence(id, position);
+      const sure = record && record.confidence !== null && record.state !== "initial";
+      button.querySelector(".state").textContent = word;
+      button.querySelector(".sure").textContent = sure ? record.confidence.toFixed(2) : "";
+      button.setAttribute("aria-pressed", String(id === stage.selected));
+    }
+  },
+
+  row(id) {
+    const row = document.createElement("li");
+    row.dataset.id = id;
+    const button = document.createElement("button");
+    button.type = "button";
+    const part = (name, text) => {
+      const span = document.createElement("span");
+      Object.assign(span, { className: name, textContent: text });
+      return span;
+    };
+    const square = part("sign", "");
+    square.style.background = sign(id);
+    const name = part("id", String(id));
+    button.append(square, name, part("state", ""), part("sure", ""));
+    button.title = `Select target ${id}${id < 10 ? ` (${id})` : ""}`;
+    button.addEventListener("click", () => this.onSelect(id === stage.selected ? null : id));
+    row.append(button);
+    return row;
+  },
+
+  /* Why a target has no box in a frame. */
+  absence(id, position) {
+    const marks = [...store.targets.get(id).marks].filter(([at]) => at <= position).sort(([a], [b]) => b - a);
+    if (!marks.length) return "begins later";
+    return marks[0][1] ? "not followed yet" : "ended";
+  },
+
+  drawActions(position) {
+    const id = stage.selected;
+    const target = id === null ? null : store.targets.get(id);
+    const first = target ? Math.min(...target.marks.keys()) : 0;
+    byId("end").disabled = !target || position <= first;
+    byId("take-back").disabled = !target || position === first || target.marks.get(position) === undefined;
+    byId("remove").disabled = !target;
+    byId("draw-anew").disabled = !target;
+    byId("draw-anew-words").textContent = target ? `a new box for target ${id}` : "a new box for the selected target";
+    byId("draw-new").checked = !target;
+    byId("draw-anew").checked = Boolean(target);
+    for (const name of ["save-json", "save-mot"]) byId(name).disabled = !store.targets.size;
+    byId("save-otb").disabled = store.targets.size !== 1 && !target;
+  },
+
+  drawHint(status) {
+    const drawn = stage.draft && status.pick ? "Press Start tracking, or drag again" : "Drag a box around the target";
+    let hint = "";
+    if (status.pick) hint = drawn;
+    else if (status.catching_up) hint = `Tracking frame ${status.catching_up}`;
+    else if (!store.targets.size) hint = "Drag a box around each target, then play";
+    byId("hint").textContent = hint;
+    byId("hint").hidden = !hint;
+    byId("pick").hidden = !status.pick;
+    byId("pick").disabled = !stage.draft;
+  },
+
+  /* Says what a person who does not watch should know. */
+  announce(status, position) {
+    const [count, text] = status.said;
+    if (count !== this.saidCount) {
+      this.saidCount = count;
+      this.say(text);
+    }
+    for (const [id, target] of store.targets) {
+      const state = target.records.get(position)?.state;
+      const before = this.seen.get(id);
+      if (state && state !== before) {
+        this.seen.set(id, state);
+        const loud = ["lost", "recovered", "uncertain"];
+        if (loud.includes(state) || (loud.includes(before) && state === "tracking")) {
+          this.say(`Target ${id} is ${STATES[state].word} at frame ${position}`);
+        }
+      }
+    }
+  },
+
+  say(text, wrong = false) {
+    byId("said").textContent = text;
+    byId("said").classList.toggle("wrong", wrong);
+  },
+};

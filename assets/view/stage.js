@@ -1,0 +1,228 @@
+
+/* The frame, the boxes on it, and drawing a box. */
+
+const TRAIL = 90; // frames
+const CLICK = 4; // pixels of the screen that a pointer may move within a click
+
+const stage = {
+  canvas: document.getElementById("stage"),
+  image: null,
+  drag: null, // {x, y, x2, y2} on the image
+  draft: null, // the box that was drawn last and is not taken yet: [x, y, w, h]
+  selected: null,
+  trails: true,
+  heat: null, // a canvas with the response
+  onBox: () => {},
+  onClick: () => {},
+
+  /* Scale and corner of the image on the canvas, in pixels of the canvas. */
+  place() {
+    const { width, height } = this.canvas;
+    const [w, h] = store.size ?? [4, 3];
+    const scale = Math.min(width / w, height / h);
+    return { scale, left: (width - w * scale) / 2, top: (height - h * scale) / 2 };
+  },
+
+  /* Fits the canvas to its place on the screen. */
+  fit() {
+    const ratio = window.devicePixelRatio || 1;
+    const { clientWidth, clientHeight } = this.canvas;
+    const [width, height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
+    if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
+  },
+
+  draw() {
+    this.fit();
+    const context = this.canvas.getContext("2d");
+    const { scale, left, top } = this.place();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    if (!store.size) return;
+    const [w, h] = store.size;
+    if (this.image) context.drawImage(this.image, left, top, w * scale, h * scale);
+    context.save();
+    context.beginPath();
+    context.rect(left, top, w * scale, h * scale);
+    context.clip();
+    context.translate(left, top);
+    this.drawHeat(context, scale);
+    const position = store.status.position;
+    for (const [id, target] of store.targets) {
+      if (this.trails) this.drawTrail(context, scale, id, target, position);
+      const record = target.records.get(position);
+      if (record?.bbox) this.drawBox(context, scale, id, record);
+    }
+    const drawn = this.drag ? boxOf(this.drag) : this.draft;
+    if (drawn) this.drawDraft(context, scale, drawn);
+    context.restore();
+  },
+
+  drawBox(context, scale, id, record) {
+    const unit = window.devicePixelRatio || 1;
+    const look = STATES[record.state];
+    const path = new Path2D();
+    if (record.polygon) {
+      record.polygon.forEach((value, i) => {
+        if (i % 2) path[i === 1 ? "moveTo" : "lineTo"](record.polygon[i - 1] * scale, value * scale);
+      });
+      path.closePath();
+    } else {
+      path.rect(...record.bbox.map((value) => value * scale));
+    }
+    const thick = (id === this.selected ? 3 : 2) * unit;
+    context.setLineDash([]);
+    context.strokeStyle = "rgb(0 0 0 / .75)";
+    context.lineWidth = thick + 2 * unit;
+    context.stroke(path);
+    context.setLineDash(look.dash.map((length) => length * unit));
+    context.strokeStyle = look.ink;
+    context.lineWidth = thick;
+    context.stroke(path);
+    context.setLineDash([]);
+    // The label stands above the box, or in it where there is no room.
+    const sure = record.confidence === null || record.state === "initial" ? "" : ` ${record.confidence.toFixed(2)}`;
+    const words = `${id} ${look.word}${sure}`;
+    context.font = `600 ${12 * unit}px system-ui, "DejaVu Sans", sans-serif`;
+    const [x, y] = [record.bbox[0] * scale, record.bbox[1] * scale];
+    const width = context.measureText(words).width + 20 * unit;
+    const high = 18 * unit;
+    const [w] = store.size;
+    const px = Math.max(0, Math.min(x - thick / 2, w * scale - width));
+    const py = Math.max(0, y - high - 2 * unit);
+    context.fillStyle = "rgb(10 15 20 / .8)";
+    context.fillRect(px, py, width, high);
+    context.fillStyle = sign(id);
+    context.fillRect(px + 4 * unit, py + 5 * unit, 8 * unit, 8 * unit);
+    context.fillStyle = "#fff";
+    context.textBaseline = "middle";
+    context.fillText(words, px + 16 * unit, py + high / 2 + unit / 2);
+  },
+
+  drawTrail(context, scale, id, target, position) {
+    const unit = window.devicePixelRatio || 1;
+    context.strokeStyle = sign(id);
+    context.lineWidth = 2 * unit;
+    context.beginPath();
+    let open = false;
+    for (let at = Math.max(store.status.first, position - TRAIL); at <= position; at += 1) {
+      const bbox = target.records.get(at)?.bbox;
+      if (bbox) {
+        const [x, y] = [(bbox[0] + bbox[2] / 2) * scale, (bbox[1] + bbox[3] / 2) * scale];
+        context[open && target.marks.get(at) === undefined ? "lineTo" : "moveTo"](x, y);
+      }
+      open = Boolean(bbox);
+    }
+    context.stroke();
+  },
+
+  drawDraft(context, scale, bbox) {
+    const unit = window.devicePixelRatio || 1;
+    const rect = bbox.map((value) => value * scale);
+    context.setLineDash([]);
+    context.lineWidth = 4 * unit;
+    context.strokeStyle = "rgb(0 0 0 / .7)";
+    context.strokeRect(...rect);
+    context.lineWidth = 2 * unit;
+    context.strokeStyle = "#fff";
+    context.strokeRect(...rect);
+  },
+
+  /* The levels of a response as colours: made once a message. */
+  colour(map, levels) {
+    if (!map) {
+      this.heat = null;
+      return;
+    }
+    const [rows, columns] = map.size;
+    const canvas = document.createElement("canvas");
+    Object.assign(canvas, { width: columns, height: rows });
+    const pixels = new ImageData(columns, rows);
+    levels.forEach((level, i) => {
+      pixels.data.set(viridis(level / 255), 4 * i);
+      pixels.data[4 * i + 3] = 60 + level * 0.6;
+    });
+    canvas.getContext("2d").putImageData(pixels, 0, 0);
+    this.heat = { canvas, map };
+  },
+
+  drawHeat(context, scale) {
+    if (!this.heat) return;
+    const { canvas, map } = this.heat;
+    const [rows, columns] = map.size;
+    // An element stands for the centre of the target at its own centre.
+    const x = (map.origin[0] - map.step[0] / 2) * scale;
+    const y = (map.origin[1] - map.step[1] / 2) * scale;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(canvas, x, y, columns * map.step[0] * scale, rows * map.step[1] * scale);
+    context.imageSmoothingEnabled = true;
+  },
+
+  /* Where a pointer is on the image. */
+  point(event) {
+    const rect = this.canvas.getBoundingClientRect();
+    const { scale, left, top } = this.place();
+    const ratio = this.canvas.width / rect.width;
+    const [w, h] = store.size;
+    const x = ((event.clientX - rect.left) * ratio - left) / scale;
+    const y = ((event.clientY - rect.top) * ratio - top) / scale;
+    return [Math.min(Math.max(x, 0), w), Math.min(Math.max(y, 0), h)];
+  },
+
+  /* The smallest box around a point. */
+  at(x, y) {
+    const hit = ([id, target]) => {
+      const bbox = target.records.get(store.status.position)?.bbox;
+      const inside = bbox && x >= bbox[0] && y >= bbox[1] && x <= bbox[0] + bbox[2] && y <= bbox[1] + bbox[3];
+      return inside ? [{ id, area: bbox[2] * bbox[3] }] : [];
+    };
+    return [...store.targets].flatMap(hit).sort((a, b) => a.area - b.area)[0]?.id ?? null;
+  },
+
+  listen() {
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !store.size || this.drag) return;
+      event.preventDefault();
+      this.canvas.setPointerCapture(event.pointerId);
+      const [x, y] = this.point(event);
+      this.draft = null;
+      this.drag = { id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false };
+      this.onDown();
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      const drag = this.drag;
+      if (drag?.id !== event.pointerId) return;
+      [drag.x2, drag.y2] = this.point(event);
+      drag.moved ||= Math.hypot(event.clientX - drag.from[0], event.clientY - drag.from[1]) > CLICK;
+      this.draw();
+    });
+    const end = (event) => {
+      const drag = this.drag;
+      if (drag?.id !== event.pointerId) return;
+      this.drag = null;
+      const bbox = boxOf(drag);
+      if (event.type === "pointerup" && drag.moved && bbox[2] > 0 && bbox[3] > 0) this.onBox(bbox);
+      else if (event.type === "pointerup") this.onClick(this.at(drag.x, drag.y));
+      this.draw();
+    };
+    this.canvas.addEventListener("pointerup", end);
+    this.canvas.addEventListener("pointercancel", end);
+    new ResizeObserver(() => store.status && this.draw()).observe(this.canvas);
+  },
+};
+
+/* The box between the corners of a drag, to a tenth of a pixel. */
+function boxOf({ x, y, x2, y2 }) {
+  const tenth = (value) => Math.round(value * 10) / 10;
+  const [left, top] = [tenth(Math.min(x, x2)), tenth(Math.min(y, y2))];
+  return [left, top, tenth(Math.max(x, x2) - left), tenth(Math.max(y, y2) - top)];
+}
+
+/* Matt Zucker's fit of matplotlib's viridis (public domain). */
+const VIRIDIS = [
+  [0.2777273, 0.0054073, 0.3340998], [0.105093, 1.4046135, 1.3845902], [-0.3308618, 0.2148476, 0.0950952],
+  [-4.6342305, -5.799101, -19.332441], [6.22827, 14.179933, 56.690553], [4.776385, -13.745145, -65.353033],
+  [-5.4354559, 4.6458526, 26.3124352],
+];
+function viridis(share) {
+  return [0, 1, 2].map((c) => 255 * VIRIDIS.reduceRight((sum, powers) => sum * share + powers[c], 0));
+}

@@ -1,0 +1,97 @@
+"use strict";
+
+/* What the server has told: targets, their records, and how playing goes. */
+
+const STATES = {
+  initial: { word: "given", light: "#4a5560", ink: "#ffffff", dash: [] },
+  tracking: { word: "tracking", ink: "#3cdc5a", dash: [] },
+  recovered: { word: "recovered", ink: "#50befa", dash: [] },
+  uncertain: { word: "uncertain", ink: "#fadc32", dash: [7, 4] },
+  lost: { word: "lost", ink: "#ff5a46", dash: [3, 5] },
+  missing: { word: "unreadable frame", ink: "#b4b4b4", dash: [3, 5] },
+};
+
+/* Okabe and Ito's colours, which the colour-blind tell apart: one a target, used again from the eighth on. */
+const SIGNS = ["#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#b8a800"];
+const sign = (id) => SIGNS[(id + SIGNS.length - 1) % SIGNS.length];
+
+const store = {
+  targets: new Map(), // id: {marks: Map(position: given), records: Map(position: record), revision}
+  status: null,
+  size: null,
+  map: null,
+  levels: null,
+
+  target(id) {
+    if (!this.targets.has(id)) this.targets.set(id, { marks: new Map(), records: new Map(), revision: 0 });
+    return this.targets.get(id);
+  },
+
+  record(id, position) {
+    return this.targets.get(id)?.records.get(position);
+  },
+
+  /* Takes one message. */
+  take(news, levels) {
+    if (this.status && this.status.run !== news.status.run) location.reload();
+    const left = new Set(news.targets.map((target) => target.id));
+    for (const change of news.changes) {
+      const target = this.target(change[0]);
+      target.revision += 1;
+      if (change.length === 3) {
+        const [, from, until] = change;
+        for (const position of target.records.keys()) {
+          if (position >= from && (until === null || position < until)) target.records.delete(position);
+        }
+      } else {
+        const [, position, bbox, state, confidence, polygon] = change;
+        target.records.set(position, { bbox, state, confidence, polygon });
+      }
+    }
+    for (const id of [...this.targets.keys()]) if (!left.has(id)) this.targets.delete(id);
+    for (const { id, marks } of news.targets) this.target(id).marks = new Map(marks);
+    this.status = news.status;
+    if (news.size) this.size = news.size;
+    this.map = news.map;
+    this.levels = news.map ? levels : null;
+  },
+
+  /* The last position that a person can go to. */
+  get last() {
+    const { last, expected_last: expected, newest, live, position } = this.status;
+    return live ? Math.max(newest, position) : last ?? Math.max(expected ?? 1, newest);
+  },
+
+  /* Whether a box or an end was given at a position. */
+  mark(id, position) {
+    return this.targets.get(id)?.marks.get(position);
+  },
+};
+
+/* Asks the server to do something; what it says where it does not. */
+async function order(what) {
+  try {
+    const body = JSON.stringify(what);
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch("/order", { method: "POST", headers, body });
+    return answer.ok ? null : (await answer.json()).error;
+  } catch {
+    return "the program does not answer";
+  }
+}
+
+/* What was told already. */
+const known = { serial: 0, changes: 0, picture: 0 };
+
+/* The next message: its JSON, its JPEG and the levels of its map. */
+async function news(map) {
+  const query = new URLSearchParams({ after: known.serial, changes: known.changes, picture: known.picture });
+  if (map) query.set("map", map);
+  const answer = await fetch(`/news?${query}`);
+  if (!answer.ok) throw new Error((await answer.json()).error);
+  const bytes = await answer.arrayBuffer();
+  const length = new DataView(bytes).getUint32(0);
+  const told = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
+  const jpeg = told.jpeg ? new Blob([new Uint8Array(bytes, 4 + length, told.jpeg)], { type: "image/jpeg" }) : null;
+  return { told, jpeg, levels: new Uint8Array(bytes, 4 + length + (told.jpeg ?? 0), told.levels) };
+}

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""The VOT toolkit runs trackers of kcf-track over TraX, and its boxes are compared with the command line's.
+
+    scripts/vot/run.py --otb DIR [--binary FILE] [--place DIR] [TRACKER ...]
+
+Nothing but Python is needed: the toolkit is installed into a virtual environment in the place. The workspace has two
+sequences of OTB, which lie in DIR as published, a third one with two targets, and a rendered one; trackers are sections
+of trackers.ini. Each goes through `vot test`, through the experiment of stack.yaml, and into the toolkit's report. A
+box or a confidence that is not the one that `kcf-track --json` has of the same frame and start is a failure: exit
+code 1.
+"""
+
+import argparse
+import configparser
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# attributee 0.1.10 cannot read the toolkit's stacks.
+PACKAGES = ["vot-toolkit==0.9.0", "vot-trax==4.0.2", "attributee==0.1.8"]
+SEQUENCES = ["Deer", "Crossing", "Jogging"]
+SYNTH = "Rendered"
+# libtrax has floats of 32 bits: at 1,000 pixels their steps are 6e-5.
+TOLERANCE = 1e-4
+
+
+def run(command, **options):
+    """Runs a program; its output."""
+    done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **options)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(map(str, command))} failed:\n{done.stdout}")
+    return done.stdout
+
+
+def install(place):
+    """The folder of the toolkit's programs."""
+    programs = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    if not (programs / "vot").exists():
+        venv.create(place / "venv", with_pip=True)
+        run([programs / "python", "-m", "pip", "install", "-q", *PACKAGES])
+    return programs
+
+
+def convert(source, target):
+    """A sequence of OTB as one of VOT: frames by number, boxes counted from 0."""
+    (target / "color").mkdir(parents=True)
+    frames = sorted((source / "img").glob("*.jpg"))
+    for number, frame in enumerate(frames, 1):
+        shutil.copyfile(frame, target / "color" / f"{number:08d}.jpg")
+    for truth in source.glob("groundtruth_rect*.txt"):
+        rows = truth.read_text().split("\n")
+        boxes = [[float(word) for word in row.replace(",", " ").split()] for row in rows if row.strip()]
+        text = [f"{x - 1},{y - 1},{w},{h}\n" for x, y, w, h in boxes]
+        # groundtruth_rect.2.txt is that of the second target.
+        number = truth.suffixes[0].strip(".") if len(truth.suffixes) == 2 else ""
+        name = f"groundtruth_{number}.txt" if number else "groundtruth.txt"
+        (target / name).write_text("".join(text[:len(frames)]))
+    (target / "sequence").write_text("name=%s\nfps=30\nchannels.color=color/%%08d.jpg\n" % target.name)
+
+
+def workspace(place, otb, binary):
+    """A workspace of the toolkit, made anew."""
+    folder = place / "workspace"
+    shutil.rmtree(folder, ignore_errors=True)
+    sequences = folder / "sequences"
+    for name in SEQUENCES:
+        convert(otb / name, sequences / name)
+    with tempfile.TemporaryDirectory() as rendered:
+        scene = Path(rendered) / "scene"
+        run([binary, "synth", "--out", scene, "--format", "jpg", "--frames", "80", "--seed", "7"])
+        convert(scene, sequences / SYNTH)
+    (sequences / "list.txt").write_text("".join(f"{name}\n" for name in [*SEQUENCES, SYNTH]))
+    (folder / "config.yaml").write_text("registry: [./trackers.ini]\nstack: ./stack.yaml\nsequences: sequences\n")
+    for name in ("trackers.ini", "stack.yaml"):
+        shutil.copyfile(HERE / name, folder / name)
+    return folder
+
+
+def rows_of_toolkit(folder, tracker, sequence, target):
+    """Box and confidence of all frames but the first, of which the toolkit keeps no box."""
+    results = folder / "results" / tracker / "baseline" / sequence
+    name = f"{sequence}{target and '_' + target}_001"
+    lines = [(results / f"{name}{ending}").read_text().split()[1:] for ending in (".txt", "_confidence.value")]
+    return [[*map(float, box.split(",")), float(confidence)] for box, confidence in zip(*lines, strict=True)]
+
+
+def rows_of_program(binary, flags, folder, sequence, truth):
+    """The same of the command line, from the same first box."""
+    out = folder / "boxes.json"
+    first = truth.read_text().split("\n")[0]
+    run([binary, folder / "sequences" / sequence / "color", "--init", first, "--quiet", "--json", out, *flags])
+    frames = json.loads(out.read_text())["frames"][1:]
+    # Where the confidence is not calibrated, the peak-to-sidelobe ratio stands in its place.
+    return [[*frame["bbox"], frame["psr"] if frame["confidence"] is None else frame["confidence"]] for frame in frames]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--otb", type=Path, required=True, help="folder of OTB's sequences")
+    parser.add_argument("--binary", type=Path, default=HERE.parent.parent / "target/release/kcf-track")
+    parser.add_argument("--place", type=Path, default=Path(tempfile.gettempdir()) / "kcf-track-vot",
+                        help="folder for the toolkit and the workspace")
+    parser.add_argument("trackers", nargs="*", metavar="TRACKER", default=["kcf-paper", "kcf-fast", "kcf-robust"])
+    args = parser.parse_args()
+    registry = configparser.ConfigParser()
+    registry.read(HERE / "trackers.ini")
+    unknown = [tracker for tracker in args.trackers if tracker not in registry]
+    if unknown:
+        parser.error(f"trackers.ini has no {', '.join(unknown)}")
+    binary, otb, place = (path.resolve() for path in (args.binary, args.otb, args.place))
+    programs = install(place)
+    folder = workspace(place, otb, binary)
+    path = os.pathsep.join([str(binary.parent), str(programs), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "VOT_RESULTS_BINARY": "false"}
+
+    def vot(*words):
+        # The toolkit may end with 0 whatever happened; what it says in red is an error.
+        said = run([programs / "vot", *words], cwd=folder, env=environment)
+        if "\033[31m" in said or "Traceback" in said:
+            sys.exit(f"vot {shlex.join(map(str, words))}:\n{said}")
+        return said
+
+    print(run([programs / "python", HERE / "forms.py", binary, folder / "sequences" / SEQUENCES[0]]), end="")
+    for tracker in args.trackers:
+        said = vot("test", tracker)
+        if "Test concluded successfuly" not in said:
+            sys.exit(f"vot test {tracker}:\n{said}")
+        print(f"vot test {tracker}: passed")
+    vot("evaluate", "--workspace", folder, *args.trackers)
+    vot("analysis", "--workspace", folder, "--name", "analysis", *args.trackers)
+    vot("report", "--workspace", folder, "--name", "report", *args.trackers)
+    worst = 0.0
+    for tracker in args.trackers:
+        flags = shlex.split(registry[tracker]["command"])[2:]
+        for truth in sorted((folder / "sequences").glob("*/groundtruth*.txt")):
+            sequence, target = truth.parent.name, truth.stem.partition("_")[2]
+            ours = rows_of_program(binary, flags, folder, sequence, truth)
+            theirs = rows_of_toolkit(folder, tracker, sequence, target)
+            name = f"{tracker}, {sequence} {target}".strip()
+            if len(ours) != len(theirs):
+                sys.exit(f"{name}: {len(theirs)} rows of the toolkit, {len(ours)} of the command line")
+            apart = max(abs(a - b) for one, other in zip(ours, theirs) for a, b in zip(one, other))
+            print(f"{name}: {len(ours)} boxes and confidences, at most {apart:.1e} apart")
+            worst = max(worst, apart)
+    analysis = json.loads((folder / "analysis" / "analysis.json").read_text())
+    for tracker, (accuracy,) in zip(args.trackers, analysis["results"]["baseline"]["results"][0]):
+        print(f"{tracker}: the toolkit's average accuracy is {accuracy:.3f}")
+    print(folder / "reports" / "report" / "report.html")
+    sys.exit(f"they differ by {worst}" if worst > TOLERANCE else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+//! Frames as they come, until somebody wants the run to end.
+
+use std::time::Duration;
+
+use kcf_track::source::{Item, Prefetch, Source, Wait};
+
+use super::interrupt::Interrupt;
+
+/// How often it is asked, while no frame comes, whether the run shall end.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// The frames of a source, read ahead. They end when there are no more, or, while one is waited for, with a signal:
+/// whatever reads the source is then ended too.
+pub struct Frames<'a> {
+    /// One that was taken before, to be the first.
+    pub first: Option<Item>,
+    pub frames: Prefetch,
+    pub source: &'a dyn Source,
+    pub interrupt: Interrupt,
+}
+
+impl Iterator for Frames<'_> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        loop {
+            match self.frames.next_within(ASK_EVERY) {
+                Wait::Item(item) => return Some(item),
+                Wait::End => return None,
+                Wait::NotYet if self.interrupt.asked() => {
+                    self.source.cancel();
+                    return None;
+                }
+                Wait::NotYet => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The first box of a tracking run, drawn on a page in the browser.
+
+use std::io::Write;
+
+use kcf_track::BBox;
+use kcf_track::serve::view;
+use kcf_track::source::{Demand, Item, Prefetch, Source, Span};
+
+use super::Failure;
+use super::frames::Frames;
+use super::interrupt::Interrupt;
+use super::params::Resolved;
+
+/// A box that was drawn.
+pub struct Picked {
+    /// The box.
+    pub bbox: BBox,
+    /// The frame that it is of and those after it, of a source that hands out each frame once.
+    pub begun: Option<(Item, Prefetch)>,
+}
+
+/// Shows the first frame of `span` until somebody has drawn a box on it.
+pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, interrupt: &Interrupt) -> Result<Picked, Failure> {
+    let interrupted = || Failure::Interrupted { code: interrupt.code() };
+    let demand = Demand { channels: resolved.params.channels(), color: true };
+    let frames = Prefetch::open(source, span, demand)?;
+    let mut frames = Frames { first: None, frames, source, interrupt: interrupt.clone() };
+    let first = match frames.next() {
+        Some(item) => item,
+        None if interrupt.asked() => return Err(interrupted()),
+        None => return Err(Failure::usage("the range holds no frame")),
+    };
+    let told = |url: &str| {
+        let _ = writeln!(std::io::stderr(), "pick: {url}");
+    };
+    let picked = view::pick(&first, source.name(), resolved.params.clone(), told, || interrupt.asked())?;
+    let bbox = picked.ok_or_else(interrupted)?;
+    Ok(Picked { bbox, begun: source.is_live().then_some((first, frames.frames)) })
+}

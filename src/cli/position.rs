@@ -1,0 +1,96 @@
+//! A place in a source: a frame, or a time.
+
+use std::str::FromStr;
+
+use kcf_track::source::{Source, Span};
+use kcf_track::{Error, Result};
+
+use super::Failure;
+
+/// A frame by its number, or by when it is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Position {
+    /// From 1.
+    Frame(usize),
+    /// Seconds from the first frame.
+    Time(f64),
+}
+
+/// Times are written with fewer digits than frames have: a frame this much aside is meant.
+const NEAR: f64 = 1e-3;
+
+impl FromStr for Position {
+    type Err = String;
+
+    /// `120` is a frame; `80.5`, `80.5s`, `1:20.5` and `00:01:20.5` are times.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is neither a frame, as 120, nor a time, as 80.5s or 00:01:20.5");
+        if let Ok(frame) = text.parse() {
+            return Ok(Self::Frame(frame));
+        }
+        let parts: Vec<&str> = text.strip_suffix('s').unwrap_or(text).split(':').collect();
+        let (last, above) = parts.split_last().ok_or_else(wrong)?;
+        if above.len() > 2 {
+            return Err(wrong());
+        }
+        let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        let mut seconds = last.parse::<f64>().ok().filter(|_| digits(last)).ok_or_else(wrong)?;
+        if !above.is_empty() && seconds >= 60.0 {
+            return Err(wrong());
+        }
+        for (part, unit) in above.iter().rev().zip([60.0, 3600.0]) {
+            seconds += unit * f64::from(part.parse::<u32>().map_err(|_| wrong())?);
+        }
+        if seconds.is_finite() { Ok(Self::Time(seconds)) } else { Err(wrong()) }
+    }
+}
+
+impl Position {
+    /// The first frame that is not before it.
+    pub fn begin(self, source: &dyn Source) -> Result<usize> {
+        match self {
+            Self::Frame(frame) => Ok(frame),
+            Self::Time(seconds) => Ok(source.frames_before(seconds - NEAR)? + 1),
+        }
+    }
+
+    /// The last frame that is not behind it.
+    pub fn end(self, source: &dyn Source) -> Result<usize> {
+        match self {
+            Self::Frame(frame) => Ok(frame),
+            Self::Time(seconds) => source.frames_before(seconds + NEAR),
+        }
+    }
+}
+
+/// The frames from `--start` to `--end`. Without a start it is `first`; without that, what the source takes for one.
+pub fn span(
+    source: &dyn Source,
+    start: Option<Position>,
+    end: Option<Position>,
+    first: Option<usize>,
+) -> Result<Span, Failure> {
+    let wrong = |flag: &'static str| move |error: Error| Failure::usage(format!("--{flag}: {error}"));
+    let start = start.map(|start| start.begin(source)).transpose().map_err(wrong("start"))?;
+    let end = end.map(|end| end.end(source)).transpose().map_err(wrong("end"))?;
+    Ok(source.span(start.or(first), end)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_and_times() {
+        let read = |text: &str| text.parse::<Position>();
+        assert_eq!(read("120"), Ok(Position::Frame(120)));
+        for (text, seconds) in
+            [("80.5", 80.5), ("80s", 80.0), ("1:20.5", 80.5), ("00:01:20.5", 80.5), ("2:0:0", 7200.0)]
+        {
+            assert_eq!(read(text), Ok(Position::Time(seconds)), "{text}");
+        }
+        for wrong in ["", "-3", "-1.5", "a", "1:2:3:4", "1:60", "1:-2", "nan", "inf", "1e999", ":5", "s"] {
+            assert!(read(wrong).is_err(), "{wrong}: {:?}", read(wrong));
+        }
+    }
+}

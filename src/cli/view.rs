@@ -1,0 +1,151 @@
+//! `kcf-track view`: a page in the browser on which targets are drawn, followed and corrected.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use kcf_track::Error;
+use kcf_track::export::Destination;
+use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Setup, View};
+use kcf_track::source::{Demand, OpenOptions, Source, open};
+
+use super::interrupt::Interrupt;
+use super::params::{self, ParamArgs};
+use super::position::{self, Position};
+use super::targets::TargetArgs;
+use super::{Failure, inputs, report};
+
+/// How often it is asked whether to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Draw targets in a browser, follow them, correct them, and follow them on
+///
+/// Prints the address of a page and serves it until Ctrl-C. Drag a box around each target in the first frame, and play;
+/// where a box has left its target, pause and drag a new one: what was before it stays, what comes after it is followed
+/// anew. The page downloads JSON, MOT and OTB; --jsonl writes as frames are tracked.
+#[derive(Debug, Args)]
+pub struct ViewArgs {
+    /// A folder of images, a video that ffmpeg reads, a camera (/dev/video0), an address (rtsp, http), or -, a Y4M pipe
+    #[arg(value_name = "SRC", required_unless_present = "print-config")]
+    source: Option<PathBuf>,
+    #[command(flatten)]
+    address: AddressArgs,
+    #[command(flatten)]
+    targets: TargetArgs,
+    /// First frame, its position from 1, or its time (80.5s, 00:01:20.5) [default: the first with truth, else 1]
+    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
+    start: Option<Position>,
+    /// Last frame, its position from 1, or its time [default: the last]
+    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
+    end: Option<Position>,
+    /// One JSON object a line, frame and target, written as frames are tracked; of a frame that is tracked anew after a
+    /// correction the last line counts, and at the end a file holds no other
+    #[arg(long, value_name = "FILE|-")]
+    jsonl: Option<Destination>,
+    /// Settings to start from, which all others change [default: robust]
+    #[arg(long, short, value_name = "NAME", value_parser = params::preset_names(), help_heading = "Settings")]
+    preset: Option<String>,
+    #[command(flatten)]
+    params: ParamArgs,
+}
+
+/// Where the page is served.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Page")]
+pub struct AddressArgs {
+    /// Port of the page; 0 for any that is free
+    #[arg(long, value_name = "N", default_value_t = PORT)]
+    port: u16,
+    /// Address to serve the page at. Any but this machine's own 127.0.0.1 demands a token
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    host: String,
+    /// What a browser must know to see the page, 8 or more of the letters, digits, - and _
+    /// [default: made by chance where one is demanded]
+    #[arg(long, value_name = "TEXT", value_parser = token)]
+    token: Option<String>,
+}
+
+impl AddressArgs {
+    fn address(&self) -> Address {
+        Address { host: self.host.clone(), port: self.port, token: self.token.clone() }
+    }
+}
+
+fn token(text: &str) -> Result<String, String> {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    match text.len() >= 8 && text.len() <= 128 && text.bytes().all(known) {
+        true => Ok(text.into()),
+        false => Err("must be 8 to 128 of the letters a to z, digits, - and _".into()),
+    }
+}
+
+pub fn run(args: &ViewArgs) -> Result<(), Failure> {
+    let resolved = args.params.resolve(args.preset.as_deref())?;
+    if args.params.print_config {
+        return params::print(&resolved);
+    }
+    let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
+    let wanted = args.targets.read()?;
+    let source = open_source(given)?;
+    let span = position::span(source.as_ref(), args.start, args.end, None)?;
+    let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
+    let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
+    inputs::refuse(source.as_ref(), &outputs)?;
+    let mut err = std::io::stderr();
+    let _ = writeln!(err, "{}", report::first_words(&resolved));
+    for said in source.warnings() {
+        let _ = writeln!(err, "warning: {}", params::words_in_flags(said));
+    }
+    let demand = Demand { channels: resolved.params.channels(), color: true };
+    let setup = Setup {
+        reel: Reel::new(Arc::from(source), span, demand, KEPT_BYTES),
+        path: given.to_string_lossy().into(),
+        preset: resolved.preset,
+        params: resolved.params,
+        lines: args.jsonl.clone(),
+        pick: false,
+    };
+    let interrupt = Interrupt::watch();
+    let view = View::open(setup, &args.address.address())?;
+    for target in &targets {
+        let added = view.order(Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox });
+        added.map_err(|said| Failure::usage(format!("target {}: {said}", target.id)))?;
+    }
+    if !targets.is_empty() {
+        // The page begins at the beginning, whichever frame the last of them is of.
+        let _ = view.order(Order::Seek { position: span.first });
+    }
+    let _ = writeln!(err, "view: {}", view.url());
+    while !interrupt.asked() && !view.has_ended() {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    view.close()?;
+    Err(Failure::Interrupted { code: interrupt.code() })
+}
+
+/// What was given to be viewed.
+fn open_source(given: &Path) -> Result<Box<dyn Source>, Failure> {
+    open(given, &OpenOptions::default()).map_err(|error| match error {
+        Error::Io { path, source } if path == given && source.kind() == ErrorKind::NotFound => {
+            Failure::usage(format!("{}: there is no such folder or file", path.display()))
+        }
+        error => error.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_not_short_and_has_no_odd_letters() {
+        for good in ["abcdefgh", "A-b_9999"] {
+            assert_eq!(token(good).as_deref(), Ok(good));
+        }
+        for wrong in ["", "short", "with blank", "semi;colon", "percent%41", "ümlautümlaut", &"x".repeat(129)] {
+            assert!(token(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Boxes as COCO has them, for tools that annotate images.
+
+use serde_json::{Value, json};
+
+use super::document::Document;
+use super::mot::is_believed;
+use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::error::Result;
+use crate::tracker::State;
+
+/// A COCO document: an image a frame, an annotation a target and frame, its box `[x, y, w, h]` with the corner
+/// **0-based**, its outline where it has turned. `attributes` hold what COCO has no place for: `track_id`, `state`,
+/// `given` (whether a person drew the box) and `confidence`. A target that is lost has no annotation.
+///
+/// It appears when the run is over; its annotations are kept in memory until then.
+pub struct Coco {
+    document: Document,
+    size: (usize, usize),
+    images: Vec<Value>,
+    annotations: Vec<Value>,
+    /// Position of the last image.
+    last: Option<usize>,
+}
+
+impl Coco {
+    /// Checks that `destination` can be written to.
+    ///
+    /// # Errors
+    /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
+    pub fn create(destination: &Destination) -> Result<Self> {
+        let document = Document::create(destination)?;
+        Ok(Self { document, size: (0, 0), images: Vec::new(), annotations: Vec::new(), last: None })
+    }
+}
+
+impl Export for Coco {
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        self.size = (run.source.width, run.source.height);
+        Ok(())
+    }
+
+    fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
+        if self.last != Some(record.index) {
+            self.last = Some(record.index);
+            let (width, height) = self.size;
+            let (id, file_name) = (record.index, &record.file);
+            self.images.push(json!({ "id": id, "file_name": file_name, "width": width, "height": height }));
+        }
+        let Some(bbox) = record.finite_box().filter(|_| is_believed(record)) else { return Ok(()) };
+        let [x, y, w, h] = <[f64; 4]>::from(bbox);
+        let upright = [x, y, x + w, y, x + w, y + h, x, y + h];
+        self.annotations.push(json!({
+            "id": self.annotations.len() + 1,
+            "image_id": record.index,
+            "category_id": 1,
+            "bbox": [x, y, w, h],
+            "area": w * h,
+            "segmentation": [record.polygon.unwrap_or(upright)],
+            "iscrowd": 0,
+            "attributes": {
+                "track_id": record.id.unwrap_or(1),
+                "state": record.state,
+                "given": record.state == State::Initial,
+                "confidence": record.confidence,
+            },
+        }));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
+        let document = json!({
+            "info": { "description": concat!("kcf-track ", env!("CARGO_PKG_VERSION")) },
+            "images": self.images,
+            "annotations": self.annotations,
+            "categories": [{ "id": 1, "name": "target" }],
+        });
+        self.document.commit_json(&document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::Tally;
+    use crate::export::record::tests::run;
+
+    #[test]
+    fn an_image_a_frame_and_an_annotation_a_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let (run, records) = run();
+        let mut coco = Box::new(Coco::create(&path.as_path().into()).unwrap());
+        coco.begin(&run).unwrap();
+        let of = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
+        let lost = FrameRecord { state: State::Lost, ..of(&records[1], 9) };
+        for record in [of(&records[0], 3), of(&records[0], 9), of(&records[1], 3), lost] {
+            coco.frame(&record, &FrameView::default()).unwrap();
+        }
+        coco.finish(&Tally::default().completed(None)).unwrap();
+        let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(document["images"].as_array().unwrap().len(), 2);
+        assert_eq!(document["images"][1], json!({"id": 2, "file_name": "0002.jpg", "width": 64, "height": 48}));
+        let annotations = document["annotations"].as_array().unwrap();
+        assert_eq!(annotations.len(), 3);
+        let third = &annotations[2];
+        assert_eq!(
+            (&third["id"], &third["image_id"], &third["bbox"]),
+            (&json!(3), &json!(2), &json!([-0.5, 21.0, 30.0, 40.25]))
+        );
+        assert_eq!(third["area"], 30.0 * 40.25);
+        assert_eq!(
+            third["attributes"],
+            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75})
+        );
+        assert_eq!(annotations[0]["attributes"]["given"], true);
+    }
+}

@@ -1,0 +1,109 @@
+//! Boxes as Label Studio has them, for tools that annotate videos.
+
+use serde_json::{Value, json};
+
+use super::document::Document;
+use super::tracks::{Shape, Track, Tracks};
+use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::error::Result;
+
+/// A list of one Label Studio task: the source as `video`, and as its prediction a `videorectangle` a target. Frames
+/// are **1-based**; places and sizes are percents of the frame's. A target that is lost is not `enabled` there.
+///
+/// It fits a labelling page with `<Video name="video">`, `<VideoRectangle name="box" toName="video"/>` and a label
+/// `target`. It appears when the run is over; it is kept in memory until then.
+pub struct LabelStudio {
+    document: Document,
+    tracks: Tracks,
+    source: String,
+    size: (usize, usize),
+}
+
+impl LabelStudio {
+    /// Checks that `destination` can be written to.
+    ///
+    /// # Errors
+    /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
+    pub fn create(destination: &Destination) -> Result<Self> {
+        let document = Document::create(destination)?;
+        Ok(Self { document, tracks: Tracks::default(), source: String::new(), size: (0, 0) })
+    }
+
+    fn region(&self, track: &Track) -> Value {
+        let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
+        let shape = |shape: &Shape| {
+            let bbox = shape.bbox;
+            json!({
+                "frame": shape.index,
+                "time": shape.time,
+                "enabled": shape.seen,
+                "rotation": 0,
+                "x": 100.0 * bbox.x / width,
+                "y": 100.0 * bbox.y / height,
+                "width": 100.0 * bbox.w / width,
+                "height": 100.0 * bbox.h / height,
+            })
+        };
+        let sequence: Vec<Value> = track.shapes.iter().map(shape).collect();
+        json!({
+            "id": format!("target-{}", track.id),
+            "type": "videorectangle",
+            "from_name": "box",
+            "to_name": "video",
+            "origin": "prediction",
+            "value": { "framesCount": self.tracks.last(), "sequence": sequence, "labels": ["target"] },
+        })
+    }
+}
+
+impl Export for LabelStudio {
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        self.source.clone_from(&run.source.path);
+        self.size = (run.source.width, run.source.height);
+        Ok(())
+    }
+
+    fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
+        self.tracks.add(record);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
+        let regions: Vec<Value> = self.tracks.0.iter().map(|track| self.region(track)).collect();
+        let version = concat!("kcf-track ", env!("CARGO_PKG_VERSION"));
+        let document = json!([{
+            "data": { "video": self.source },
+            "predictions": [{ "model_version": version, "result": regions }],
+        }]);
+        self.document.commit_json(&document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::Tally;
+    use crate::export::record::tests::run;
+    use crate::tracker::State;
+
+    #[test]
+    fn a_region_a_target_in_percents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let (run, records) = run();
+        let mut export = Box::new(LabelStudio::create(&path.as_path().into()).unwrap());
+        export.begin(&run).unwrap();
+        let lost = FrameRecord { state: State::Lost, index: 3, ..records[1].clone() };
+        for record in [&records[0], &records[1], &lost] {
+            export.frame(record, &FrameView::default()).unwrap();
+        }
+        export.finish(&Tally::default().completed(None)).unwrap();
+        let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(document[0]["data"]["video"], "seq/car");
+        let value = &document[0]["predictions"][0]["result"][0]["value"];
+        assert_eq!(value["framesCount"], 3);
+        let first = &value["sequence"][0];
+        assert_eq!((&first["x"], &first["frame"], &first["enabled"]), (&json!(15.625), &json!(1), &json!(true)));
+        assert_eq!(value["sequence"][2]["enabled"], false);
+    }
+}

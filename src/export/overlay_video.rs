@@ -1,0 +1,202 @@
+//! Drawn frames as a video, encoded by `ffmpeg`.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use image::RgbImage;
+use tempfile::NamedTempFile;
+
+use super::Destination;
+use super::destination::Target;
+use super::painters::{Deliver, Place};
+use crate::error::{Error, Result};
+use crate::ffmpeg;
+use crate::replace::temporary_beside;
+
+/// The rate of a video whose frames have none.
+const USUAL_RATE: f64 = 25.0;
+
+/// Pictures that wait to be encoded.
+const WAITING: usize = 4;
+
+/// Endings of videos that can be written, ffmpeg's name of the form and how it is encoded.
+const FORMS: [(&str, &str, &[&str]); 8] = [
+    ("mp4", "mp4", H264),
+    ("m4v", "mp4", H264),
+    ("mov", "mov", H264),
+    ("mkv", "matroska", H264),
+    ("avi", "avi", H264),
+    ("webm", "webm", &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-crf", "32", "-b:v", "0"]),
+    // A palette a frame: one for all of them would keep all of them in memory.
+    ("gif", "gif", &["-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1"]),
+    ("webp", "webp", &["-c:v", "libwebp_anim", "-quality", "80", "-loop", "0"]),
+];
+
+/// Every player shows 4:2:0, which needs even sides.
+const H264: &[&str] = &[
+    "-c:v",
+    "libx264",
+    "-preset",
+    "veryfast",
+    "-crf",
+    "20",
+    "-pix_fmt",
+    "yuv420p",
+    "-vf",
+    "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+    "-movflags",
+    "+faststart",
+];
+
+fn form(path: &Path) -> Option<(&'static str, &'static [&'static str])> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    FORMS.iter().find(|(known, ..)| *known == ending).map(|(_, form, arguments)| (*form, *arguments))
+}
+
+/// Whether a path is one of a video, by its ending: mp4, m4v, mov, mkv, avi, webm, gif or webp.
+pub fn is_video(path: &Path) -> bool {
+    form(path).is_some()
+}
+
+/// A video that pictures are added to, from any thread and in any order, and that appears when it is whole.
+pub(super) struct OverlayVideo {
+    path: PathBuf,
+    file: NamedTempFile,
+    rate: f64,
+    pictures: SyncSender<(usize, RgbImage)>,
+    /// Until the size of the pictures is known.
+    waiting: Option<Receiver<(usize, RgbImage)>>,
+    encoder: Option<Encoder>,
+    turn: usize,
+}
+
+/// A running ffmpeg, and the thread that writes to it.
+struct Encoder {
+    child: Child,
+    writer: JoinHandle<std::io::Result<()>>,
+    complaints: JoinHandle<String>,
+}
+
+impl OverlayVideo {
+    /// Checks that it can be written, and that ffmpeg is there.
+    pub fn create(path: &Path, rate: Option<f64>) -> Result<Self> {
+        let path = match Destination::from(path).probe()? {
+            Target::File(path) => path,
+            Target::Stdout | Target::Special(_) => {
+                let reason = "a video is no pipe and no device; name a file".into();
+                return Err(Error::Output { path: path.into(), reason });
+            }
+        };
+        let mut version = ffmpeg::command("ffmpeg");
+        let mut child = ffmpeg::start(version.arg("-version"), &path)?;
+        let _ = child.kill();
+        let _ = child.wait();
+        let file = temporary_beside(&path).map_err(|source| Error::io(&path, source))?;
+        let (pictures, waiting) = sync_channel(WAITING);
+        let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(USUAL_RATE);
+        Ok(Self { path, file, rate, pictures, waiting: Some(waiting), encoder: None, turn: 0 })
+    }
+
+    /// What hands pictures over.
+    pub fn deliver(&self) -> Box<Deliver> {
+        let (pictures, path) = (self.pictures.clone(), self.path.clone());
+        Box::new(move |picture, place| match place {
+            // The other side goes when ffmpeg does, and says why at the end.
+            Place::Turn(turn) => pictures.send((turn, picture)).map_err(|_| gone(&path)),
+            Place::File(_) => Ok(()),
+        })
+    }
+
+    /// The place of the next picture in the video. The first tells the size.
+    pub fn turn(&mut self, width: u32, height: u32) -> Result<usize> {
+        if let Some(pictures) = self.waiting.take() {
+            self.encoder = Some(self.start(pictures, width, height)?);
+        }
+        self.turn += 1;
+        Ok(self.turn - 1)
+    }
+
+    fn start(&self, pictures: Receiver<(usize, RgbImage)>, width: u32, height: u32) -> Result<Encoder> {
+        let mut command = ffmpeg::command("ffmpeg");
+        let (form, arguments) = form(&self.path).unwrap_or(("mp4", H264));
+        let (size, rate) = (format!("{width}x{height}"), self.rate.to_string());
+        command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", &size, "-r", &rate]);
+        command.args(["-i", "pipe:0", "-an"]).args(arguments).args(["-f", form]).arg(self.file.path());
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        let mut child = ffmpeg::start(&mut command, &self.path)?;
+        let (input, err) = (child.stdin.take(), child.stderr.take());
+        let io = |source| Error::io("a thread for ffmpeg", source);
+        let listen = move || {
+            let mut said = String::new();
+            let _ = err.map(|err| err.take(1 << 16).read_to_string(&mut said));
+            said
+        };
+        let complaints = std::thread::Builder::new().name("ffmpeg says".into()).spawn(listen).map_err(io)?;
+        let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, input));
+        let writer = std::thread::Builder::new().name("encode".into()).spawn(write).map_err(io)?;
+        Ok(Encoder { child, writer, complaints })
+    }
+
+    /// Ends the video and puts it in its place; one that has no picture leaves the old file.
+    pub fn finish(self) -> Result<()> {
+        let Self { path, file, pictures, encoder, .. } = self;
+        drop(pictures);
+        let Some(Encoder { mut child, writer, complaints }) = encoder else { return Ok(()) };
+        let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread ended")));
+        let status = child.wait().map_err(|source| Error::io(&path, source))?;
+        let said = complaints.join().unwrap_or_default();
+        if !status.success() {
+            let said = said.lines().next().unwrap_or("it did not say why").trim().to_owned();
+            return Err(Error::Output { path, reason: format!("ffmpeg could not encode it: {said}") });
+        }
+        written.map_err(|source| Error::io(&path, source))?;
+        let file = file.persist(&path).map_err(|error| Error::io(&path, error.error))?;
+        let _ = file.unlock();
+        Ok(())
+    }
+}
+
+/// Writes pictures by their numbers, however they come.
+fn in_turn(pictures: &Receiver<(usize, RgbImage)>, mut input: impl Write) -> std::io::Result<()> {
+    let (mut early, mut turn) = (BTreeMap::new(), 0);
+    for (number, picture) in pictures {
+        early.insert(number, picture);
+        while let Some(picture) = early.remove(&turn) {
+            input.write_all(&picture)?;
+            turn += 1;
+        }
+    }
+    input.flush()
+}
+
+fn gone(path: &Path) -> Error {
+    Error::Output { path: path.into(), reason: "ffmpeg has ended before the video".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_written_in_their_turn() {
+        let (sender, pictures) = sync_channel(8);
+        for number in [2, 0, 3, 1] {
+            sender.send((number, RgbImage::from_pixel(1, 1, image::Rgb([number as u8; 3])))).unwrap();
+        }
+        drop(sender);
+        let mut written = Vec::new();
+        in_turn(&pictures, &mut written).unwrap();
+        assert_eq!(written, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]);
+    }
+
+    #[test]
+    fn endings_of_videos() {
+        for (name, video) in [("a.mp4", true), ("b.GIF", true), ("c", false), ("d.png", false), ("mp4", false)] {
+            assert_eq!(is_video(Path::new(name)), video, "{name}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a session does with targets and frames.
+
+use super::*;
+use crate::error::Result;
+use crate::frame::{FrameBuf, PixelFormat};
+use crate::tracker::{Evidence, State};
+
+/// Moves right by a pixel a frame, and refuses frames that are not 4 pixels wide.
+#[derive(Clone, Default)]
+struct Drift(BBox);
+
+impl Drift {
+    fn say(&self) -> Result<Estimate> {
+        let evidence = Evidence { peak: 1.0, psr: 2.0, apce: 3.0, ..Evidence::default() };
+        Ok(Estimate { bbox: self.0, polygon: None, state: State::Tracking, evidence })
+    }
+}
+
+impl Follower for Drift {
+    fn init(&mut self, _: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+        self.0 = bbox;
+        self.say()
+    }
+
+    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
+        if frame.width() != 4 {
+            return Err(Error::FrameSize { expected: (4, 1), got: (frame.width(), frame.height()) });
+        }
+        self.0 = self.0.translated(1.0, 0.0);
+        self.say()
+    }
+}
+
+/// Frames of these widths; 0 for one that cannot be read.
+fn items(widths: &[usize]) -> Vec<Item> {
+    let item = |(position, &width): (usize, &usize)| {
+        let frame = FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8);
+        Item { position, name: String::new(), path: None, timestamp: None, frame, color: None, decode_ms: 0.0 }
+    };
+    (1..).zip(widths).map(item).collect()
+}
+
+/// The places and states of one target, begun at the frame `start`, and how that ended.
+fn follow(widths: &[usize], start: usize, skip: bool) -> (Vec<(f64, bool)>, Result<End, Halt>) {
+    let mut session = Session::of(Drift::default(), start, BBox::new(10.0, 0.0, 2.0, 1.0));
+    session.skip_bad_frames(skip);
+    let mut seen = Vec::new();
+    let ended = session.run(items(widths), &mut |step: &Step<'_, Drift>| {
+        seen.extend(step.outcomes.iter().map(|outcome| (outcome.bbox.x, outcome.estimate.is_some())));
+        Ok(())
+    });
+    (seen, ended)
+}
+
+#[test]
+fn a_target_begins_at_its_frame() {
+    let (seen, ended) = follow(&[4, 4, 4, 4], 2, false);
+    assert_eq!(seen, [(10.0, true), (11.0, true), (12.0, true)]);
+    assert_eq!(ended.unwrap(), End::Complete);
+}
+
+#[test]
+fn a_bad_frame_ends_it_unless_such_are_skipped() {
+    for bad in [0, 5] {
+        let (seen, ended) = follow(&[4, 4, bad, 4], 1, false);
+        assert_eq!(seen.len(), 2);
+        let halt = ended.unwrap_err();
+        assert!(halt.position == 3 && matches!(halt.cause, Cause::Frame(_)), "{halt}");
+        let (seen, ended) = follow(&[4, 4, bad, 4], 1, true);
+        assert_eq!(seen, [(10.0, true), (11.0, true), (11.0, false), (12.0, true)]);
+        assert_eq!(ended.unwrap(), End::Complete);
+    }
+    // The frame that a target starts from is needed.
+    let (seen, ended) = follow(&[4, 0, 4], 2, true);
+    assert!(seen.is_empty() && ended.unwrap_err().position == 2);
+}
+
+/// Where each target is, by its number.
+fn places(outcomes: &[Outcome]) -> Vec<(usize, f64)> {
+    outcomes.iter().map(|outcome| (outcome.target, outcome.bbox.x)).collect()
+}
+
+#[test]
+fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
+    let frame = FrameBuf::new(vec![0; 4], 4, 1, PixelFormat::Gray8).unwrap();
+    let at = |x| BBox::new(x, 0.0, 2.0, 1.0);
+    for parallel in [false, true] {
+        let mut session = Session::default();
+        session.parallel(parallel);
+        session.add(Drift::default(), 1, at(10.0));
+        session.add(Drift::default(), 1, at(20.0));
+        assert_eq!(places(session.feed(1, &frame).unwrap()), [(0, 10.0), (1, 20.0)]);
+        session.add(Drift::default(), 3, at(30.0));
+        assert_eq!(session.waiting().collect::<Vec<_>>(), [(2, 3)]);
+        assert_eq!(places(session.feed(2, &frame).unwrap()), [(0, 11.0), (1, 21.0)]);
+        assert!(session.drop_target(0) && !session.drop_target(0) && !session.drop_target(9));
+        assert!(session.follower(0).is_none() && places(session.outcomes()) == [(1, 21.0)]);
+        let given = session.reinit(1, &frame, at(50.0)).unwrap();
+        assert_eq!(given.bbox.x, 50.0);
+        assert_eq!(places(session.outcomes()), [(1, 50.0)]);
+        let mut branch = session.clone();
+        assert_eq!(places(session.feed(3, &frame).unwrap()), [(1, 51.0), (2, 30.0)]);
+        assert_eq!(places(session.feed(4, &frame).unwrap()), [(1, 52.0), (2, 31.0)]);
+        // The clone goes on from where it was taken.
+        assert_eq!(places(branch.feed(3, &frame).unwrap()), [(1, 51.0), (2, 30.0)]);
+        assert_eq!(session.waiting().count(), 0);
+        for gone in [0, 9] {
+            assert!(
+                matches!(session.reinit(gone, &frame, at(1.0)), Err(Cause::Target { target, .. }) if target == gone)
+            );
+        }
+        // One that is still to begin begins with the new box.
+        session.add(Drift::default(), 99, at(70.0));
+        session.reinit(3, &frame, at(80.0)).unwrap();
+        assert_eq!(places(session.feed(5, &frame).unwrap()), [(1, 53.0), (2, 32.0), (3, 81.0)]);
+    }
+}
+
+#[test]
+fn a_frame_that_is_refused_leaves_nothing_behind() {
+    let frame = |width| FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8).unwrap();
+    let mut session = Session::default();
+    for x in [10.0, 20.0] {
+        session.add(Drift::default(), 1, BBox::new(x, 0.0, 2.0, 1.0));
+    }
+    session.feed(1, &frame(4)).unwrap();
+    assert!(matches!(session.feed(2, &frame(5)), Err(Cause::Frame(_))));
+    assert!(session.drop_target(1));
+    assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 11.0)]);
+}
+
+#[test]
+fn whoever_watches_ends_it() {
+    struct Once(usize);
+    impl Watch<Drift> for Once {
+        fn wants_to_stop(&mut self) -> bool {
+            true
+        }
+
+        fn step(&mut self, _: &Step<'_, Drift>) -> Result<()> {
+            self.0 += 1;
+            Ok(())
+        }
+    }
+    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 1.0, 1.0));
+    let mut watch = Once(0);
+    assert_eq!(session.run(items(&[4, 4]), &mut watch).unwrap(), End::Stopped);
+    assert_eq!(watch.0, 1);
+    let refuse = |_: &Step<'_, Drift>| Err(Error::NotInitialized);
+    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 1.0, 1.0));
+    let halt = session.run(items(&[4]), &mut { refuse }).unwrap_err();
+    assert!(matches!(halt.cause, Cause::Watch(Error::NotInitialized)));
+}

@@ -1,0 +1,197 @@
+//! Orders, done one by one.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::heads::{Head, Seen};
+use super::super::order::Order;
+use super::super::reel::Reading;
+use super::super::track::Track;
+use super::{Controller, Goal, PATIENCE};
+use crate::geometry::BBox;
+use crate::source::Item;
+
+/// How long an order waits for the frame that it is about.
+const ORDER_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Most targets at a time.
+const MOST_TARGETS: usize = 100;
+
+/// The fastest multiple of the source's rate.
+const FASTEST: f64 = 64.0;
+
+impl Controller {
+    /// Does what is asked, or says why not.
+    pub(super) fn obey(&mut self, order: Order) -> Result<(), String> {
+        let picks = self.board.look(|state| state.status.pick);
+        match order {
+            Order::Pick { bbox } if picks => {
+                let item = self.frame(self.position())?;
+                Head::begin(&self.params, 1, &item, bbox).map_err(|error| error.to_string())?;
+                self.board.change(|state| state.picked = Some(bbox));
+            }
+            Order::Pick { .. } => return Err("nobody asks for a first box here: add a target".into()),
+            _ if picks => return Err("this page only asks for the first box".into()),
+            Order::Add { id, position, bbox } => self.add(id, position, bbox)?,
+            Order::Give { target, position, bbox } => self.give(target, position, bbox)?,
+            Order::End { target, position } => {
+                let first = "this is its first box: remove the target instead";
+                self.unmark(target, first, |track| track.end(position))?;
+            }
+            Order::TakeBack { target, position } => {
+                let none = "only a box that was given after the first one, or an end, can be taken back";
+                self.unmark(target, none, |track| track.take_back(position))?;
+            }
+            Order::Remove { target } => {
+                if !self.board.change(|state| state.remove(target)) {
+                    return Err(no_target(target));
+                }
+                self.heads.remove(&target);
+                self.log.outdated();
+            }
+            Order::Play => {
+                if self.reel.last().is_some_and(|last| self.position() >= last) {
+                    return Err("this is the last frame: go back to play again".into());
+                }
+                self.due = Instant::now();
+                self.board.change(|state| state.status.playing = true);
+            }
+            Order::Pause => self.pause(),
+            Order::Step { by } => {
+                // Steps that come faster than frames add up.
+                let under_way = self.goal.filter(|_| !self.board.look(|state| state.status.playing));
+                let from = under_way.map_or(self.position(), |goal| goal.position);
+                let frames = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+                let to = if by < 0 { from.saturating_sub(frames) } else { from.saturating_add(frames) };
+                let to = to.max(self.reel.first()).min(self.reel.last().unwrap_or(usize::MAX));
+                self.go(to, by > 0)?;
+            }
+            Order::Seek { position } => self.go(position, false)?,
+            Order::Speed { times } => {
+                if !times.is_none_or(|times| times > 0.0 && times <= FASTEST) {
+                    return Err(format!("the speed must be above 0 and at most {FASTEST}, or null"));
+                }
+                self.due = Instant::now();
+                self.board.change(|state| state.status.speed = times);
+            }
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self) {
+        self.goal = None;
+        self.board.change(|state| (state.status.playing, state.status.catching_up) = (false, None));
+    }
+
+    /// Goes to a frame and stands still there.
+    fn go(&mut self, position: usize, track: bool) -> Result<(), String> {
+        let (oldest, last) = (self.reel.oldest(), self.reel.last());
+        let live = self.reel.source().is_live();
+        if position < oldest && live && position >= self.reel.first() {
+            return Err(format!("frame {position} is gone: only frames from {oldest} on are kept of such a source"));
+        }
+        if position < self.reel.first() || last.is_some_and(|last| position > last) {
+            let last = last.map_or("the end".to_owned(), |last| last.to_string());
+            return Err(format!("there is no frame {position}: they go from {} to {last}", self.reel.first()));
+        }
+        if live && !track && position > self.reel.newest() {
+            return Err(format!("frame {position} has not come yet: play up to it"));
+        }
+        self.pause();
+        self.goal = Some(Goal { position, track });
+        Ok(())
+    }
+
+    /// The frame at `position`.
+    fn frame(&mut self, position: usize) -> Result<Arc<Item>, String> {
+        let until = Instant::now() + ORDER_PATIENCE;
+        while Instant::now() < until {
+            match self.reel.read(position, PATIENCE).map_err(|error| error.to_string())? {
+                Reading::Frame(item) => return Ok(item),
+                Reading::End => return Err(format!("there is no frame {position}")),
+                Reading::NotYet => {}
+            }
+        }
+        Err(format!("frame {position} has not come yet: try again"))
+    }
+
+    /// Stands still at a frame that a person said something of.
+    fn stand(&mut self, item: &Arc<Item>) {
+        self.pause();
+        if self.position() != item.position || self.shown.is_none() {
+            self.show(item);
+        }
+    }
+
+    fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Head, Seen), String> {
+        let (first, newest, live) = (self.reel.first(), self.reel.newest(), self.reel.source().is_live());
+        if position < first || live && position > newest.max(first) {
+            return Err(format!("there is no frame {position} to give a box in"));
+        }
+        let item = self.frame(position)?;
+        let (head, seen) = Head::begin(&self.params, target, &item, bbox).map_err(|error| error.to_string())?;
+        Ok((item, head, seen))
+    }
+
+    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), String> {
+        let (count, taken) = self.board.look(|state| {
+            let tracks = state.tracks();
+            (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
+        });
+        if count >= MOST_TARGETS {
+            return Err(format!("there are {MOST_TARGETS} targets already: remove one first"));
+        }
+        let Some(target) = id.filter(|_| !taken).or_else(|| self.last_id.checked_add(1).filter(|_| id.is_none()))
+        else {
+            return Err(format!("there is a target {} already", id.unwrap_or(self.last_id)));
+        };
+        let (item, head, seen) = self.begin(target, position, bbox)?;
+        self.last_id = self.last_id.max(target);
+        self.heads.entry(target).or_default().put(head);
+        self.board.change(|state| {
+            state.add(target, Track::new(bbox, seen.record));
+            seen.map.into_iter().for_each(|map| state.put_map(position, target, map));
+        });
+        self.stand(&item);
+        self.write(target, position).map_err(|error| error.to_string())
+    }
+
+    fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), String> {
+        if !self.board.look(|state| state.tracks().contains_key(&target)) {
+            return Err(no_target(target));
+        }
+        let (item, head, seen) = self.begin(target, position, bbox)?;
+        let gone = self.board.change(|state| {
+            seen.map.into_iter().for_each(|map| state.put_map(position, target, map));
+            state.give(target, bbox, seen.record)
+        });
+        let heads = self.heads.entry(target).or_default();
+        gone.iter().for_each(|gone| heads.forget(gone));
+        heads.put(head);
+        self.log.outdated();
+        self.stand(&item);
+        self.write(target, position).map_err(|error| error.to_string())
+    }
+
+    /// Changes the marks of a target other than by a box; `else_said` where that is not possible.
+    fn unmark(
+        &mut self,
+        target: u32,
+        else_said: &str,
+        change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
+    ) -> Result<(), String> {
+        if !self.board.look(|state| state.tracks().contains_key(&target)) {
+            return Err(no_target(target));
+        }
+        let gone = self.board.change(|state| state.change(target, change)).ok_or(else_said)?;
+        self.heads.entry(target).or_default().forget(&gone);
+        self.log.outdated();
+        self.pause();
+        Ok(())
+    }
+}
+
+fn no_target(target: u32) -> String {
+    format!("there is no target {target}")
+}

@@ -1,0 +1,108 @@
+//! A frame as a page gets it.
+
+use std::sync::{Arc, OnceLock};
+
+use image::imageops::thumbnail;
+use image::{ImageBuffer, Pixel};
+use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
+
+use crate::frame::{Frame, PixelFormat};
+use crate::source::Item;
+
+/// Longest side in pixels of what is sent.
+pub const LONGEST_SIDE: usize = 1920;
+
+/// Quality of the JPEG, 1 to 100.
+const QUALITY: u8 = 80;
+
+/// A frame that is shown; encoded when the first page asks for it, on that page's thread.
+#[derive(Debug)]
+pub struct Picture {
+    /// Another number for every picture.
+    pub id: u64,
+    item: Arc<Item>,
+    jpeg: OnceLock<Vec<u8>>,
+}
+
+impl Picture {
+    /// The picture of a frame.
+    pub fn new(id: u64, item: Arc<Item>) -> Self {
+        Self { id, item, jpeg: OnceLock::new() }
+    }
+
+    /// Width and height of the frame itself; `None` of one that could not be read.
+    pub fn size(&self) -> Option<(usize, usize)> {
+        self.item.picture().map(|frame| (frame.width(), frame.height()))
+    }
+
+    /// The frame as JPEG, at most [`LONGEST_SIDE`] wide and high; empty of one that could not be read.
+    pub fn jpeg(&self) -> &[u8] {
+        self.jpeg.get_or_init(|| self.item.picture().and_then(|frame| encode(&frame)).unwrap_or_default())
+    }
+}
+
+fn encode(frame: &Frame<'_>) -> Option<Vec<u8>> {
+    let (width, height, longest) = (frame.width(), frame.height(), frame.width().max(frame.height()));
+    let fits = |side: usize| (side * LONGEST_SIDE.min(longest) / longest).max(1);
+    let size = (fits(width), fits(height));
+    let rows: Vec<u8> = (0..height).flat_map(|y| frame.row(y)).copied().collect();
+    let (bytes, color) = match frame.format() {
+        PixelFormat::Gray8 => (scaled::<image::Luma<u8>>(rows, (width, height), size)?, ColorType::Luma),
+        PixelFormat::Rgb8 => (scaled::<image::Rgb<u8>>(rows, (width, height), size)?, ColorType::Rgb),
+        PixelFormat::Bgr8 => (scaled::<image::Rgb<u8>>(rows, (width, height), size)?, ColorType::Bgr),
+        PixelFormat::Rgba8 => (scaled::<image::Rgba<u8>>(rows, (width, height), size)?, ColorType::Rgba),
+        PixelFormat::Bgra8 => (scaled::<image::Rgba<u8>>(rows, (width, height), size)?, ColorType::Bgra),
+    };
+    let mut jpeg = Vec::new();
+    let mut encoder = Encoder::new(&mut jpeg, QUALITY);
+    encoder.set_sampling_factor(SamplingFactor::F_2_2);
+    encoder.encode(&bytes, size.0.try_into().ok()?, size.1.try_into().ok()?, color).ok()?;
+    Some(jpeg)
+}
+
+/// The pixels of a picture of size `from` at size `to`, neither empty.
+fn scaled<P: Pixel<Subpixel = u8> + 'static>(
+    bytes: Vec<u8>,
+    from: (usize, usize),
+    to: (usize, usize),
+) -> Option<Vec<u8>> {
+    if from == to {
+        return Some(bytes);
+    }
+    let [width, height, to_width, to_height] = [from.0, from.1, to.0, to.1].map(|side| u32::try_from(side).ok());
+    let picture: ImageBuffer<P, Vec<u8>> = ImageBuffer::from_raw(width?, height?, bytes)?;
+    Some(thumbnail(&picture, to_width?, to_height?).into_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::item_of;
+    use super::*;
+    use crate::frame::FrameBuf;
+
+    fn decoded(width: usize, height: usize, format: PixelFormat) -> image::DynamicImage {
+        let frame = FrameBuf::new(vec![90; width * height * format.bytes()], width, height, format).unwrap();
+        let picture = Picture::new(1, Arc::new(item_of(1, Ok(frame))));
+        assert_eq!(picture.size(), Some((width, height)));
+        image::load_from_memory(picture.jpeg()).unwrap()
+    }
+
+    #[test]
+    fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
+        for format in [PixelFormat::Gray8, PixelFormat::Rgb8] {
+            let small = decoded(65, 33, format);
+            assert_eq!((small.width(), small.height()), (65, 33));
+            let wide = decoded(3840, 21, format);
+            assert_eq!((wide.width(), wide.height()), (1920, 10));
+            let high = decoded(1, 4000, format);
+            assert_eq!((high.width(), high.height()), (1, 1920));
+            assert!(wide.to_luma8().pixels().all(|pixel| pixel.0[0].abs_diff(90) < 4));
+        }
+    }
+
+    #[test]
+    fn of_a_frame_that_could_not_be_read_there_is_none() {
+        let picture = Picture::new(1, Arc::new(item_of(1, Err(crate::Error::NotInitialized))));
+        assert!(picture.jpeg().is_empty() && picture.size().is_none());
+    }
+}

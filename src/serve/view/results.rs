@@ -1,0 +1,134 @@
+//! What was found, as files to be downloaded: the same bytes that the exports write.
+
+use serde_json::Value;
+
+use super::board::{Board, State};
+use super::log::in_order;
+use super::track::{Mark, Track};
+use crate::error::{Error, Result};
+use crate::export::{
+    Destination, Export, FrameRecord, FrameView, Json, Mot, Otb, Run, SourceRecord, Summary, Tally, TargetRecord,
+};
+use crate::geometry::BBox;
+use crate::source::Span;
+
+/// What is known of a run besides its records.
+pub struct Results {
+    /// What the source was called by.
+    pub path: String,
+    /// The positions of it.
+    pub span: Span,
+    /// All settings.
+    pub parameters: Value,
+}
+
+impl Results {
+    /// The JSON document.
+    ///
+    /// # Errors
+    /// When there is no target, or no place for a temporary file.
+    pub fn json(&self, board: &Board) -> Result<Vec<u8>> {
+        let found = self.found(board)?;
+        written(|to| Ok(Box::new(Json::create(to)?)), &found)
+    }
+
+    /// MOT-challenge text.
+    ///
+    /// # Errors
+    /// As [`Results::json`].
+    pub fn mot(&self, board: &Board) -> Result<Vec<u8>> {
+        let found = self.found(board)?;
+        written(|to| Ok(Box::new(Mot::create(to)?)), &found)
+    }
+
+    /// OTB text of one target: a row for each frame from its first box to the last frame that it was followed in.
+    ///
+    /// # Errors
+    /// As [`Results::json`], and when there is no such target.
+    pub fn otb(&self, board: &Board, target: u32) -> Result<Vec<u8>> {
+        let none = || Error::Parameter {
+            name: "target",
+            value: target.to_string(),
+            expected: "there is no such target".into(),
+        };
+        let known = |state: &State| state.tracks().get(&target).map(|track| track.records().cloned().collect());
+        let records: Vec<FrameRecord> = board.look(known).ok_or_else(none)?;
+        let mut rows: Vec<FrameRecord> = Vec::new();
+        for record in records {
+            // Frames in which it was gone have a row too: the text counts rows, not positions.
+            while let Some(before) = rows.last().filter(|before| before.index + 1 < record.index) {
+                let index = before.index + 1;
+                rows.push(FrameRecord { index, bbox: BBox::new(f64::NAN, 0.0, 0.0, 0.0), ..record.clone() });
+            }
+            rows.push(record);
+        }
+        let found = Found { records: rows, ..self.found(board)? };
+        written(|to| Ok(Box::new(Otb::create(to)?)), &found)
+    }
+
+    /// A copy of all that is known, so that pages and the tracker do not wait for the file.
+    fn found(&self, board: &Board) -> Result<Found> {
+        let (size, targets, mut records) = board.look(|state| {
+            let size = state.picture.as_ref().and_then(|picture| picture.size());
+            let targets: Vec<_> = state.tracks().iter().filter_map(target).collect();
+            (size, targets, in_order(state.tracks()).into_iter().cloned().collect::<Vec<_>>())
+        });
+        if records.is_empty() {
+            return Err(Error::Samples { reason: "there is no target yet: draw a box".into() });
+        }
+        let (width, height) = size.unwrap_or_default();
+        let Span { first, last } = self.span;
+        let source = SourceRecord { path: self.path.clone(), start: first, end: last, width, height };
+        let mut tally = Tally::default();
+        let mut each: Vec<_> = targets.iter().map(|target| (target.id, Tally::default())).collect();
+        let mut before = None;
+        for record in &records {
+            if before.replace(record.index) == Some(record.index) {
+                tally.add_further(record);
+            } else {
+                tally.add(record);
+            }
+            let own = each.iter_mut().find(|(id, _)| Some(*id) == record.id);
+            own.into_iter().for_each(|(_, tally)| tally.add(record));
+        }
+        let mut summary = tally.completed(None);
+        let run = if targets.len() == 1 {
+            records.iter_mut().for_each(|record| record.id = None);
+            Run::new(source, self.parameters.clone())
+        } else {
+            summary.targets = each.iter().map(|(id, tally)| tally.of_target(*id)).collect();
+            Run::of_many(source, self.parameters.clone(), targets)
+        };
+        Ok(Found { run, records, summary })
+    }
+}
+
+/// A target as it was given first.
+fn target((id, track): (&u32, &Track)) -> Option<TargetRecord> {
+    track.marks().iter().find_map(|(start, mark)| match mark {
+        Mark::Given(bbox) => Some(TargetRecord { id: *id, start: *start, bbox: *bbox }),
+        Mark::End => None,
+    })
+}
+
+/// All that an export writes.
+struct Found {
+    run: Run,
+    records: Vec<FrameRecord>,
+    summary: Summary,
+}
+
+/// What an export writes.
+fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Export>>, found: &Found) -> Result<Vec<u8>> {
+    let io = |source| Error::io("a temporary folder", source);
+    let folder = tempfile::tempdir().map_err(io)?;
+    let path = folder.path().join("result");
+    let mut export = open(&path.as_path().into())?;
+    export.begin(&found.run)?;
+    for (place, record) in found.records.iter().enumerate() {
+        let further = found.records[place + 1..].iter().take_while(|other| other.index == record.index).count();
+        export.frame(record, &FrameView { further, ..FrameView::default() })?;
+    }
+    export.finish(&found.summary)?;
+    std::fs::read(&path).map_err(io)
+}

@@ -1,0 +1,59 @@
+//! One way to open whatever a person names.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use super::animation::Animation;
+use super::video::{Video, VideoOptions};
+use super::{Sequence, SequenceOptions, Source, Y4m, folder, header};
+use crate::error::{Error, Result};
+
+/// How anything is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Of a folder of images.
+    pub sequence: SequenceOptions,
+    /// Of a video, a camera or an address.
+    pub video: VideoOptions,
+}
+
+/// Opens a folder of images, a video, an animated picture, a camera (`/dev/video0`), an address (`rtsp://…`), or `-`,
+/// the standard input, which must be Y4M.
+///
+/// # Errors
+/// As [`Sequence::open`], [`Video::open`] and [`Y4m::open`]; [`Error::Sequence`] for a single picture.
+pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
+    if given == Path::new("-") {
+        return Ok(Box::new(Y4m::open("standard input", std::io::stdin())?));
+    }
+    if given.is_dir() {
+        return Ok(Box::new(Sequence::open(given, &options.sequence)?));
+    }
+    if given.is_file() {
+        let picture = |reason: &str| Error::Sequence { path: given.into(), reason: reason.into() };
+        if begins_as_y4m(given) {
+            let file = File::open(given).map_err(|source| Error::io(given, source))?;
+            return Ok(Box::new(Y4m::open(given.to_string_lossy(), file)?));
+        }
+        if let Some(animation) = Animation::open(given)? {
+            return Ok(Box::new(animation));
+        }
+        if folder::is_image(given) && !header::is_animation(given) {
+            return Err(match header::has_pages(given) {
+                true => picture(
+                    "it holds several pages, which are read only one by one: make images of them, by `mkdir frames && \
+                     magick FILE frames/%06d.png` or `tiffsplit FILE frames/`, and give that folder",
+                ),
+                false => picture("this is one picture: give the folder that holds the images"),
+            });
+        }
+    }
+    Ok(Box::new(Video::open(given, options.video)?))
+}
+
+fn begins_as_y4m(path: &Path) -> bool {
+    let mut magic = [0; 10];
+    let read = File::open(path).map(BufReader::new).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"YUV4MPEG2 "
+}

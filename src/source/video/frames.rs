@@ -1,0 +1,207 @@
+//! The frames that ffmpeg writes, one after the other.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::ChildStdout;
+use std::time::Instant;
+
+use super::watched::{Ffmpeg, Shown};
+use crate::error::{Error, Result};
+use crate::frame::{Channels, FrameBuf, PixelFormat};
+use crate::source::decode::MAX_PIXELS;
+use crate::source::y4m::Reader;
+use crate::source::{Demand, Item, Span};
+
+/// Longest header of a picture: two letters, three numbers.
+const MAX_HEADER: u64 = 64;
+
+/// What ffmpeg writes.
+pub(super) enum Form {
+    /// Binary PGM or PPM pictures, each with its size.
+    Pnm,
+    /// A Y4M stream: luma and chroma as they are stored.
+    Y4m,
+}
+
+/// Bytes to pictures.
+enum Decoder {
+    Pnm(BufReader<ChildStdout>),
+    /// The output until its header is read, and what reads the frames behind it.
+    Y4m(Option<BufReader<ChildStdout>>, Option<Reader<BufReader<ChildStdout>>>),
+}
+
+/// What is tracked of a frame, and the same in colour where that is shown besides.
+type Decoded = (FrameBuf, Option<FrameBuf>);
+
+/// The frames of a video until its end, or until ffmpeg fails.
+pub(super) struct Frames {
+    path: PathBuf,
+    ffmpeg: Ffmpeg,
+    /// `None` after the last frame.
+    decoder: Option<Decoder>,
+    span: Span,
+    demand: Demand,
+    strict: bool,
+    read: usize,
+    /// Time and size of the first frame.
+    first: Option<Shown>,
+}
+
+impl Frames {
+    pub fn new(
+        path: PathBuf,
+        (ffmpeg, out): (Ffmpeg, BufReader<ChildStdout>),
+        form: Form,
+        (span, demand): (Span, Demand),
+        strict: bool,
+    ) -> Self {
+        let decoder = match form {
+            Form::Pnm => Decoder::Pnm(out),
+            Form::Y4m => Decoder::Y4m(Some(out), None),
+        };
+        Self { path, ffmpeg, decoder: Some(decoder), span, demand, strict, read: 0, first: None }
+    }
+
+    /// The next frame; `None` at the end.
+    fn frame(&mut self) -> Result<Option<Decoded>, String> {
+        let Some(decoder) = &mut self.decoder else { return Ok(None) };
+        let skipped = self.read + 1 < self.span.first;
+        let demand = self.demand;
+        let read = self.ffmpeg.waiting(|| decoder.read(demand, skipped));
+        match read {
+            Ok(Some(decoded)) => {
+                self.read += 1;
+                Ok(Some(decoded))
+            }
+            // Whatever the bytes look like: when ffmpeg failed that is the reason.
+            ended => match (self.ffmpeg.trouble(self.read, self.strict), ended) {
+                (Some(trouble), _) | (None, Err(trouble)) => Err(trouble),
+                (None, Ok(_)) => Ok(None),
+            },
+        }
+    }
+
+    /// Seconds from the first frame to this one. Refuses one of another size, whose pixels ffmpeg writes as if it had
+    /// the first one's.
+    fn time(&mut self) -> Result<Option<f64>> {
+        let Some(shown) = self.ffmpeg.shown() else { return Ok(None) };
+        let first = *self.first.get_or_insert(shown);
+        if let (Some(expected), Some(got)) = (first.size, shown.size)
+            && expected != got
+        {
+            return Err(Error::FrameSize { expected, got });
+        }
+        Ok(shown.time.zip(first.time).map(|(time, first)| time - first))
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        loop {
+            if self.span.last.is_some_and(|last| self.read >= last) {
+                self.decoder = None;
+                return None;
+            }
+            let begun = Instant::now();
+            let read = self.frame().transpose()?;
+            let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+            let position = if read.is_ok() { self.read } else { self.read + 1 };
+            let mut decoded = read.map_err(|reason| Error::Sequence { path: self.path.clone(), reason });
+            let mut timestamp = None;
+            match &decoded {
+                Ok(_) => match self.time() {
+                    Ok(time) => timestamp = time,
+                    // The next one may be of the right size again.
+                    Err(error) => decoded = Err(error),
+                },
+                Err(_) => {
+                    self.decoder = None;
+                    // A form that has one size for all fails with another: that is what is to be said.
+                    if let Err(error) = self.time() {
+                        decoded = Err(error);
+                    }
+                }
+            }
+            if decoded.is_ok() && position < self.span.first {
+                continue;
+            }
+            return Some(Item::numbered(position, timestamp, decoded, decode_ms));
+        }
+    }
+}
+
+impl Decoder {
+    /// The next picture; one that is skipped is an empty one.
+    fn read(&mut self, demand: Demand, skipped: bool) -> Result<Option<Decoded>, String> {
+        let said = |error: Error| error.to_string();
+        match self {
+            Self::Pnm(out) => {
+                let Some(picture) = pnm(out)? else { return Ok(None) };
+                match (picture.as_frame().format(), demand.channels) {
+                    (PixelFormat::Rgb8, Channels::Luma) if !skipped => {
+                        Ok(Some((picture.to_luma(), demand.color.then_some(picture))))
+                    }
+                    _ => Ok(Some((picture, None))),
+                }
+            }
+            Self::Y4m(out, reader) => {
+                if let Some(out) = out.take() {
+                    *reader = Some(Reader::open(out)?);
+                }
+                let Some(reader) = reader else { return Ok(None) };
+                let Some(()) = reader.read()? else { return Ok(None) };
+                let channels = if skipped { Channels::Luma } else { demand.channels };
+                let demand = Demand { channels, color: demand.color && !skipped };
+                Ok(Some(reader.decode(demand).map_err(said)?))
+            }
+        }
+    }
+}
+
+/// Reads a picture of 8 bits a sample, as ffmpeg writes it; `None` at the end.
+fn pnm(input: &mut impl BufRead) -> Result<Option<FrameBuf>, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let mut header = Vec::new();
+    for _ in 0..3 {
+        input.take(MAX_HEADER).read_until(b'\n', &mut header).map_err(said)?;
+    }
+    if header.is_empty() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&header);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [magic, width, height, "255"] = words[..] else { return Err(format!("ffmpeg wrote no picture: {text:?}")) };
+    let (Ok(width), Ok(height)) = (width.parse::<usize>(), height.parse::<usize>()) else {
+        return Err(format!("ffmpeg wrote a picture of no size: {text:?}"));
+    };
+    let (format, samples) = if magic == "P5" { (PixelFormat::Gray8, 1) } else { (PixelFormat::Rgb8, 3) };
+    let pixels = width.checked_mul(height).filter(|&pixels| pixels <= MAX_PIXELS);
+    let bytes = pixels.ok_or_else(|| format!("{width}x{height} pixels are more than {MAX_PIXELS}"))? * samples;
+    let mut data = Vec::with_capacity(bytes);
+    let got = input.take(bytes as u64).read_to_end(&mut data).map_err(said)?;
+    if got < bytes {
+        return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
+    }
+    FrameBuf::new(data, width, height, format).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_of_ffmpeg() {
+        let mut stream = &b"P5\n2 1\n255\n\x01\nP6\n1 1\n255\nabcP5\n2 2\n255\n12"[..];
+        let gray = pnm(&mut stream).unwrap().unwrap();
+        assert_eq!((gray.as_frame().width(), gray.as_frame().row(0)), (2, &[1, b'\n'][..]));
+        let rgb = pnm(&mut stream).unwrap().unwrap();
+        assert_eq!((rgb.as_frame().format(), rgb.as_frame().row(0)), (PixelFormat::Rgb8, &b"abc"[..]));
+        assert!(pnm(&mut stream).unwrap_err().contains("2 of its 4 bytes"));
+        assert!(pnm(&mut &b""[..]).unwrap().is_none());
+        for wrong in ["P5\n", "P5\n1 1\n65535\n", "P5\n-1 1\n255\n", "P5\n60000 60000\n255\n", "nonsense"] {
+            assert!(pnm(&mut wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What ffmpeg is told to read.
+
+use std::path::{Path, PathBuf};
+
+/// A file, a camera or an address.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    /// As it was given.
+    given: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    Camera,
+    Address,
+}
+
+impl Input {
+    /// Tells what `given` is by its form alone.
+    pub fn new(given: &Path) -> Self {
+        let kind = match given.to_str() {
+            Some(text) if is_address(text) => Kind::Address,
+            _ if is_camera(given) => Kind::Camera,
+            _ => Kind::File,
+        };
+        Self { given: given.into(), kind }
+    }
+
+    /// As it was given.
+    pub fn path(&self) -> &Path {
+        &self.given
+    }
+
+    /// Whether it goes on while it is read, and has no beginning that one could go back to.
+    pub fn is_live(&self) -> bool {
+        self.kind != Kind::File
+    }
+
+    /// As ffmpeg has it: a file is called one, so that no name of it means something else.
+    pub fn argument(&self) -> String {
+        let given = self.given.to_string_lossy();
+        match self.kind {
+            Kind::File => format!("file:{given}"),
+            Kind::Camera | Kind::Address => given.into_owned(),
+        }
+    }
+
+    /// The arguments that open it.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments: Vec<&str> = Vec::new();
+        match self.kind {
+            Kind::File => {}
+            Kind::Camera => arguments.extend(["-f", "v4l2"]),
+            // Over UDP, which is the default, packets are lost and pictures are torn.
+            Kind::Address if self.given.to_string_lossy().starts_with("rtsp") => {
+                arguments.extend(["-rtsp_transport", "tcp"]);
+            }
+            Kind::Address => {}
+        }
+        let mut arguments: Vec<String> = arguments.into_iter().map(String::from).collect();
+        arguments.extend(["-i".into(), self.argument()]);
+        arguments
+    }
+}
+
+/// Whether a word is the address of a stream, as `rtsp://…`.
+fn is_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, rest)| {
+        !rest.is_empty() && !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    })
+}
+
+/// Whether a path is that of a video device, there or not.
+fn is_camera(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with("/dev/video") || text.starts_with("/dev/v4l/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_cameras_and_addresses() {
+        let told = |given: &str| Input::new(Path::new(given)).arguments().join(" ");
+        assert_eq!(told("clip.mp4"), "-i file:clip.mp4");
+        // Names that ffmpeg would take for a flag, a protocol or a pattern.
+        assert_eq!(told("-y.mp4"), "-i file:-y.mp4");
+        assert_eq!(told("concat:a|b"), "-i file:concat:a|b");
+        assert_eq!(told("/dev/video0"), "-f v4l2 -i /dev/video0");
+        assert_eq!(told("rtsp://10.0.0.7/live"), "-rtsp_transport tcp -i rtsp://10.0.0.7/live");
+        assert_eq!(told("http://host/clip.mp4"), "-i http://host/clip.mp4");
+        assert_eq!(told("a b://c"), "-i file:a b://c");
+        let live = |given: &str| Input::new(Path::new(given)).is_live();
+        assert!(live("/dev/video0") && live("udp://@:1234") && !live("clip.mp4"));
+    }
+}

@@ -1,0 +1,206 @@
+//! What `ffprobe` knows of a video before it is decoded.
+
+use std::io::Read;
+use std::process::Command;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::input::Input;
+use crate::error::{Error, Result};
+use crate::ffmpeg;
+
+/// Most bytes of an answer; the times of a day of frames have 50 MB.
+const MAX_ANSWER: u64 = 1 << 28;
+
+/// The first video of a file or stream.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Probe {
+    /// Width and height as it is shown, in pixels.
+    pub size: (usize, usize),
+    /// Mean frames per second.
+    pub rate: Option<f64>,
+    /// How many frames there are, or should be by its rate and duration.
+    pub frames: Option<usize>,
+    /// ffmpeg's name of the form of its pixels.
+    pub pixels: String,
+    /// Major and minor number of ffmpeg; none of one that was built between two versions.
+    pub version: Option<(u32, u32)>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    streams: Vec<Video>,
+    #[serde(default)]
+    format: Format,
+    #[serde(default)]
+    program_version: Version,
+}
+
+#[derive(Deserialize)]
+struct Video {
+    #[serde(default)]
+    width: usize,
+    #[serde(default)]
+    height: usize,
+    #[serde(default)]
+    pix_fmt: String,
+    #[serde(default)]
+    avg_frame_rate: String,
+    nb_frames: Option<String>,
+    duration: Option<String>,
+    #[serde(default)]
+    side_data_list: Vec<SideData>,
+}
+
+#[derive(Deserialize)]
+struct SideData {
+    rotation: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Format {
+    duration: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Version {
+    #[serde(default)]
+    version: String,
+}
+
+impl Probe {
+    /// Asks for the first video of `input`.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within `patience`.
+    pub fn of(input: &Input, patience: Duration) -> Result<Self> {
+        let entries = "stream=width,height,pix_fmt,avg_frame_rate,nb_frames,duration:stream_side_data=rotation:\
+                       format=duration";
+        let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], patience)?;
+        Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path().into(), reason })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let answer: Answer = serde_json::from_str(text).map_err(|error| format!("ffprobe's answer: {error}"))?;
+        let video = answer.streams.first().ok_or("there is no video in it")?;
+        if video.width == 0 || video.height == 0 {
+            return Err("its pictures have no size: it may be cut, or no video".into());
+        }
+        let turned = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
+        let quarter = (turned / 90.0).round() as i64 % 2 != 0;
+        let size = if quarter { (video.height, video.width) } else { (video.width, video.height) };
+        let rate = ratio(&video.avg_frame_rate);
+        let duration = video.duration.as_ref().or(answer.format.duration.as_ref()).and_then(|text| text.parse().ok());
+        let by_rate = rate.zip(duration).map(|(rate, duration): (f64, f64)| (rate * duration).round() as usize);
+        let frames = video.nb_frames.as_ref().and_then(|text| text.parse().ok()).filter(|&count| count > 0);
+        let version = version(&answer.program_version.version);
+        Ok(Self { size, rate, frames: frames.or(by_rate), pixels: video.pix_fmt.clone(), version })
+    }
+}
+
+/// The time of every frame in seconds, in the order in which they are shown, the first at 0. The file is read, but
+/// nothing is decoded.
+///
+/// # Errors
+/// As [`Probe::of`].
+pub(super) fn times(input: &Input, patience: Duration) -> Result<Vec<f64>> {
+    let entries = ["-of", "csv=p=0", "-show_entries", "packet=pts_time,flags"];
+    let text = ask(input, &entries, patience)?;
+    // A packet that is marked D is decoded, but not shown.
+    let shown = text.lines().filter_map(|line| line.split_once(',')).filter(|(_, flags)| !flags.contains('D'));
+    let mut times: Vec<f64> = shown.filter_map(|(time, _)| time.parse().ok()).collect();
+    times.sort_by(f64::total_cmp);
+    let first = times.first().copied().unwrap_or_default();
+    times.iter_mut().for_each(|time| *time -= first);
+    Ok(times)
+}
+
+/// Runs ffprobe on the first video of `input`; what it prints.
+fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
+    let wrong = |reason: String| Error::Sequence { path: input.path().into(), reason };
+    let mut command: Command = ffmpeg::command("ffprobe");
+    // V, not v: the picture on the cover of a record is no video.
+    command.args(["-v", "error", "-select_streams", "V:0"]).args(question).args(input.arguments());
+    let mut child = ffmpeg::start(&mut command, input.path())?;
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let (sender, answer) = channel();
+    let spawned = std::thread::Builder::new().name("ffprobe".into()).spawn(move || {
+        let mut said = String::new();
+        // Little is said of errors: it fits into the pipe while the answer is read.
+        let text = out.take().map(read).unwrap_or_default();
+        let _ = err.take().map(|err| err.take(1 << 16).read_to_string(&mut said));
+        let _ = sender.send((text, said));
+    });
+    spawned.map_err(|source| Error::io("a thread for ffprobe", source))?;
+    let answer = answer.recv_timeout(patience);
+    if answer.is_err() {
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(|source| Error::io("ffprobe", source))?;
+    let Ok((text, said)) = answer else {
+        return Err(wrong(format!("ffprobe gave no answer within {} s", patience.as_secs())));
+    };
+    if !status.success() {
+        // The last line is of the whole, those before it are of its parts and name them in brackets.
+        let name = format!("{}: ", input.argument());
+        let reason = |line: &str| line.trim().trim_start_matches(&name).rsplit("] ").next().map(String::from);
+        let mut reasons: Vec<String> = said.lines().rev().filter_map(reason).take(2).collect();
+        reasons.dedup();
+        let said = if reasons.is_empty() { "it did not say why".into() } else { reasons.join(": ") };
+        return Err(wrong(format!("ffmpeg cannot read it: {said}")));
+    }
+    Ok(text)
+}
+
+fn read(out: impl Read) -> String {
+    let mut bytes = Vec::new();
+    let _ = out.take(MAX_ANSWER).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A fraction such as 30000/1001; 0/0 stands for an unknown one.
+fn ratio(text: &str) -> Option<f64> {
+    let (above, below) = text.split_once('/')?;
+    let rate = above.parse::<f64>().ok()? / below.parse::<f64>().ok()?;
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// The two numbers that a version such as `5.1.9-0+deb12u1` or `n7.0` begins with.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.trim_start_matches('n').split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next().and_then(|minor| minor.parse().ok()).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ffprobe_says_of_a_video() {
+        let text = r#"{"program_version": {"version": "5.1.9-0+deb12u1"}, "programs": [], "streams": [{"width": 64,
+            "height": 48, "pix_fmt": "yuv420p", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
+            "duration": "1.001", "side_data_list": [{}, {"rotation": -90}]}], "format": {"duration": "9.0"}}"#;
+        let probe = Probe::parse(text).unwrap();
+        assert_eq!((probe.size, probe.frames, probe.version), ((48, 64), Some(30), Some((5, 1))));
+        assert_eq!(probe.pixels, "yuv420p");
+        let upright = Probe::parse(&text.replace("-90", "180").replace(r#""duration": "1.001","#, "")).unwrap();
+        assert_eq!((upright.size, upright.frames), ((64, 48), Some(270)));
+        let exact = Probe::parse(&text.replace(r#""width""#, r#""nb_frames": "31", "width""#)).unwrap();
+        assert_eq!(exact.frames, Some(31));
+        let unknown = Probe::parse(r#"{"streams": [{"width": 2, "height": 2, "avg_frame_rate": "0/0"}]}"#).unwrap();
+        assert_eq!((unknown.rate, unknown.frames, unknown.version), (None, None, None));
+        assert!(Probe::parse(r#"{"streams": []}"#).unwrap_err().contains("no video"));
+        assert!(Probe::parse(r#"{"streams": [{"pix_fmt": "yuv420p"}]}"#).unwrap_err().contains("no size"));
+        assert!(Probe::parse("nonsense").unwrap_err().contains("ffprobe"));
+    }
+
+    #[test]
+    fn versions_of_every_kind() {
+        assert_eq!(version("n7.0"), Some((7, 0)));
+        assert_eq!(version("8"), Some((8, 0)));
+        assert_eq!(version("N-113007-g8d24a28d06"), None);
+    }
+}

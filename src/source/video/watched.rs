@@ -1,0 +1,303 @@
+//! A running `ffmpeg`: watched, so that one that hangs is ended, and ended with whoever started it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::ffmpeg;
+
+/// How often the watch looks, and with that how late it may be.
+const WATCH_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a program may take to end after its output has ended.
+const LAST_BREATH: Duration = Duration::from_secs(5);
+
+/// Lines of complaint that are kept.
+const MOST_LINES: usize = 8;
+
+/// A process, for those who may end it.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Mutex<Child>,
+    begun: Instant,
+    /// Milliseconds from `begun` to when a frame was asked for; 0 while none is waited for.
+    asked: AtomicU64,
+    hung: AtomicBool,
+    ended: AtomicBool,
+    /// What it complained of last.
+    complaints: Mutex<Vec<String>>,
+}
+
+/// What ffmpeg says of a frame before it writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shown {
+    /// Seconds, from wherever the file counts.
+    pub time: Option<f64>,
+    /// Width and height.
+    pub size: Option<(usize, usize)>,
+}
+
+/// A running ffmpeg that writes frames to its standard output.
+#[derive(Debug)]
+pub(super) struct Ffmpeg {
+    pub process: Arc<Process>,
+    shown: Receiver<Shown>,
+    threads: Vec<JoinHandle<()>>,
+    patience: Duration,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Process {
+    /// Ends the program.
+    pub fn kill(&self) {
+        let _ = lock(&self.child).kill();
+    }
+
+    fn wait(&self) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(Some(status)) = lock(&self.child).try_wait() {
+                return Some(status);
+            }
+            if begun.elapsed() > LAST_BREATH {
+                self.kill();
+                return lock(&self.child).wait().ok();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Ends the program once a frame is waited for longer than `patience`.
+    fn watch(&self, patience: Duration) {
+        while !self.ended.load(Ordering::Relaxed) {
+            std::thread::park_timeout(WATCH_EVERY);
+            let asked = self.asked.load(Ordering::Relaxed);
+            let now = self.now();
+            if asked > 0 && u128::from(now.saturating_sub(asked)) > patience.as_millis() {
+                self.hung.store(true, Ordering::Relaxed);
+                self.kill();
+                return;
+            }
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+impl Ffmpeg {
+    /// Starts it; `what` is read.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] where it is not installed; [`Error::Io`].
+    pub fn start(command: &mut Command, what: &Path, patience: Duration) -> Result<(Self, BufReader<ChildStdout>)> {
+        let mut child = ffmpeg::start(command, what)?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let process = Arc::new(Process {
+            child: Mutex::new(child),
+            begun: Instant::now(),
+            asked: AtomicU64::new(0),
+            hung: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            complaints: Mutex::default(),
+        });
+        let (sender, shown) = channel();
+        let mut running = Self { process: Arc::clone(&process), shown, threads: Vec::new(), patience };
+        let listener = Arc::clone(&process);
+        running.spawn("ffmpeg says", move || {
+            if let Some(err) = err {
+                listen(err, &sender, &listener.complaints);
+            }
+        })?;
+        running.spawn("ffmpeg watch", move || process.watch(patience))?;
+        let out = out.ok_or_else(|| Error::io("ffmpeg", std::io::Error::other("it has no output")))?;
+        Ok((running, BufReader::with_capacity(1 << 16, out)))
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+        self.threads.push(thread.map_err(|source| Error::io("a thread for ffmpeg", source))?);
+        Ok(())
+    }
+
+    /// Does something that waits for output, under the eyes of the watch.
+    pub fn waiting<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.process.asked.store(self.process.now(), Ordering::Relaxed);
+        let read = read();
+        self.process.asked.store(0, Ordering::Relaxed);
+        read
+    }
+
+    /// What it says of the frame that was read last.
+    pub fn shown(&self) -> Option<Shown> {
+        self.shown.recv_timeout(LAST_BREATH).ok()
+    }
+
+    /// Why the output has ended, where it was not because there is no more; `after` frames.
+    pub fn trouble(&self, after: usize, strict: bool) -> Option<String> {
+        let status = self.process.wait();
+        // The listener ends with the standard error; what it has not read yet is the reason.
+        let begun = Instant::now();
+        while self.threads.first().is_some_and(|thread| !thread.is_finished()) && begun.elapsed() < LAST_BREATH {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let complaints = lock(&self.process.complaints).clone();
+        let said = complaints.first().map_or(String::new(), |line| format!(": {line}"));
+        if self.process.hung.load(Ordering::Relaxed) {
+            let seconds = self.patience.as_secs_f64();
+            return Some(format!("ffmpeg gave no frame for {seconds} s after {after} frames and was ended{said}"));
+        }
+        let status = status?;
+        match status.code() {
+            None => Some(format!("ffmpeg was killed after {after} frames ({status})")),
+            Some(0) if !strict || complaints.is_empty() => None,
+            Some(_) => Some(format!("ffmpeg stopped after {after} frames{said}")),
+        }
+    }
+}
+
+impl Drop for Ffmpeg {
+    fn drop(&mut self) {
+        self.process.ended.store(true, Ordering::Relaxed);
+        self.process.kill();
+        let _ = lock(&self.process.child).wait();
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Reads what ffmpeg says: of frames, to `sender`; of trouble, to `complaints`.
+fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<Vec<String>>) {
+    let mut lines = BufReader::new(err);
+    let mut line = Vec::new();
+    // A line of bytes that are no text is a line all the same.
+    while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line);
+        if let Some(shown) = shown(&text) {
+            let _ = sender.send(shown);
+        } else if let Some(complaint) = complaint(&text) {
+            let mut kept = lock(complaints);
+            if kept.len() < MOST_LINES && !kept.contains(&complaint) {
+                kept.push(complaint);
+            }
+        }
+        line.clear();
+    }
+}
+
+/// A line of the filter `showinfo` on a frame.
+fn shown(line: &str) -> Option<Shown> {
+    let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] n:")?.1;
+    let after = |key: &str| rest.split_once(key).map(|(_, rest)| rest.trim_start());
+    let word = |key: &str| after(key).and_then(|rest| rest.split_whitespace().next());
+    let size = word(" s:").and_then(|text| text.split_once('x'));
+    Some(Shown {
+        time: word("pts_time:").and_then(|text| text.parse().ok()),
+        size: size.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok())),
+    })
+}
+
+/// A line that says what went wrong, without where in ffmpeg that was.
+fn complaint(line: &str) -> Option<String> {
+    let (at, level) = ["[error] ", "[fatal] ", "[panic] "].iter().find_map(|level| Some((line.find(level)?, level)))?;
+    let said = line.get(at + level.len()..)?.trim();
+    // That its reader has gone is what happens when a run ends before the video does.
+    let ours = said.contains("Broken pipe") || said.is_empty();
+    (!ours).then(|| said.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "[Parsed_showinfo_0 @ 0x555a35e5cfc0] [info] n:   1 pts:   1024 pts_time:0.1     pos:     1786 \
+                        fmt:yuv420p sar:1/1 s:64x48 i:P iskey:0 type:P \n";
+
+    #[test]
+    fn lines_of_ffmpeg() {
+        assert_eq!(shown(LINE), Some(Shown { time: Some(0.1), size: Some((64, 48)) }));
+        let unknown = LINE.replace("pts_time:0.1", "pts_time:NOPTS");
+        assert_eq!(shown(&unknown), Some(Shown { time: None, size: Some((64, 48)) }));
+        for other in ["[info] Output #0", "[Parsed_showinfo_0 @ 0x5] [info] color_range:unknown", ""] {
+            assert_eq!((shown(other), complaint(other)), (None, None));
+        }
+        let said = complaint("[h264 @ 0x55] [error] error while decoding MB 3 4\n");
+        assert_eq!(said.as_deref(), Some("error while decoding MB 3 4"));
+        assert_eq!(complaint("[fatal] file:x: No such file\n").as_deref(), Some("file:x: No such file"));
+        assert_eq!(complaint("[error] av_interleaved_write_frame(): Broken pipe\n"), None);
+    }
+
+    #[cfg(unix)]
+    fn shell(script: &str, patience: Duration) -> (Ffmpeg, BufReader<ChildStdout>) {
+        let mut command = ffmpeg::command("sh");
+        command.args(["-c", script]);
+        Ffmpeg::start(&mut command, Path::new("clip"), patience).unwrap()
+    }
+
+    #[cfg(unix)]
+    fn read_all(ffmpeg: &Ffmpeg, out: &mut BufReader<ChildStdout>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        ffmpeg.waiting(|| out.read_to_end(&mut bytes)).unwrap();
+        bytes
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn one_that_hangs_is_ended_and_said_to() {
+        let (ffmpeg, mut out) = shell("echo begun; exec sleep 60", Duration::from_millis(200));
+        let begun = Instant::now();
+        assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        let said = ffmpeg.trouble(3, true).unwrap();
+        assert!(said.contains("no frame for 0.2 s after 3 frames"), "{said}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_slow_reader_is_no_hanging_writer() {
+        let (ffmpeg, mut out) = shell("echo begun", Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(400));
+        assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
+        assert_eq!(ffmpeg.trouble(1, true), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_end_is_told_from_a_failure() {
+        let patience = Duration::from_secs(30);
+        for (script, strict, said) in [
+            ("exit 0", true, None),
+            ("echo '[error] bad slice' >&2; exit 0", false, None),
+            ("echo '[error] bad slice' >&2; exit 0", true, Some("ffmpeg stopped after 7 frames: bad slice")),
+            ("exit 1", false, Some("ffmpeg stopped after 7 frames")),
+            ("kill -9 $$", false, Some("ffmpeg was killed after 7 frames")),
+        ] {
+            let (ffmpeg, mut out) = shell(script, patience);
+            read_all(&ffmpeg, &mut out);
+            let trouble = ffmpeg.trouble(7, strict);
+            assert!(trouble.as_deref().unwrap_or("").starts_with(said.unwrap_or("")), "{script}: {trouble:?}");
+            assert_eq!(trouble.is_some(), said.is_some(), "{script}: {trouble:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn dropping_ends_it() {
+        let (ffmpeg, _out) = shell("exec sleep 60", Duration::from_secs(60));
+        let process = Arc::clone(&ffmpeg.process);
+        drop(ffmpeg);
+        assert!(process.child.lock().unwrap().try_wait().unwrap().is_some());
+    }
+}

@@ -1,0 +1,110 @@
+//! YUV4MPEG2 (Y4M): raw frames through a pipe, which any program can write.
+
+mod header;
+mod reader;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::{Demand, Item, Source, Span, Stream};
+use crate::error::{Error, Result};
+pub(super) use reader::Reader;
+
+/// A pipe of Y4M frames of 8 bits: 4:2:0, 4:2:2, 4:4:4 or gray. It can be read once, from its first frame on.
+///
+/// Frames that are tracked in gray are the luma plane (stretched where black is 16); colours are by BT.601.
+pub struct Y4m {
+    name: String,
+    size: (usize, usize),
+    rate: Option<f64>,
+    /// `None` once the frames are being read.
+    reader: Mutex<Option<Reader<Input>>>,
+}
+
+type Input = Box<dyn BufRead + Send>;
+
+impl Y4m {
+    /// Waits for the header at the beginning of `reader`; `name` is used in messages.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] for a stream that is empty, no Y4M, or of a form that cannot be read.
+    pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
+        let name = name.into();
+        let input: Input = Box::new(BufReader::with_capacity(1 << 16, reader));
+        let reader = Reader::open(input).map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
+        let planes = reader.planes();
+        let (size, rate) = ((planes.width, planes.height), reader.rate());
+        Ok(Self { name, size, rate, reader: Mutex::new(Some(reader)) })
+    }
+}
+
+impl Source for Y4m {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn length(&self) -> Option<usize> {
+        None
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn size(&self) -> Option<(usize, usize)> {
+        Some(self.size)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+        let taken = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = taken.ok_or_else(|| Error::Sequence {
+            path: PathBuf::from(&self.name),
+            reason: "a pipe can be read only once".into(),
+        })?;
+        Ok(Box::new(Frames { name: self.name.clone(), reader: Some(reader), span, demand }))
+    }
+}
+
+/// The frames of a pipe, until its end or the first that is broken.
+struct Frames {
+    name: String,
+    /// `None` after the last frame.
+    reader: Option<Reader<Input>>,
+    span: Span,
+    demand: Demand,
+}
+
+impl Iterator for Frames {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        loop {
+            let reader = self.reader.as_mut()?;
+            let position = reader.frames() + 1;
+            if self.span.last.is_some_and(|last| position > last) {
+                self.reader = None;
+                return None;
+            }
+            let read = reader.read().transpose()?;
+            // Whoever writes the stream was waited for: that is no decoding.
+            let begun = Instant::now();
+            if read.is_ok() && !self.span.contains(position) {
+                continue;
+            }
+            let decoded = read.and_then(|()| reader.decode(self.demand).map_err(|error| error.to_string()));
+            let timestamp = reader.rate().map(|rate| (position - 1) as f64 / rate);
+            if decoded.is_err() {
+                self.reader = None;
+            }
+            let decoded = decoded.map_err(|reason| Error::Sequence { path: PathBuf::from(&self.name), reason });
+            let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+            return Some(Item::numbered(position, timestamp, decoded, decode_ms));
+        }
+    }
+}

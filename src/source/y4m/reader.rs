@@ -1,0 +1,110 @@
+//! Reads a YUV4MPEG2 stream frame by frame.
+
+use std::io::{BufRead, ErrorKind, Read};
+
+use super::header::{Header, MAX_LINE};
+use crate::error::Result;
+use crate::frame::{Channels, FrameBuf};
+use crate::source::Demand;
+use crate::source::yuv::Planes;
+
+/// A stream behind its header, and the frame that was read last.
+pub(in crate::source) struct Reader<R> {
+    input: R,
+    header: Header,
+    frames: usize,
+    picture: Vec<u8>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Waits for the header. The reason why the stream cannot be read otherwise.
+    pub fn open(mut input: R) -> Result<Self, String> {
+        let (line, whole) = match line(&mut input)? {
+            Line::Whole(line) => (line, true),
+            Line::Cut(line) => (line, false),
+            Line::None => return Err("it is empty: nothing was written to it".into()),
+        };
+        let header = Header::parse(&String::from_utf8_lossy(&line))?;
+        if !whole {
+            return Err("it ends in its header".into());
+        }
+        Ok(Self { input, header, frames: 0, picture: Vec::new() })
+    }
+
+    /// The form of the frames.
+    pub fn planes(&self) -> &Planes {
+        &self.header.planes
+    }
+
+    /// Frames per second, where it is known.
+    pub fn rate(&self) -> Option<f64> {
+        self.header.rate
+    }
+
+    /// How many frames have been read.
+    pub fn frames(&self) -> usize {
+        self.frames
+    }
+
+    /// Reads the next frame; `None` at the end of the stream. The reason why there is none otherwise.
+    pub fn read(&mut self) -> Result<Option<()>, String> {
+        let position = self.frames + 1;
+        let line = match line(&mut self.input)? {
+            Line::Whole(line) => line,
+            Line::None => return Ok(None),
+            Line::Cut(_) => return Err(format!("it ends in the header of frame {position}")),
+        };
+        if line != b"FRAME" && !line.starts_with(b"FRAME ") {
+            return Err(format!("frame {position} does not begin with the word FRAME: the stream is garbled"));
+        }
+        let bytes = self.header.planes.bytes().unwrap_or_default();
+        // Grows as bytes come: a header is no reason to take memory.
+        self.picture.clear();
+        let read = (&mut self.input).take(bytes as u64).read_to_end(&mut self.picture);
+        let got = read.map_err(|error| error.to_string())?;
+        if got < bytes {
+            return Err(format!("it ends within frame {position}: {got} of its {bytes} bytes are there"));
+        }
+        self.frames = position;
+        Ok(Some(()))
+    }
+
+    /// The frame that was read last, and its colours besides where they are to be shown.
+    pub fn decode(&self, demand: Demand) -> Result<(FrameBuf, Option<FrameBuf>)> {
+        let (planes, picture) = (&self.header.planes, &self.picture);
+        match demand.channels {
+            Channels::Luma if demand.color => Ok((planes.luma(picture)?, Some(planes.color(picture)?))),
+            Channels::Luma => Ok((planes.luma(picture)?, None)),
+            Channels::Color => Ok((planes.color(picture)?, None)),
+        }
+    }
+}
+
+/// A line of a header.
+enum Line {
+    /// There is nothing more.
+    None,
+    /// It ends as it should; the end is left out.
+    Whole(Vec<u8>),
+    /// The stream ends within it, or it does not end where any line would.
+    Cut(Vec<u8>),
+}
+
+fn line(input: &mut impl BufRead) -> Result<Line, String> {
+    let mut line = Vec::new();
+    loop {
+        match input.by_ref().take((MAX_LINE - line.len()) as u64).read_until(b'\n', &mut line) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.to_string()),
+            Ok(_) => break,
+        }
+    }
+    Ok(match line.pop() {
+        None => Line::None,
+        Some(b'\n') => Line::Whole(line),
+        Some(last) => {
+            line.push(last);
+            Line::Cut(line)
+        }
+    })
+}

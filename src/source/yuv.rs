@@ -1,0 +1,204 @@
+//! Planes of luma and chroma, as videos have them, to gray and to RGB.
+
+use crate::error::Result;
+use crate::frame::{FrameBuf, PixelFormat};
+
+/// Digits of the coefficients after the binary point.
+const PRECISION: i32 = 14;
+
+/// How many pixels share one sample of each chroma plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chroma {
+    /// There is none: gray.
+    Mono,
+    /// Two by two pixels.
+    C420,
+    /// Two pixels of a row.
+    C422,
+    /// None: every pixel has its own.
+    C444,
+}
+
+/// Which values black and white have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// 0 and 255.
+    Full,
+    /// 16 and 235; chroma from 16 to 240.
+    Limited,
+}
+
+/// The form of a planar picture of 8 bits a sample: Y, then Cb and Cr where there is chroma, rows without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planes {
+    /// Pixels of a row; above zero.
+    pub width: usize,
+    /// Rows; above zero.
+    pub height: usize,
+    /// Subsampling.
+    pub chroma: Chroma,
+    /// Black and white.
+    pub levels: Levels,
+}
+
+impl Planes {
+    /// Width and height of a chroma plane; an odd last pixel has a sample of its own.
+    fn chroma_size(&self) -> (usize, usize) {
+        match self.chroma {
+            Chroma::Mono => (0, 0),
+            Chroma::C420 => (self.width.div_ceil(2), self.height.div_ceil(2)),
+            Chroma::C422 => (self.width.div_ceil(2), self.height),
+            Chroma::C444 => (self.width, self.height),
+        }
+    }
+
+    /// Bytes of one picture; `None` where that is no number.
+    pub fn bytes(&self) -> Option<usize> {
+        let (width, height) = self.chroma_size();
+        width.checked_mul(height)?.checked_mul(2)?.checked_add(self.width.checked_mul(self.height)?)
+    }
+
+    /// The luma of a picture of [`Planes::bytes`] bytes, black at 0 and white at 255.
+    ///
+    /// Limited levels are stretched with the rounding of ffmpeg's `libswscale` (`lumRangeToJpeg_c` at 15 bits), so that
+    /// a video that ffmpeg turns into gray and one that is read as planes give the same frames.
+    ///
+    /// # Errors
+    /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
+    pub fn luma(&self, picture: &[u8]) -> Result<FrameBuf> {
+        let plane = picture.get(..self.width * self.height).unwrap_or_default();
+        let plane = match self.levels {
+            Levels::Full => plane.to_vec(),
+            Levels::Limited => {
+                let table = std::array::from_fn::<u8, 256, _>(|level| stretched(level as i32));
+                plane.iter().map(|&level| table[usize::from(level)]).collect()
+            }
+        };
+        FrameBuf::new(plane, self.width, self.height, PixelFormat::Gray8)
+    }
+
+    /// A picture of [`Planes::bytes`] bytes as RGB by ITU-R BT.601, chroma repeated; one without chroma as gray.
+    ///
+    /// # Errors
+    /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
+    pub fn color(&self, picture: &[u8]) -> Result<FrameBuf> {
+        if self.chroma == Chroma::Mono || self.bytes().is_none_or(|bytes| picture.len() < bytes) {
+            return self.luma(picture);
+        }
+        let (across, down) = self.chroma_size();
+        let (luma, chroma) = picture.split_at(self.width * self.height);
+        let (cb, cr) = chroma.split_at(across * down);
+        let mut rgb = vec![0; 3 * luma.len()];
+        let rows = rgb.chunks_exact_mut(3 * self.width).zip(luma.chunks_exact(self.width)).enumerate();
+        let matrix = Matrix::of(self.levels);
+        for (y, (out, luma)) in rows {
+            let row = if self.chroma == Chroma::C420 { y / 2 } else { y };
+            let (cb, cr) = (&cb[row * across..][..across], &cr[row * across..][..across]);
+            let pixels = out.chunks_exact_mut(3).zip(luma).enumerate();
+            match self.chroma {
+                Chroma::C444 => pixels.for_each(|(x, (out, &luma))| matrix.pixel(out, luma, cb[x], cr[x])),
+                _ => pixels.for_each(|(x, (out, &luma))| matrix.pixel(out, luma, cb[x / 2], cr[x / 2])),
+            }
+        }
+        FrameBuf::new(rgb, self.width, self.height, PixelFormat::Rgb8)
+    }
+}
+
+/// A luma of limited levels at full ones.
+fn stretched(level: i32) -> u8 {
+    let wide = ((level << 7).min(30_189) * 19_077 - 39_057_361) >> 14;
+    ((wide + 64) >> 7).clamp(0, 255) as u8
+}
+
+/// From luma and chroma to red, green and blue, in fixed point.
+struct Matrix {
+    black: i32,
+    luma: i32,
+    red_of_cr: i32,
+    green_of_cr: i32,
+    green_of_cb: i32,
+    blue_of_cb: i32,
+}
+
+impl Matrix {
+    /// BT.601: parts .299 of red and .114 of blue in the luma.
+    fn of(levels: Levels) -> Self {
+        let (black, luma, chroma) = match levels {
+            Levels::Full => (0, 1.0, 1.0),
+            Levels::Limited => (16, 255.0 / 219.0, 255.0 / 224.0),
+        };
+        let fixed = |value: f64| (value * f64::from(1 << PRECISION)).round() as i32;
+        Self {
+            black,
+            luma: fixed(luma),
+            red_of_cr: fixed(1.402 * chroma),
+            green_of_cr: fixed(-0.714_136 * chroma),
+            green_of_cb: fixed(-0.344_136 * chroma),
+            blue_of_cb: fixed(1.772 * chroma),
+        }
+    }
+
+    fn pixel(&self, out: &mut [u8], luma: u8, cb: u8, cr: u8) {
+        let (cb, cr) = (i32::from(cb) - 128, i32::from(cr) - 128);
+        let luma = (i32::from(luma) - self.black) * self.luma + (1 << (PRECISION - 1));
+        let byte = |value: i32| (value >> PRECISION).clamp(0, 255) as u8;
+        out[0] = byte(luma + self.red_of_cr * cr);
+        out[1] = byte(luma + self.green_of_cr * cr + self.green_of_cb * cb);
+        out[2] = byte(luma + self.blue_of_cb * cb);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planes(width: usize, height: usize, chroma: Chroma, levels: Levels) -> Planes {
+        Planes { width, height, chroma, levels }
+    }
+
+    #[test]
+    fn odd_sizes_have_a_chroma_sample_for_their_last_pixel() {
+        for (chroma, bytes) in [(Chroma::Mono, 15), (Chroma::C420, 27), (Chroma::C422, 33), (Chroma::C444, 45)] {
+            assert_eq!(planes(5, 3, chroma, Levels::Full).bytes(), Some(bytes));
+        }
+        assert_eq!(planes(usize::MAX, 3, Chroma::C444, Levels::Full).bytes(), None);
+    }
+
+    #[test]
+    fn limited_levels_are_stretched() {
+        let ramp: Vec<u8> = (0..=255).collect();
+        let gray = planes(256, 1, Chroma::Mono, Levels::Limited).luma(&ramp).unwrap();
+        let row = gray.as_frame().row(0).to_vec();
+        assert_eq!((row[16], row[235], row[0], row[255]), (0, 255, 0, 255));
+        for (level, &stretched) in row.iter().enumerate().take(236).skip(16) {
+            let exact = (level as f64 - 16.0) * 255.0 / 219.0;
+            assert!((f64::from(stretched) - exact).abs() <= 0.51, "{level}: {stretched} {exact}");
+        }
+        let same = planes(256, 1, Chroma::Mono, Levels::Full).luma(&ramp).unwrap();
+        assert_eq!(same.as_frame().row(0), ramp);
+    }
+
+    #[test]
+    fn primaries_in_every_layout() {
+        // Red and blue, full levels: Y 76 and 29, Cb 85 and 255, Cr 255 and 107.
+        for (chroma, repeat) in [(Chroma::C420, 1), (Chroma::C422, 2), (Chroma::C444, 4)] {
+            let form = planes(4, 2, chroma, Levels::Full);
+            let luma = [[76, 76, 29, 29]; 2].concat();
+            let plane = |red: u8, blue: u8| match chroma {
+                Chroma::C444 => [[red, red, blue, blue]; 2].concat(),
+                _ => [red, blue].repeat(repeat),
+            };
+            let picture = [luma, plane(85, 255), plane(255, 107)].concat();
+            assert_eq!(form.bytes(), Some(picture.len()));
+            let rgb = form.color(&picture).unwrap();
+            for y in 0..2 {
+                let near = |got: &[u8], want: [u8; 3]| got.iter().zip(want).all(|(a, b)| a.abs_diff(b) <= 1);
+                let row = rgb.as_frame().row(y).to_vec();
+                assert!(near(&row[3..6], [254, 0, 0]) && near(&row[6..9], [0, 0, 254]), "{chroma:?} {row:?}");
+            }
+        }
+        let limited = planes(2, 1, Chroma::C444, Levels::Limited).color(&[16, 235, 128, 128, 128, 128]).unwrap();
+        assert_eq!(limited.as_frame().row(0), [0, 0, 0, 255, 255, 255]);
+        assert!(planes(4, 2, Chroma::C444, Levels::Full).color(&[0; 7]).is_err());
+    }
+}

@@ -1,0 +1,248 @@
+//! Pipes and videos on the command line.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use predicates::str::contains;
+use serde_json::Value;
+
+use crate::helper::{Place, place, run, spawnable};
+
+/// A header and the gray frames of a place, as Y4M.
+pub fn frames(place: &Place, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let frame = |position| {
+        let picture = image::open(place.frame(position)).unwrap().into_luma8();
+        [b"FRAME\n", &picture.into_raw()[..]].concat()
+    };
+    (b"YUV4MPEG2 W160 H120 F25:1 Cmono\n".to_vec(), (1..=count).map(frame).collect())
+}
+
+const INIT: &str = "40,30,24,32";
+
+#[test]
+fn a_pipe_is_answered_line_by_line() {
+    let place = place(6);
+    let (header, frames) = frames(&place, 6);
+    let mut child = spawnable()
+        .args(["-", "--init", INIT, "--jsonl", "-", "-q"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    input.write_all(&header).unwrap();
+    for (position, frame) in (1..).zip(&frames) {
+        input.write_all(frame).unwrap();
+        input.flush().unwrap();
+        // Would wait for ever if the answer needed the next frame.
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let record: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(record["index"], position);
+        assert_eq!(record["time"], (position - 1) as f64 / 25.0);
+    }
+    drop(input);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(rest.is_empty() && child.wait().unwrap().success());
+}
+
+#[test]
+fn a_pipe_that_is_cut_keeps_what_was_tracked() {
+    let place = place(4);
+    let (header, frames) = frames(&place, 4);
+    let mut bytes = [header, frames.concat()].concat();
+    bytes.truncate(bytes.len() - 100);
+    let otb = place.path("o.txt");
+    let mut command = run(["-", "--init", INIT, "-q", "--otb"]);
+    let words = contains("frame 4: standard input: it ends within frame 4: 19100 of its 19200 bytes");
+    command.arg(&otb).write_stdin(bytes).assert().code(1).stderr(words);
+    assert_eq!(fs::read_to_string(otb).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn what_is_no_pipe_of_frames_is_said() {
+    for (bytes, words) in [
+        (&b""[..], "nothing was written to it"),
+        (b"YUV4MPEG2 W60000 H60000\nFRAME\n", "60000x60000 pixels"),
+        (b"YUV4MPEG2 W160 H120 C420p10\nFRAME\n", "-pix_fmt yuv420p"),
+        (b"GIF89a", "only Y4M is read here"),
+        (b"YUV4MPEG2 W160 H120\nFROME\n", "garbled"),
+    ] {
+        run(["-", "--init", INIT]).write_stdin(bytes).assert().code(1).stderr(contains(words));
+    }
+    // A header and no frame.
+    run(["-", "--init", INIT]).write_stdin(&b"YUV4MPEG2 W160 H120\n"[..]).assert().code(2).stderr(contains("no frame"));
+    // A pipe has no truth.
+    run(["-"]).write_stdin(&b"YUV4MPEG2 W160 H120\n"[..]).assert().code(1).stderr(contains("--init x,y,w,h"));
+}
+
+/// A folder with programs called ffmpeg and ffprobe that are shell scripts.
+fn programs(place: &Place, ffmpeg: &str) -> PathBuf {
+    let folder = place.path("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let probe = r#"echo '{"streams":[{"width":160,"height":120,"pix_fmt":"gray","avg_frame_rate":"25/1"}]}'"#;
+    for (name, script) in [("ffmpeg", ffmpeg), ("ffprobe", probe)] {
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// The place with a file that is called a video, and the program that reads it by those scripts.
+fn video(place: &Place, ffmpeg: &str, arguments: &[&str]) -> Command {
+    let bin = programs(place, ffmpeg);
+    fs::write(place.path("clip.mp4"), "a clip").unwrap();
+    let mut command = spawnable();
+    command.arg(place.path("clip.mp4")).args(["--init", INIT, "-q"]).args(arguments);
+    command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    command
+}
+
+/// The process of a script's `sleep` of this many seconds.
+fn sleeps(seconds: &str) -> bool {
+    let processes = Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
+    String::from_utf8_lossy(&processes).lines().any(|line| line == format!("sleep {seconds}"))
+}
+
+/// A script that writes the frames of a place and then does something else.
+fn after_frames(place: &Place, count: usize, then: &str) -> String {
+    let pictures = (1..=count).flat_map(|position| {
+        let picture = image::open(place.frame(position)).unwrap().into_luma8();
+        [b"P5\n160 120\n255\n", &picture.into_raw()[..]].concat()
+    });
+    fs::write(place.path("frames.pnm"), pictures.collect::<Vec<u8>>()).unwrap();
+    format!("cat {}; {then}", place.path("frames.pnm").display())
+}
+
+#[test]
+fn a_missing_ffmpeg_is_said_with_how_to_get_it() {
+    let place = place(1);
+    fs::write(place.path("clip.mp4"), "a clip").unwrap();
+    let mut command = run([&place.path("clip.mp4")]);
+    let words = contains("ffprobe is needed for it: install ffmpeg (`apt install ffmpeg`");
+    command.args(["--init", INIT]).env("PATH", place.path("")).assert().code(1).stderr(words);
+    // Before anything is tracked, also for a video that is to be written.
+    let overlay = place.path("o.mp4");
+    let mut command = run([Path::new("--overlay"), &overlay, Path::new("--seq"), &place.seq()]);
+    command.env("PATH", place.path("")).assert().code(1).stderr(contains("ffmpeg is needed for it"));
+    assert!(!overlay.exists());
+}
+
+#[test]
+fn an_ffmpeg_that_hangs_is_ended() {
+    let place = place(3);
+    let script = after_frames(&place, 3, "exec sleep 98.71");
+    let otb = place.path("o.txt");
+    let arguments = ["--timeout", "1", "--otb", otb.to_str().unwrap()];
+    let begun = Instant::now();
+    let output = video(&place, &script, &arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("frame 4: ") && said.contains("no frame for 1 s after 3 frames"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(60) && !sleeps("98.71"));
+    assert_eq!(fs::read_to_string(otb).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn an_ffmpeg_that_is_killed_is_no_end_of_the_video() {
+    let place = place(2);
+    let output = video(&place, &after_frames(&place, 2, "kill -9 $$"), &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("frame 3: ") && said.contains("was killed after 2 frames"), "{said}");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_that_waits_and_its_ffmpeg() {
+    for (signal, code, seconds) in [("-INT", 130, "97.31"), ("-TERM", 143, "97.32")] {
+        let place = place(2);
+        let script = after_frames(&place, 2, &format!("exec sleep {seconds}"));
+        let otb = place.path("o.txt");
+        let mut child = video(&place, &script, &["--otb", otb.to_str().unwrap()]).spawn().unwrap();
+        let begun = Instant::now();
+        // Until both frames are tracked and the next is waited for.
+        while fs::read_to_string(&otb).unwrap_or_default().lines().count() < 2 {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(sleeps(seconds));
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert!(begun.elapsed() < Duration::from_secs(60) && !sleeps(seconds));
+        assert_eq!(fs::read_to_string(&otb).unwrap().lines().count(), 2);
+    }
+}
+
+/// Whether there is an ffmpeg; says so where there is none.
+fn ffmpeg(folder: &Path, arguments: &str) -> bool {
+    let mut command = Command::new("ffmpeg");
+    command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) => assert!(status.success(), "{arguments}"),
+        Err(_) => eprintln!("SKIPPED: there is no ffmpeg"),
+    }
+    command.status().is_ok()
+}
+
+#[test]
+fn a_folder_a_video_and_a_pipe_give_the_same_boxes() {
+    let place = place(10);
+    if !ffmpeg(&place.path(""), "-r 25 -i seq/img/%04d.png -c:v ffv1 color.mkv") {
+        return;
+    }
+    ffmpeg(&place.path(""), "-i color.mkv -pix_fmt gray -c:v ffv1 gray.mkv");
+    ffmpeg(&place.path(""), "-i gray.mkv -strict -1 -f yuv4mpegpipe gray.y4m");
+    fs::create_dir(place.path("gray")).unwrap();
+    ffmpeg(&place.path(""), "-i gray.mkv gray/%04d.png");
+    let boxes = |source: &str, arguments: &[&str]| {
+        let mut command = run([place.path(source)]);
+        let output = command.args(["--init", INIT, "-q", "--otb", "-"]).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for preset in ["robust", "fast", "paper"] {
+        let arguments = ["--preset", preset];
+        assert_eq!(boxes("seq", &arguments), boxes("color.mkv", &arguments), "{preset}");
+        let expected = boxes("gray", &arguments);
+        assert_eq!(expected.lines().count(), 10);
+        assert_eq!(boxes("gray.mkv", &arguments), expected, "{preset}");
+        assert_eq!(boxes("gray.y4m", &arguments), expected, "{preset}");
+        let mut piped = run(["-"]);
+        piped.args(["--init", INIT, "-q", "--otb", "-"]).args(arguments);
+        let piped = piped.write_stdin(fs::read(place.path("gray.y4m")).unwrap()).output().unwrap();
+        assert_eq!(String::from_utf8(piped.stdout).unwrap(), expected, "{preset}");
+    }
+    // 25 frames a second: .12 s is the fourth frame, .2 s the sixth.
+    let part = boxes("color.mkv", &["--start", "0.12s", "--end", "00:00:00.2"]);
+    assert_eq!(part, boxes("color.mkv", &["--start", "4", "--end", "6"]));
+    assert_eq!(part.lines().count(), 3);
+}
+
+#[test]
+fn an_overlay_can_be_a_video() {
+    let place = place(7);
+    if !ffmpeg(&place.path(""), "-version") {
+        return;
+    }
+    // One that is there already is replaced when the new one is whole.
+    fs::write(place.path("drawn.mp4"), "old").unwrap();
+    for name in ["drawn.mp4", "drawn.gif", "drawn.webm"] {
+        place.run(&format!("--overlay @{name} --inset -q")).assert().success();
+        let mut run = run([place.path(name)]);
+        let output = run.args(["--init", INIT, "-q", "--otb", "-"]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 7, "{name}");
+    }
+    let others: Vec<_> = fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!others.iter().any(|name| name.to_string_lossy().starts_with(".kcf-")), "{others:?}");
+    // What is read is not written over.
+    let clip = place.path("drawn.mp4");
+    let mut over = run([&clip]);
+    let assert = over.args(["--init", INIT, "--overlay"]).arg(&clip).assert();
+    assert.code(2).stderr(contains("is the video that is read"));
+}

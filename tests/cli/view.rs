@@ -1,0 +1,321 @@
+//! The live view as a browser meets it.
+
+use std::io::{BufReader, Write};
+
+use predicates::str::contains;
+use serde_json::{Value, json};
+
+use crate::helper::{interruptible, place};
+use crate::served::{answer, parts, serve, serve_frames, started};
+
+#[test]
+fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
+    let place = place(12);
+    place.run("-q --preset paper --init 40,30,24,32 --json @plain.json --otb @plain.txt").assert().success();
+    let served = serve(&place, "--jsonl @view.jsonl");
+    let page = served.get("/");
+    assert_eq!(page.status, 200);
+    assert!(page.head.contains("Content-Security-Policy: default-src 'none'"), "{}", page.head);
+    for path in ["/view.css", "/view.js", "/icon.svg"] {
+        assert_eq!(served.get(path).status, 200);
+    }
+    served.stands_at(1);
+    served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
+    served.order(json!({ "do": "speed", "times": null }));
+    served.order(json!({ "do": "play" }));
+    let news = served.stands_at(12);
+    let plain = place.json("plain.json");
+    let frames = plain["frames"].as_array().unwrap();
+    let changes = news["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 12);
+    for (change, frame) in changes.iter().zip(frames) {
+        assert_eq!((&change[1], &change[2], &change[3]), (&frame["index"], &frame["bbox"], &frame["state"]));
+    }
+    let document = served.get("/result.json").json();
+    assert_eq!(boxes(&document), boxes(&plain));
+    assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap(), place.read("plain.txt"));
+    assert_eq!(served.get("/result-otb.txt?target=9").status, 409);
+    assert_eq!(served.get("/result-otb.txt").status, 400);
+    let (code, said) = served.interrupt();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    let lines: Vec<Value> = place.read("view.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().map(|line| &line["bbox"]).collect::<Vec<_>>(), boxes(&plain));
+}
+
+/// A document's frames without what was measured.
+fn frames_of(mut document: Value) -> Value {
+    for frame in document["frames"].as_array_mut().unwrap() {
+        let fields = frame.as_object_mut().unwrap();
+        fields.retain(|name, _| !name.ends_with("_ms"));
+    }
+    document["frames"].take()
+}
+
+#[test]
+fn several_targets_are_written_as_the_command_line_writes_them() {
+    let place = place(8);
+    let both = "--init 40,30,24,32 --init 3:90,50,20,24";
+    place.run(&format!("-q --preset paper {both} --json @plain.json --mot @plain.txt")).assert().success();
+    let served = serve(&place, &format!("{both} --jsonl @view.jsonl"));
+    assert_eq!(
+        served.stands_at(1)["targets"],
+        json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[3, true]] }])
+    );
+    served.order(json!({ "do": "step", "by": 7 }));
+    served.stands_at(8);
+    let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
+    for part in ["schema", "source", "parameters", "targets"] {
+        assert_eq!(document[part], plain[part], "{part}");
+    }
+    for part in ["frames", "states", "mean_confidence", "truth", "completed", "error"] {
+        assert_eq!(document["summary"][part], plain["summary"][part], "{part}");
+    }
+    assert_eq!(document["summary"]["targets"], plain["summary"]["targets"]);
+    assert_eq!(frames_of(document), frames_of(plain));
+    assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
+    // The second one's text begins in its own first frame.
+    assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=2").body).unwrap().lines().count(), 6);
+    served.interrupt();
+    assert_eq!(place.read("view.jsonl").lines().count(), 14);
+}
+
+#[test]
+fn a_pipe_is_viewed_too() {
+    let place = place(12);
+    let (header, frames) = crate::stream::frames(&place, 12);
+    let bytes = [header, frames.concat()].concat();
+    let flags = ["-q", "--preset", "paper", "--init", "40,30,24,32", "--otb"];
+    let mut plain = crate::helper::run(["-"]);
+    plain.args(flags).arg(place.path("plain.txt")).write_stdin(bytes.clone()).assert().success();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let feeding = std::thread::spawn(move || writer.write_all(&bytes).unwrap());
+    let mut command = interruptible();
+    command.args(["view", "-", "--port", "0", "--preset", "paper"]).stdin(reader);
+    let served = started(&mut command, "view: ");
+    // The command would keep the other end of the pipe open.
+    drop(command);
+    served.stands_at(1);
+    served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
+    served.order(json!({ "do": "speed", "times": null }));
+    served.order(json!({ "do": "play" }));
+    let status = served.stands_at(12)["status"].clone();
+    assert_eq!((&status["live"], &status["said"][1]), (&json!(true), &json!("frame 12 is the last one")));
+    feeding.join().unwrap();
+    assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap(), place.read("plain.txt"));
+    served.order(json!({ "do": "seek", "position": 5 }));
+    served.stands_at(5);
+}
+
+#[test]
+fn a_first_box_is_picked_on_the_page() {
+    let place = place(5);
+    place.run("-q --preset paper --init 40,30,24,32 --json @plain.json").assert().success();
+    let (header, frames) = crate::stream::frames(&place, 5);
+    let flags = ["-q", "--preset", "paper", "--init", "40,30,24,32", "--json"];
+    let mut piped = crate::helper::run(["-"]);
+    let bytes = [header, frames.concat()].concat();
+    piped.args(flags).arg(place.path("piped.json")).write_stdin(bytes.clone()).assert().success();
+    for (source, plain) in [("seq", "plain.json"), ("-", "piped.json")] {
+        let mut command = interruptible();
+        command.args(["--pick", "-q", "--preset", "paper", "--json"]).arg(place.path("picked.json"));
+        let mut feeding = None;
+        if source == "-" {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            let bytes = bytes.clone();
+            feeding = Some(std::thread::spawn(move || writer.write_all(&bytes).unwrap()));
+            command.arg("-").stdin(reader);
+        } else {
+            command.arg(place.seq());
+        }
+        let mut served = started(&mut command, "pick: ");
+        drop(command);
+        assert_eq!(served.stands_at(1)["status"]["pick"], true);
+        assert_eq!(served.post(&json!({ "do": "play" })).status, 409);
+        assert_eq!(served.post(&json!({ "do": "pick", "bbox": [900, 30, 24, 32] })).status, 409);
+        served.order(json!({ "do": "pick", "bbox": [40, 30, 24, 32] }));
+        assert!(served.child.wait().unwrap().success());
+        assert_eq!(frames_of(place.json("picked.json")), frames_of(place.json(plain)));
+        feeding.into_iter().for_each(|feeding| feeding.join().unwrap());
+    }
+    // Nobody draws one.
+    let mut command = interruptible();
+    let served = started(command.args(["--pick", "--preset", "paper"]).arg(place.seq()), "pick: ");
+    assert_eq!(served.interrupt().0, Some(130));
+}
+
+fn boxes(document: &Value) -> Vec<&Value> {
+    document["frames"].as_array().unwrap().iter().map(|frame| &frame["bbox"]).collect()
+}
+
+#[test]
+fn a_message_has_the_frame_and_the_response() {
+    let place = place(3);
+    let served = serve(&place, "--init 40,30,24,32");
+    served.order(json!({ "do": "step", "by": 1 }));
+    served.stands_at(2);
+    let answer = served.get("/news?map=1");
+    let (told, jpeg, levels) = parts(&answer);
+    let picture = image::load_from_memory(jpeg).unwrap();
+    assert_eq!((picture.width(), picture.height()), (160, 120));
+    assert_eq!(told["size"], json!([160, 120]));
+    let size: Vec<usize> = serde_json::from_value(told["map"]["size"].clone()).unwrap();
+    assert_eq!(levels.len(), size[0] * size[1]);
+    assert!(levels.contains(&255) && levels.contains(&0));
+    // A page that has the picture is not sent it again.
+    let answer = served.get(&format!("/news?picture={}", told["picture"]));
+    let (told, jpeg, _) = parts(&answer);
+    assert!(told["jpeg"].is_null() && jpeg.is_empty());
+}
+
+#[test]
+fn strangers_and_nonsense_are_refused_in_a_sentence() {
+    let place = place(3);
+    let served = serve(&place, "");
+    let host = &served.host;
+    let port = host.split(':').nth(1).unwrap();
+    let get = |head: &str| served.send(format!("GET / HTTP/1.1\r\n{head}Connection: close\r\n\r\n").as_bytes());
+    for (head, status, said) in [
+        (String::new(), 421, "not the host"),
+        ("Host: evil.example\r\n".into(), 421, "not the host"),
+        (format!("Host: evil.example:{port}\r\n"), 421, "not the host"),
+        (format!("Host: {host}.evil.example\r\n"), 421, "not the host"),
+        (format!("Host: 127.0.0.1:{}\r\n", port.parse::<u32>().unwrap() + 1), 421, "not the host"),
+        (format!("Host: {host}\r\nHost: {host}\r\n"), 421, "not the host"),
+        (format!("Host: {host}\r\nOrigin: http://evil.example\r\n"), 403, "another site"),
+        (format!("Host: {host}\r\nOrigin: null\r\n"), 403, "another site"),
+    ] {
+        let answer = get(&head);
+        assert_eq!(answer.status, status, "{head}");
+        assert!(answer.said().contains(said), "{head}: {}", answer.said());
+    }
+    assert_eq!(get(&format!("Host: localhost:{port}\r\n")).status, 200);
+    let post = |head: &str, body: &str| {
+        let length = body.len();
+        let text = format!("POST /order HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {length}\r\n\r\n{body}");
+        served.send(text.as_bytes())
+    };
+    let json = "Content-Type: application/json\r\n";
+    let evil = format!("{json}Origin: https://{host}\r\n");
+    for (head, body, status, said) in [
+        ("Content-Type: text/plain\r\n", r#"{"do":"play"}"#, 400, "application/json"),
+        ("", r#"{"do":"play"}"#, 400, "application/json"),
+        (&evil, r#"{"do":"play"}"#, 403, "another site"),
+        (json, "", 400, "no order"),
+        (json, "{\"do\"", 400, "no order"),
+        (json, "\u{0}\u{1}", 400, "no order"),
+        (json, r#"{"do":"fly"}"#, 400, "no order"),
+        (json, r#"{"do":"seek","position":99}"#, 409, "no frame 99"),
+        (json, r#"{"do":"add","position":1,"bbox":[1e300,0,1,1]}"#, 409, "box"),
+    ] {
+        let answer = post(head, body);
+        assert_eq!(answer.status, status, "{head} {body}");
+        assert!(answer.said().contains(said), "{body}: {}", answer.said());
+    }
+    for path in ["/../Cargo.toml", "//etc/passwd", "/view.rs", "/%2e%2e/", "/groundtruth_rect.txt"] {
+        assert_eq!(served.get(path).status, 404, "{path}");
+    }
+    assert_eq!(served.get("/news?after=x").status, 400);
+    assert_eq!(served.send(b"\x16\x03\x01 hello\r\n\r\n").status, 400);
+    assert_eq!(served.send(b"DELETE / HTTP/1.1\r\n\r\n").status, 405);
+    let long =
+        format!("POST /order HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000\r\n\r\n{}", "x".repeat(200_000));
+    assert_eq!(served.send(long.as_bytes()).status, 413);
+    assert_eq!(served.send(format!("GET /{} HTTP/1.1\r\n", "a".repeat(20_000)).as_bytes()).status, 431);
+    // All of that has changed nothing.
+    assert_eq!(served.news()["status"]["position"], 1);
+}
+
+#[test]
+fn a_token_is_demanded_where_others_can_come() {
+    let place = place(2);
+    let mut served = serve(&place, "--host 0.0.0.0");
+    let token = served.url.split("?token=").nth(1).expect("a token was made").to_owned();
+    assert!(token.len() == 32 && served.url.starts_with("http://HOST:"), "{}", served.url);
+    let port = served.host.split(':').nth(1).unwrap().to_owned();
+    let host = format!("127.0.0.1:{port}");
+    served.host.clone_from(&host);
+    assert!(served.get("/").said().contains("token"));
+    assert_eq!(served.get("/news").status, 403);
+    assert_eq!(served.post(&json!({ "do": "play" })).status, 403);
+    assert_eq!(served.get(&format!("/?token={}", &token[..31])).status, 403);
+    let page = served.get(&format!("/?token={token}"));
+    assert_eq!(page.status, 200);
+    let cookie = page.head.lines().find_map(|line| line.strip_prefix("Set-Cookie: ")).unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let pair = cookie.split(';').next().unwrap();
+    let with = |cookie: &str| format!("GET /news HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n");
+    assert_eq!(served.send(with(pair).as_bytes()).status, 200);
+    assert_eq!(served.send(with(&pair.replace(&token, "wrong")).as_bytes()).status, 403);
+    // A token of one's own, also on the loopback.
+    let served = serve(&place, "--token my-own-token");
+    assert!(served.url.ends_with("/?token=my-own-token"));
+    assert_eq!(served.get("/").status, 403);
+    assert_eq!(served.get("/?token=my-own-token").status, 200);
+}
+
+#[test]
+fn clients_that_do_not_read_or_go_away_harm_nobody() {
+    let place = place(2);
+    let frames = place.still(400);
+    let served = serve_frames(&place, &frames, "--init 40,30,24,32");
+    // Ask for a lot and read nothing; begin a request and stop; say nothing.
+    let request = format!("GET /news HTTP/1.1\r\nHost: {}\r\n\r\n", served.host);
+    let mut quiet = Vec::new();
+    for kind in 0..9 {
+        let mut stream = served.connect();
+        match kind % 3 {
+            0 => stream.write_all(request.repeat(200).as_bytes()).unwrap(),
+            1 => stream.write_all(&request.as_bytes()[..20]).unwrap(),
+            _ => {}
+        }
+        quiet.push(stream);
+    }
+    served.order(json!({ "do": "speed", "times": null }));
+    served.order(json!({ "do": "play" }));
+    // Two pages at once, each over one connection, see newer and newer frames until the last.
+    let watch = || {
+        let mut stream = BufReader::new(served.connect());
+        let (mut after, mut position) = (0, 0);
+        while position < 400 {
+            let text = format!("GET /news?after={after} HTTP/1.1\r\nHost: {}\r\n\r\n", served.host);
+            stream.get_mut().write_all(text.as_bytes()).unwrap();
+            let told = parts(&answer(&mut stream)).0;
+            after = told["serial"].as_u64().unwrap();
+            let now = told["status"]["position"].as_u64().unwrap();
+            assert!(now >= position);
+            position = now;
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(watch);
+        watch();
+        other.join().unwrap();
+    });
+    drop(quiet);
+    assert_eq!(served.news()["changes"].as_array().unwrap().len(), 400);
+    assert_eq!(served.interrupt().0, Some(130));
+}
+
+#[test]
+fn wrong_usage_is_told() {
+    let place = place(2);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = |line: &str| {
+        let mut command = crate::helper::run(["view"]);
+        command.arg(place.seq()).args(line.split_whitespace());
+        command.assert()
+    };
+    run(&format!("--port {port}")).code(1).stderr(contains(format!("127.0.0.1:{port}: another program listens")));
+    run("--host 203.0.113.7").code(1).stderr(contains("no address of this machine"));
+    run("--port 0 --token short").code(2).stderr(contains("--token"));
+    run("--port 70000").code(2).stderr(contains("--port"));
+    run("--port 0 --init 900,900,10,10").code(2).stderr(contains("target 1: box 900,900,10,10"));
+    run("--port 0 --init 3:10,10,10,10").code(2).stderr(contains("target 1 begins in frame 3"));
+    run("--port 0 --jsonl /proc/kcf").code(1).stderr(contains("/proc/kcf"));
+    run("--port 0 --start 99").code(2).stderr(contains("--start 99"));
+    crate::helper::run(["view", "no-such-folder"]).assert().code(2).stderr(contains("no such folder or file"));
+    let both = ["--pick", "--init", "1,2,3,4"];
+    crate::helper::run(both).arg(place.seq()).assert().code(2).stderr(contains("--pick"));
+}

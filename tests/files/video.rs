@@ -1,0 +1,260 @@
+//! Videos through ffmpeg. Without ffmpeg these tests say that they are skipped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use image::{GrayImage, Luma};
+use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, VideoOptions, open};
+use kcf_track::{Error, FrameBuf};
+
+/// Whether there is an ffmpeg; says so where there is none.
+fn ffmpeg() -> bool {
+    let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if found.is_err() {
+        eprintln!("SKIPPED: there is no ffmpeg");
+    }
+    found.is_ok()
+}
+
+/// Runs ffmpeg in a folder.
+fn make(folder: &Path, arguments: &str) {
+    let mut command = Command::new("ffmpeg");
+    command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Twelve gray PNG images of 48x32 pixels with all levels, in a folder `png`.
+fn images() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("png")).unwrap();
+    for number in 0..12 {
+        let level = |x: u32, y: u32| Luma([(x * 5 + y * 3 + number * 7) as u8]);
+        let picture = GrayImage::from_fn(48, 32, level);
+        picture.save(folder.path().join(format!("png/{number:04}.png"))).unwrap();
+    }
+    folder
+}
+
+fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
+    open(path.as_ref(), &OpenOptions::default()).unwrap()
+}
+
+fn items(source: &dyn Source, demand: impl Into<Demand>) -> Vec<Item> {
+    source.stream(source.span(None, None).unwrap(), demand.into()).unwrap().collect()
+}
+
+fn bytes(frame: &FrameBuf) -> Vec<u8> {
+    let frame = frame.as_frame();
+    (0..frame.height()).flat_map(|y| frame.row(y).to_vec()).collect()
+}
+
+fn pixels(path: impl AsRef<Path>, demand: impl Into<Demand>) -> Vec<Vec<u8>> {
+    items(source(path).as_ref(), demand).iter().map(|item| bytes(item.frame.as_ref().unwrap())).collect()
+}
+
+#[test]
+fn images_a_lossless_video_and_a_pipe_are_the_same_frames() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = images();
+    let at = |name: &str| folder.path().join(name);
+    make(folder.path(), "-r 25 -i png/%04d.png -c:v ffv1 gray.mkv");
+    make(folder.path(), "-r 25 -i png/%04d.png -strict -1 -f yuv4mpegpipe gray.y4m");
+    make(folder.path(), "-r 25 -i png/%04d.png -f apng -pix_fmt gray moving.png");
+    for channels in [Channels::Luma, Channels::Color] {
+        let expected = pixels(at("png"), channels);
+        assert_eq!(expected.len(), 12);
+        for name in ["gray.mkv", "gray.y4m", "moving.png"] {
+            assert_eq!(pixels(at(name), channels), expected, "{name}, {channels:?}");
+        }
+    }
+}
+
+#[test]
+fn luma_is_the_same_from_ffmpeg_from_planes_and_beside_colours() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = images();
+    let at = |name: &str| folder.path().join(name);
+    for form in ["yuv420p", "yuvj420p", "yuv422p", "yuv444p", "yuv420p10le", "nv12"] {
+        make(folder.path(), &format!("-r 25 -i png/%04d.png -vf hue=s=1,format={form} -c:v rawvideo clip.nut"));
+        let luma = pixels(at("clip.nut"), Channels::Luma);
+        let shown = Demand { channels: Channels::Luma, color: true };
+        let beside = items(source(at("clip.nut")).as_ref(), shown);
+        let besides: Vec<_> = beside.iter().map(|item| bytes(item.frame.as_ref().unwrap())).collect();
+        assert!(luma == besides, "{form}: what is shown changes what is tracked");
+        assert!(beside.iter().all(|item| bytes(item.color.as_ref().unwrap()).len() == 3 * 48 * 32), "{form}");
+        if form.ends_with('p') {
+            make(folder.path(), "-i clip.nut -f yuv4mpegpipe clip.y4m");
+            assert!(luma == pixels(at("clip.y4m"), Channels::Luma), "{form}: a pipe gives another luma");
+        }
+    }
+}
+
+#[test]
+fn every_frame_has_its_time_and_none_is_left_out() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = images();
+    // Frame n is shown at n^2 / 50 seconds.
+    make(
+        folder.path(),
+        "-r 25 -i png/%04d.png -vf settb=1/1000,setpts=N*N/50/TB -fps_mode passthrough -enc_time_base 1/1000 \
+         -c:v ffv1 vfr.mkv",
+    );
+    let video = source(folder.path().join("vfr.mkv"));
+    let times: Vec<f64> = items(video.as_ref(), Channels::Luma).iter().map(|item| item.timestamp.unwrap()).collect();
+    let expected: Vec<f64> = (0..12).map(|n| f64::from(n * n) / 50.0).collect();
+    assert_eq!(times.len(), 12);
+    assert!(times.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 2e-3), "{times:?}");
+    // 16/50 s is the fifth frame's time.
+    assert_eq!(video.frames_before(0.319).unwrap(), 4);
+    assert_eq!(video.frames_before(0.322).unwrap(), 5);
+    assert_eq!((video.frames_before(0.0).unwrap(), video.frames_before(1e9).unwrap()), (0, 12));
+    let part = video.stream(video.span(Some(5), Some(7)).unwrap(), Channels::Luma.into()).unwrap();
+    let part: Vec<_> = part.map(|item| (item.position, bytes(&item.frame.unwrap()))).collect();
+    let all = pixels(folder.path().join("vfr.mkv"), Channels::Luma);
+    assert_eq!(part, (5..=7).map(|position| (position, all[position - 1].clone())).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_video_that_was_held_upright_is_turned() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = images();
+    make(folder.path(), "-r 25 -i png/%04d.png -c:v mpeg4 -q:v 2 flat.mp4");
+    make(folder.path(), "-i flat.mp4 -c copy -metadata:s:v rotate=90 turned.mp4");
+    let video = source(folder.path().join("turned.mp4"));
+    let first = &items(video.as_ref(), Channels::Luma)[0];
+    let frame = first.frame.as_ref().unwrap().as_frame();
+    if video.size() == Some((48, 32)) {
+        eprintln!("SKIPPED: this ffmpeg writes no rotation");
+        return;
+    }
+    assert_eq!((video.size(), (frame.width(), frame.height())), (Some((32, 48)), (32, 48)));
+    assert_eq!(video.expected_length(), Some(12));
+}
+
+#[test]
+fn damage_ends_a_video_or_is_passed_over() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), "-f lavfi -i testsrc2=size=160x120:rate=25:duration=4 -c:v mpeg4 -g 5 whole.ts");
+    let mut clip = std::fs::read(folder.path().join("whole.ts")).unwrap();
+    let middle = clip.len() / 2;
+    for (place, byte) in clip[middle..middle + 3000].iter_mut().enumerate() {
+        // Packets keep their first byte, or they are passed over unseen.
+        if (middle + place) % 188 > 3 {
+            *byte = (place * 7919 % 251) as u8;
+        }
+    }
+    let path = folder.path().join("damaged.ts");
+    std::fs::write(&path, clip).unwrap();
+    let read = |lenient| {
+        let video = VideoOptions { lenient, ..VideoOptions::default() };
+        let video = open(&path, &OpenOptions { video, ..OpenOptions::default() }).unwrap();
+        items(video.as_ref(), Channels::Luma)
+    };
+    let (strict, lenient) = (read(false), read(true));
+    let last = strict.last().unwrap().frame.as_ref().unwrap_err().to_string();
+    assert!(last.contains("damaged.ts: ffmpeg stopped after"), "{last}");
+    assert!(strict.len() > 20 && strict[..strict.len() - 1].iter().all(|item| item.frame.is_ok()));
+    assert!(lenient.len() > strict.len() && lenient.iter().all(|item| item.frame.is_ok()));
+}
+
+#[test]
+fn what_is_no_video_is_said() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), "-f lavfi -i sine=d=0.2 sound.wav");
+    std::fs::write(folder.path().join("empty.mp4"), b"").unwrap();
+    std::fs::write(folder.path().join("words.mp4"), b"these are words").unwrap();
+    images_of_pages(&folder.path().join("pages.tif"));
+    GrayImage::new(4, 4).save(folder.path().join("one.png")).unwrap();
+    for (name, words) in [
+        ("sound.wav", "there is no video in it"),
+        ("empty.mp4", "the file is empty"),
+        ("words.mp4", "ffmpeg cannot read it: "),
+        ("pages.tif", "holds several pages"),
+        ("one.png", "this is one picture"),
+    ] {
+        let error = open(&folder.path().join(name), &OpenOptions::default()).err().unwrap().to_string();
+        assert!(error.contains(words) && error.contains(name), "{error}");
+    }
+    let missing = open(&folder.path().join("none.mp4"), &OpenOptions::default()).err().unwrap();
+    assert!(matches!(missing, Error::Io { .. }), "{missing}");
+}
+
+/// A TIFF of two pages.
+fn images_of_pages(path: &PathBuf) {
+    let mut file = tiff::encoder::TiffEncoder::new(std::fs::File::create(path).unwrap()).unwrap();
+    for level in [10, 20] {
+        file.write_image::<tiff::encoder::colortype::Gray8>(2, 2, &[level; 4]).unwrap();
+    }
+}
+
+#[test]
+fn frames_that_change_their_size_are_seen() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, size) in [("a", "64x48"), ("b", "48x64")] {
+        make(folder.path(), &format!("-f lavfi -i testsrc2=size={size}:rate=25:duration=0.4 -c:v mjpeg {name}.mjpeg"));
+    }
+    let joined =
+        [std::fs::read(folder.path().join("a.mjpeg")).unwrap(), std::fs::read(folder.path().join("b.mjpeg")).unwrap()];
+    std::fs::write(folder.path().join("both.mjpeg"), joined.concat()).unwrap();
+    let video = VideoOptions { lenient: true, ..VideoOptions::default() };
+    for color in [false, true] {
+        let both = open(&folder.path().join("both.mjpeg"), &OpenOptions { video, ..OpenOptions::default() }).unwrap();
+        let items = items(both.as_ref(), Demand { channels: Channels::Luma, color });
+        let size = |item: &Item| {
+            let frame = item.frame.as_ref().ok()?.as_frame();
+            Some((frame.width(), frame.height()))
+        };
+        assert_eq!(size(&items[0]), Some((64, 48)));
+        // Either the new size comes, or that it did: never the new picture in the old size.
+        let changed = items.iter().find(|item| size(item) != Some((64, 48))).expect("the change is seen");
+        match &changed.frame {
+            Ok(frame) => assert_eq!((frame.as_frame().width(), frame.as_frame().height()), (48, 64)),
+            Err(error) => assert!(matches!(error, Error::FrameSize { .. }), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn what_reads_a_video_is_ended_with_it() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), "-f lavfi -i testsrc2=size=320x240:rate=25:duration=20 -c:v mpeg4 long.mp4");
+    let video = source(folder.path().join("long.mp4"));
+    let mut frames = video.stream(video.span(None, None).unwrap(), Channels::Luma.into()).unwrap();
+    assert!(frames.next().unwrap().frame.is_ok());
+    let running = || {
+        let processes = Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
+        String::from_utf8_lossy(&processes).lines().any(|line| line.contains(&*folder.path().to_string_lossy()))
+    };
+    assert!(running());
+    drop(frames);
+    assert!(!running());
+    // Ended from aside, the frames end with a reason.
+    let frames = video.stream(video.span(None, None).unwrap(), Channels::Luma.into()).unwrap();
+    video.cancel();
+    let last = frames.last().unwrap();
+    assert!(last.frame.unwrap_err().to_string().contains("was killed"));
+    std::thread::sleep(Duration::from_millis(10));
+    assert!(!running());
+}
