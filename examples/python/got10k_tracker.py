@@ -1,0 +1,98 @@
+"""Our tracker in the got10k toolkit: its ExperimentOTB, and the score beside that of our own evaluation.
+
+    pip install kcf-track got10k six wget matplotlib
+    python examples/python/got10k_tracker.py OTB --preset paper --preset fast
+
+OTB is the folder of the sequences; those that are there count. The exit code is 1 where the two AUCs differ by more
+than 0.001.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import kcf_track
+import matplotlib
+import numpy as np
+from got10k.datasets import OTB
+from got10k.experiments import ExperimentOTB
+from got10k.trackers import Tracker
+
+#: OTB's files count pixels from 1, our boxes from 0.
+FIRST_PIXEL = np.array([1.0, 1.0, 0.0, 0.0])
+
+
+class KcfTracker(Tracker):
+    """What the toolkit asks of a tracker: pictures of Pillow, boxes as the files have them."""
+
+    def __init__(self, preset, **settings):
+        super().__init__(name=f"kcf-track-{preset}", is_deterministic=True)
+        self.tracker = kcf_track.Tracker(preset, order="rgb", **settings)
+
+    def init(self, image, box):
+        self.tracker.init(self.pixels(image), np.asarray(box) - FIRST_PIXEL)
+
+    def update(self, image):
+        _, box = self.tracker.update(self.pixels(image))
+        return np.array(box) + FIRST_PIXEL
+
+    def pixels(self, image):
+        """The colours; of a JPEG without them the gray values as they are in the file."""
+        if not self.tracker.uses_color and image.format == "JPEG":
+            image.draft("L", None)
+        return np.asarray(image)
+
+    def track(self, img_files, box, visualize=False):
+        """All frames of a sequence, decoded ahead, and by the decoder that our own evaluation has: the pixels of
+        another one differ by a gray value here and there, and then some boxes do."""
+        first, folder = Path(img_files[0]).name, kcf_track.Source(Path(img_files[0]).parent)
+        start = [Path(file).name for file in folder.files].index(first) + 1
+        frames = folder.frames(start, start + len(img_files) - 1, color=self.tracker.uses_color)
+        boxes, times = [], []
+        for position, _, frame, *_ in frames:
+            begun = time.perf_counter()
+            if position == start:
+                self.tracker.init(frame, np.asarray(box) - FIRST_PIXEL)
+                boxes.append(np.asarray(box))
+            else:
+                boxes.append(np.array(self.tracker.update(frame)[1]) + FIRST_PIXEL)
+            times.append(time.perf_counter() - begun)
+        return np.array(boxes), np.array(times)
+
+
+class Experiment(ExperimentOTB):
+    """The toolkit's experiment on the sequences that are there; nothing is downloaded."""
+
+    def __init__(self, root, folder):
+        self.dataset = OTB(root, download=False)
+        self.result_dir, self.report_dir = f"{folder}/results", f"{folder}/reports"
+        self.nbins_iou, self.nbins_ce = 21, 51
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("otb", type=Path)
+    parser.add_argument("--preset", action="append", required=True)
+    parser.add_argument("--tolerance", type=float, default=1e-3)
+    given = parser.parse_args()
+    matplotlib.use("Agg")
+    ours = kcf_track.evaluate(given.otb, given.preset, toolkit="got10k").scores
+    worst = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        experiment = Experiment(str(given.otb), folder)
+        for preset in given.preset:
+            tracker = KcfTracker(preset)
+            experiment.run(tracker)
+            theirs = experiment.report([tracker.name])[tracker.name]["overall"]
+            apart = abs(theirs["success_score"] - ours[preset]["auc"])
+            worst = max(worst, apart)
+            print(f"{preset}: AUC {theirs['success_score']:.4f} by got10k, {ours[preset]['auc']:.4f} by ours")
+            precision = (theirs["precision_score"], ours[preset]["precision_20"])
+            print(f"{preset}: P@20 {precision[0]:.4f} by got10k, {precision[1]:.4f} by ours")
+    return int(worst > given.tolerance)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Follow any object through a video: a box in the first frame, a box and how far to trust it in every later one.
+
+Examples:
+    >>> import kcf_track
+    >>> boxes = [step.box for step in kcf_track.track("assets/demo", end=3)]
+    >>> len(boxes), boxes[0]
+    (3, (12.8215, 44.41, 38.0, 60.0))
+"""
+
+from __future__ import annotations
+
+from ._errors import (
+    BoxError,
+    ClosedPipeError,
+    Error,
+    EvaluationError,
+    FileError,
+    FitError,
+    FormatError,
+    FrameError,
+    MissingFileError,
+    NotInitializedError,
+    SettingError,
+    SnapshotError,
+)
+from ._evaluate import evaluate
+from ._native import VERSION as __version__
+from ._native import Estimate, MultiTracker, Source, Tracker, presets, settings
+from ._track import Box, Frame, Step, track
+
+__all__ = [
+    "Box",
+    "BoxError",
+    "ClosedPipeError",
+    "Error",
+    "Estimate",
+    "EvaluationError",
+    "FileError",
+    "FitError",
+    "FormatError",
+    "Frame",
+    "FrameError",
+    "MissingFileError",
+    "MultiTracker",
+    "NotInitializedError",
+    "SettingError",
+    "SnapshotError",
+    "Source",
+    "Step",
+    "Tracker",
+    "__version__",
+    "evaluate",
+    "presets",
+    "settings",
+    "track",
+]

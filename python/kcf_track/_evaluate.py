@@ -1,0 +1,90 @@
+"""Trackers over the labelled sequences of a benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union
+
+from . import _native
+from ._progress import Progress
+
+Chosen = Union[str, tuple[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluation comes to."""
+
+    #: Everything that is computed from boxes alone: the document `report.json` of `kcf-track eval`.
+    report: dict[str, Any]
+    #: How fast the trackers were, without decoding.
+    timings: dict[str, Any]
+
+    @property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """AUC, precision at 20 pixels and frames per second of each tracker, best AUC first."""
+        rates = self.timings["trackers"]
+        return {
+            tracker["name"]: {
+                "auc": tracker["overall"]["auc"],
+                "precision_20": tracker["overall"]["precision_20"],
+                "fps": rates.get(tracker["name"], {}).get("fps", float("nan")),
+            }
+            for tracker in self.report["trackers"]
+        }
+
+
+def evaluate(
+    data: str | os.PathLike[str],
+    trackers: Iterable[Chosen] = ("robust",),
+    *,
+    others: Mapping[str, Callable[[], Any]] | None = None,
+    results: Mapping[str, str | os.PathLike[str]] | None = None,
+    sequences: Iterable[str] = (),
+    protocol: str = "ope",
+    toolkit: str = "otb",
+    jobs: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Evaluation:
+    """Score trackers on the sequences in `data` (OTB, VOT, GOT-10k, or any folders with images and truth).
+
+    `trackers` are presets, or pairs of a preset and a dict of settings. `others` are trackers of anybody's, by name:
+    what is called to make one, with OpenCV's `init` and `update` over frames in blue, green, red. `results` are
+    folders of boxes that others have published, by name. `protocol` is `ope`, `tre` or `sre`, `toolkit` says whose
+    rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
+    kept there, and taken up again by the next call.
+
+    Examples:
+        >>> import kcf_track
+        >>> found = kcf_track.evaluate("assets/demo", ["paper", ("paper", {"kernel": "linear"})])
+        >>> sorted(found.scores)
+        ['paper', 'paper+kernel=linear']
+        >>> round(found.scores["paper"]["precision_20"], 3)
+        1.0
+    """
+    presets: list[tuple[str, dict[str, Any]]] = [
+        (chosen, {}) if isinstance(chosen, str) else (chosen[0], dict(chosen[1])) for chosen in trackers
+    ]
+    shown = Progress(None, progress)
+    with tempfile.TemporaryDirectory(prefix="kcf-track-") as place, closing(shown):
+        text = _native.evaluate(
+            Path(data),
+            Path(place if folder is None else folder),
+            presets=presets,
+            guests=list((others or {}).items()),
+            results=[(name, Path(place)) for name, place in (results or {}).items()],
+            sequences=list(sequences),
+            protocol=protocol,
+            toolkit=toolkit,
+            jobs=(os.cpu_count() or 1) if jobs is None else jobs,
+            progress=shown.show if shown.shown else None,
+        )
+    found = json.loads(text)
+    return Evaluation(found["report"], found["timings"])

@@ -1,0 +1,202 @@
+"""One target through a folder of images, a video, or any frames that can be iterated over."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
+
+import numpy as np
+
+from ._errors import FormatError, FrameError
+from ._native import Estimate, Source, Tracker
+from ._progress import Progress
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Frame = NDArray[np.uint8]
+else:
+    Frame = np.ndarray
+
+#: Left, top (0-based), width, height in pixels.
+Box = tuple[float, float, float, float]
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Step(NamedTuple):
+    """One frame of a run, and what became of the target in it."""
+
+    #: The frame's number, from 1.
+    position: int
+    #: The image file's name; empty where there is none.
+    name: str
+    #: Where the target is, or was last seen.
+    box: Box
+    #: What the tracker said; None of a frame that could not be used.
+    estimate: Estimate | None
+    #: The pixels; None of a frame that could not be read.
+    frame: Frame | None
+    #: Seconds from the first frame of the source; None where there are no times.
+    time: float | None
+    #: Milliseconds that reading and decoding took.
+    decode_ms: float
+    #: Milliseconds that the tracker took.
+    track_ms: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the target is there: false when it is lost, or the frame is missing."""
+        return self.estimate is not None and self.estimate.ok
+
+    @property
+    def state(self) -> str:
+        """`initial`, `tracking`, `recovered`, `uncertain`, `lost`, or `missing` of a frame that could not be used."""
+        return "missing" if self.estimate is None else self.estimate.state
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that the box overlaps the target by more than half; None where there is none."""
+        return None if self.estimate is None else self.estimate.confidence
+
+
+#: A frame on its way: position, name, pixels or what is wrong with them, its time, milliseconds of decoding.
+Item = tuple[int, str, "Frame | Exception", "float | None", float]
+
+
+class Opened(NamedTuple):
+    """A source that was opened: its frames, and what is known of them ahead."""
+
+    items: Iterator[Item]
+    order: str
+    init: Box
+    first: int
+    last: int | None
+    source: Source | None
+
+
+def track(
+    source: PathLike | Source | Iterable[Frame],
+    init: Iterable[float] | None = None,
+    *,
+    preset: str = "robust",
+    order: str = "bgr",
+    start: int | None = None,
+    end: int | None = None,
+    skip_bad_frames: bool = False,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Iterator[Step]:
+    """Follow one target, and give a `Step` a frame; the first is that of the given box.
+
+    `source` is a folder of images, a video, a camera (what `Source` opens), or anything that gives arrays, whose
+    colours are in `order`. `init` is the box in the first frame; a
+    sequence with its truth beside it needs none. `start` and `end` are the first and the last frame, from 1. With
+    `skip_bad_frames` a frame that cannot be used has the state `missing`, and the run goes on. `progress` shows how
+    far it is on the standard error: as it is None, where that is a terminal. Keywords are settings of `Tracker`.
+
+    Examples:
+        >>> import kcf_track
+        >>> states = [step.state for step in kcf_track.track("assets/demo", end=4)]
+        >>> states
+        ['initial', 'tracking', 'tracking', 'tracking']
+
+        Frames from anywhere:
+
+        >>> import numpy
+        >>> noise = numpy.random.default_rng(0).integers(0, 255, (48, 64), numpy.uint8)
+        >>> frames = (numpy.roll(noise, 4 * i, axis=1) for i in range(4))
+        >>> [round(step.box[0]) for step in kcf_track.track(frames, (20, 10, 16, 16), preset="paper")]
+        [20, 24, 28, 32]
+    """
+    tracker = Tracker(preset, order=order, **settings)
+    opened = open_source(source, init, order=order, start=start, end=end, color=tracker.uses_color)
+    if opened.order != order:
+        tracker = Tracker(preset, order=opened.order, **settings)
+    return run(tracker, opened, skip_bad_frames=skip_bad_frames, progress=progress)
+
+
+def open_source(
+    source: PathLike | Source | Iterable[Frame],
+    init: Iterable[float] | None,
+    *,
+    order: str = "bgr",
+    start: int | None = None,
+    end: int | None = None,
+    color: bool = True,
+) -> Opened:
+    """Open whatever frames come from.
+
+    Raises what cannot be read as an `Error`, and TypeError for what gives no frames.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        source = Source(source)
+    if isinstance(source, Source):
+        first, last = source.span(start, end)
+        box = source.box(first) if init is None else as_box(init)
+        return Opened(source.frames(first, last, color=color), "rgb", box, first, last, source)
+    if isinstance(source, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        length = len(source) if isinstance(source, Sized) else None
+    else:
+        raise TypeError(f"a source is a folder, a video or an iterable of frames, not {type(source).__name__}")
+    if init is None:
+        raise TypeError("a box is needed to start from: track(source, (left, top, width, height))")
+    begin = 1 if start is None else start
+    if begin < 1 or (end is not None and end < begin):
+        raise ValueError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
+    until = end if length is None else min(end or length, length)
+    return Opened(_numbered(source, begin, until), order, as_box(init), begin, until, None)
+
+
+def as_box(given: Iterable[float]) -> Box:
+    """Four numbers; the tracker says what is wrong with others."""
+    numbers = tuple(given)
+    if len(numbers) != 4:
+        raise ValueError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
+    x, y, w, h = (float(number) for number in numbers)
+    return x, y, w, h
+
+
+def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator[Item]:
+    rest = iter(frames)
+    index = 0
+    while last is None or index < last:
+        begun = time.perf_counter()
+        try:
+            frame = next(rest)
+        except StopIteration:
+            return
+        index += 1
+        if index >= first:
+            yield index, "", frame, None, (time.perf_counter() - begun) * 1e3
+
+
+def run(
+    tracker: Tracker, opened: Opened, *, skip_bad_frames: bool = False, progress: bool | None = None
+) -> Iterator[Step]:
+    """Take the frames of a source to their end."""
+    total = None if opened.last is None else opened.last - opened.first + 1
+    shown = Progress(total, progress)
+    box: Box | None = None
+    with closing(shown):
+        for position, name, frame, at, decode_ms in opened.items:
+            estimate, pixels = None, None if isinstance(frame, Exception) else frame
+            begun = time.perf_counter()
+            try:
+                if isinstance(frame, Exception):
+                    raise frame
+                if box is None:
+                    tracker.init(frame, opened.init)
+                else:
+                    tracker.update(frame)
+                estimate = tracker.estimate
+            except (FormatError, FrameError, OSError):
+                # Without the first frame there is nothing to follow.
+                if box is None or not skip_bad_frames:
+                    raise
+            track_ms = (time.perf_counter() - begun) * 1e3
+            box = opened.init if box is None else box if estimate is None else estimate.box
+            yield Step(position, name, box, estimate, pixels, at, decode_ms, track_ms)
+            shown.advance()

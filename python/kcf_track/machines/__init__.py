@@ -1,0 +1,48 @@
+"""Kernel machines with scikit-learn's conventions, over arrays or precomputed Gram matrices.
+
+They need scikit-learn: `pip install kcf-track[machines]`.
+
+| class | machine | methods |
+| --- | --- | --- |
+| `SVM` | support vector machine | `decision_function`, `predict` |
+| `KernelRidge` | kernel ridge regression | `predict` |
+| `KernelRidgeClassifier` | the same on labels of +1 and -1 | `decision_function`, `predict` |
+| `KernelFisher` | kernel Fisher discriminant | `decision_function`, `predict`, `transform` |
+| `KernelPCA` | kernel principal components | `transform`, `score_samples`, `denoise` |
+| `KernelPCAClassifier` | distances to the subspaces of two classes | `decision_function`, `predict` |
+| `SLEM` | square-loss exemplar machines | `decision_function`, `predict` |
+| `KDSPE` | discriminative sparsity-preserving embedding | `decision_function`, `predict`, `transform` |
+
+Each takes a `kernel`: `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear`, `intersection` and
+`chi-squared` (`gamma`) for histograms, or `precomputed`. Distances and inner products are divided by the number of
+features, so that a bandwidth means the same for any number of them. More than two classes are told apart one against
+the rest, on one Gram matrix.
+
+Examples:
+    >>> import numpy
+    >>> from kcf_track.machines import SVM
+    >>> x = numpy.array([[0.0, 0.1], [0.1, 0.0], [1.0, 0.9], [0.9, 1.0]])
+    >>> machine = SVM(C=10.0).fit(x, ["near", "near", "far", "far"])
+    >>> machine.predict([[0.0, 0.0], [1.0, 1.0]]).tolist()
+    ['near', 'far']
+"""
+
+try:
+    import sklearn  # noqa: F401
+except ImportError as error:
+    raise ImportError("kcf_track.machines needs scikit-learn: pip install kcf-track[machines]") from error
+
+from ._classifiers import SLEM, SVM, KernelPCAClassifier, KernelRidgeClassifier
+from ._embeddings import KDSPE, KernelFisher, KernelPCA
+from ._regression import KernelRidge
+
+__all__ = [
+    "KDSPE",
+    "SLEM",
+    "SVM",
+    "KernelFisher",
+    "KernelPCA",
+    "KernelPCAClassifier",
+    "KernelRidge",
+    "KernelRidgeClassifier",
+]

@@ -1,0 +1,239 @@
+//! Several targets in the same frames: `kcf_track.MultiTracker`.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use kcf_track::{BBox, Estimate as Said, Frame};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use rayon::ThreadPool;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::error::{Raise, exception, in_use};
+use crate::estimate::{Box4, Estimate, box4};
+use crate::pixels::{Order, Pixels};
+use crate::settings::{self, Chosen};
+use crate::tracker::{order_of, read_box};
+
+/// Follows several targets through the same frames, at the same time on several threads.
+///
+/// Settings are those of ``Tracker``; a target may have its own. Results do not depend on the number of threads, which
+/// is that of the processors if nothing is said.
+///
+/// Examples:
+///     >>> import kcf_track, numpy
+///     >>> frame = numpy.random.default_rng(0).integers(0, 255, (48, 64), numpy.uint8)
+///     >>> targets = kcf_track.MultiTracker("paper")
+///     >>> targets.add(frame, (20, 10, 16, 16)), targets.add(frame, (30, 20, 12, 12), id=7)
+///     (1, 7)
+///     >>> {id: ok for id, (ok, box) in targets.update(frame).items()}
+///     {1: True, 7: True}
+#[pyclass(frozen, module = "kcf_track")]
+pub struct MultiTracker {
+    chosen: Chosen,
+    order: Order,
+    threads: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    targets: BTreeMap<u64, Target>,
+    next: u64,
+    /// The threads, and the process that they belong to: after a fork the child has none of them.
+    pool: Option<(u32, ThreadPool)>,
+}
+
+/// What is pickled of a target: its id, its tracker as bytes, the size of its frames, what was last said of it.
+type Pickled = (u64, Vec<u8>, (usize, usize), Py<Estimate>);
+
+struct Target {
+    tracker: kcf_track::Tracker,
+    size: (usize, usize),
+    last: Said,
+}
+
+impl MultiTracker {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        match self.inner.try_lock() {
+            Ok(inner) => Ok(inner),
+            Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(in_use("tracker")),
+        }
+    }
+}
+
+impl Inner {
+    fn add(&mut self, mut tracker: kcf_track::Tracker, id: u64, frame: Frame<'_>, bbox: BBox) -> kcf_track::Result<()> {
+        let size = (frame.width(), frame.height());
+        if let Some(other) = self.targets.values().find(|other| other.size != size) {
+            return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
+        }
+        let last = tracker.init(frame, bbox)?;
+        self.targets.insert(id, Target { tracker, size, last });
+        self.next = self.next.max(id.saturating_add(1));
+        Ok(())
+    }
+
+    /// All targets in the next frame. A frame of another size changes none of them.
+    fn update(&mut self, frame: Frame<'_>) -> kcf_track::Result<()> {
+        let size = (frame.width(), frame.height());
+        if let Some(other) = self.targets.values().find(|other| other.size != size) {
+            return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
+        }
+        let follow = |target: &mut Target| -> kcf_track::Result<()> {
+            target.last = target.tracker.update(frame)?;
+            Ok(())
+        };
+        match &self.pool {
+            Some((_, pool)) if self.targets.len() > 1 => {
+                let targets: Vec<&mut Target> = self.targets.values_mut().collect();
+                pool.install(|| targets.into_par_iter().try_for_each(follow))
+            }
+            _ => self.targets.values_mut().try_for_each(follow),
+        }
+    }
+
+    /// Starts the threads where there are none in this process.
+    fn start(&mut self, threads: usize) -> PyResult<()> {
+        let here = std::process::id();
+        if threads <= 1 || self.pool.as_ref().is_some_and(|(process, _)| *process == here) {
+            return Ok(());
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("{threads} threads: {error}")))?;
+        if let Some((process, old)) = self.pool.replace((here, pool))
+            && process != here
+        {
+            // Nobody is there to be waited for.
+            std::mem::forget(old);
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl MultiTracker {
+    #[new]
+    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, **settings))]
+    fn new(
+        py: Python<'_>,
+        preset: &str,
+        order: &str,
+        threads: Option<usize>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let chosen = settings::resolve(py, preset, settings)?;
+        let threads = match threads {
+            Some(threads @ 1..=1024) => threads,
+            Some(threads) => {
+                let message = format!("threads {threads}: must be a whole number from 1 to 1024");
+                return Err(exception(py, "SettingError", message));
+            }
+            None => std::thread::available_parallelism().map_or(1, Into::into),
+        };
+        let inner = Mutex::new(Inner { next: 1, ..Inner::default() });
+        Ok(Self { chosen, order: order_of(py, order)?, threads, inner })
+    }
+
+    /// Learns a target in ``box`` of ``frame``, and gives its id: ``id``, or the next free number. A target with that
+    /// id is replaced. ``preset`` and keywords are settings of this target alone.
+    ///
+    /// Raises what ``Tracker.init`` raises, and FrameError for a frame of another size than that of the other targets.
+    #[pyo3(signature = (frame, r#box, *, id = None, preset = None, **settings))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        frame: &Bound<'_, PyAny>,
+        r#box: &Bound<'_, PyAny>,
+        id: Option<u64>,
+        preset: Option<&str>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u64> {
+        let params = match (preset, settings) {
+            (None, None) => self.chosen.params.clone(),
+            (preset, settings) => settings::resolve(py, preset.unwrap_or(&self.chosen.preset), settings)?.params,
+        };
+        let tracker = kcf_track::Tracker::new(params).or_raise(py)?;
+        let pixels = Pixels::of(frame, self.order)?;
+        let (frame, bbox) = (pixels.frame()?, read_box(r#box)?);
+        let mut held = self.lock()?;
+        let inner = &mut *held;
+        let id = id.unwrap_or(inner.next);
+        py.detach(|| inner.add(tracker, id, frame, bbox)).or_raise(py)?;
+        Ok(id)
+    }
+
+    /// Finds all targets in the next frame: a dict of ``ok, (left, top, width, height)`` by id.
+    ///
+    /// Raises NotInitializedError without a target, FrameError for a frame of another size than the first one, which
+    /// changes nothing.
+    fn update(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<BTreeMap<u64, (bool, Box4)>> {
+        let pixels = Pixels::of(frame, self.order)?;
+        let frame = pixels.frame()?;
+        let mut held = self.lock()?;
+        let inner = &mut *held;
+        if inner.targets.is_empty() {
+            let message = "there are no targets yet: call `add` with a frame and a box before `update`";
+            return Err(exception(py, "NotInitializedError", message.into()));
+        }
+        inner.start(self.threads)?;
+        py.detach(|| inner.update(frame)).or_raise(py)?;
+        let said = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
+        Ok(inner.targets.iter().map(|(id, target)| (*id, said(target))).collect())
+    }
+
+    /// Forgets a target. Raises KeyError where there is none of that id.
+    fn remove(&self, id: u64) -> PyResult<()> {
+        self.lock()?.targets.remove(&id).map(drop).ok_or_else(|| PyKeyError::new_err(id))
+    }
+
+    /// The ids of the targets, ascending.
+    #[getter]
+    fn ids(&self) -> PyResult<Vec<u64>> {
+        Ok(self.lock()?.targets.keys().copied().collect())
+    }
+
+    /// What was last said of a target. Raises KeyError where there is none of that id.
+    fn __getitem__(&self, id: u64) -> PyResult<Estimate> {
+        let held = self.lock()?;
+        held.targets.get(&id).map(|target| Estimate(target.last)).ok_or_else(|| PyKeyError::new_err(id))
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        let (py, targets) = (this.py(), this.get());
+        let held = targets.lock()?;
+        let parts = PyDict::new(py);
+        parts.set_item("preset", &targets.chosen.preset)?;
+        parts.set_item("settings", settings::as_dict(py, &targets.chosen.params)?)?;
+        parts.set_item("order", targets.order.name())?;
+        parts.set_item("threads", targets.threads)?;
+        parts.set_item("next", held.next)?;
+        let each = |(id, target): (&u64, &Target)| {
+            let snapshot = py.detach(|| target.tracker.snapshot());
+            (*id, PyBytes::new(py, &snapshot), target.size, Estimate(target.last))
+        };
+        parts.set_item("targets", held.targets.iter().map(each).collect::<Vec<_>>())?;
+        Ok((py.import("kcf_track._pickle")?.getattr("multi_tracker")?, (parts,)))
+    }
+
+    /// Takes the targets of a pickled one.
+    fn _restore(&self, py: Python<'_>, next: u64, targets: Vec<Pickled>) -> PyResult<()> {
+        let mut held = self.lock()?;
+        for (id, snapshot, size, last) in targets {
+            let tracker = py.detach(|| kcf_track::Tracker::restore(&snapshot)).or_raise(py)?;
+            held.targets.insert(id, Target { tracker, size, last: last.get().0 });
+        }
+        held.next = next;
+        Ok(())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.lock()?.targets.len())
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<kcf_track.MultiTracker {}: {} targets>", self.chosen.preset, self.lock()?.targets.len()))
+    }
+}

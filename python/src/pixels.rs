@@ -1,0 +1,143 @@
+//! NumPy arrays as frames, without a copy where their layout is one that a frame can have.
+
+use std::str::FromStr;
+
+use kcf_track::{Frame, PixelFormat};
+use numpy::{PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods, dtype};
+use pyo3::prelude::*;
+
+use crate::error::{Raise, exception, wrong_type};
+
+/// The order of the colours in arrays of three or four channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Blue, green, red: OpenCV's.
+    Bgr,
+    /// Red, green, blue: Pillow's, imageio's.
+    Rgb,
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "bgr" => Ok(Self::Bgr),
+            "rgb" => Ok(Self::Rgb),
+            _ => Err(format!("order {name:?}: must be \"bgr\" (as OpenCV has it) or \"rgb\"")),
+        }
+    }
+}
+
+impl Order {
+    /// The name as Python has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bgr => "bgr",
+            Self::Rgb => "rgb",
+        }
+    }
+
+    fn format(self, channels: usize) -> Option<PixelFormat> {
+        Some(match (channels, self) {
+            (1, _) => PixelFormat::Gray8,
+            (3, Self::Bgr) => PixelFormat::Bgr8,
+            (3, Self::Rgb) => PixelFormat::Rgb8,
+            (4, Self::Bgr) => PixelFormat::Bgra8,
+            (4, Self::Rgb) => PixelFormat::Rgba8,
+            _ => return None,
+        })
+    }
+
+    fn reversed(self) -> Self {
+        match self {
+            Self::Bgr => Self::Rgb,
+            Self::Rgb => Self::Bgr,
+        }
+    }
+}
+
+/// The pixels of an array: its own, or a copy where rows and pixels lie otherwise than a frame's.
+pub struct Pixels<'py> {
+    array: Bound<'py, PyArrayDyn<u8>>,
+    /// Bytes from the array's first element to the first byte of the frame; not above zero.
+    first: isize,
+    width: usize,
+    height: usize,
+    stride: usize,
+    format: PixelFormat,
+}
+
+impl<'py> Pixels<'py> {
+    /// The pixels of an array of `uint8`, `(height, width)` or `(height, width, channels)` with 1, 3 or 4 channels.
+    ///
+    /// # Errors
+    /// `TypeError` for what is no array or has another dtype; `FrameError` for another shape, or no pixels.
+    pub fn of(given: &Bound<'py, PyAny>, order: Order) -> PyResult<Self> {
+        let py = given.py();
+        let Ok(untyped) = given.cast::<PyUntypedArray>() else {
+            let kind = given.get_type().name()?;
+            return Err(wrong_type(format!("a frame must be a numpy array of uint8, not {kind}")));
+        };
+        if !untyped.dtype().is_equiv_to(&dtype::<u8>(py)) {
+            let dtype = untyped.dtype();
+            return Err(wrong_type(format!("a frame must be an array of uint8 (0 to 255), not of {dtype}")));
+        }
+        let mut array = given.cast::<PyArrayDyn<u8>>()?.clone();
+        let (height, width, channels) = match *array.shape() {
+            [height, width] => (height, width, 1),
+            [height, width, channels] => (height, width, channels),
+            ref shape => return Err(wrong_shape(py, shape)),
+        };
+        let Some(format) = order.format(channels) else { return Err(wrong_shape(py, array.shape())) };
+        if width == 0 || height == 0 {
+            return Err(exception(py, "FrameError", format!("a frame of {width}x{height} pixels has no pixels")));
+        }
+        let strides = array.strides();
+        let pixel = strides[1];
+        let (stride, step) = (strides[0], strides.get(2).copied().unwrap_or(1));
+        let near = width == 1 || usize::try_from(pixel) == Ok(channels);
+        let rows = usize::try_from(stride).ok().filter(|stride| *stride >= width * channels);
+        let rows = if height == 1 { Some(width * channels) } else { rows };
+        match (near, rows, step) {
+            (true, Some(stride), step) if step == 1 || channels == 1 => {
+                Ok(Self { array, first: 0, width, height, stride, format })
+            }
+            // Three colours backwards are three colours in the other order: `frame[..., ::-1]`.
+            (true, Some(stride), -1) if channels == 3 => {
+                let format = order.reversed().format(channels).unwrap_or(format);
+                Ok(Self { array, first: -2, width, height, stride, format })
+            }
+            _ => {
+                let copied = py.import("numpy")?.call_method1("ascontiguousarray", (&array,))?;
+                array = copied.cast_into::<PyArrayDyn<u8>>()?;
+                Ok(Self { array, first: 0, width, height, stride: width * channels, format })
+            }
+        }
+    }
+
+    /// The frame to be tracked.
+    ///
+    /// # Errors
+    /// `FrameError` for a size beyond the address space.
+    pub fn frame(&self) -> PyResult<Frame<'_>> {
+        let length = self.stride * (self.height - 1) + self.width * self.format.bytes();
+        // SAFETY: `of` has checked that the array has `height` rows of `width` pixels, `stride` bytes apart, each pixel
+        // the bytes of the format beside each other (backwards, and hence two before the first element, where `first`
+        // is -2). All of them are the array's own, from the first byte of its first row to the last byte of its last
+        // row; what lies between rows belongs to the array that it is a view of. `self` keeps the array alive. Whoever
+        // writes to it from another thread meanwhile gets a box of a mixed picture, as with every extension of NumPy
+        // that lets go of the interpreter.
+        #[expect(unsafe_code, reason = "a view of rows with gaps has no other way to be a slice")]
+        let bytes = unsafe { std::slice::from_raw_parts(self.array.data().offset(self.first).cast_const(), length) };
+        Frame::new(bytes, self.width, self.height, self.stride, self.format).or_raise(self.array.py())
+    }
+}
+
+fn wrong_shape(py: Python<'_>, shape: &[usize]) -> PyErr {
+    let message = format!(
+        "a frame must have the shape (height, width) or (height, width, channels) with 1, 3 or 4 channels, not \
+         {shape:?}"
+    );
+    exception(py, "FrameError", message)
+}

@@ -1,0 +1,183 @@
+//! Where frames come from: `kcf_track.Source` and the frames of one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, TryLockError};
+use std::time::Duration;
+
+use kcf_track::source::{
+    Channels, Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Truth,
+    VideoOptions, Wait, open,
+};
+use kcf_track::{FrameBuf, PixelFormat};
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::error::{Raise, in_use, raise};
+use crate::estimate::{Box4, box4};
+
+/// How often Python is asked whether somebody pressed Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A folder of images in natural order and the truth beside it (OTB, VOT, GOT-10k, MOT, or any folder), or a video, an
+/// animated picture, a camera (``/dev/video0``), an address (``rtsp://…``), or ``-``, the standard input.
+///
+/// Videos are read by ffmpeg, which has to be installed; Y4M and folders need nothing. ``target`` chooses among several
+/// truths, ``truth`` names another file. With ``lenient`` damaged parts of a video are left out. Positions count from
+/// 1.
+///
+/// Examples:
+///     >>> import kcf_track
+///     >>> demo = kcf_track.Source("assets/demo")
+///     >>> demo.name, demo.length, demo.box(1)
+///     ('demo', 120, (12.8215, 44.41, 38.0, 60.0))
+#[pyclass(frozen, module = "kcf_track")]
+pub struct Source {
+    inner: Box<dyn FrameSource>,
+    files: Vec<PathBuf>,
+}
+
+#[pymethods]
+impl Source {
+    #[new]
+    #[pyo3(signature = (path, *, target = None, truth = None, lenient = false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        target: Option<u32>,
+        truth: Option<PathBuf>,
+        lenient: bool,
+    ) -> PyResult<Self> {
+        let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File) };
+        let video = VideoOptions { lenient, ..VideoOptions::default() };
+        py.detach(|| Self::open(&path, &OpenOptions { sequence, video })).or_raise(py)
+    }
+
+    /// What people call it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// How many frames it has; None for one that goes on until it ends.
+    #[getter]
+    fn length(&self) -> Option<usize> {
+        self.inner.length()
+    }
+
+    /// Frames per second; None where they come at no rate that is known.
+    #[getter]
+    fn rate(&self) -> Option<f64> {
+        self.inner.rate()
+    }
+
+    /// The image files of a folder, in order; none of anything else.
+    #[getter]
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+
+    /// What a person should know: rows of the truth that do not match the images, and the like.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings().to_vec()
+    }
+
+    /// The true box of the frame at ``position``; None where there is none.
+    fn true_box(&self, position: usize) -> Option<Box4> {
+        self.inner.true_box(position).map(box4)
+    }
+
+    /// The true box of the frame at ``position``. Raises FormatError where it has none.
+    #[pyo3(name = "box")]
+    fn initial_box(&self, py: Python<'_>, position: usize) -> PyResult<Box4> {
+        self.inner.initial_box(position).map(box4).or_raise(py)
+    }
+
+    /// The first and the last position from ``start`` to ``end``; where they are None, what the source itself takes for
+    /// its beginning and its end. The last is None of one that goes on until it ends.
+    #[pyo3(signature = (start = None, end = None))]
+    fn span(&self, py: Python<'_>, start: Option<usize>, end: Option<usize>) -> PyResult<(usize, Option<usize>)> {
+        let span = self.inner.span(start, end).or_raise(py)?;
+        Ok((span.first, span.last))
+    }
+
+    /// The frames of a span, decoded ahead on another thread: ``(position, name, array, seconds from the first frame,
+    /// milliseconds of decoding)``, arrays being gray or red, green, blue. A frame that cannot be read has its
+    /// exception in the place of the array.
+    ///
+    /// With ``color=False`` frames are the gray values that a tracker sees, which saves half of the decoding of a JPEG.
+    #[pyo3(signature = (start = None, end = None, *, color = true))]
+    fn frames(&self, py: Python<'_>, start: Option<usize>, end: Option<usize>, color: bool) -> PyResult<Frames> {
+        let span = self.inner.span(start, end).or_raise(py)?;
+        let channels = if color { Channels::Color } else { Channels::Luma };
+        let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels)));
+        Ok(Frames(Mutex::new(opened.or_raise(py)?)))
+    }
+
+    fn __repr__(&self) -> String {
+        let length = self.length().map_or(String::new(), |length| format!(": {length} frames"));
+        format!("<kcf_track.Source {}{length}>", self.name())
+    }
+}
+
+impl Source {
+    fn open(path: &Path, options: &OpenOptions) -> kcf_track::Result<Self> {
+        if path.is_dir() {
+            let folder = Sequence::open(path, &options.sequence)?;
+            return Ok(Self { files: folder.images().to_vec(), inner: Box::new(folder) });
+        }
+        Ok(Self { inner: open(path, options)?, files: Vec::new() })
+    }
+
+    /// The source itself.
+    pub fn source(&self) -> &dyn FrameSource {
+        self.inner.as_ref()
+    }
+}
+
+/// The frames of a source, one after the other.
+#[pyclass(frozen, module = "kcf_track._native")]
+pub struct Frames(Mutex<Prefetch>);
+
+/// A frame as Python has it.
+type Frame<'py> = (usize, String, Bound<'py, PyAny>, Option<f64>, f64);
+
+#[pymethods]
+impl Frames {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Frame<'py>>> {
+        let mut held = match self.0.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(held)) => held.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(in_use("iterator")),
+        };
+        let frames = &mut *held;
+        loop {
+            match py.detach(|| frames.next_within(PATIENCE)) {
+                Wait::Item(Item { position, name, timestamp, frame, decode_ms, .. }) => {
+                    let frame = match frame {
+                        Ok(frame) => array(py, frame)?,
+                        Err(error) => raise(py, &error).into_value(py).into_bound(py).into_any(),
+                    };
+                    return Ok(Some((position, name, frame, timestamp, decode_ms)));
+                }
+                Wait::End => return Ok(None),
+                Wait::NotYet => py.check_signals()?,
+            }
+        }
+    }
+}
+
+/// The pixels as an array that owns them, (height, width) or (height, width, channels).
+fn array(py: Python<'_>, frame: FrameBuf) -> PyResult<Bound<'_, PyAny>> {
+    let view = frame.as_frame();
+    let (width, height, format) = (view.width(), view.height(), view.format());
+    let bytes = frame.into_bytes().into_pyarray(py);
+    Ok(match format {
+        PixelFormat::Gray8 => bytes.reshape([height, width])?.into_any(),
+        format => bytes.reshape([height, width, format.bytes()])?.into_any(),
+    })
+}

@@ -1,0 +1,58 @@
+"""The examples do what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import kcf_track
+import numpy as np
+from conftest import ROOT, moving
+
+EXAMPLES = ROOT / "examples/python"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_opencvs_loop_runs_with_our_tracker(noise, monkeypatch):
+    frames = moving(noise, 5)
+
+    class Video:
+        """As OpenCV's."""
+
+        def __init__(self):
+            self.rest = iter(frames)
+
+        def read(self):
+            frame = next(self.rest, None)
+            return frame is not None, frame
+
+    monkeypatch.setitem(sys.modules, "cv2", type(sys)("cv2"))
+    found = load("opencv_swap").follow(Video(), (60, 40, 30, 24), kcf_track.Tracker("paper"))
+    expected = [step.box for step in kcf_track.track(frames, (60, 40, 30, 24), preset="paper")]
+    assert found == expected
+
+
+def test_annotations_are_those_of_the_tracker(demo, tmp_path):
+    coco, mot = tmp_path / "coco.json", tmp_path / "gt.txt"
+    words = [demo, "--box", "car:12.8,44.4,38,60", "--box", "sign:150,100,40,40"]
+    subprocess.run(
+        [sys.executable, EXAMPLES / "annotate.py", *words, "--coco", coco, "--mot", mot], check=True, timeout=120
+    )
+    document = json.loads(coco.read_text())
+    assert len(document["images"]) == 120 and document["images"][0]["file_name"].startswith("0001")
+    assert [category["name"] for category in document["categories"]] == ["car", "sign"]
+    expected = [step.box for step in kcf_track.track(demo, (12.8, 44.4, 38, 60), start=1)]
+    car = {found["image_id"]: found for found in document["annotations"] if found["attributes"]["track_id"] == 1}
+    assert len(car) > 60 and car[1]["attributes"]["keyframe"]
+    assert all(np.allclose(found["bbox"], expected[image - 1], atol=0.01) for image, found in car.items())
+    rows = np.loadtxt(mot, delimiter=",")
+    assert len(rows) == len(document["annotations"]) and set(rows[:, 1]) <= {1, 2}
+    assert np.allclose(rows[rows[:, 1] == 1][:, 2:4] - 1, [found["bbox"][:2] for found in car.values()], atol=0.01)

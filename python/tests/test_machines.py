@@ -1,0 +1,194 @@
+"""The machines by scikit-learn's rules, and bit for bit those of the library."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+
+import kcf_track
+import numpy as np
+import pytest
+from conftest import ROOT
+from kcf_track import _native, machines
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+ALL = [getattr(machines, name) for name in machines.__all__]
+CLASSIFIERS = [made for made in ALL if is_classifier(made())]
+
+
+# What each is not, and why.
+EXCEPTIONS = {
+    "SVM": {
+        "check_sample_weight_equivalence_on_dense_data": "its iteration ends at a tolerance: two ways to the same "
+        "optimum end at different places near it (a test below has a tight tolerance)",
+    }
+}
+
+
+@parametrize_with_checks(
+    [made() for made in ALL], expected_failed_checks=lambda made: EXCEPTIONS.get(type(made).__name__, {})
+)
+def test_scikit_learn_takes_it_for_its_own(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    x, y = load_digits(return_X_y=True)
+    return x[:400] / 16.0, y[:400]
+
+
+@pytest.mark.parametrize("made", CLASSIFIERS)
+def test_digits_are_told_apart(digits, made):
+    x, y = digits
+    assert cross_val_score(made(sigma=0.4), x, y, cv=3).mean() > 0.85
+    machine = made(sigma=0.4).fit(x[::2], y[::2])
+    assert machine.decision_function(x[:5]).shape == (5, 10)
+
+
+def test_pipelines_and_grids_run(digits):
+    x, y = digits
+    pipeline = make_pipeline(StandardScaler(), machines.SVM(sigma=1.5))
+    grid = GridSearchCV(pipeline, {"svm__C": [0.01, 10.0], "svm__sigma": [0.1, 1.5]}, cv=3).fit(x, y)
+    assert grid.best_score_ > 0.88 and grid.best_params_ == {"svm__C": 10.0, "svm__sigma": 1.5}
+    for reduced in (machines.KernelFisher(sigma=0.4), machines.KernelPCA(30, sigma=0.4), machines.KDSPE(30, sigma=0.4)):
+        assert cross_val_score(make_pipeline(reduced, machines.KernelRidgeClassifier()), x, y, cv=3).mean() > 0.85
+
+
+@pytest.mark.parametrize("made", CLASSIFIERS)
+def test_a_given_gram_matrix_is_the_kernel(digits, made):
+    x, y = digits
+    train, test, y = np.ascontiguousarray(x[:100]), np.ascontiguousarray(x[100:150]), y[:100] % 2
+    plain = made(sigma=0.5).fit(train, y)
+    kernel = _native.Kernel("gaussian", sigma=0.5)
+    given = made(kernel="precomputed").fit(kernel.gram(train), y)
+    cross = kernel.cross_gram(test, train)
+    assert (given.decision_function(cross) == plain.decision_function(test)).all()
+    assert (given.predict(cross) == plain.predict(test)).all()
+    if hasattr(given, "transform"):
+        assert (given.transform(cross) == plain.transform(test)).all()
+    by_sklearn = pairwise.rbf_kernel(train, gamma=1 / (0.25 * train.shape[1]))
+    assert np.allclose(by_sklearn, kernel.gram(train))
+    with pytest.raises(ValueError, match="square"):
+        made(kernel="precomputed").fit(cross, y[:50])
+    assert cross_val_score(made(kernel="precomputed"), kernel.gram(train), y, cv=3).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [("gaussian", {}), ("polynomial", {}), ("linear", {}), ("intersection", {}), ("chi-squared", {"gamma": 0.1})],
+)
+def test_every_kernel_has_its_say(digits, kernel, options):
+    x, y = digits
+    assert cross_val_score(machines.SVM(kernel=kernel, C=100, **options), x, y, cv=3).mean() > 0.85
+
+
+@pytest.mark.parametrize("made", ALL)
+def test_a_pickled_machine_decides_the_same(digits, made):
+    x, y = digits
+    machine = made(sigma=0.5).fit(x[:80], y[:80])
+    copied = pickle.loads(pickle.dumps(machine))
+    for method in ("decision_function", "predict", "transform", "score_samples"):
+        if hasattr(machine, method):
+            assert (getattr(machine, method)(x[80:]) == getattr(copied, method)(x[80:])).all()
+    assert clone(machine).get_params() == machine.get_params()
+
+
+def test_samples_of_no_weight_are_not_there(digits):
+    x, y = digits
+    x, y = x[:90], y[:90] % 2
+    weights = np.where(np.arange(90) % 3 == 0, 0.0, 2.0)
+    for made in (machines.SVM, machines.SLEM, machines.KernelRidgeClassifier, machines.KernelPCAClassifier):
+        half = made(sigma=0.5).fit(x[weights > 0], y[weights > 0], weights[weights > 0])
+        whole = made(sigma=0.5).fit(x, y, weights)
+        assert (half.decision_function(x) == whole.decision_function(x)).all()
+        gram = _native.Kernel("gaussian", sigma=0.5).gram(x)
+        given = made(kernel="precomputed").fit(gram, y, weights)
+        assert (given.decision_function(gram) == whole.decision_function(x)).all()
+
+
+@pytest.mark.parametrize("balance", [True, False])
+def test_a_weight_of_two_is_two_samples(digits, balance):
+    x, y = digits
+    x, y = x[:60], y[:60] % 2
+    counts = np.random.default_rng(0).integers(0, 4, 60)
+    machine = machines.SVM(2.0, balance=balance, sigma=0.5, tolerance=1e-11)
+    weighted = clone(machine).fit(x, y, counts)
+    repeated = clone(machine).fit(x.repeat(counts, axis=0), y.repeat(counts))
+    assert np.abs(weighted.decision_function(x) - repeated.decision_function(x)).max() < 1e-8
+
+
+def test_principal_components_take_noise_away(digits):
+    x, _ = digits
+    noisy = x + np.random.default_rng(0).normal(0, 0.3, x.shape)
+    machine = machines.KernelPCA(32, sigma=0.5).fit(x)
+    assert ((machine.denoise(noisy) - x) ** 2).mean() < 0.5 * ((noisy - x) ** 2).mean()
+    assert machine.score_samples(x).mean() > machine.score_samples(noisy).mean()
+    with pytest.raises(ValueError, match="gaussian"):
+        machines.KernelPCA(kernel="linear").fit(x).denoise(x)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (machines.SVM(C=-1.0), "svm.c"),
+        (machines.SVM(kernel="cubic"), "gaussian, polynomial"),
+        (machines.SVM(sigma=0.0), "sigma"),
+        (machines.KernelFisher(ridge="none"), "gram"),
+        (machines.KDSPE(0), "kdspe.dims"),
+        (machines.KernelPCA(0), "kpca.rank"),
+        (machines.KernelRidge(alpha=float("nan")), "krr.lambda"),
+        (machines.KernelRidge(alpha=-1.0), "krr.lambda"),
+    ],
+)
+def test_settings_out_of_range_are_named(digits, estimator, said):
+    x, y = digits
+    with pytest.raises(ValueError, match=said):
+        estimator.fit(x[:50], y[:50])
+
+
+def test_matrices_that_are_no_gram_matrices(digits):
+    x, y = digits
+    gram = np.random.default_rng(0).normal(size=(50, 50)) + 9 * np.eye(50)
+    with pytest.raises(kcf_track.FitError, match="symmetric"):
+        machines.SVM(kernel="precomputed").fit(gram, y[:50])
+    with pytest.raises(ValueError, match="NaN"):
+        machines.SVM().fit(np.where(x > 0.5, np.nan, x), y)
+    with pytest.raises(kcf_track.FitError, match="at least zero"):
+        machines.SVM(kernel="intersection").fit(-x[:50], y[:50])
+
+
+def bits(values) -> list[str]:
+    """Numbers by their bits."""
+    return [struct.pack(">d", value).hex() for value in np.asarray(values).ravel()]
+
+
+CASES = json.loads((ROOT / "tests/data/machines.json").read_text())
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
+def test_every_bit_is_that_of_the_library(case):
+    """The numbers were written by a test of the library, which makes them again each time."""
+    train, test = np.array(CASES["train"]), np.array(CASES["test"])
+    y = np.array(CASES["labels"])
+    made, options = {
+        "krr": (machines.KernelRidgeClassifier, {"alpha": 0.05}),
+        "svm": (machines.SVM, {"C": 2.0, "balance": False}),
+        "klda": (machines.KernelFisher, {"eps": 1e-3}),
+        "kpca": (machines.KernelPCAClassifier, {"n_components": 3}),
+        "slem": (machines.SLEM, {"theta": 2.0}),
+        "kdspe": (machines.KDSPE, {"n_components": 3}),
+    }[case["name"]]
+    machine = made(**options, sigma=CASES["sigma"]).fit(train, y)
+    assert bits(machine.decision_function(test)) == case["decision"]
+    if "embedding" in case:
+        if case["name"] == "kpca":
+            machine = machines.KernelPCA(3, sigma=CASES["sigma"]).fit(train)
+        assert bits(machine.transform(test)) == case["embedding"]
