@@ -1,0 +1,23 @@
+//! Settings in JSON, as results and evaluations hold them.
+
+use kcf_track::Params;
+use kcf_track::tracker::settings;
+
+fn main() {
+    afl::fuzz!(|data: &[u8]| {
+        let Ok(params) = serde_json::from_slice::<Params>(data) else { return };
+        if params.check().is_err() {
+            return;
+        }
+        let text = serde_json::to_string(&params).expect("settings that were read");
+        assert_eq!(serde_json::from_str::<Params>(&text).expect("what was written"), params);
+        // Each value can be said by its path.
+        for setting in settings::table() {
+            if let Ok(text) = params.get(setting.path) {
+                let mut same = params.clone();
+                same.set(setting.path, &text).expect("what was got");
+                assert_eq!(same, params, "{}", setting.path);
+            }
+        }
+    });
+}

@@ -1,0 +1,25 @@
+//! A pipe of Y4M. The first byte says what is wanted of its frames, the rest is what comes through it.
+
+use std::io::Cursor;
+
+use kcf_track::source::{Channels, Demand, Source, Y4m};
+
+/// A pipe that goes on is read as far as this.
+const FRAMES: usize = 64;
+
+fn main() {
+    afl::fuzz!(|data: &[u8]| {
+        let Some((first, bytes)) = data.split_first() else { return };
+        let channels = if first % 2 == 0 { Channels::Luma } else { Channels::Color };
+        let demand = Demand { channels, color: first & 2 != 0 };
+        let Ok(pipe) = Y4m::open("-", Cursor::new(bytes.to_vec())) else { return };
+        let size = pipe.size().expect("a header says it");
+        let span = pipe.span(None, None).expect("all of it");
+        for item in pipe.stream(span, demand).expect("the first reading").take(FRAMES) {
+            for frame in item.frame.iter().chain(&item.color) {
+                let frame = frame.as_frame();
+                assert_eq!((frame.width(), frame.height()), size);
+            }
+        }
+    });
+}
