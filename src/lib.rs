@@ -95,6 +95,8 @@ pub mod feature;
 mod ffmpeg;
 pub mod frame;
 pub mod geometry;
+#[cfg(any(feature = "view", feature = "cli"))]
+mod jpeg;
 pub mod kernel;
 pub mod machine;
 pub mod profile;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::preset::Preset;
 use super::protocol::Protocol;
 use super::rules::Toolkit;
-use super::store::write_whole;
+use super::store::{from_bytes, write_whole};
 use crate::error::{Error, Result};
 
 /// The document `evaluation.json` in the folder of an evaluation: what it was asked for.
@@ -47,7 +47,7 @@ impl Manifest {
         let path = folder.join(Self::FILE);
         let text = fs::read(&path).map_err(|e| Error::io(&path, e))?;
         let wrong = |reason: String| Error::Evaluation { what: path.display().to_string(), reason };
-        let manifest: Self = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
+        let manifest: Self = from_bytes(&text).map_err(|e| wrong(e.to_string()))?;
         if manifest.schema != Self::SCHEMA {
             return Err(wrong(format!("it is of form {}, not {}", manifest.schema, Self::SCHEMA)));
         }

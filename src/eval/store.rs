@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::protocol::{Protocol, Start};
@@ -156,7 +157,7 @@ impl Store {
                         && run.micros.len() == run.boxes.len()
                 })
         };
-        match serde_json::from_slice::<RunFile>(&bytes) {
+        match from_bytes::<RunFile>(&bytes) {
             Err(error) => Stored::Unusable(format!("{}: {error}", path.display())),
             Ok(file) if file.schema != SCHEMA => Stored::Unusable(format!("{}: not of {SCHEMA}", path.display())),
             Ok(file) if !fits(&file.key) => Stored::Unusable(format!(
@@ -244,6 +245,12 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
     replace(path, |file| file.write_all(contents)).map(drop).map_err(|e| Error::io(path, e))
+}
+
+/// Reads a document by way of a tree of values, as settings are read everywhere: for each way, the code of all their
+/// types is compiled once more.
+pub(super) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice::<serde_json::Value>(bytes).and_then(serde_json::from_value)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Threads that draw on pictures and hand them on.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,13 +8,14 @@ use std::thread::JoinHandle;
 
 use image::RgbImage;
 use image::codecs::png::PngEncoder;
-use jpeg_encoder::{ColorType, Encoder};
 
 use super::drawing::Letters;
 use super::folder::put;
 use super::overlays::is_jpeg;
 use super::painting::Painting;
 use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::jpeg::encode;
 
 /// Most threads that draw; with each a picture waits and another is drawn on.
 const MOST_THREADS: usize = 4;
@@ -103,11 +105,9 @@ pub(super) fn write_picture(picture: RgbImage, place: Place) -> Result<()> {
     let Place::File(path) = place else { return Ok(()) };
     let jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
     // No picture of a larger side fits into a JPEG.
-    let sides = u16::try_from(picture.width()).ok().zip(u16::try_from(picture.height()).ok());
-    put(&path, |file| match sides.filter(|_| jpeg) {
-        Some((width, height)) => Encoder::new(file, QUALITY)
-            .encode(&picture, width, height, ColorType::Rgb)
-            .map_err(|error| image::ImageError::IoError(std::io::Error::other(error))),
+    let jpeg = Frame::try_from(&picture).ok().filter(|_| jpeg).and_then(|frame| encode(&frame, QUALITY, false));
+    put(&path, |file| match jpeg {
+        Some(bytes) => Ok(file.write_all(&bytes)?),
         None => picture.write_with_encoder(PngEncoder::new(file)),
     })
 }

@@ -1,13 +1,11 @@
 //! An animated WebP picture: a short clip that ffmpeg does not read.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use image_webp::{DecodingError, WebPDecoder};
 
-use super::decode::{MAX_PIXELS, demanded, guarded};
+use super::decode::{Encoded, MAX_PIXELS, demanded, encoded, guarded};
 use super::folder::file_name;
 use super::{Demand, Item, Source, Span, Stream};
 use crate::error::{Error, Result};
@@ -29,8 +27,8 @@ impl Animation {
     /// # Errors
     /// [`Error::Io`] for a file that cannot be read; [`Error::Decode`] for one that is too large.
     pub fn open(path: &Path) -> Result<Option<Self>> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
-        let decoder = guarded(|| Ok(WebPDecoder::new(BufReader::new(file)).ok()));
+        let encoded = encoded(path)?;
+        let decoder = guarded(|| Ok(WebPDecoder::new(encoded).ok()));
         let Ok(Some(decoder)) = decoder else { return Ok(None) };
         if !decoder.is_animated() {
             return Ok(None);
@@ -45,9 +43,9 @@ impl Animation {
     }
 
     fn pictures(&self) -> Result<Pictures> {
-        let file = File::open(&self.path).map_err(|source| Error::io(&self.path, source))?;
+        let encoded = encoded(&self.path)?;
         let wrong = |reason| Error::Decode { path: self.path.clone(), reason };
-        let decoder = guarded(|| WebPDecoder::new(BufReader::new(file)).map_err(|error| error.to_string()));
+        let decoder = guarded(|| WebPDecoder::new(encoded).map_err(|error| error.to_string()));
         let decoder = Some(decoder.map_err(wrong)?);
         Ok(Pictures { path: self.path.clone(), size: self.size, decoder, milliseconds: 0 })
     }
@@ -102,7 +100,7 @@ impl Source for Animation {
 struct Pictures {
     path: PathBuf,
     size: (usize, usize),
-    decoder: Option<WebPDecoder<BufReader<File>>>,
+    decoder: Option<WebPDecoder<Encoded>>,
     milliseconds: u64,
 }
 

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use image::{ImageFormat, ImageReader, Limits};
 use zune_jpeg::JpegDecoder;
@@ -33,6 +34,9 @@ const MAX_SIDE: u32 = 65_535;
 
 /// Most bytes that a decoder may ask for: 16-bit RGBA of [`MAX_PIXELS`].
 const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
+
+/// An encoded image in memory: the one kind of reader for all decoders, as each is compiled anew for every kind.
+pub(super) type Encoded = Cursor<Arc<[u8]>>;
 
 /// A frame, and the same picture in colour where [`Demand::color`] asks for it and the frame is gray.
 pub(super) type Decoded = (FrameBuf, Option<FrameBuf>);
@@ -62,6 +66,21 @@ fn decode_both(bytes: &[u8], path: &Path, demand: Demand) -> Result<Decoded> {
 
 /// As [`decode`], with a buffer for the file's bytes that is used again.
 pub(super) fn decode_with(path: &Path, demand: Demand, bytes: &mut Vec<u8>) -> Result<Decoded> {
+    read(path, bytes)?;
+    decode_both(bytes, path, demand)
+}
+
+/// The image file at `path`, as it is.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be read; [`Error::Decode`] for a folder, and for a file that is far too large.
+pub(super) fn encoded(path: &Path) -> Result<Encoded> {
+    let mut bytes = Vec::new();
+    read(path, &mut bytes)?;
+    Ok(Encoded::new(bytes.into()))
+}
+
+fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
     let io = |source| Error::io(path, source);
     let wrong = |reason: String| Error::Decode { path: path.to_path_buf(), reason };
     let mut file = File::open(path).map_err(io)?;
@@ -74,7 +93,7 @@ pub(super) fn decode_with(path: &Path, demand: Demand, bytes: &mut Vec<u8>) -> R
     }
     bytes.clear();
     file.by_ref().take(MAX_FILE_BYTES).read_to_end(bytes).map_err(io)?;
-    decode_both(bytes, path, demand)
+    Ok(())
 }
 
 /// Runs a decoder; what it panics with becomes the reason of an error.
@@ -185,12 +204,13 @@ fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded,
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
     limits.max_alloc = Some(MAX_ALLOCATION);
+    let encoded = Encoded::new(bytes.into());
     let reader = || {
-        let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+        let mut reader = ImageReader::with_format(encoded.clone(), format);
         reader.limits(limits.clone());
         reader
     };
-    if header::holds_several(bytes, format) {
+    if header::holds_several(encoded.clone(), format) {
         return Err("it holds several pictures, and a frame is one: give the file by itself, as a video".into());
     }
     let (width, height) = reader().into_dimensions().map_err(|error| error.to_string())?;

@@ -1,6 +1,5 @@
 //! What the header of an image says that a person should know before its pixels are counted.
 
-use std::io::{BufRead, Cursor, Seek};
 use std::path::Path;
 
 use image::codecs::png::PngDecoder;
@@ -9,7 +8,7 @@ use image::metadata::Orientation;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use tiff::decoder::Decoder as TiffDecoder;
 
-use super::decode::guarded;
+use super::decode::{Encoded, encoded, guarded};
 use super::folder::file_name;
 
 /// Sentences on the image at `path`; none on one that cannot be read, which is said when its turn comes.
@@ -30,7 +29,8 @@ pub(super) fn peculiarities(path: &Path) -> Vec<String> {
 }
 
 fn orientation(path: &Path) -> Option<Orientation> {
-    let mut decoder = ImageReader::open(path).ok()?.with_guessed_format().ok()?.into_decoder().ok()?;
+    let reader = ImageReader::new(encoded(path).ok()?).with_guessed_format().ok()?;
+    let mut decoder = reader.into_decoder().ok()?;
     decoder.orientation().ok()
 }
 
@@ -45,23 +45,19 @@ pub(super) fn has_pages(path: &Path) -> bool {
 }
 
 fn several_at(path: &Path, formats: &[ImageFormat]) -> bool {
-    let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
-    let Ok(reader) = reader else { return false };
+    let Ok(encoded) = encoded(path) else { return false };
+    let Ok(reader) = ImageReader::new(encoded).with_guessed_format() else { return false };
     let format = reader.format().filter(|format| formats.contains(format));
-    format.is_some_and(|format| several(reader.into_inner(), format))
+    format.is_some_and(|format| holds_several(reader.into_inner(), format))
 }
 
 /// Whether an encoded image holds more than one picture.
-pub(super) fn holds_several(bytes: &[u8], format: ImageFormat) -> bool {
-    several(Cursor::new(bytes), format)
-}
-
-fn several(bytes: impl BufRead + Seek, format: ImageFormat) -> bool {
+pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
     let found = guarded(|| {
         Ok(match format {
-            ImageFormat::Png => PngDecoder::new(bytes).ok().and_then(|decoder| decoder.is_apng().ok()),
-            ImageFormat::WebP => WebPDecoder::new(bytes).ok().map(|decoder| decoder.has_animation()),
-            ImageFormat::Tiff => TiffDecoder::new(bytes).ok().map(|decoder| decoder.more_images()),
+            ImageFormat::Png => PngDecoder::new(encoded).ok().and_then(|decoder| decoder.is_apng().ok()),
+            ImageFormat::WebP => WebPDecoder::new(encoded).ok().map(|decoder| decoder.has_animation()),
+            ImageFormat::Tiff => TiffDecoder::new(encoded).ok().map(|decoder| decoder.more_images()),
             _ => None,
         })
     });

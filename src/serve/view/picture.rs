@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use image::imageops::thumbnail;
 use image::{ImageBuffer, Pixel};
-use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
-use crate::frame::{Frame, PixelFormat};
+use crate::frame::{Frame, FrameBuf, PixelFormat};
+use crate::jpeg;
 use crate::source::Item;
 
 /// Longest side in pixels of what is sent.
@@ -43,21 +43,18 @@ impl Picture {
 
 fn encode(frame: &Frame<'_>) -> Option<Vec<u8>> {
     let (width, height, longest) = (frame.width(), frame.height(), frame.width().max(frame.height()));
-    let fits = |side: usize| (side * LONGEST_SIDE.min(longest) / longest).max(1);
-    let size = (fits(width), fits(height));
+    if longest <= LONGEST_SIDE {
+        return jpeg::encode(frame, QUALITY, true);
+    }
+    let fits = |side: usize| (side * LONGEST_SIDE / longest).max(1);
+    let (from, to) = ((width, height), (fits(width), fits(height)));
     let rows: Vec<u8> = (0..height).flat_map(|y| frame.row(y)).copied().collect();
-    let (bytes, color) = match frame.format() {
-        PixelFormat::Gray8 => (scaled::<image::Luma<u8>>(rows, (width, height), size)?, ColorType::Luma),
-        PixelFormat::Rgb8 => (scaled::<image::Rgb<u8>>(rows, (width, height), size)?, ColorType::Rgb),
-        PixelFormat::Bgr8 => (scaled::<image::Rgb<u8>>(rows, (width, height), size)?, ColorType::Bgr),
-        PixelFormat::Rgba8 => (scaled::<image::Rgba<u8>>(rows, (width, height), size)?, ColorType::Rgba),
-        PixelFormat::Bgra8 => (scaled::<image::Rgba<u8>>(rows, (width, height), size)?, ColorType::Bgra),
+    let bytes = match frame.format() {
+        PixelFormat::Gray8 => scaled::<image::Luma<u8>>(rows, from, to)?,
+        PixelFormat::Rgb8 | PixelFormat::Bgr8 => scaled::<image::Rgb<u8>>(rows, from, to)?,
+        PixelFormat::Rgba8 | PixelFormat::Bgra8 => scaled::<image::Rgba<u8>>(rows, from, to)?,
     };
-    let mut jpeg = Vec::new();
-    let mut encoder = Encoder::new(&mut jpeg, QUALITY);
-    encoder.set_sampling_factor(SamplingFactor::F_2_2);
-    encoder.encode(&bytes, size.0.try_into().ok()?, size.1.try_into().ok()?, color).ok()?;
-    Some(jpeg)
+    jpeg::encode(&FrameBuf::new(bytes, to.0, to.1, frame.format()).ok()?.as_frame(), QUALITY, true)
 }
 
 /// The pixels of a picture of size `from` at size `to`, neither empty.
@@ -66,9 +63,6 @@ fn scaled<P: Pixel<Subpixel = u8> + 'static>(
     from: (usize, usize),
     to: (usize, usize),
 ) -> Option<Vec<u8>> {
-    if from == to {
-        return Some(bytes);
-    }
     let [width, height, to_width, to_height] = [from.0, from.1, to.0, to.1].map(|side| u32::try_from(side).ok());
     let picture: ImageBuffer<P, Vec<u8>> = ImageBuffer::from_raw(width?, height?, bytes)?;
     Some(thumbnail(&picture, to_width?, to_height?).into_raw())
@@ -78,7 +72,6 @@ fn scaled<P: Pixel<Subpixel = u8> + 'static>(
 mod tests {
     use super::super::fixtures::item_of;
     use super::*;
-    use crate::frame::FrameBuf;
 
     fn decoded(width: usize, height: usize, format: PixelFormat) -> image::DynamicImage {
         let frame = FrameBuf::new(vec![90; width * height * format.bytes()], width, height, format).unwrap();

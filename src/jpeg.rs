@@ -1,0 +1,94 @@
+//! Pictures as JPEG.
+//!
+//! The encoder is generic over pixels and writers, and would be compiled for nine kinds of pixels at each place that
+//! asks for one: here is the one kind and the one writer that all use.
+
+use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr};
+
+use crate::frame::{Frame, PixelFormat};
+
+/// `frame` as JPEG of `quality` 1 to 100, its colours at half its size where they are `coarse`; `None` of one with a
+/// side too long for a JPEG, above 65,535 pixels.
+pub(crate) fn encode(frame: &Frame<'_>, quality: u8, coarse: bool) -> Option<Vec<u8>> {
+    let picture = Picture { frame, size: (frame.width().try_into().ok()?, frame.height().try_into().ok()?) };
+    let mut jpeg = Vec::new();
+    let mut encoder = Encoder::new(&mut jpeg, quality);
+    encoder.set_sampling_factor(if coarse { SamplingFactor::F_2_2 } else { SamplingFactor::F_1_1 });
+    encoder.encode_image(picture).ok()?;
+    Some(jpeg)
+}
+
+/// A frame that fits into a JPEG.
+struct Picture<'a> {
+    frame: &'a Frame<'a>,
+    size: (u16, u16),
+}
+
+impl ImageBuffer for Picture<'_> {
+    fn get_jpeg_color_type(&self) -> JpegColorType {
+        match self.frame.format() {
+            PixelFormat::Gray8 => JpegColorType::Luma,
+            _ => JpegColorType::Ycbcr,
+        }
+    }
+
+    fn width(&self) -> u16 {
+        self.size.0
+    }
+
+    fn height(&self) -> u16 {
+        self.size.1
+    }
+
+    fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
+        let row = self.frame.row(usize::from(y));
+        let [luma, blue, red, _] = buffers;
+        let mut put = |r, g, b| {
+            let (y, cb, cr) = rgb_to_ycbcr(r, g, b);
+            luma.push(y);
+            blue.push(cb);
+            red.push(cr);
+        };
+        match self.frame.format() {
+            PixelFormat::Gray8 => luma.extend_from_slice(row),
+            PixelFormat::Rgb8 => row.as_chunks().0.iter().for_each(|&[r, g, b]| put(r, g, b)),
+            PixelFormat::Bgr8 => row.as_chunks().0.iter().for_each(|&[b, g, r]| put(r, g, b)),
+            PixelFormat::Rgba8 => row.as_chunks().0.iter().for_each(|&[r, g, b, _]| put(r, g, b)),
+            PixelFormat::Bgra8 => row.as_chunks().0.iter().for_each(|&[b, g, r, _]| put(r, g, b)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::FrameBuf;
+
+    #[test]
+    fn the_colours_of_every_layout_come_back() {
+        let (r, g, b) = (200, 90, 30);
+        for (pixel, format) in [
+            (vec![r], PixelFormat::Gray8),
+            (vec![r, g, b], PixelFormat::Rgb8),
+            (vec![b, g, r], PixelFormat::Bgr8),
+            (vec![r, g, b, 7], PixelFormat::Rgba8),
+            (vec![b, g, r, 7], PixelFormat::Bgra8),
+        ] {
+            let frame = FrameBuf::new(pixel.repeat(21 * 10), 21, 10, format).unwrap();
+            for coarse in [false, true] {
+                let jpeg = encode(&frame.as_frame(), 90, coarse).unwrap();
+                let back = image::load_from_memory(&jpeg).unwrap().to_rgb8();
+                assert_eq!(back.dimensions(), (21, 10));
+                let wanted = if format == PixelFormat::Gray8 { [r, r, r] } else { [r, g, b] };
+                let near = |pixel: &image::Rgb<u8>| pixel.0.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 4);
+                assert!(back.pixels().all(near), "{format:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_wide_for_a_jpeg_is_none() {
+        let frame = FrameBuf::new(vec![0; 65_536], 65_536, 1, PixelFormat::Gray8).unwrap();
+        assert!(encode(&frame.as_frame(), 90, false).is_none());
+    }
+}
