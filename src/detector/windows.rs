@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use nalgebra::{DMatrix, DVector};
 use ndarray::Array2;
 
-use super::bank::SampleBank;
+use super::bank::{Class, SampleBank};
 use super::dense::{DenseHead, DenseKernel, DenseSettings};
 use super::projection::Projection;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::machine::{Machine, Samples};
+use crate::machine::slem::Params as ExemplarParams;
+use crate::machine::{Encoder, Machine, Samples};
 use crate::spectrum::CHANNELS;
 use crate::tape::{Recorded, Tape};
 
@@ -179,14 +181,52 @@ impl WindowDetector {
         }
     }
 
+    /// How much alike the window at `row`, `col` of the search map at hand and the samples of the target are: the mean,
+    /// by their weights, of the matching scores of the exemplar machines with `params` (Rezende et al., CVPR 2017,
+    /// section 3), each over the norms of both: 1 for the same window, about 0 for unlike ones.
+    ///
+    /// # Errors
+    /// What the factorisation of the background's samples says.
+    pub fn matching_score_at(&mut self, row: usize, col: usize, params: ExemplarParams) -> Result<f64> {
+        self.cut(row, col);
+        let (target, background) = (self.bank.places_of(Class::Positive), self.bank.places_of(Class::Negative));
+        let values = |slot: usize| {
+            DVector::from_iterator(background.len(), background.iter().map(|&other| self.bank.similarity(slot, other)))
+        };
+        let columns: Vec<DVector<f64>> = background.iter().map(|&slot| values(slot)).collect();
+        let encoder =
+            Encoder::new(params, &DMatrix::from_columns(&columns), &DVector::from_element(background.len(), 1.0))?;
+        let (own, with_background) = self.bank.values_of(&self.template, &background);
+        let (_, with_target) = self.bank.values_of(&self.template, &target);
+        let candidate = encoder.encode(&with_background, own)?;
+        let strength = candidate.matching_score(&candidate, own);
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (&slot, &value) in target.iter().zip(&with_target) {
+            let own = self.bank.similarity(slot, slot);
+            let exemplar = encoder.encode_vector(&values(slot), own);
+            let norms = (strength * exemplar.matching_score(&exemplar, own)).sqrt();
+            let weight = self.bank.label(slot).map_or(0.0, |(_, weight, _)| weight);
+            if norms > 0.0 {
+                sum += weight * candidate.matching_score(&exemplar, value) / norms;
+            }
+            weights += weight;
+        }
+        Ok(if weights > 0.0 { sum / weights } else { 0.0 })
+    }
+
+    /// Kernel values of all samples, those of the target first.
+    pub fn gram(&self) -> Array2<f64> {
+        let places: Vec<usize> = self.bank.places().collect();
+        Array2::from_shape_fn((places.len(), places.len()), |(i, j)| self.bank.similarity(places[i], places[j]))
+    }
+
     /// Fits the machine to the bank.
     ///
     /// # Errors
     /// What the machine says; the earlier decision then stays.
     pub fn fit(&mut self) -> Result<()> {
         let places: Vec<usize> = self.bank.places().collect();
-        let gram =
-            Array2::from_shape_fn((places.len(), places.len()), |(i, j)| self.bank.similarity(places[i], places[j]));
+        let gram = self.gram();
         let told: Vec<(f64, f64, f64)> = places.iter().filter_map(|&slot| self.bank.label(slot)).collect();
         let column = |pick: fn(&(f64, f64, f64)) -> f64| told.iter().map(pick).collect::<Vec<f64>>();
         let start: Vec<f64> = places.iter().map(|&slot| self.coefficients[slot]).collect();

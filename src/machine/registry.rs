@@ -32,6 +32,9 @@ macro_rules! machines {
             /// All of them, in the order in which they are listed.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
+            /// The names as flags and files have them, each with what it is.
+            pub const NAMES: &[(&str, &str)] = &[$(($name, $what)),*];
+
             /// The name as flags and files have it.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }

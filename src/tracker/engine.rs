@@ -8,8 +8,9 @@ use super::pose::Pose;
 use super::round::Round;
 use super::search::{FrameKind, Learned, Search, Sighting};
 use super::sized::sized;
+use super::verifier::Verifier;
 use super::window_search::WindowSearch;
-use super::{Estimate, Params, ResponseMap, SearchParams, State};
+use super::{Estimate, Params, ResponseMap, SearchParams, State, VerifyParams};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -30,6 +31,8 @@ pub(super) struct Engine {
     guard: Option<Guard>,
     /// Of a search that is calibrated.
     judge: Option<Judge>,
+    /// What must know a target that is found again.
+    verifier: Option<Verifier>,
     /// Through the frame, for a target that is lost.
     round: Round,
     watch: Stopwatch,
@@ -61,8 +64,12 @@ impl Engine {
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
         let pose = search.pose();
         let mut evidence = search.look_at(frame, pose, &mut watch).evidence;
-        let judge = params.search.belief().map(Judge::new);
-        let mut engine = Self { size: (bbox.w, bbox.h), pose, search, guard, judge, round: Round::default(), watch };
+        let belief = params.search.belief();
+        let judge = belief.map(Judge::new);
+        let verify = belief.map_or(VerifyParams::None, |belief| belief.verify);
+        let verifier = Verifier::new(verify, frame, bbox, &mut watch)?;
+        let (size, round) = ((bbox.w, bbox.h), Round::default());
+        let mut engine = Self { size, pose, search, guard, judge, verifier, round, watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
@@ -85,9 +92,13 @@ impl Engine {
             }
         };
         let guard = params.guard.as_ref().map(|guard| Guard::untaught(guard, frames, bbox)).transpose()?;
-        let judge = params.search.belief().map(Judge::new);
+        let belief = params.search.belief();
+        let judge = belief.map(Judge::new);
+        let verify = belief.map_or(VerifyParams::None, |belief| belief.verify);
+        let verifier = Verifier::untaught(verify, frames, bbox)?;
         let (size, pose) = ((bbox.w, bbox.h), search.pose());
-        Ok(Self { size, pose, search, guard, judge, round: Round::default(), watch: Stopwatch::default() })
+        let (round, watch) = (Round::default(), Stopwatch::default());
+        Ok(Self { size, pose, search, guard, judge, verifier, round, watch })
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.
@@ -96,17 +107,27 @@ impl Engine {
         let (mut state, mut learned) = (State::Lost, Learned::Settled);
         if let Some(judged) = self.judge(&mut sighting) {
             state = judged;
+            if state == State::Recovered {
+                state = self.take_up(frame, sighting.pose);
+            }
             if state == State::Lost
                 && sighting.seen
                 && let Some(found) = self.search_elsewhere(frame)
             {
-                sighting = found;
-                state = self.judge.as_mut().map_or(state, Judge::find);
+                state = self.take_up(frame, found.pose);
+                if state == State::Recovered {
+                    sighting = found;
+                }
             }
         }
         let lost = self.judge.as_ref().is_some_and(Judge::is_lost);
-        let Self { search, guard, judge, watch, .. } = self;
+        let Self { search, guard, judge, verifier, watch, .. } = self;
         if sighting.seen && !lost {
+            let confidence = sighting.evidence.confidence.map_or(0.0, f64::from);
+            if let Some(verifier) = verifier.as_mut().filter(|_| judge.as_ref().is_some_and(|j| j.is_sure(confidence)))
+            {
+                verifier.remember(frame, sighting.pose, watch);
+            }
             self.pose = sighting.pose;
             learned = search.learn(frame, self.pose, None, watch);
             if judge.is_none() {
@@ -149,6 +170,12 @@ impl Engine {
         sighting.evidence.confidence = Some(confidence as f32);
         let state = self.judge.as_mut()?.judge(confidence, sighting.evidence.long_term);
         Some(if sighting.seen { state } else { State::Lost })
+    }
+
+    /// Takes up a target that seems to be found again at `pose`, if it is known there.
+    fn take_up(&mut self, frame: &Frame<'_>, pose: Pose) -> State {
+        let known = self.verifier.as_mut().is_none_or(|verifier| verifier.knows(frame, pose, &mut self.watch));
+        self.judge.as_mut().filter(|_| known).map_or(State::Lost, Judge::find)
     }
 
     /// The next parts of the frame are searched for a target that is lost: the best sighting that can be believed.
@@ -199,6 +226,7 @@ impl Recorded for Engine {
         self.search.record(tape)?;
         tape.part(&mut self.guard)?;
         tape.part(&mut self.judge)?;
+        tape.part(&mut self.verifier)?;
         self.round.record(tape)
     }
 }

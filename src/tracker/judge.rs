@@ -40,6 +40,11 @@ impl Judge {
         self.params.tracking_from
     }
 
+    /// Whether the target is there beyond doubt.
+    pub fn is_sure(&self, confidence: f64) -> bool {
+        self.sure && !self.lost && self.faints == 0 && confidence >= self.params.tracking_from
+    }
+
     /// Areas of the frame that are searched in each frame while the target is lost.
     pub fn tiles(&self) -> usize {
         self.params.tiles
@@ -52,11 +57,13 @@ impl Judge {
     }
 
     /// The state of a frame whose box overlaps the target by more than half with probability `confidence`, and in which
-    /// the long-term model answers `long_term` at it.
+    /// the long-term model answers `long_term` at it. [`State::Recovered`] is a proposal: the target stays lost until
+    /// [`Judge::find`] takes it up.
     pub fn judge(&mut self, confidence: f64, long_term: Option<f32>) -> State {
         let faint = self.is_faint(long_term);
         if self.lost {
-            return if confidence >= self.params.tracking_until && !faint { self.find() } else { State::Lost };
+            let seems_found = confidence >= self.params.tracking_until && !faint;
+            return if seems_found { State::Recovered } else { State::Lost };
         }
         if let Some(answer) = long_term.map(f64::from).filter(|answer| answer.is_finite()) {
             let usual = *self.usual.get_or_insert(answer);
@@ -121,6 +128,11 @@ mod tests {
         ];
         for (i, (confidence, state)) in states.into_iter().enumerate() {
             assert_eq!(judge.judge(confidence, None), state, "{i}");
+            if state == State::Recovered {
+                // Nobody has taken it up yet.
+                assert!(judge.is_lost());
+                judge.find();
+            }
             assert_eq!(judge.is_lost(), state == State::Lost);
         }
     }
@@ -148,6 +160,9 @@ mod tests {
         ];
         for (i, (confidence, answer, state)) in states.into_iter().enumerate() {
             assert_eq!(judge.judge(confidence, Some(answer)), state, "{i}");
+            if state == State::Recovered {
+                judge.find();
+            }
         }
         // Faint frames do not become the usual ones.
         assert!(judge.usual.unwrap() > 0.9);

@@ -28,11 +28,13 @@ mod sized;
 mod small_patch;
 mod snapshot;
 mod state;
+mod verifier;
 mod window_search;
 
 pub use params::{
-    AreaSize, BackgroundParams, BeliefParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind,
-    Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, WindowParams, WindowSearchParams,
+    AreaSize, BackgroundParams, BeliefParams, DecisionSettings, FeatureKind, FeatureParams, FilterParams, GuardParams,
+    KernelKind, MatchingSettings, Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams,
+    VerifyParams, WindowParams, WindowSearchParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};

@@ -15,6 +15,7 @@ use crate::feature::hog;
 use crate::feature::taper;
 use crate::frame::Frame;
 use crate::geometry::BBox;
+use crate::machine::slem::Params as ExemplarParams;
 use crate::profile::{Stage, Stopwatch};
 use crate::tape::{Recorded, Tape};
 
@@ -187,6 +188,16 @@ impl WindowSearch {
         best
     }
 
+    /// How much alike the window at the middle of the last scan and the target's samples are; see
+    /// [`WindowDetector::matching_score_at`].
+    ///
+    /// # Errors
+    /// What the factorisation of the background's samples says.
+    pub fn matching_score_at_middle(&mut self) -> Result<f64> {
+        let (row, col) = self.place_at_middle();
+        self.detector.matching_score_at(row, col, ExemplarParams::default())
+    }
+
     fn learn_first(&mut self, bbox: BBox) -> Result<()> {
         let (height, width) = self.grid.windows();
         let (r0, c0) = (height / 2, width / 2);
@@ -223,7 +234,7 @@ impl WindowSearch {
 
     /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last
     /// scan that scored highest and lie elsewhere.
-    fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64, watch: &mut Stopwatch) -> Learned {
+    pub fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64, watch: &mut Stopwatch) -> Learned {
         self.cutter.cut_template(frame, at, &mut self.template, watch);
         watch.start();
         self.detector.add_positive(&self.template, share, 1.0);

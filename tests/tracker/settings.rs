@@ -114,6 +114,17 @@ fn trees() -> Vec<Params> {
     let mut filter = below("search.filter.states.belief");
     filter.push(("search.filter.states".into(), "belief"));
     all.push(tree("paper", &filter.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
+    // What it finds again must be known, more or less well.
+    let verified = [("decision", ["-0.5", "0.2", "0.5", "0.8"]), ("matching", ["0.1", "0.3", "0.5", "0.8"])];
+    for (preset, at) in [("robust", "search.background.belief"), ("fast", "search.filter.states.belief")] {
+        for (verify, least) in verified.into_iter().flat_map(|(verify, all)| all.map(|least| (verify, least))) {
+            let mut settings = below(at);
+            settings.push((format!("{at}.verify"), verify));
+            settings.push((format!("{at}.verify.{verify}.least"), least));
+            settings.push((format!("{at}.verify.{verify}.every"), "1"));
+            all.push(tree(preset, &settings.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
+        }
+    }
     for kind in MachineKind::ALL {
         all.push(tree("paper", &[("search", kind.name())]));
     }

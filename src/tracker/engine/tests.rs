@@ -8,7 +8,9 @@ use super::*;
 use crate::machine::MachineKind;
 use crate::tracker::scenes::{Picture, SIDE, target_at};
 use crate::tracker::search::Sighting;
-use crate::tracker::{Evidence, GuardParams, ResponseLayout};
+use crate::tracker::{
+    BeliefParams, DecisionSettings, Evidence, GuardParams, MatchingSettings, ResponseLayout, VerifyParams,
+};
 
 const START: (f64, f64) = (50.0, 50.0);
 const NEARBY: (f64, f64) = (66.0, 58.0);
@@ -30,6 +32,7 @@ struct Scripted {
     seen: bool,
     /// What all evidence is worth, and what becomes of an offer to learn.
     state: State,
+    confidence: Option<f64>,
     learned: Learned,
     calls: Arc<Mutex<Vec<Call>>>,
 }
@@ -40,7 +43,8 @@ const PEAKS: (f32, f32) = (0.75, 0.25);
 impl Scripted {
     fn at(corner: (f64, f64)) -> Self {
         let found = Pose::of(target_at(corner));
-        Self { found, seen: true, state: State::Tracking, learned: Learned::Settled, calls: Arc::default() }
+        let (state, learned, calls) = (State::Tracking, Learned::Settled, Arc::default());
+        Self { found, seen: true, state, confidence: None, learned, calls }
     }
 
     fn note(&self, call: Call) {
@@ -83,6 +87,10 @@ impl Search for Scripted {
         self.state
     }
 
+    fn confidence(&self, _: &Evidence) -> Option<f64> {
+        self.confidence
+    }
+
     fn response(&self) -> ResponseMap<'_> {
         let values = ArrayView2::from_shape((1, 1), &[0.0]).unwrap();
         ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: (1.0, 1.0) }
@@ -108,6 +116,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         search: search.boxed_clone(),
         guard,
         judge: None,
+        verifier: None,
         round: Round::default(),
         watch,
     }
@@ -205,6 +214,67 @@ fn a_fit_that_did_not_settle_is_said() {
         for guard in [None, Some(GuardParams::of(MachineKind::Klda))] {
             let estimate = engine(&search, guard).update(&picture(START).frame());
             assert_eq!(estimate.evidence.refit_kept, said);
+        }
+    }
+}
+
+/// A target that was lost is taken up again only where the verifier knows it; it has seen it while it was there for
+/// sure.
+#[test]
+fn what_is_found_again_must_be_known() {
+    let machines = [MachineKind::Krr, MachineKind::Svm, MachineKind::Klda, MachineKind::Slem];
+    let by_decision =
+        machines.map(|machine| VerifyParams::Decision(DecisionSettings { machine, ..Default::default() }));
+    for verify in by_decision.into_iter().chain([VerifyParams::Matching(MatchingSettings::default())]) {
+        for (place, known) in [((120.0, 90.0), false), (NEARBY, true)] {
+            let belief = BeliefParams { lost_after: 1, tiles: 0, ..BeliefParams::default() };
+            let frame = picture(NEARBY);
+            let mut watch = Stopwatch::default();
+            let first = picture(START);
+            let verifier = Verifier::new(verify, &first.frame(), target_at(START), &mut watch).unwrap();
+            let base = engine(&Scripted::at(START), None);
+            let mut engine = Engine { judge: Some(Judge::new(belief)), verifier, ..base };
+            let search = Scripted { confidence: Some(0.1), ..Scripted::at(place) };
+            engine.search = search.boxed_clone();
+            assert_eq!(engine.update(&frame.frame()).state, State::Lost);
+            assert_eq!(calls(&search).len(), 1, "a lost target is not learned");
+            engine.search = Scripted { confidence: Some(0.9), ..search.clone() }.boxed_clone();
+            let estimate = engine.update(&frame.frame());
+            let (state, bbox) =
+                if known { (State::Recovered, target_at(NEARBY)) } else { (State::Lost, target_at(START)) };
+            assert_eq!((estimate.state, estimate.bbox), (state, bbox), "{verify:?}");
+            let learned = calls(&search).iter().any(|call| matches!(call, Call::Learn(..)));
+            assert_eq!(learned, known);
+        }
+    }
+}
+
+/// The verifier learns one of so many sure frames and no other.
+#[test]
+fn a_verifier_remembers_sure_frames_alone() {
+    let verify = VerifyParams::Decision(DecisionSettings { every: 2, ..Default::default() });
+    let frame = picture(START);
+    let mut watch = Stopwatch::default();
+    // Each frame that is learned changes what is written of it.
+    let tape = |verifier: &Verifier| {
+        let mut tape = Tape::empty();
+        verifier.clone().record(&mut tape).unwrap();
+        // Without the count of frames, which ends it.
+        let bytes = tape.written();
+        bytes[..bytes.len() - 8].to_vec()
+    };
+    for (confidence, learns) in [(0.9, [false, true, false, true]), (0.79, [false; 4])] {
+        let verifier = Verifier::new(verify, &frame.frame(), target_at(START), &mut watch).unwrap();
+        let base = engine(&Scripted::at(START), None);
+        let mut engine = Engine { judge: Some(Judge::new(BeliefParams::default())), verifier, ..base };
+        engine.search = Scripted { confidence: Some(confidence), ..Scripted::at(START) }.boxed_clone();
+        for (i, learns) in learns.into_iter().enumerate() {
+            let before = tape(engine.verifier.as_ref().unwrap());
+            let looks = picture((START.0 + i as f64 + 1.0, START.1));
+            engine.update(&looks.frame());
+            // A scan writes its response, a lesson its samples.
+            let after = tape(engine.verifier.as_ref().unwrap());
+            assert_eq!(before != after, learns, "{confidence}, {i}");
         }
     }
 }

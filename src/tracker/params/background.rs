@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::detector::background::BackgroundSettings;
+use crate::machine::MachineKind;
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;
 
@@ -76,6 +77,57 @@ pub struct BeliefParams {
     pub faint_after: usize,
     /// Areas of the frame that are searched in each frame while it is lost; all of the frame in turn.
     pub tiles: usize,
+    /// What else must know a target that is found again.
+    pub verify: VerifyParams,
+}
+
+/// What must know a target that is found again: a kernel machine over real windows, which has seen it only while it was
+/// tracked for sure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum VerifyParams {
+    /// Nothing.
+    #[default]
+    None,
+    /// The machine's decision.
+    Decision(DecisionSettings),
+    /// How like the machine of the exemplar that was found is to those of the target (the matching score of square-loss
+    /// exemplar machines).
+    Matching(MatchingSettings),
+}
+
+/// A verification by a machine's decision.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DecisionSettings {
+    /// Which machine, with its defaults.
+    pub machine: MachineKind,
+    /// The decision from which on a candidate is the target: the means of the classes are at +1 and -1.
+    pub least: f64,
+    /// One of so many frames is learned in which the target is tracked for sure.
+    pub every: usize,
+}
+
+/// A verification by the matching score.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MatchingSettings {
+    /// The score from which on a candidate is the target: 1 for the same window, 0 for one that has nothing of it.
+    pub least: f64,
+    /// One of so many frames is learned in which the target is tracked for sure.
+    pub every: usize,
+}
+
+impl Default for DecisionSettings {
+    fn default() -> Self {
+        Self { machine: MachineKind::Krr, least: 0.0, every: 10 }
+    }
+}
+
+impl Default for MatchingSettings {
+    fn default() -> Self {
+        Self { least: 0.2, every: 10 }
+    }
 }
 
 impl Default for BeliefParams {
@@ -88,6 +140,7 @@ impl Default for BeliefParams {
             faint_below: 0.15,
             faint_after: 5,
             tiles: 4,
+            verify: VerifyParams::None,
         }
     }
 }

@@ -9,7 +9,10 @@ mod windows;
 
 use serde::{Deserialize, Serialize};
 
-pub use background::{BackgroundParams, BeliefParams, PyramidSettings, RotationParams, ScaleParams};
+pub use background::{
+    BackgroundParams, BeliefParams, DecisionSettings, MatchingSettings, PyramidSettings, RotationParams, ScaleParams,
+    VerifyParams,
+};
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind, StateParams};
 pub use guard::GuardParams;
 pub use windows::{WindowParams, WindowSearchParams};
@@ -95,6 +98,15 @@ impl SearchParams {
         match self {
             Self::Filter(FilterParams { states: StateParams::Belief(belief), .. }) => Some(*belief),
             Self::Background(background) => Some(background.belief),
+            Self::Filter(_) | Self::Windows(_) => None,
+        }
+    }
+
+    /// What a confidence is worth, to be changed.
+    pub fn belief_mut(&mut self) -> Option<&mut BeliefParams> {
+        match self {
+            Self::Filter(FilterParams { states: StateParams::Belief(belief), .. }) => Some(belief),
+            Self::Background(background) => Some(&mut background.belief),
             Self::Filter(_) | Self::Windows(_) => None,
         }
     }

@@ -4,8 +4,9 @@ use super::Need;
 use crate::kernel::Kernel;
 use crate::machine::MachineKind;
 use crate::tracker::params::{
-    AreaSize, BackgroundParams, BeliefParams, FeatureKind, FilterParams, GuardParams, KernelKind, Params,
-    PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, WindowParams,
+    AreaSize, BackgroundParams, BeliefParams, DecisionSettings, FeatureKind, FilterParams, GuardParams, KernelKind,
+    MatchingSettings, Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, VerifyParams,
+    WindowParams,
 };
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;
@@ -29,6 +30,8 @@ pub(super) enum Choice {
     Scale(&'static str),
     /// `search.background.rotation`.
     Rotation,
+    /// `belief.verify` below `search.` and this.
+    Verify(&'static str),
     /// The machine of `search.windows`, or else of `guard.windows`.
     Machine(Of),
     /// The kernel of these.
@@ -44,7 +47,7 @@ pub(super) enum Of {
 
 impl Choice {
     /// All of them with their paths, a choice before those that need it.
-    const ALL: [(&'static str, Self); 14] = [
+    const ALL: [(&'static str, Self); 16] = [
         ("search", Self::Search),
         ("guard", Self::Guard),
         ("search.filter.feature", Self::Feature),
@@ -55,6 +58,8 @@ impl Choice {
         ("search.background.scale", Self::Scale("background")),
         ("search.windows.scale", Self::Scale("windows")),
         ("search.background.rotation", Self::Rotation),
+        ("search.filter.states.belief.verify", Self::Verify("filter")),
+        ("search.background.belief.verify", Self::Verify("background")),
         ("search.windows.machine", Self::Machine(Of::Search)),
         ("guard.windows.machine", Self::Machine(Of::Guard)),
         ("search.windows.kernel", Self::WindowKernel(Of::Search)),
@@ -69,8 +74,19 @@ impl Choice {
     /// What has to be chosen at `path` for the branch `part`.
     pub fn need(path: &str, part: &str) -> Option<Need> {
         let (choice, _) = Self::ALL.iter().find(|(known, _)| *known == path)?;
-        let branches =
-            ["gaussian", "polynomial", "linear", "published", "bounded", "filter", "pyramid", "psr", "belief"];
+        let branches = [
+            "gaussian",
+            "polynomial",
+            "linear",
+            "published",
+            "bounded",
+            "filter",
+            "pyramid",
+            "psr",
+            "belief",
+            "decision",
+            "matching",
+        ];
         let name = match (*choice, part) {
             ("search", "filter") => "kcf",
             ("search", "background") => "background-aware",
@@ -115,6 +131,12 @@ impl Choice {
                 RotationParams::None => "none",
                 RotationParams::Filter(_) => "filter",
             },
+            Self::Verify(below) if below != branch(&params.search) => return None,
+            Self::Verify(_) => match params.search.belief()?.verify {
+                VerifyParams::None => "none",
+                VerifyParams::Decision(_) => "decision",
+                VerifyParams::Matching(_) => "matching",
+            },
             Self::Machine(of) => of.windows(params)?.machine.kind().name(),
             Self::WindowKernel(of) => kernel_name(&of.windows(params)?.kernel),
         })
@@ -152,6 +174,15 @@ impl Choice {
                     background.rotation = match name {
                         "filter" => RotationParams::Filter(RotationSettings::default()),
                         _ => RotationParams::None,
+                    };
+                }
+            }
+            Self::Verify(_) => {
+                if let Some(belief) = params.search.belief_mut() {
+                    belief.verify = match name {
+                        "decision" => VerifyParams::Decision(DecisionSettings::default()),
+                        "matching" => VerifyParams::Matching(MatchingSettings::default()),
+                        _ => VerifyParams::None,
                     };
                 }
             }

@@ -1,6 +1,7 @@
 //! Rows of settings that several searches have, each written once.
 
 use super::rows::Flagged;
+use crate::machine::MachineKind;
 use crate::setting::{Kind, Row};
 
 const SCALES: Kind = Kind::Choice(&[
@@ -8,6 +9,13 @@ const SCALES: Kind = Kind::Choice(&[
     ("filter", "a filter along the scales"),
     ("pyramid", "the search itself, in areas of three sizes"),
 ]);
+
+const VERIFICATIONS: Kind = Kind::Choice(&[
+    ("none", "the search alone"),
+    ("decision", "the decision of a kernel machine over real windows"),
+    ("matching", "the matching score of square-loss exemplar machines"),
+]);
+const MACHINES: Kind = Kind::Choice(MachineKind::NAMES);
 
 /// Below `search.background` and `search.filter.states`.
 pub(super) const BELIEF: &[Flagged] = &[
@@ -57,6 +65,38 @@ pub(super) const BELIEF: &[Flagged] = &[
             "belief.tiles",
             Kind::Whole(0, 1000),
             "Search areas a frame over all of the frame while it is lost; 0 for none",
+        ),
+    ),
+    (
+        "verify",
+        Row::new("belief.verify", VERIFICATIONS, "What else must know a lost target that the search has found again"),
+    ),
+    (
+        "verify-machine",
+        Row::new("belief.verify.decision.machine", MACHINES, "Machine whose decision that is, with its defaults"),
+    ),
+    (
+        "verify-score",
+        Row::new("belief.verify.decision.least", Kind::Number(-100.0, 100.0), "The decision that it must have"),
+    ),
+    (
+        "verify-every",
+        Row::new(
+            "belief.verify.decision.every",
+            Kind::Whole(1, 1_000_000),
+            "Learn for it from one of so many frames in which the target is tracked for sure",
+        ),
+    ),
+    (
+        "verify-score",
+        Row::new("belief.verify.matching.least", Kind::Number(-1.0, 1.0), "The matching score that it must have"),
+    ),
+    (
+        "verify-every",
+        Row::new(
+            "belief.verify.matching.every",
+            Kind::Whole(1, 1_000_000),
+            "Learn for it from one of so many frames in which the target is tracked for sure",
         ),
     ),
 ];

@@ -22,6 +22,13 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
             }
         }
     }
+    for (preset, at) in [("fast", "search.filter.states.belief"), ("robust", "search.background.belief")] {
+        for verify in ["decision", "matching"] {
+            let mut params = Params::preset(preset).unwrap();
+            params.set(&format!("{at}.verify"), verify).unwrap();
+            trees.push(params);
+        }
+    }
     for (below, kernel) in
         [("search", "linear"), ("search", "polynomial"), ("guard", "linear"), ("guard", "polynomial")]
     {

@@ -1,0 +1,99 @@
+//! A second look at a target that the search says it has found again: by a kernel machine over real windows that has
+//! seen the target only while it was tracked for sure.
+//!
+//! A search learns whatever it is on, for as long as its confidence takes to fall; the machine remembers up to so many
+//! windows of all the time before, and of what stood beside the target then.
+
+use super::pose::Pose;
+use super::search::FrameKind;
+use super::window_search::WindowSearch;
+use super::{VerifyParams, WindowParams};
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::geometry::BBox;
+use crate::machine::MachineKind;
+use crate::profile::Stopwatch;
+use crate::tape::{Recorded, Tape};
+
+/// What a verification remembers of its target.
+#[derive(Clone, Debug)]
+pub(super) struct Verifier {
+    params: VerifyParams,
+    eye: WindowSearch,
+    share: f64,
+    /// Sure frames since one was learned from.
+    sure: usize,
+}
+
+/// What its windows are like; `None` where nothing is verified.
+fn windows(params: VerifyParams) -> Option<WindowParams> {
+    match params {
+        VerifyParams::None => None,
+        VerifyParams::Decision(settings) => Some(WindowParams::of(settings.machine)),
+        VerifyParams::Matching(_) => Some(WindowParams::of(MachineKind::Slem)),
+    }
+}
+
+impl Verifier {
+    /// Learns the target at `bbox` in `frame`; `None` where nothing is to be verified.
+    ///
+    /// # Errors
+    /// As [`WindowSearch::new`].
+    pub fn new(params: VerifyParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Option<Self>> {
+        let eye = |windows: WindowParams| {
+            let eye = WindowSearch::new(&windows, f64::NEG_INFINITY, frame, bbox, watch)?;
+            Ok(Self { params, eye, share: windows.sample_share, sure: 0 })
+        };
+        windows(params).map(eye).transpose()
+    }
+
+    /// One that knows nothing yet.
+    ///
+    /// # Errors
+    /// As [`WindowSearch::untaught`].
+    pub fn untaught(params: VerifyParams, frames: FrameKind, bbox: BBox) -> Result<Option<Self>> {
+        let eye = |windows: WindowParams| {
+            let eye = WindowSearch::untaught(&windows, f64::NEG_INFINITY, frames, bbox)?;
+            Ok(Self { params, eye, share: windows.sample_share, sure: 0 })
+        };
+        windows(params).map(eye).transpose()
+    }
+
+    /// A frame in which the target is at `pose` for sure: one of so many is learned, with what looks like it elsewhere.
+    pub fn remember(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) {
+        let every = match self.params {
+            VerifyParams::None => return,
+            VerifyParams::Decision(settings) => settings.every,
+            VerifyParams::Matching(settings) => settings.every,
+        };
+        self.sure += 1;
+        if self.sure >= every {
+            self.sure = 0;
+            if self.eye.scan(frame, pose, watch) {
+                // A fit that fails leaves the decision that there was.
+                let _ = self.eye.learn_sample(frame, pose, self.share, watch);
+            }
+        }
+    }
+
+    /// Whether the target may be at `pose`.
+    pub fn knows(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) -> bool {
+        if !self.eye.scan(frame, pose, watch) {
+            return false;
+        }
+        match self.params {
+            VerifyParams::None => true,
+            VerifyParams::Decision(settings) => self.eye.score_at_middle() >= settings.least,
+            VerifyParams::Matching(settings) => {
+                self.eye.matching_score_at_middle().is_ok_and(|score| score >= settings.least)
+            }
+        }
+    }
+}
+
+impl Recorded for Verifier {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.eye.record(tape)?;
+        tape.count(&mut self.sure, u32::MAX as usize)
+    }
+}
