@@ -120,13 +120,13 @@ pub struct MatchingSettings {
 
 impl Default for DecisionSettings {
     fn default() -> Self {
-        Self { machine: MachineKind::Krr, least: 0.0, every: 10 }
+        Self { machine: MachineKind::Krr, least: -0.5, every: 10 }
     }
 }
 
 impl Default for MatchingSettings {
     fn default() -> Self {
-        Self { least: 0.2, every: 10 }
+        Self { least: 0.05, every: 10 }
     }
 }
 
