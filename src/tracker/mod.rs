@@ -5,7 +5,9 @@
 //! watch any of them. The `Engine` is the loop over the three, and says how far its box is to be believed.
 
 mod area;
+mod aspect;
 mod background_search;
+mod box_row;
 mod calibration;
 pub mod confidence;
 mod engine;
@@ -30,9 +32,11 @@ mod snapshot;
 mod state;
 mod window_search;
 
+pub use aspect::AspectSettings;
 pub use params::{
-    AreaSize, BackgroundParams, BeliefParams, FeatureKind, FeatureParams, FilterParams, GuardParams, KernelKind,
-    Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, WindowParams, WindowSearchParams,
+    AreaSize, AspectParams, BackgroundParams, BeliefParams, ColorWeighting, FeatureKind, FeatureParams, FilterParams,
+    GuardParams, KernelKind, Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, SeparationSettings,
+    StateParams, WindowParams, WindowSearchParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};

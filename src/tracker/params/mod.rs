@@ -9,7 +9,10 @@ mod windows;
 
 use serde::{Deserialize, Serialize};
 
-pub use background::{BackgroundParams, BeliefParams, PyramidSettings, RotationParams, ScaleParams};
+pub use background::{
+    AspectParams, BackgroundParams, BeliefParams, ColorWeighting, PyramidSettings, RotationParams, ScaleParams,
+    SeparationSettings,
+};
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind, StateParams};
 pub use guard::GuardParams;
 pub use windows::{WindowParams, WindowSearchParams};

@@ -3,9 +3,11 @@
 use super::Need;
 use crate::kernel::Kernel;
 use crate::machine::MachineKind;
+use crate::tracker::aspect::AspectSettings;
 use crate::tracker::params::{
-    AreaSize, BackgroundParams, BeliefParams, FeatureKind, FilterParams, GuardParams, KernelKind, Params,
-    PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, WindowParams,
+    AreaSize, AspectParams, BackgroundParams, BeliefParams, ColorWeighting, FeatureKind, FilterParams, GuardParams,
+    KernelKind, Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, SeparationSettings, StateParams,
+    WindowParams,
 };
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;
@@ -27,6 +29,10 @@ pub(super) enum Choice {
     States,
     /// `scale` below `search.` and this.
     Scale(&'static str),
+    /// `search.background.color-weighting`.
+    ColorWeighting,
+    /// `search.background.aspect`.
+    Aspect,
     /// `search.background.rotation`.
     Rotation,
     /// The machine of `search.windows`, or else of `guard.windows`.
@@ -44,7 +50,7 @@ pub(super) enum Of {
 
 impl Choice {
     /// All of them with their paths, a choice before those that need it.
-    const ALL: [(&'static str, Self); 14] = [
+    const ALL: [(&'static str, Self); 16] = [
         ("search", Self::Search),
         ("guard", Self::Guard),
         ("search.filter.feature", Self::Feature),
@@ -54,6 +60,8 @@ impl Choice {
         ("search.filter.scale", Self::Scale("filter")),
         ("search.background.scale", Self::Scale("background")),
         ("search.windows.scale", Self::Scale("windows")),
+        ("search.background.color-weighting", Self::ColorWeighting),
+        ("search.background.aspect", Self::Aspect),
         ("search.background.rotation", Self::Rotation),
         ("search.windows.machine", Self::Machine(Of::Search)),
         ("guard.windows.machine", Self::Machine(Of::Guard)),
@@ -69,8 +77,18 @@ impl Choice {
     /// What has to be chosen at `path` for the branch `part`.
     pub fn need(path: &str, part: &str) -> Option<Need> {
         let (choice, _) = Self::ALL.iter().find(|(known, _)| *known == path)?;
-        let branches =
-            ["gaussian", "polynomial", "linear", "published", "bounded", "filter", "pyramid", "psr", "belief"];
+        let branches = [
+            "gaussian",
+            "polynomial",
+            "linear",
+            "published",
+            "bounded",
+            "filter",
+            "pyramid",
+            "psr",
+            "belief",
+            "separation",
+        ];
         let name = match (*choice, part) {
             ("search", "filter") => "kcf",
             ("search", "background") => "background-aware",
@@ -111,6 +129,14 @@ impl Choice {
                 ScaleParams::Filter(_) => "filter",
                 ScaleParams::Pyramid { .. } => "pyramid",
             },
+            Self::ColorWeighting => match params.search.background()?.color_weighting {
+                ColorWeighting::Fixed => "fixed",
+                ColorWeighting::Separation(_) => "separation",
+            },
+            Self::Aspect => match params.search.background()?.aspect {
+                AspectParams::None => "none",
+                AspectParams::Filter(_) => "filter",
+            },
             Self::Rotation => match params.search.background()?.rotation {
                 RotationParams::None => "none",
                 RotationParams::Filter(_) => "filter",
@@ -146,6 +172,22 @@ impl Choice {
                     "pyramid" => ScaleParams::Pyramid(PyramidSettings::default()),
                     _ => ScaleParams::None,
                 };
+            }
+            Self::ColorWeighting => {
+                if let Some(background) = params.search.background_mut() {
+                    background.color_weighting = match name {
+                        "separation" => ColorWeighting::Separation(SeparationSettings::default()),
+                        _ => ColorWeighting::Fixed,
+                    };
+                }
+            }
+            Self::Aspect => {
+                if let Some(background) = params.search.background_mut() {
+                    background.aspect = match name {
+                        "filter" => AspectParams::Filter(AspectSettings::default()),
+                        _ => AspectParams::None,
+                    };
+                }
             }
             Self::Rotation => {
                 if let Some(background) = params.search.background_mut() {
