@@ -1,16 +1,25 @@
 #!/usr/bin/env python3
-"""What each part of the preset `robust` is worth: all of them on, and one off.
+"""What each part of the preset `robust` is worth: all parts that are on by default, and one off; or one more on.
 
-    scripts/ablation.py FOLDER [FOLDER ...] [--starts N] [--only NAME,NAME] [--program FILE]
+    scripts/ablation.py FOLDER [FOLDER ...] [--starts N] [--only NAME,NAME] [--set NAME=FLAGS]... [--by-sequence]
+                        [--runs FILE] [--rounds N] [--program FILE]
 
 Each folder holds sequences in OTB's form. Every sequence is tracked from the box given and, with --starts 5, from that
 box moved by a tenth of its size in each direction; the runs of a sequence are averaged first. Prints AUC and P@20, in
-brackets their difference to all parts on with its standard error over the sequences, the area under the ROC curve of
-the confidence for "overlap above 0.5" over all frames, and the microseconds of an update, the geometric mean over the
-sequences. The weights of the confidence are those of all parts on.
+brackets their difference to all parts on with its standard error over the sequences, on how many sequences AUC is
+better and worse by more than .03, and the area under the ROC curve of the confidence for "overlap above 0.5" over all
+frames; the weights of the confidence are those of all parts on. The microseconds of an update are measured apart, so
+that what else the machine does meets all parts alike: the first 100 frames of each sequence by one part after another,
+--rounds times; the median update of each run, the least of the rounds, the geometric mean over the sequences, and how
+many times that of all parts on.
+
+--set tries settings that are no part, such as --set "wider=--padding 5". --by-sequence prints the largest changes.
+--runs FILE keeps each run's scores, a line each, and takes those that stand there already: of other programs or data
+take another file.
 """
 
 import argparse
+import json
 import math
 import statistics
 import subprocess
@@ -18,44 +27,90 @@ from pathlib import Path
 
 from labelled import SHIFTS, area_under_roc, marked, overlap, program, targets
 
-# What takes each part away.
+# What takes each part away, or adds it.
 PARTS = {
-    "all": [],
+    "nothing": [],
+    "colour histograms": ["--color-weight", "0"],
+    "angle": ["--rotation", "none"],
+    "size": ["--scale", "none"],
+    "size by a pyramid instead": ["--scale", "pyramid"],
     "mask": ["--mask", "false", "--weight", "0.1"],
     "temporal term": ["--temporal", "0", "--learning-rate", "0.015"],
     "second solver step": ["--solver-steps", "1"],
-    "colour histograms": ["--color-weight", "0"],
-    "size": ["--scale", "none"],
-    "angle": ["--rotation", "none"],
     "learning each frame at first": ["--settle", "0"],
     "learning from the area at hand": ["--reuse-shift", "0"],
-    "recovery": ["--lost-after", "1000000"],
+    "rule of the faint answer": ["--faint-below", "0"],
+    "search for a lost target": ["--lost-tiles", "0"],
+    "aspect, on": ["--aspect", "filter"],
+    "colour by its separation, on": ["--color-weighting", "separation"],
 }
+# Frames of a run that is timed.
+TIMED = 100
+# A sequence is better or worse by more than this.
+CLEARLY = 0.03
 
 
 def middle(box):
     return box[0] + box[2] / 2, box[1] + box[3] / 2
 
 
-def measure(executable, data, flags, starts):
-    """Of each sequence (AUC, P@20, microseconds); of each frame (confidence, whether the overlap is above 0.5)."""
+def checked(run):
+    """What a run of the program gives; its message ends the script."""
+    try:
+        return list(run)
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{' '.join(map(str, error.cmd))}: {error.stderr}") from error
+
+
+def score(executable, target, flags, start):
+    """AUC, P@20 and of each frame its confidence and whether its overlap is above 0.5."""
+    run = checked(marked(executable, *target, ["--preset", "robust", *flags], SHIFTS[start]))
+    overlaps = [overlap(frame["bbox"], label) for frame, label in run]
+    above = [statistics.mean(value > k / 20 for value in overlaps) for k in range(21)]
+    near = statistics.mean(math.dist(middle(frame["bbox"]), middle(label)) <= 20 for frame, label in run)
+    later = [(frame, value) for (frame, _), value in zip(run, overlaps) if frame["state"] != "initial"]
+    judged = [(round(frame["confidence"], 4), int(value > 0.5)) for frame, value in later]
+    return [statistics.mean(above), near, judged]
+
+
+def measure(executable, data, part, starts, known, keep):
+    """Of each sequence (AUC, P@20), the mean of its starts; of each frame what `score` says."""
+    name, flags = part
     scores, judged = {}, []
-    for sequence, path in data:
+    for target in data:
         runs = []
-        for shift in SHIFTS[:starts]:
-            try:
-                run = list(marked(executable, sequence, path, ["--preset", "robust", *flags], shift))
-            except subprocess.CalledProcessError as error:
-                raise SystemExit(f"{sequence}: {error.stderr}") from error
-            overlaps = [overlap(frame["bbox"], label) for frame, label in run]
-            above = [statistics.mean(value > k / 20 for value in overlaps) for k in range(21)]
-            near = statistics.mean(math.dist(middle(frame["bbox"]), middle(label)) <= 20 for frame, label in run)
-            later = [(frame, value) for (frame, _), value in zip(run, overlaps) if frame["state"] != "initial"]
-            judged += [(frame["confidence"], value > 0.5) for frame, value in later]
-            micros = 1e3 * statistics.mean(frame["track_ms"] for frame, _ in later)
-            runs.append((statistics.mean(above), near, micros))
-        scores[path] = [statistics.mean(values) for values in zip(*runs)]
+        for start in range(starts):
+            run = f"{target[0].name}/{target[1].name} from {start}: {name} {' '.join(flags)}"
+            if run not in known:
+                known[run] = score(executable, target, flags, start)
+                keep(run, known[run])
+            runs.append(known[run])
+            judged += map(tuple, known[run][2])
+        scores[target[1]] = [statistics.mean(run[i] for run in runs) for i in range(2)]
     return scores, judged
+
+
+def times(executable, data, parts, rounds):
+    """Microseconds of an update by each part, the geometric mean over the sequences."""
+    least = {}
+    for target in data:
+        for _ in range(rounds):
+            for name, flags in parts.items():
+                flags = ["--preset", "robust", "--end", str(TIMED), *flags]
+                run = checked(marked(executable, *target, flags))
+                micros = 1e3 * statistics.median(frame["track_ms"] for frame, _ in run if frame["state"] != "initial")
+                least[name, target[1]] = min(micros, least.get((name, target[1]), math.inf))
+    geometric = lambda name: math.exp(statistics.mean(math.log(least[name, path]) for _, path in data))
+    return {name: geometric(name) for name in parts}
+
+
+def compared(scores, whole, i, is_whole):
+    """A cell of the table, and the change of each sequence."""
+    mean = statistics.mean(score[i] for score in scores.values())
+    changes = {path: scores[path][i] - whole[path][i] for path in scores}
+    error = statistics.stdev(changes.values()) / math.sqrt(len(changes)) if len(changes) > 1 else 0.0
+    change = "" if is_whole else f" ({statistics.mean(changes.values()):+.3f} ± {error:.3f})"
+    return f"{mean:.3f}{change}", changes
 
 
 def main():
@@ -63,29 +118,47 @@ def main():
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--starts", type=int, default=1, choices=range(1, len(SHIFTS) + 1))
     parser.add_argument("--only", help="parts of the table, separated by commas")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=FLAGS")
+    parser.add_argument("--by-sequence", action="store_true")
+    parser.add_argument("--runs", type=Path)
+    parser.add_argument("--rounds", type=int, default=3, help="0 for no times")
     parser.add_argument("--program", type=Path)
     args = parser.parse_args()
-    executable = args.program or program()
-    data = [target for folder in args.folders for target in targets(folder)]
-    wanted = args.only.split(",") if args.only else list(PARTS)
+    wanted = args.only.split(",") if args.only else [] if args.set else list(PARTS)
     if unknown := [name for name in wanted if name not in PARTS]:
         parser.error(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    print("| off | AUC | P@20 | AUROC of the confidence | microseconds |")
-    print("| --- | --- | --- | --- | --- |")
+    parts = {name: PARTS[name] for name in PARTS if name in wanted or name == "nothing"}
+    for text in args.set:
+        name, _, flags = text.partition("=")
+        parts[name] = flags.split()
+    executable = args.program or program()
+    data = [target for folder in args.folders for target in targets(folder)]
+    known = {}
+    if args.runs and args.runs.exists():
+        known = {run: score for run, *score in map(json.loads, args.runs.read_text().splitlines())}
+
+    def keep(run, score):
+        if args.runs:
+            with args.runs.open("a") as file:
+                file.write(json.dumps([run, *score]) + "\n")
+
+    micros = times(executable, data, parts, args.rounds) if args.rounds else None
+    print("| off | AUC | P@20 | better, worse | AUROC of the confidence | microseconds |")
+    print("| --- | --- | --- | --- | --- | --- |")
     whole = None
-    for name in ["all", *(name for name in wanted if name != "all")]:
-        scores, judged = measure(executable, data, PARTS[name], args.starts)
+    for part in parts.items():
+        name = part[0]
+        scores, judged = measure(executable, data, part, args.starts, known, keep)
         whole = whole or scores
-        cells = []
-        for i in range(2):
-            mean = statistics.mean(score[i] for score in scores.values())
-            changes = [scores[path][i] - whole[path][i] for path in scores]
-            error = statistics.stdev(changes) / math.sqrt(len(changes)) if len(changes) > 1 else 0.0
-            change = "" if name == "all" else f" ({statistics.mean(changes):+.3f} ± {error:.3f})"
-            cells.append(f"{mean:.3f}{change}")
-        micros = math.exp(statistics.mean(math.log(score[2]) for score in scores.values()))
-        title = "nothing" if name == "all" else name
-        print(f"| {title} | {' | '.join(cells)} | {area_under_roc(judged):.3f} | {micros:.0f} |", flush=True)
+        auc, changes = compared(scores, whole, 0, name == "nothing")
+        near, _ = compared(scores, whole, 1, name == "nothing")
+        better, worse = (sum(sign * change > CLEARLY for change in changes.values()) for sign in (1, -1))
+        moved = "" if name == "nothing" else f"{better}, {worse}"
+        took = f"{micros[name]:.0f} ({micros[name] / micros['nothing']:.2f})" if micros else ""
+        print(f"| {name} | {auc} | {near} | {moved} | {area_under_roc(judged):.3f} | {took} |", flush=True)
+        if args.by_sequence:
+            largest = sorted(changes.items(), key=lambda item: -abs(item[1]))[:8]
+            print("  " + ", ".join(f"{path.parent.name} {change:+.3f}" for path, change in largest))
 
 
 main()

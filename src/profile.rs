@@ -43,6 +43,8 @@ pub enum Stage {
     Color,
     /// The filter for the target's scale.
     Scale,
+    /// The filter for the target's aspect.
+    Aspect,
     /// The filter for the target's angle.
     Rotation,
     /// A kernel machine's decisions on all windows.
@@ -55,7 +57,7 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 21] = [
+    pub const ALL: [Stage; 22] = [
         Stage::Wait,
         Stage::Crop,
         Stage::Gradient,
@@ -73,6 +75,7 @@ impl Stage {
         Stage::Peak,
         Stage::Color,
         Stage::Scale,
+        Stage::Aspect,
         Stage::Rotation,
         Stage::Windows,
         Stage::Refit,
@@ -99,6 +102,7 @@ impl Stage {
             Stage::Peak => "peak",
             Stage::Color => "colour histograms",
             Stage::Scale => "scale",
+            Stage::Aspect => "aspect",
             Stage::Rotation => "rotation",
             Stage::Windows => "machine: all windows",
             Stage::Refit => "machine: refit",

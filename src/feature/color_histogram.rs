@@ -142,21 +142,26 @@ impl BoxMean {
     /// For maps of `rows` x `cols` cells and a box of `height` x `width` cells, fractions welcome. A box that reaches
     /// over the map's border is cut off there.
     pub fn new((rows, cols): (usize, usize), (height, width): (f64, f64)) -> Self {
-        let spans = |n: usize, length: f64| {
-            let half = length.max(1.0) / 2.0;
-            let ends = |i: usize| {
-                // The middle of an even number of cells lies between two of them.
-                let middle = i as f64 + 0.5 * (n % 2) as f64;
-                ((middle - half).max(0.0) as f32, (middle + half).min(n as f64) as f32)
-            };
-            (0..n).map(ends).collect()
-        };
-        Self {
+        let mut means = Self {
             rows,
             cols,
-            spans: [spans(rows, height), spans(cols, width)],
+            spans: [vec![(0.0, 0.0); rows], vec![(0.0, 0.0); cols]],
             prefix: vec![0.0; rows.max(cols) + 2],
             between: vec![0.0; rows * cols],
+        };
+        means.set_box((height, width));
+        means
+    }
+
+    /// From here on the means of a box of `height` x `width` cells.
+    pub fn set_box(&mut self, (height, width): (f64, f64)) {
+        for (spans, length) in self.spans.iter_mut().zip([height, width]) {
+            let (n, half) = (spans.len(), length.max(1.0) / 2.0);
+            for (i, span) in spans.iter_mut().enumerate() {
+                // The middle of an even number of cells lies between two of them.
+                let middle = i as f64 + 0.5 * (n % 2) as f64;
+                *span = ((middle - half).max(0.0) as f32, (middle + half).min(n as f64) as f32);
+            }
         }
     }
 
@@ -254,7 +259,9 @@ mod tests {
         let map: Vec<f32> = (0..rows * cols).map(|i| (i * 31 % 17) as f32).collect();
         for size in [(3.0, 3.0), (2.5, 1.75), (1.0, 4.0), (20.0, 20.0)] {
             let mut out = vec![0.0; rows * cols];
-            BoxMean::new((rows, cols), size).apply(&map, &mut out);
+            let mut means = BoxMean::new((rows, cols), (5.0, 2.0));
+            means.set_box(size);
+            means.apply(&map, &mut out);
             let share = |at: usize, i: usize, n: usize, length: f64| {
                 let middle = at as f64 + if n == 7 { 0.5 } else { 0.0 };
                 let (start, end) = (middle - length / 2.0, middle + length / 2.0);

@@ -5,7 +5,9 @@
 //! watch any of them. The `Engine` is the loop over the three, and says how far its box is to be believed.
 
 mod area;
+mod aspect;
 mod background_search;
+mod box_row;
 mod calibration;
 pub mod confidence;
 mod engine;
@@ -31,10 +33,11 @@ mod state;
 mod verifier;
 mod window_search;
 
+pub use aspect::AspectSettings;
 pub use params::{
-    AreaSize, BackgroundParams, BeliefParams, DecisionSettings, FeatureKind, FeatureParams, FilterParams, GuardParams,
-    KernelKind, MatchingSettings, Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams,
-    VerifyParams, WindowParams, WindowSearchParams,
+    AreaSize, AspectParams, BackgroundParams, BeliefParams, ColorWeighting, DecisionSettings, FeatureKind,
+    FeatureParams, FilterParams, GuardParams, KernelKind, MatchingSettings, Params, PyramidSettings, RotationParams,
+    ScaleParams, SearchParams, SeparationSettings, StateParams, VerifyParams, WindowParams, WindowSearchParams,
 };
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};

@@ -69,13 +69,13 @@ pub struct RotationFilter {
 }
 
 impl RotationFilter {
-    /// For a box of `size` (width, height) pixels of a patch.
-    pub fn new(size: (f64, f64), settings: RotationSettings) -> Self {
+    /// For a box of `size` (width, height) pixels of a patch, whose sides another filter may make longer by `room`.
+    pub fn new(size: (f64, f64), settings: RotationSettings, room: f64) -> Self {
         let size = (size.0.max(1.0) * settings.around, size.1.max(1.0) * settings.around);
         let small = small_size(size, settings.area);
         let hog = HogBatch::new(small.0, small.1, CELL);
         let values = hog.rows() * hog.cols() * CHANNELS;
-        let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
+        let side = (room * (small.0 as f64).hypot(small.1 as f64)).ceil() as usize + 4;
         let turn = |k: usize| libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
         Self {
             settings,
@@ -92,26 +92,28 @@ impl RotationFilter {
         }
     }
 
-    /// By how many degrees a target around `center` (x, y) of `patch` has turned, positive from x to y; 0 before
-    /// anything was learned.
-    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64)) -> f64 {
+    /// By how many degrees a target around `center` (x, y) of `patch`, by `stretch` wider and higher than the box, has
+    /// turned, positive from x to y; 0 before anything was learned.
+    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64)) -> f64 {
         if !self.filter.is_trained() {
             return 0.0;
         }
-        self.take(patch, center, 0.0);
+        self.take(patch, center, stretch, 0.0);
         let width = self.settings.prior / STEP;
         STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
     }
 
-    /// Learns the target around `center` (x, y) of `patch`, where it is turned by `degrees`; at `times` the rate.
-    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64, times: f64) {
-        self.take(patch, center, degrees);
+    /// Learns the target around `center` (x, y) of `patch`, by `stretch` wider and higher than the box, where it is
+    /// turned by `degrees`; at `times` the rate.
+    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64), degrees: f64, times: f64) {
+        self.take(patch, center, stretch, degrees);
         self.filter.learn(&mut self.features, self.settings.rate * times);
     }
 
     /// The features of all angles around `center`.
-    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64) {
-        let step = (self.size.0 / self.small.0 as f64, self.size.1 / self.small.1 as f64);
+    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64), degrees: f64) {
+        let size = (self.size.0 * stretch.0, self.size.1 * stretch.1);
+        let step = (size.0 / self.small.0 as f64, size.1 / self.small.1 as f64);
         let scale = (step.0 * step.1).sqrt();
         self.shrink(patch, center, scale);
         let (sin, cos) = libm::sincos(degrees.to_radians());
@@ -196,28 +198,31 @@ mod tests {
     use super::*;
     use crate::tracker::small_patch::testing::{WIDTH, patch, texture};
 
+    /// No wider and no higher than the box.
+    const ONE: (f64, f64) = (1.0, 1.0);
+
     #[test]
     fn finds_by_how_much_the_target_has_turned() {
         for size in [(40.0, 40.0), (25.0, 60.0), (60.0, 24.0)] {
             let center = (80.3, 79.6);
             // As good as no prior.
             let settings = RotationSettings { prior: 1e3, ..RotationSettings::default() };
-            let mut filter = RotationFilter::new(size, settings);
+            let mut filter = RotationFilter::new(size, settings, 1.0);
             let first = texture(center, 0.0, 1.0);
-            assert_eq!(filter.find(patch(&first), center), 0.0);
-            filter.learn(patch(&first), center, 0.0, 1.0);
+            assert_eq!(filter.find(patch(&first), center, ONE), 0.0);
+            filter.learn(patch(&first), center, ONE, 0.0, 1.0);
             for degrees in [-26.0, -16.0, -9.0, 0.0, 5.0, 16.0, 25.0] {
-                let found = filter.find(patch(&texture(center, degrees, 1.0)), center);
+                let found = filter.find(patch(&texture(center, degrees, 1.0)), center, ONE);
                 // Between two of the angles that were cut out, the answer leans towards the nearer one.
                 assert!((found - degrees).abs() < STEP / 2.0, "{size:?}: {found} for {degrees}");
                 // What is left is found when the patch is cut at that angle: to a quarter step.
-                let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center);
+                let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center, ONE);
                 assert!((found + rest - degrees).abs() <= STEP / 4.0, "{size:?}: {found} and {rest} for {degrees}");
             }
             // What was learned turned is found there.
-            let mut turned = RotationFilter::new(size, RotationSettings::default());
-            turned.learn(patch(&texture(center, 25.0, 1.0)), center, 25.0, 1.0);
-            let found = turned.find(patch(&first), center);
+            let mut turned = RotationFilter::new(size, RotationSettings::default(), 1.0);
+            turned.learn(patch(&texture(center, 25.0, 1.0)), center, ONE, 25.0, 1.0);
+            let found = turned.find(patch(&first), center, ONE);
             assert!(found.abs() < 5.0, "{size:?}: {found}");
         }
     }
@@ -227,10 +232,10 @@ mod tests {
         let pixels = vec![90; WIDTH * 100];
         let patch = patch(&pixels);
         for size in [(0.0, 1.0), (2.0, 150.0), (900.0, 45.0)] {
-            let mut filter = RotationFilter::new(size, RotationSettings::default());
+            let mut filter = RotationFilter::new(size, RotationSettings::default(), 1.0);
             for center in [(80.0, 50.0), (-40.0, 0.0), (500.0, 99.5)] {
-                filter.learn(patch, center, 10.0, 2.0);
-                assert_eq!(filter.find(patch, center), 0.0, "{size:?}, {center:?}");
+                filter.learn(patch, center, ONE, 10.0, 2.0);
+                assert_eq!(filter.find(patch, center, ONE), 0.0, "{size:?}, {center:?}");
             }
         }
     }
@@ -239,10 +244,10 @@ mod tests {
     fn nothing_is_allocated_in_a_frame() {
         let pixels = texture((80.0, 80.0), 0.0, 1.0);
         let patch = patch(&pixels);
-        let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings::default());
+        let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings::default(), 1.0);
         let used = allocation_counter::measure(|| {
-            filter.learn(patch, (80.0, 80.0), 0.0, 1.0);
-            assert!(filter.find(patch, (81.0, 80.0)).is_finite());
+            filter.learn(patch, (80.0, 80.0), ONE, 0.0, 1.0);
+            assert!(filter.find(patch, (81.0, 80.0), ONE).is_finite());
         });
         assert_eq!(used.count_total, 0);
     }

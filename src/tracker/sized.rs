@@ -81,7 +81,7 @@ impl Measure {
         let (width, height) = (side(seen.0), side(seen.1));
         let mut resampler = Resampler::new(width, height, Channels::Luma);
         resampler.reserve(step * largest);
-        let filter = ScaleFilter::new(seen, settings);
+        let filter = ScaleFilter::new(seen, settings, 1.0);
         Self { filter, resampler, patch: vec![0; width * height], step, at_hand: None }
     }
 
@@ -102,7 +102,7 @@ impl Measure {
     fn find(&mut self, frame: &Frame<'_>, pose: Pose) -> f64 {
         self.cut(frame, pose);
         let (filter, patch, middle) = self.parts();
-        filter.find(patch, middle)
+        filter.find(patch, middle, (1.0, 1.0))
     }
 
     /// Learns the target at `pose`, from the patch at hand if it is of that place.
@@ -113,7 +113,7 @@ impl Measure {
         }
         let zoom = at_hand.map_or(1.0, |at_hand| pose.scale / at_hand.scale);
         let (filter, patch, middle) = self.parts();
-        filter.learn(patch, middle, zoom, 1.0);
+        filter.learn(patch, middle, (zoom, zoom), 1.0);
         self.at_hand = None;
     }
 }

@@ -92,6 +92,17 @@ fn trees() -> Vec<Params> {
     ];
     // A search area that is seen more coarsely.
     all.push(tree("robust", &[("search.background.settle", "3"), ("search.background.padding", "9")]));
+    // Colour is all there is, and what it is worth changes with the separation.
+    all.push(tree(
+        "robust",
+        &[
+            ("search.background.color", "0.9"),
+            ("search.background.color-weighting", "separation"),
+            ("search.background.color-weighting.separation.from", "0"),
+            ("search.background.color-weighting.separation.to", "1"),
+        ],
+    ));
+    all.push(tree("robust", &[("search.background.aspect", "filter")]));
     for preset in ["robust", "fast"] {
         let below = if preset == "robust" { "search.background" } else { "search.filter" };
         for scale in ["filter", "pyramid"] {

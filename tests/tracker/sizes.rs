@@ -75,7 +75,7 @@ fn every_search_follows_a_target_that_grows_and_shrinks() {
     }
 }
 
-/// The largest share by which the size of a still target's box differs from the first one.
+/// The largest share by which a side of a still target's box, or the ratio of both, differs from the first one.
 fn drift(params: &Params, frames: usize) -> f64 {
     let still = SceneParams {
         motion: 0.0,
@@ -97,14 +97,21 @@ fn drift(params: &Params, frames: usize) -> f64 {
         let frame = &clip.colour[(order >> 33) as usize % clip.colour.len()];
         let found = tracker.update(Frame::try_from(frame).unwrap()).unwrap().bbox;
         assert!(found.overlap(&clip.truth[0]) > 0.8, "{found}");
-        largest = largest.max((found.w / clip.truth[0].w - 1.0).abs());
+        let (wider, higher) = (found.w / clip.truth[0].w, found.h / clip.truth[0].h);
+        largest = [wider, higher, wider / higher].iter().fold(largest, |most, v| most.max((v - 1.0).abs()));
     }
     largest
 }
 
-fn sized() -> [(&'static str, Params); 5] {
+fn shaped(mut params: Params) -> Params {
+    params.set("search.background.aspect", "filter").unwrap();
+    params
+}
+
+fn sized() -> [(&'static str, Params); 6] {
     [
         ("robust", preset("robust")),
+        ("robust with its shape", shaped(preset("robust"))),
         ("fast", preset("fast")),
         ("fast by a filter", by_filter(preset("fast"))),
         ("fast by a pyramid", with_scale(preset("fast"), ScaleParams::Pyramid(PyramidSettings::default()))),

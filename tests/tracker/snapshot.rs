@@ -84,6 +84,8 @@ fn other_searches_and_losses_go_on_to_the_same_bits() {
         ("robust", "search.background.scale", "pyramid"),
         ("robust", "search.background.rotation", "filter"),
         ("robust", "search.background.mask", "false"),
+        ("robust", "search.background.aspect", "filter"),
+        ("robust", "search.background.color-weighting", "separation"),
     ] {
         let mut params = Params::preset(preset).unwrap();
         params.set(path, value).unwrap();

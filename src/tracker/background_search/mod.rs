@@ -1,4 +1,4 @@
-//! The search by a background-aware filter and colour, which follows the target's size and angle.
+//! The search by a background-aware filter and colour, which follows the target's size, shape and angle.
 //!
 //! In each frame a square area around the target is cut out at its size and angle, and answered by three models:
 //!
@@ -6,13 +6,16 @@
 //! 2. [colour histograms](color): the mean likelihood of the colours in the box, at every shift; merged with the first
 //!    (Staple's way; not in gray frames);
 //! 3. at the place found: a filter for the [angle](RotationFilter), whose turn is believed only if the search in the
-//!    turned area is the better for it by a margin, and a filter for the [scale](ScaleFilter).
+//!    turned area is the better for it by a margin, a filter for the [scale](ScaleFilter), and, where it is asked for,
+//!    one for the [aspect](AspectFilter).
 //!
 //! All learn there; the filter from the spectrum at hand where the target has hardly moved.
 
 mod belief;
 mod color;
 mod recorded;
+mod separation;
+mod settle;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -23,12 +26,13 @@ use ndarray::ArrayView2;
 use self::color::ColorModel;
 use self::view::{CELL, View};
 use self::weights::weights;
+use super::aspect::{AspectFilter, AspectSettings};
 use super::confidence::{Peak, between_cells};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
 use super::scale::{self, ScaleFilter};
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, uniform};
-use super::{BackgroundParams, PyramidSettings, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
+use super::{AspectParams, BackgroundParams, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
 use crate::detector::background::BackgroundAware;
 use crate::error::Result;
 use crate::feature::hog::colors::HogColors;
@@ -70,6 +74,7 @@ pub(super) struct BackgroundSearch {
     merged: Vec<f32>,
     answered: (Pose, f64),
     scale: Option<ScaleFilter>,
+    aspect: Option<AspectFilter>,
     rotation: Option<RotationFilter>,
     /// Frames that were searched.
     frames: usize,
@@ -125,6 +130,26 @@ impl BackgroundSearch {
         let labels = labels::gaussian(cells, cells, sigma);
         let weights = weights(params, cells, in_cells);
         let first = Pose::of(bbox);
+        // By what the sides of the target may be longer than its scale says, and than the view shows them.
+        let stretch = match params.aspect {
+            AspectParams::Filter(AspectSettings { most, .. }) => most.sqrt(),
+            AspectParams::None => 1.0,
+        };
+        let (scale, zoom) = match params.scale {
+            ScaleParams::Filter(settings) => {
+                let zoom = libm::pow(settings.step, (settings.count / 2) as f64);
+                (Some(ScaleFilter::new(in_view, settings, stretch)), zoom)
+            }
+            ScaleParams::None | ScaleParams::Pyramid(_) => (None, 1.0),
+        };
+        let aspect = match params.aspect {
+            AspectParams::Filter(settings) => Some(AspectFilter::new(in_view, settings, zoom)),
+            AspectParams::None => None,
+        };
+        let rotation = match params.rotation {
+            RotationParams::Filter(settings) => Some(RotationFilter::new(in_view, settings, stretch)),
+            RotationParams::None => None,
+        };
         let view = View::new(cells, step, first);
         let mut search = Self {
             size,
@@ -137,32 +162,23 @@ impl BackgroundSearch {
             taper: half_sample_hann(cells),
             filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
             at_hand: false,
-            color: (frames.color && params.color > 0.0).then(|| ColorModel::new(cells, in_view, params.color_rate)),
+            color: (frames.color && params.color > 0.0)
+                .then(|| ColorModel::new(cells, in_view, params.color_rate, params.color_weighting)),
             merged: vec![0.0; cells * cells],
             answered: (first, CELL as f64 * step),
-            scale: match &params.scale {
-                ScaleParams::Filter(settings) => Some(ScaleFilter::new(in_view, *settings)),
-                ScaleParams::None | ScaleParams::Pyramid { .. } => None,
-            },
-            rotation: match &params.rotation {
-                RotationParams::Filter(settings) => Some(RotationFilter::new(in_view, *settings)),
-                RotationParams::None => None,
-            },
+            scale,
+            aspect,
+            rotation,
             params: params.clone(),
             frames: 0,
         };
         // Areas of the largest target that there may be, and of one that is turned.
-        let largest = step * scale::limits(size, frames.size).1;
+        let largest = step * stretch * scale::limits(size, frames.size).1;
         search.resampler.reserve(largest);
         if search.rotation.is_some() {
             search.resampler.reserve_turned(largest);
         }
         Ok(search)
-    }
-
-    /// The smallest and the largest scale.
-    fn limits(&self, frame: &Frame<'_>) -> (f64, f64) {
-        scale::limits(self.size, (frame.width(), frame.height()))
     }
 
     /// Cuts the view at `pose` and writes its features to the filter; whether there is anything to see.
@@ -182,9 +198,9 @@ impl BackgroundSearch {
         watch.start();
         let n = self.cells;
         let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
-        let colors = model.map(|model| model.respond(&self.view));
+        let colors = model.map(|model| (self.params.color * model.trust(), model.respond(&self.view)));
         watch.lap(Stage::Color);
-        let share = if colors.is_some() { self.params.color as f32 } else { 0.0 };
+        let (share, colors) = colors.map_or((0.0, None), |(share, colors)| (share as f32, Some(colors)));
         let answers = self.filter.response();
         let wrapped = |i: usize| (i + n - n / 2) % n;
         for (r, line) in self.merged.chunks_exact_mut(n).enumerate() {
@@ -222,69 +238,12 @@ impl BackgroundSearch {
         value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
     }
 
-    /// The search in the view at `pose`, if it is better than `best` by `margin`; else the view stays.
-    fn challenge(
-        &mut self,
-        frame: &Frame<'_>,
-        pose: Pose,
-        (best, margin): (&Answer, f64),
-        watch: &mut Stopwatch,
-    ) -> Option<Answer> {
-        std::mem::swap(&mut self.view, &mut self.other);
-        let seen = self.take(frame, pose, watch);
-        let other = self.answer(frame, Where::Anywhere, watch);
-        let better = other.filter(|other| seen && other.merged * (1.0 - margin) > best.merged);
-        if better.is_none() {
-            std::mem::swap(&mut self.view, &mut self.other);
-            self.at_hand = false;
-        }
-        better
-    }
-
     /// What is said where there is nothing to see.
     fn nothing(&mut self, at: Pose) -> Sighting {
         self.at_hand = false;
         self.merged.fill(0.0);
         let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
         Sighting { pose: at, evidence, seen: false }
-    }
-
-    /// The place found, turned and scaled.
-    fn settle(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer, watch: &mut Stopwatch) -> (Pose, Answer) {
-        if let (Some(rotation), RotationParams::Filter(settings)) = (&mut self.rotation, &self.params.rotation) {
-            let settings = *settings;
-            watch.start();
-            let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
-            watch.lap(Stage::Rotation);
-            if degrees.abs() >= settings.least {
-                let angle = self.view.pose.angle + degrees.to_radians();
-                let turned = Pose { center: self.view.in_frame(best.shift), angle, ..self.view.pose };
-                best = self.challenge(frame, turned, (&best, settings.margin), watch).unwrap_or(best);
-            }
-        }
-        let limits = self.limits(frame);
-        if let ScaleParams::Pyramid(PyramidSettings { step, margin, every }) = self.params.scale
-            && self.frames.is_multiple_of(every)
-        {
-            let middle = self.view.pose.at(self.view.in_frame(best.shift));
-            for factor in [1.0 / step, step] {
-                let scale = (middle.scale * factor).clamp(limits.0, limits.1);
-                best = self.challenge(frame, Pose { scale, ..middle }, (&best, margin), watch).unwrap_or(best);
-            }
-        }
-        let center = self.view.in_frame(best.shift);
-        // The middle does not leave the frame, and from outside it does not go farther.
-        let inside = |v: f64, before: f64, length: usize| v.clamp(before.min(0.0), before.max(length as f64));
-        let before = at.center;
-        let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
-        let mut pose = self.view.pose.at(center);
-        if let Some(scale) = &mut self.scale {
-            watch.start();
-            let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
-            pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
-            watch.lap(Stage::Scale);
-        }
-        (pose, best)
     }
 
     /// Learns the target at `pose`, `past` being how much the filter before counts of what it does otherwise; false
@@ -305,6 +264,8 @@ impl BackgroundSearch {
             self.filter.learn(watch);
             (self.view.point((0.0, 0.0)), 1.0)
         };
+        let stretch = pose.stretch();
+        let zoom = (zoom * stretch.0, zoom * stretch.1);
         watch.start();
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
@@ -316,8 +277,12 @@ impl BackgroundSearch {
             scale.learn(self.view.gray_patch(), center, zoom, times);
             watch.lap(Stage::Scale);
         }
+        if let Some(aspect) = &mut self.aspect {
+            aspect.learn(self.view.gray_patch(), center, zoom, times);
+            watch.lap(Stage::Aspect);
+        }
         if let Some(rotation) = &mut self.rotation {
-            rotation.learn(self.view.gray_patch(), center, 0.0, times);
+            rotation.learn(self.view.gray_patch(), center, stretch, 0.0, times);
             watch.lap(Stage::Rotation);
         }
         true

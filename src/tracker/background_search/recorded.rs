@@ -10,6 +10,7 @@ impl Recorded for BackgroundSearch {
         self.filter.record(tape)?;
         tape.part(&mut self.color)?;
         tape.part(&mut self.scale)?;
+        tape.part(&mut self.aspect)?;
         tape.part(&mut self.rotation)?;
         tape.f32s(&mut self.merged)?;
         self.answered.0.record(tape)?;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::detector::background::BackgroundSettings;
 use crate::machine::MachineKind;
+use crate::tracker::aspect::AspectSettings;
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;
 
@@ -42,6 +43,8 @@ pub struct BackgroundParams {
     pub penalty_limit: f64,
     /// Weight of the colour histograms in the answer, 0 to 1; none in gray frames.
     pub color: f64,
+    /// What that weight depends on.
+    pub color_weighting: ColorWeighting,
     /// How far the histograms move towards each new frame that is learned.
     pub color_rate: f64,
     /// In so many frames after the first, everything is learned every time.
@@ -52,6 +55,8 @@ pub struct BackgroundParams {
     pub reuse_shift: f64,
     /// How the target's size is followed.
     pub scale: ScaleParams,
+    /// How the target's shape is followed.
+    pub aspect: AspectParams,
     /// How the target's angle is followed.
     pub rotation: RotationParams,
     /// What a confidence is worth, and what is done about a target that is lost.
@@ -145,6 +150,36 @@ impl Default for BeliefParams {
     }
 }
 
+/// What the weight of the colour histograms depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ColorWeighting {
+    /// Nothing.
+    #[default]
+    Fixed,
+    /// How well colour tells the target from the whole search area.
+    Separation(SeparationSettings),
+}
+
+/// How the weight of the colour histograms follows the separation: the probability that a box in the target's colours
+/// answers more than one elsewhere in the search area.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SeparationSettings {
+    /// Up to this separation colour has no weight.
+    pub from: f64,
+    /// From this one on it has its full weight; between the two it grows evenly.
+    pub to: f64,
+    /// How far the separation that counts moves towards that of each frame that is learned.
+    pub rate: f64,
+}
+
+impl Default for SeparationSettings {
+    fn default() -> Self {
+        Self { from: 0.7, to: 0.95, rate: 0.1 }
+    }
+}
+
 /// How the target's size is followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
@@ -176,6 +211,17 @@ impl Default for PyramidSettings {
     }
 }
 
+/// How the target's shape is followed, which is its width over its height.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum AspectParams {
+    /// It is not.
+    #[default]
+    None,
+    /// By a filter along the shapes.
+    Filter(AspectSettings),
+}
+
 /// How the target's angle is followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -205,11 +251,13 @@ impl Default for BackgroundParams {
             penalty_growth,
             penalty_limit,
             color: 0.2,
+            color_weighting: ColorWeighting::Fixed,
             color_rate: 0.04,
             settle: 40,
             every: 2,
             reuse_shift: 1.0,
             scale: ScaleParams::Filter(ScaleSettings { area: 1024.0, ..ScaleSettings::default() }),
+            aspect: AspectParams::None,
             rotation: RotationParams::Filter(RotationSettings::default()),
             belief: BeliefParams::default(),
         }

@@ -10,8 +10,8 @@ mod windows;
 use serde::{Deserialize, Serialize};
 
 pub use background::{
-    BackgroundParams, BeliefParams, DecisionSettings, MatchingSettings, PyramidSettings, RotationParams, ScaleParams,
-    VerifyParams,
+    AspectParams, BackgroundParams, BeliefParams, ColorWeighting, DecisionSettings, MatchingSettings, PyramidSettings,
+    RotationParams, ScaleParams, SeparationSettings, VerifyParams,
 };
 pub use filter::{AreaSize, FeatureKind, FeatureParams, FilterParams, KernelKind, StateParams};
 pub use guard::GuardParams;

@@ -3,10 +3,11 @@
 use super::Need;
 use crate::kernel::Kernel;
 use crate::machine::MachineKind;
+use crate::tracker::aspect::AspectSettings;
 use crate::tracker::params::{
-    AreaSize, BackgroundParams, BeliefParams, DecisionSettings, FeatureKind, FilterParams, GuardParams, KernelKind,
-    MatchingSettings, Params, PyramidSettings, RotationParams, ScaleParams, SearchParams, StateParams, VerifyParams,
-    WindowParams,
+    AreaSize, AspectParams, BackgroundParams, BeliefParams, ColorWeighting, DecisionSettings, FeatureKind,
+    FilterParams, GuardParams, KernelKind, MatchingSettings, Params, PyramidSettings, RotationParams, ScaleParams,
+    SearchParams, SeparationSettings, StateParams, VerifyParams, WindowParams,
 };
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;
@@ -28,6 +29,10 @@ pub(super) enum Choice {
     States,
     /// `scale` below `search.` and this.
     Scale(&'static str),
+    /// `search.background.color-weighting`.
+    ColorWeighting,
+    /// `search.background.aspect`.
+    Aspect,
     /// `search.background.rotation`.
     Rotation,
     /// `belief.verify` below `search.` and this.
@@ -47,7 +52,7 @@ pub(super) enum Of {
 
 impl Choice {
     /// All of them with their paths, a choice before those that need it.
-    const ALL: [(&'static str, Self); 16] = [
+    const ALL: [(&'static str, Self); 18] = [
         ("search", Self::Search),
         ("guard", Self::Guard),
         ("search.filter.feature", Self::Feature),
@@ -57,6 +62,8 @@ impl Choice {
         ("search.filter.scale", Self::Scale("filter")),
         ("search.background.scale", Self::Scale("background")),
         ("search.windows.scale", Self::Scale("windows")),
+        ("search.background.color-weighting", Self::ColorWeighting),
+        ("search.background.aspect", Self::Aspect),
         ("search.background.rotation", Self::Rotation),
         ("search.filter.states.belief.verify", Self::Verify("filter")),
         ("search.background.belief.verify", Self::Verify("background")),
@@ -86,6 +93,7 @@ impl Choice {
             "belief",
             "decision",
             "matching",
+            "separation",
         ];
         let name = match (*choice, part) {
             ("search", "filter") => "kcf",
@@ -126,6 +134,14 @@ impl Choice {
                 ScaleParams::None => "none",
                 ScaleParams::Filter(_) => "filter",
                 ScaleParams::Pyramid { .. } => "pyramid",
+            },
+            Self::ColorWeighting => match params.search.background()?.color_weighting {
+                ColorWeighting::Fixed => "fixed",
+                ColorWeighting::Separation(_) => "separation",
+            },
+            Self::Aspect => match params.search.background()?.aspect {
+                AspectParams::None => "none",
+                AspectParams::Filter(_) => "filter",
             },
             Self::Rotation => match params.search.background()?.rotation {
                 RotationParams::None => "none",
@@ -168,6 +184,22 @@ impl Choice {
                     "pyramid" => ScaleParams::Pyramid(PyramidSettings::default()),
                     _ => ScaleParams::None,
                 };
+            }
+            Self::ColorWeighting => {
+                if let Some(background) = params.search.background_mut() {
+                    background.color_weighting = match name {
+                        "separation" => ColorWeighting::Separation(SeparationSettings::default()),
+                        _ => ColorWeighting::Fixed,
+                    };
+                }
+            }
+            Self::Aspect => {
+                if let Some(background) = params.search.background_mut() {
+                    background.aspect = match name {
+                        "filter" => AspectParams::Filter(AspectSettings::default()),
+                        _ => AspectParams::None,
+                    };
+                }
             }
             Self::Rotation => {
                 if let Some(background) = params.search.background_mut() {

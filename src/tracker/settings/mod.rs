@@ -7,6 +7,7 @@
 //! defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have would have
 //! no effect: it is refused with the choice that it needs.
 
+mod background;
 mod choice;
 mod rows;
 mod shared;
@@ -130,7 +131,7 @@ fn build() -> Vec<Setting> {
     for (end, row) in rows::kernel() {
         add("search.filter.kernel", &[&format!("kernel-{end}")], row);
     }
-    for (flag, row) in rows::BACKGROUND {
+    for (flag, row) in background::BACKGROUND {
         add("search.background", &[flag], *row);
     }
     for below in ["search.filter.states", "search.background"] {

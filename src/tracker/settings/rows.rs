@@ -20,8 +20,6 @@ pub(super) const FILTERS: [(&str, &str); 2] = [
     ("background-aware", "linear filter that keeps to the target, with colour, scale and rotation"),
 ];
 
-const ROTATIONS: Kind =
-    Kind::Choice(&[("none", "the search area stays upright"), ("filter", "a filter along the angles")]);
 const STATES: Kind = Kind::Choice(&[
     ("psr", "limits of the peak-to-sidelobe ratio"),
     ("belief", "the confidence, with a memory; a target that is lost is searched for in all of the frame"),
@@ -114,117 +112,6 @@ pub(super) const FILTER: &[Flagged] = &[
             "states.psr.lost",
             Kind::Number(0.0, 1e6),
             "Peak-to-sidelobe ratio below which a frame's state is `lost`",
-        ),
-    ),
-];
-
-/// Below `search.background`. A choice stands before the settings that need it.
-pub(super) const BACKGROUND: &[Flagged] = &[
-    ("rotation", Row::new("rotation", ROTATIONS, "How the target's angle is followed")),
-    (
-        "padding",
-        Row::new(
-            "padding",
-            Kind::Number(0.0, 20.0),
-            "Area around the target that is searched, as a multiple of its size",
-        ),
-    ),
-    (
-        "max-cells",
-        Row::new(
-            "max-cells",
-            Kind::Number(1296.0, 6400.0),
-            "Cells of the search area at most: a larger one is seen at a coarser scale",
-        ),
-    ),
-    (
-        "output-sigma",
-        Row::new(
-            "output-sigma",
-            Kind::Above(0.0, 10.0),
-            "Width of the response that the filter is taught, relative to the target's size",
-        ),
-    ),
-    ("mask", Row::new("mask", Kind::Switch, "Allow the filter values on the target only")),
-    ("weight", Row::new("weight", Kind::Number(1e-6, 1e6), "Weight of the filter's values in its objective")),
-    (
-        "weight-growth",
-        Row::new(
-            "weight-growth",
-            Kind::Number(0.0, 1e6),
-            "Added to the weight at a distance of the target's size from its middle, growing with the square",
-        ),
-    ),
-    ("temporal", Row::new("temporal", Kind::Number(0.0, 1e6), "How strongly the filter is held near the one before")),
-    (
-        "learning-rate",
-        Row::new(
-            "learning-rate",
-            Kind::Number(0.0, 1.0),
-            "How far the sample that is learned moves towards the newest; 1 learns that alone",
-        ),
-    ),
-    ("solver-steps", Row::new("steps", Kind::Whole(1, 1000), "Steps of the filter's solver a frame")),
-    ("penalty", Row::new("penalty", Kind::Number(1e-6, 1e6), "Penalty of the filter's solver in its first step")),
-    (
-        "penalty-growth",
-        Row::new("penalty-growth", Kind::Number(1e-3, 1e3), "By what that penalty is multiplied from step to step"),
-    ),
-    (
-        "penalty-limit",
-        Row::new("penalty-limit", Kind::Number(1e-6, 1e6), "What the penalty is at most from the second step on"),
-    ),
-    (
-        "color-weight",
-        Row::new("color", Kind::Number(0.0, 1.0), "Weight of the colour histograms in the response; 0 for none"),
-    ),
-    (
-        "color-rate",
-        Row::new(
-            "color-rate",
-            Kind::Number(0.0, 0.999),
-            "How fast the colour histograms follow, a frame that is learned",
-        ),
-    ),
-    ("settle", Row::new("settle", Kind::Whole(0, 1_000_000), "Learn from each of so many frames after the first one")),
-    ("learn-every", Row::new("every", Kind::Whole(1, 1_000_000), "After them, learn from one of so many frames")),
-    (
-        "reuse-shift",
-        Row::new(
-            "reuse-shift",
-            Kind::Number(0.0, 1e6),
-            "Learn from the area that the target was found in, up to so many cells of motion",
-        ),
-    ),
-    (
-        "turn-prior",
-        Row::new(
-            "rotation.filter.prior",
-            Kind::Number(0.1, 1e6),
-            "Width of the turns that are expected, in degrees a frame",
-        ),
-    ),
-    (
-        "turn-rate",
-        Row::new("rotation.filter.rate", Kind::Number(0.0, 1.0), "How fast the filter for the angle follows"),
-    ),
-    ("", Row::new("rotation.filter.lambda", Kind::Above(0.0, 1e6), "Regularisation of the filter for the angle")),
-    (
-        "",
-        Row::new(
-            "rotation.filter.around",
-            Kind::Number(0.5, 3.0),
-            "Side of a patch for the angle, over that of the target",
-        ),
-    ),
-    ("", Row::new("rotation.filter.area", Kind::Number(64.0, 16384.0), "Pixels of a patch for the angle, at most")),
-    ("least-turn", Row::new("rotation.filter.least", Kind::Number(0.0, 180.0), "Degrees below which a turn is none")),
-    (
-        "turn-margin",
-        Row::new(
-            "rotation.filter.margin",
-            Kind::Number(0.0, 1.0),
-            "By what share the answer at another angle must be higher",
         ),
     ),
 ];

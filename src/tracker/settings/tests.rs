@@ -14,7 +14,13 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
     svm.set("search", "svm").unwrap();
     let presets = ["fast", "robust"].map(|name| Params::preset(name).unwrap());
     for (params, below) in presets.into_iter().chain([svm]).zip(["filter", "background", "windows"]) {
-        for (path, choice) in [("scale", "filter"), ("scale", "pyramid"), ("rotation", "none")] {
+        for (path, choice) in [
+            ("scale", "filter"),
+            ("scale", "pyramid"),
+            ("rotation", "none"),
+            ("aspect", "filter"),
+            ("color-weighting", "separation"),
+        ] {
             let mut params = params.clone();
             if path == "scale" || below == "background" {
                 params.set(&format!("search.{below}.{path}"), choice).unwrap();
@@ -118,6 +124,11 @@ fn what_would_have_no_effect_is_refused_with_what_it_needs() {
         (&[("search", "krr"), ("search.windows.machine.svm.c", "3")], "needs search.windows.machine = svm"),
         (&[("search.filter.area.bounded.max-cells", "500")], "needs search.filter.area = bounded"),
         (&[("search.background.temporal", "3")], "needs search = background-aware"),
+        (&[("search", "background-aware"), ("search.background.aspect.filter.pull", "0")], "aspect = filter"),
+        (
+            &[("search", "background-aware"), ("search.background.color-weighting.separation.to", "1")],
+            "needs search.background.color-weighting = separation",
+        ),
         (&[("search.filter.feature", "gray"), ("search.filter.feature.hog.cell-size", "4")], "feature = hog"),
         (&[("search.filter.padding", "21")], "search.filter.padding 21: must be a number from 0 to 20"),
         (&[("search.filter.paddin", "2")], "search.filter.padding may be meant"),

@@ -4,7 +4,7 @@ use super::find;
 use crate::error::{Error, Result};
 use crate::machine::{MachineKind, MachineParams};
 use crate::tracker::calibration::Calibration;
-use crate::tracker::params::{Params, StateParams};
+use crate::tracker::params::{ColorWeighting, Params, SeparationSettings, StateParams};
 
 /// # Errors
 /// [`Error::Parameter`] with the path of the setting that does not go with another one.
@@ -23,6 +23,13 @@ pub(super) fn check(params: &Params) -> Result<()> {
             }
             _ => {}
         }
+    }
+    if let Some(ColorWeighting::Separation(SeparationSettings { from, to, .. })) =
+        params.search.background().map(|background| background.color_weighting)
+        && to < from
+    {
+        let expected = format!("must not lie below search.background.color-weighting.separation.from {from}");
+        return wrong("search.background.color-weighting.separation.to", to.to_string(), expected);
     }
     let guards = params.guard.as_ref().map(|guard| ("guard", &guard.windows));
     for (at, windows) in params.search.windows().map(|windows| ("search", windows)).into_iter().chain(guards) {
