@@ -7,6 +7,7 @@
 //! defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have would have
 //! no effect: it is refused with the choice that it needs.
 
+mod changes;
 mod choice;
 mod rows;
 mod shared;
@@ -17,6 +18,8 @@ mod together;
 use std::sync::LazyLock;
 
 use serde_json::Value;
+
+pub use changes::{Changes, Wording};
 
 use super::params::Params;
 use crate::error::{Error, Result};
