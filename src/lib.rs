@@ -79,7 +79,8 @@
 //! # Features
 //! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
 //! and takes what is needed: `files` (sequences of image files and results), `synth` (rendered sequences), `eval`
-//! (scores over many sequences), `serve` (the tracker as a server of other programs), `view` (the live view in a
+//! (scores over many sequences, and runs as a person asks for them), `serve` (the tracker as a server of other
+//! programs), `view` (the live view in a
 //! browser). Without any, the tracker works on frames in memory.
 #![deny(missing_docs)]
 
@@ -95,6 +96,8 @@ pub mod feature;
 mod ffmpeg;
 pub mod frame;
 pub mod geometry;
+#[cfg(feature = "eval")]
+pub mod job;
 #[cfg(any(feature = "view", feature = "cli"))]
 mod jpeg;
 pub mod kernel;

@@ -136,25 +136,8 @@ class Frames:
     def __iter__(self) -> Iterator[tuple[int, str, Frame | Exception, float | None, float]]: ...
     def __next__(self) -> tuple[int, str, Frame | Exception, float | None, float]: ...
 
-@final
-class Writer:
-    def __new__(cls, outputs: Seq[tuple[str, str | PathLike[str]]], source: Source | None) -> Self: ...
-    def begin(
-        self, tracker: Tracker, path: str, start: int, end: int | None, size: tuple[int, int]
-    ) -> None: ...
-    def add(
-        self,
-        position: int,
-        name: str,
-        last: Box,
-        estimate: Estimate | None,
-        truth: Box | None,
-        time: float | None,
-        decode_ms: float,
-        track_ms: float,
-    ) -> None: ...
-    def finish(self, failure: str | None = None) -> str: ...
-
+def follow(asked: Any, watcher: Any) -> tuple[int, str]: ...
+def joined(words: Seq[str]) -> list[str]: ...
 @final
 class Kernel:
     def __new__(

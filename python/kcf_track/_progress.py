@@ -34,6 +34,17 @@ class Progress:
         if self.shown:
             self._show(time.monotonic())
 
+    def reach(self, done: int) -> None:
+        """So many are done; how many there are in all is known as before."""
+        self.done = done
+        if self.shown:
+            self._show(time.monotonic())
+
+    def clear(self) -> None:
+        """The line is taken away; what is printed next begins on an empty one."""
+        if self.shown and self.done:
+            print(f"\r{' ' * 79}\r", end="", file=sys.stderr, flush=True)
+
     def close(self) -> None:
         """The last line stays."""
         if self.shown and self.done:

@@ -8,6 +8,7 @@ mod error;
 mod estimate;
 mod evaluate;
 mod guest;
+mod job;
 mod kernel;
 mod machine;
 mod multi;
@@ -15,7 +16,6 @@ mod pixels;
 mod settings;
 mod source;
 mod tracker;
-mod writer;
 
 use pyo3::prelude::*;
 
@@ -25,6 +25,8 @@ mod _native {
     use super::estimate::Estimate;
     #[pymodule_export]
     use super::evaluate::evaluate;
+    #[pymodule_export]
+    use super::job::{follow, joined};
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]
@@ -37,8 +39,6 @@ mod _native {
     use super::source::{Frames, Source};
     #[pymodule_export]
     use super::tracker::Tracker;
-    #[pymodule_export]
-    use super::writer::Writer;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

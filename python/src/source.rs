@@ -128,11 +128,6 @@ impl Source {
         }
         Ok(Self { inner: open(path, options)?, files: Vec::new() })
     }
-
-    /// The source itself.
-    pub fn source(&self) -> &dyn FrameSource {
-        self.inner.as_ref()
-    }
 }
 
 /// The frames of a source, one after the other.

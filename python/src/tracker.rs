@@ -65,11 +65,6 @@ impl Tracker {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(estimate);
     }
 
-    /// The settings as they stand in the files of a run.
-    pub fn document(&self) -> serde_json::Value {
-        self.chosen.params.document(&self.chosen.preset)
-    }
-
     fn last(&self) -> Option<kcf_track::Estimate> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -24,3 +25,8 @@ def noise() -> np.ndarray:
 def moving(noise: np.ndarray, count: int, step: int = 3) -> list[np.ndarray]:
     """Frames that move to the right."""
     return [np.roll(noise, step * i, axis=1) for i in range(count)]
+
+
+def hear():
+    """A program that was begun in the background of a shell does not hear Ctrl-C, nor do those that it begins."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

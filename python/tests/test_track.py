@@ -1,8 +1,7 @@
-"""Runs over folders, videos and iterators, the command line, and evaluations."""
+"""Runs over folders, videos and iterators, and evaluations."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -13,7 +12,7 @@ import time
 import kcf_track
 import numpy as np
 import pytest
-from conftest import moving
+from conftest import hear, moving
 from kcf_track import BoxError, FormatError, FrameError, Source, Tracker, track
 
 BOX = (60, 40, 30, 24)
@@ -103,8 +102,6 @@ def test_a_video_gives_what_its_frames_give(noise, tmp_path):
     steps = list(track(path, BOX, start=2))
     assert [step.box for step in steps] == [step.box for step in track(frames, BOX, order="rgb", start=2)]
     assert [round(step.time, 3) for step in steps] == [0.04, 0.08, 0.12, 0.16, 0.2] and Source(path).rate == 25.0
-    ran = program(path, "--init", "60,40,30,24", "-q", "--jsonl", "-", "--start", 2)
-    assert [json.loads(line)["time"] for line in ran.stdout.splitlines()] == [0.04, 0.08, 0.12, 0.16, 0.2]
     with pytest.raises(kcf_track.Error, match="no true box|give"):
         track(path)
     (tmp_path / "none.mp4").write_bytes(b"no video")
@@ -126,114 +123,6 @@ def test_a_run_that_is_left_early_leaves_nothing_behind(demo):
         steps = track(demo, preset="paper")
         next(steps)
         steps.close()
-
-
-def hear():
-    """A program that was begun in the background of a shell does not hear Ctrl-C, nor do those that it begins."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def program(*arguments, **options):
-    words = [sys.executable, "-m", "kcf_track", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, **options)
-
-
-def test_the_command_line_writes_every_form(demo, tmp_path):
-    forms = ("json", "jsonl", "csv", "otb", "mot", "coco", "cvat", "label-studio")
-    out = [f"--{form}={tmp_path / form}" for form in forms]
-    ran = program(demo, "--preset", "fast", "--end", "10", *out)
-    assert ran.returncode == 0, ran.stderr
-    assert "10 frames" in ran.stdout and "AUC" in ran.stdout
-    document = json.loads((tmp_path / "json").read_text())
-    boxes = [frame["bbox"] for frame in document["frames"]]
-    expected = [step.box for step in track(demo, preset="fast", end=10)]
-    assert np.allclose(boxes, expected, atol=1e-4)
-    assert document["summary"]["completed"] and document["schema"].startswith("kcf-track/")
-    lines = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
-    assert [line["bbox"] for line in lines] == boxes and lines[3]["state"] == "tracking"
-    otb = np.loadtxt(tmp_path / "otb", delimiter=",")
-    assert np.allclose(otb - [1, 1, 0, 0], expected, atol=1e-3)
-    assert len((tmp_path / "csv").read_text().splitlines()) == 11
-    assert np.allclose(np.loadtxt(tmp_path / "mot", delimiter=",")[:, 2:6] - [1, 1, 0, 0], expected, atol=1e-2)
-    assert len(json.loads((tmp_path / "coco").read_text())["annotations"]) == 10
-    assert len(json.loads((tmp_path / "cvat").read_text())["tracks"]) == 1
-    assert json.loads((tmp_path / "label-studio").read_text())
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--init", "10,20,30,40"],
-        ["--init", "10", "20", "30", "40"],
-        ["-i", "10 20 30 40"],
-        ["--init=10,20,40,60", "--init-format", "xyxy"],
-    ],
-)
-def test_a_box_is_four_numbers_however_they_stand(demo, arguments):
-    ran = program(*arguments, demo, "--end", 2, "-p", "paper", "--jsonl", "-")
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout.splitlines()[0])["bbox"] == [10.0, 20.0, 30.0, 40.0]
-
-
-def test_flags_of_settings_are_those_of_the_table(demo):
-    ran = program(
-        demo, "--end", 2, "-q", "--preset", "paper", "--kernel", "linear", "--guard", "svm", "--machine", "c=3",
-        "--set", "search.filter.padding=2", "--smooth-area", "--json", "/dev/stdout",
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert set(json.loads(ran.stdout)["parameters"]["changed"]) == {
-        "search.filter.kernel", "guard", "guard.windows.machine.svm.c", "search.filter.padding",
-        "search.filter.smooth-area",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["/no/such/folder"], 2, "no such folder"),
-        (["DEMO", "--init", "1,2,3"], 2, "four numbers"),
-        (["DEMO", "--init", "1,2,0,4"], 2, "above zero"),
-        (["DEMO", "--init", "9000,2,10,10"], 2, "outside"),
-        (["DEMO", "--padding", "99"], 2, "0 to 20"),
-        (["DEMO", "--no-such-flag"], 2, "unrecognized"),
-        (["DEMO", "--preset", "papre"], 2, "invalid choice"),
-        (["DEMO", "--start", "900"], 2, "120 images"),
-        (["DEMO", "--out", "boxes.xyz"], 2, "ending"),
-        (["DEMO", "--set", "padding"], 2, "name and a value"),
-        (["DEMO", "--json", "/no/such/folder/x.json"], 1, "does not exist"),
-        (["DEMO", "--json", "DEMO/groundtruth_rect.txt"], 1, "ground truth"),
-        ([sys.prefix], 1, "no image"),
-        ([], 2, "SRC"),
-    ],
-)
-def test_wrong_usage_and_failures_have_their_exit_codes(demo, arguments, code, said):
-    ran = program(*[argument.replace("DEMO", str(demo)) for argument in arguments])
-    assert (ran.returncode, ran.stdout) == (code, ""), ran
-    assert said in ran.stderr and "Traceback" not in ran.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_keeps_what_was_computed(demo, tmp_path, number, code):
-    long = tmp_path / "long/img"
-    long.mkdir(parents=True)
-    images = sorted((demo / "img").iterdir())
-    for i in range(5000):
-        (long / f"{i:05}.jpg").symlink_to(images[i % 100])
-    rows, document = tmp_path / "rows.jsonl", tmp_path / "run.json"
-    words = [sys.executable, "-m", "kcf_track", long, "--init", "12,44,38,60", "--jsonl", rows, "--json", document]
-    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=hear)
-    while not rows.exists() or rows.stat().st_size < 1000:
-        time.sleep(0.01)
-    begun = time.monotonic()
-    running.send_signal(number)
-    _, said = running.communicate(timeout=10)
-    assert time.monotonic() - begun < 5.0, "17 seconds and more are left to do"
-    assert running.returncode == code and "interrupted" in said and "Traceback" not in said
-    kept = rows.read_text()
-    assert kept.endswith("\n") and all(json.loads(line) for line in kept.splitlines())
-    found = json.loads(document.read_text())
-    assert not found["summary"]["completed"] and len(found["frames"]) == len(kept.splitlines()) < 5000
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -49,10 +49,7 @@ impl Config {
         config.collect(table.get_ref(), "", &line_of)?;
         if let Some(place) = config.entries.iter().position(|entry| entry.path == "preset") {
             let entry = config.entries.remove(place);
-            if Params::preset(&entry.text).is_none() {
-                let names = Params::PRESETS.map(|(name, _)| name).join(", ");
-                return Err(config.wrong(entry.line, format!("preset {}: must be one of {names}", entry.text)));
-            }
+            Params::named(&entry.text).map_err(|error| config.wrong(entry.line, error))?;
             config.preset = Some(entry.text);
         }
         Ok(config)

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use kcf_track::Error;
+use kcf_track::{Error, job};
 
-use super::params::in_flags;
+/// The exit code after Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Why a subcommand did not succeed.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub enum Failure {
     /// Something went wrong on the way: exit code 1.
     Failed(anyhow::Error),
     /// Something went wrong, and whoever asked has been told already: exit code 1, nothing printed.
-    Told(anyhow::Error),
+    Told,
     /// The reader of the output has gone, as `head` does: exit code 0, no message.
     ReaderGone,
     /// The user or the system asked to stop.
@@ -35,7 +36,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
-            Self::Told(_) => return ExitCode::FAILURE,
+            Self::Told => return ExitCode::FAILURE,
             Self::Usage(error) => (message(&error), 2),
             Self::Failed(error) => (message(&error), 1),
             Self::Interrupted { code } => ("interrupted; what was computed until now is kept".into(), code),
@@ -60,10 +61,18 @@ pub fn message(error: &anyhow::Error) -> String {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        match error {
-            error if error.is_broken_pipe() => Self::ReaderGone,
-            Error::Parameter { name, value, expected } => Self::usage(in_flags(name, &value, &expected)),
-            error => Self::Failed(error.into()),
+        job::Failure::from(error).into()
+    }
+}
+
+/// One whose signal is known is made by whoever listens to signals.
+impl From<job::Failure> for Failure {
+    fn from(failure: job::Failure) -> Self {
+        match failure {
+            job::Failure::Usage(said) => Self::usage(said),
+            job::Failure::Failed(said) => Self::Failed(anyhow::anyhow!(said)),
+            job::Failure::ReaderGone => Self::ReaderGone,
+            job::Failure::Interrupted => Self::Interrupted { code: INTERRUPTED },
         }
     }
 }

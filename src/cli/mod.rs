@@ -4,16 +4,12 @@ mod completions;
 mod config;
 mod eval;
 mod failure;
-mod frames;
-mod init_box;
 mod inputs;
 mod interrupt;
 mod output;
 mod params;
 mod pick;
-mod position;
 mod progress;
-mod report;
 mod synth;
 mod targets;
 mod track;
@@ -25,6 +21,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use failure::Failure;
+use kcf_track::job::joined;
 
 /// Follow an object through a sequence of images, in real time, on one CPU core.
 ///
@@ -72,7 +69,7 @@ What was computed until then is kept.";
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse_from(init_box::joined(std::env::args_os())) {
+    let cli = match Cli::try_parse_from(joined(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a reader that went away is none either.

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use kcf_track::Params;
 use kcf_track::machine::MachineKind;
 use kcf_track::setting::Kind;
-use kcf_track::tracker::settings::{self, Need, Setting};
+use kcf_track::tracker::settings::{self, Changes, Setting, Wording};
 use kcf_track::tracker::{GuardParams, WindowParams};
-use kcf_track::{Error, Params};
 
 use super::Failure;
 use super::config::{self, Config};
@@ -34,15 +34,6 @@ pub struct Resolved {
     pub params: Params,
 }
 
-/// A value that was given, and the places that it may be meant for.
-struct Given {
-    flag: String,
-    paths: Vec<&'static str>,
-    text: String,
-    /// Whether another value implies it: where the tree has no place for it, nothing is said.
-    implied: bool,
-}
-
 impl ParamArgs {
     /// The settings that start from `preset`, or else from the one of the configuration file, or else from the
     /// default.
@@ -52,10 +43,7 @@ impl ParamArgs {
     pub fn resolve(&self, preset: Option<&str>) -> Result<Resolved, Failure> {
         let config = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
         let preset = preset.or(config.preset.as_deref()).unwrap_or(Params::DEFAULT_PRESET).to_owned();
-        let mut params = Params::preset(&preset).ok_or_else(|| {
-            let names = Params::PRESETS.map(|(name, _)| name).join(", ");
-            Failure::usage(format!("--preset {preset}: must be one of {names}"))
-        })?;
+        let mut params = Params::named(&preset)?;
         config.apply(&mut params)?;
         self.apply(&mut params)?;
         params.check()?;
@@ -67,154 +55,15 @@ impl ParamArgs {
         self.flags.is_empty() && self.machine.is_empty() && self.sets.is_empty() && self.config.is_none()
     }
 
-    /// Flags and `--set`: choices first, so that all values find the tree that they are meant for.
+    /// Flags, `--set` and `--machine`.
     fn apply(&self, params: &mut Params) -> Result<(), Failure> {
-        let mut all = Vec::new();
+        let mut changes = Changes::new(Wording::Flags);
         for (flag, text) in &self.flags {
-            let places = settings::table().iter().filter(|setting| setting.flags.contains(flag));
-            let given = |paths: Vec<_>, text: &str, implied| {
-                let flag = format!("--{flag}");
-                Given { flag, paths, text: text.into(), implied }
-            };
-            // How many cells there are at most says how a filter's area is meant; others have no such choice.
-            if *flag == "max-cells" {
-                let bounded = text.trim() != "inf";
-                let area = if bounded { "bounded" } else { "published" };
-                all.push(given(vec!["search.filter.area"], area, bounded));
-                if !bounded {
-                    continue;
-                }
-            }
-            all.push(given(places.map(|setting| setting.path).collect(), text, false));
+            changes.flag(flag, text);
         }
-        for text in &self.sets {
-            let (path, text) = pair(text, "--set", "PATH=VALUE, such as search.filter.padding=2")?;
-            let path = settings::find(path).map_err(|error| Failure::usage(format!("--set: {error}")))?.path;
-            all.push(Given { flag: format!("--set {path}"), paths: vec![path], text: text.into(), implied: false });
-        }
-        let rank = |given: &Given| given.paths.first().and_then(|path| Some(settings::find(path).ok()?.rank()));
-        all.sort_by_key(rank);
-        let values = all.iter().position(|given| rank(given).is_some_and(|(value, _)| value)).unwrap_or(all.len());
-        let values = all.split_off(values);
-        let mut set: Vec<(&str, Given)> = Vec::new();
-        for given in all {
-            put(params, &mut set, given)?;
-        }
-        for text in &self.machine {
-            let given = machine_setting(params, text)?;
-            put(params, &mut set, given)?;
-        }
-        values.into_iter().try_for_each(|given| put(params, &mut set, given))
-    }
-}
-
-/// Sets a value at the first of its places that the tree has.
-fn put(params: &mut Params, set: &mut Vec<(&'static str, Given)>, given: Given) -> Result<(), Failure> {
-    let Some(path) = given.paths.iter().copied().find(|path| params.unmet(path).is_none()) else {
-        if given.implied {
-            return Ok(());
-        }
-        let needs: Vec<Need> = given.paths.iter().filter_map(|path| params.unmet(path)).collect();
-        let depth = |need: &Need| need.choice.split('.').count();
-        let deepest = needs.iter().map(depth).max().unwrap_or_default();
-        let mut said: Vec<String> = needs.iter().filter(|need| depth(need) == deepest).map(needed).collect();
-        said.dedup();
-        return Err(Failure::usage(format!("{} needs {}", given.flag, said.join(" or "))));
-    };
-    if let Some((_, other)) = set.iter().find(|(known, other)| *known == path && other.text != given.text) {
-        return Err(Failure::usage(format!(
-            "{} {} and {} {} contradict each other: both are {path}",
-            other.flag, other.text, given.flag, given.text
-        )));
-    }
-    params.set(path, &given.text).map_err(|error| match error {
-        Error::Parameter { expected, .. } => {
-            let sign = if given.flag.starts_with("--set") { "=" } else { " " };
-            Failure::usage(format!("{}{sign}{}: {expected}", given.flag, given.text))
-        }
-        other => other.into(),
-    })?;
-    set.push((path, given));
-    Ok(())
-}
-
-/// `key=value` of the search's machine, or else of the guard's.
-fn machine_setting(params: &Params, text: &str) -> Result<Given, Failure> {
-    let (key, value) = pair(text, "--machine", "KEY=VALUE, such as c=10")?;
-    let (at, kind) = match (params.search.windows(), &params.guard) {
-        (Some(windows), _) => ("search", windows.machine.kind()),
-        (None, Some(guard)) => ("guard", guard.windows.machine.kind()),
-        (None, None) => return Err(Failure::usage("--machine needs --detector svm (or another machine) or --guard")),
-    };
-    let key = key.replace('_', "-");
-    let path = format!("{at}.windows.machine.{kind}.{key}");
-    match settings::table().iter().find(|setting| setting.path == path) {
-        Some(setting) => Ok(Given {
-            flag: format!("--machine {key}"),
-            paths: vec![setting.path],
-            text: value.into(),
-            implied: false,
-        }),
-        None => {
-            let known: Vec<_> = kind.settings().iter().filter_map(|row| row.path.split('.').nth(1)).collect();
-            Err(Failure::usage(format!("--machine {text}: {kind} has no {key}, but {}", known.join(", "))))
-        }
-    }
-}
-
-fn pair<'t>(text: &'t str, flag: &str, form: &str) -> Result<(&'t str, &'t str), Failure> {
-    let (key, value) = text.split_once('=').ok_or_else(|| Failure::usage(format!("{flag} {text}: must be {form}")))?;
-    Ok((key.trim(), value.trim()))
-}
-
-/// What has to be chosen, as a flag.
-fn needed(need: &Need) -> String {
-    match (need.choice, need.name) {
-        ("search", "") => "--detector svm (or another machine)".into(),
-        ("guard", _) => "--guard".into(),
-        ("search.filter.area", "bounded") => "--max-cells with a number".into(),
-        ("search.filter.area", _) => "--max-cells inf".into(),
-        ("search.windows.machine", name) => format!("--detector {name}"),
-        ("guard.windows.machine", name) => format!("--guard {name}"),
-        (choice, name) => {
-            let flag = settings::find(choice).ok().and_then(|setting| setting.flags.first());
-            flag.map_or(format!("{choice} = {name}"), |flag| format!("--{flag} {name}"))
-        }
-    }
-}
-
-/// What the library calls something, and the flag for it.
-const WORDS: [(&str, &str); 3] = [
-    ("resume it", "go on with it by --resume"),
-    ("overwrite it", "overwrite it with --force"),
-    ("`target` chooses", "--target N takes"),
-];
-
-/// What the library asks for, with flags in the place of its own words.
-pub fn words_in_flags(said: &str) -> String {
-    WORDS.iter().fold(said.to_owned(), |said, (word, flag)| said.replace(word, flag))
-}
-
-/// What the library says of a parameter, with flags in the place of paths.
-pub fn in_flags(name: &str, value: &str, expected: &str) -> String {
-    let mut expected = words_in_flags(expected);
-    // The longest first: some paths begin as others do.
-    let mut flagged: Vec<&Setting> = settings::table().iter().filter(|setting| setting.path.contains('.')).collect();
-    flagged.sort_by_key(|setting| std::cmp::Reverse(setting.path.len()));
-    for setting in flagged {
-        if let Some(flag) = setting.flags.first() {
-            expected = expected.replace(setting.path, &format!("--{flag}"));
-        }
-    }
-    match settings::find(name) {
-        Ok(setting) => match (setting.flags.first(), name.split_once(".windows.machine.")) {
-            (Some(flag), _) => format!("--{flag} {value}: {expected}"),
-            (None, Some((_, key))) => {
-                format!("--machine {}={value}: {expected}", key.split('.').nth(1).unwrap_or(key))
-            }
-            _ => format!("--set {name}={value}: {expected}"),
-        },
-        Err(_) => format!("--{name} {value}: {expected}"),
+        self.sets.iter().try_for_each(|pair| changes.path_pair(pair)).map_err(Failure::usage)?;
+        self.machine.iter().try_for_each(|pair| changes.machine_pair(pair)).map_err(Failure::usage)?;
+        changes.apply(params).map_err(Failure::usage)
     }
 }
 

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use kcf_track::BBox;
+use kcf_track::job::Frames;
 use kcf_track::serve::view;
 use kcf_track::source::{Demand, Item, Prefetch, Source, Span};
 
 use super::Failure;
-use super::frames::Frames;
 use super::interrupt::Interrupt;
 use super::params::Resolved;
 
@@ -24,7 +24,7 @@ pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, interrupt: &In
     let interrupted = || Failure::Interrupted { code: interrupt.code() };
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let frames = Prefetch::open(source, span, demand)?;
-    let mut frames = Frames { first: None, frames, source, interrupt: interrupt.clone() };
+    let mut frames = Frames { first: None, frames, source, asked: || interrupt.asked() };
     let first = match frames.next() {
         Some(item) => item,
         None if interrupt.asked() => return Err(interrupted()),

@@ -1,199 +1,36 @@
-//! What is to be followed: boxes on the command line and in a file, each from a frame of its own on.
+//! What is to be followed, as flags.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use kcf_track::BBox;
-use kcf_track::export::TargetRecord;
-use kcf_track::source::{Source, Span};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use kcf_track::job::{BoxFormat, Given, Targets};
 
 use super::Failure;
-use super::init_box::{self, BoxFormat, Given};
 
 /// Boxes to begin with.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
     /// A target's box: left, top (0-based), width, height in pixels; before it, where it is not the start frame, the
     /// target's first frame and a colon. As often as there are targets [default: the ground truth's]
-    #[arg(long, short, value_name = "X,Y,W,H", value_parser = init_box::parse, allow_hyphen_values = true)]
+    #[arg(long, short, value_name = "X,Y,W,H", allow_hyphen_values = true)]
     pub init: Vec<Given>,
     /// What the four numbers of --init and --init-file are [default: xywh]
-    #[arg(long, value_name = "FORM", value_enum)]
+    #[arg(long, value_name = "FORM", value_parser = formats())]
     init_format: Option<BoxFormat>,
     /// More targets, a line each: id,frame,x,y,w,h
     #[arg(long, value_name = "FILE")]
     init_file: Option<PathBuf>,
 }
 
-/// A target as it was given.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Wanted {
-    id: u32,
-    /// Its first frame; none for the first of the run.
-    start: Option<usize>,
-    bbox: BBox,
-}
-
-/// All targets of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Targets {
-    wanted: Vec<Wanted>,
-    /// Whether they are told apart by their ids.
-    pub named: bool,
-}
-
 impl TargetArgs {
     /// Reads them all. None where the truth shall say it.
     pub fn read(&self) -> Result<Targets, Failure> {
-        if self.init_format.is_some() && self.init.is_empty() && self.init_file.is_none() {
-            return Err(Failure::usage("--init-format says what numbers are, and there are none: add --init X,Y,W,H"));
-        }
-        let mut wanted = Vec::new();
-        for (given, id) in self.init.iter().zip(1..) {
-            let bbox =
-                self.format().to_bbox(given.numbers).map_err(|said| Failure::usage(format!("--init: {said}")))?;
-            wanted.push(Wanted { id, start: given.frame, bbox });
-        }
-        if let Some(path) = &self.init_file {
-            wanted.extend(self.read_file(path)?);
-        }
-        for (place, target) in wanted.iter().enumerate() {
-            if wanted[..place].iter().any(|other| other.id == target.id) {
-                let id = target.id;
-                let hint = if self.init.is_empty() { "" } else { " (those of --init are 1, 2, …)" };
-                return Err(Failure::usage(format!("two targets have the id {id}{hint}: give each its own")));
-            }
-        }
-        let named = wanted.len() > 1 || self.init_file.is_some();
-        Ok(Targets { wanted, named })
-    }
-
-    fn format(&self) -> BoxFormat {
-        self.init_format.unwrap_or_default()
-    }
-
-    fn read_file(&self, path: &Path) -> Result<Vec<Wanted>, Failure> {
-        let shown = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--init-file {shown}: {error}")))?;
-        let mut wanted = Vec::new();
-        for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
-            let line = line.trim();
-            let header = number == 1 && line.starts_with(|c: char| c.is_ascii_alphabetic());
-            if line.is_empty() || line.starts_with('#') || header {
-                continue;
-            }
-            let target = row(line).and_then(|(id, start, numbers)| {
-                Ok(Wanted { id, start: Some(start), bbox: self.format().to_bbox(numbers)? })
-            });
-            wanted.push(target.map_err(|said| Failure::usage(format!("--init-file {shown}, line {number}: {said}")))?);
-        }
-        if wanted.is_empty() {
-            return Err(Failure::usage(format!("--init-file {shown}: it names no target: a line is id,frame,x,y,w,h")));
-        }
-        Ok(wanted)
+        Ok(Targets::read(&self.init, self.init_format, self.init_file.as_deref())?)
     }
 }
 
-/// A line `id,frame,x,y,w,h`.
-fn row(line: &str) -> Result<(u32, usize, [f64; 4]), String> {
-    let mut words = line.splitn(3, ',');
-    let (Some(id), Some(frame), Some(rest)) = (words.next(), words.next(), words.next()) else {
-        return Err(format!("`{line}` is no row of id,frame,x,y,w,h"));
-    };
-    let id = id.trim().parse().map_err(|_| format!("the id `{}` is no whole number from 0", id.trim()))?;
-    let frame = init_box::frame(frame.trim())?;
-    Ok((id, frame, init_box::numbers(rest)?))
-}
-
-impl Targets {
-    /// Whether the truth shall say what is followed.
-    pub fn is_empty(&self) -> bool {
-        self.wanted.is_empty()
-    }
-
-    /// The first frame that any of them needs; none where that is the first of the run.
-    pub fn first(&self) -> Option<usize> {
-        self.wanted.iter().map(|target| target.start).min().flatten()
-    }
-
-    /// Each with its frame, for a run of these frames. Of none that is the truth's.
-    pub fn within(&self, span: Span, source: &dyn Source) -> Result<Vec<TargetRecord>, Failure> {
-        if self.is_empty() {
-            let bbox = source.initial_box(span.first);
-            let bbox = bbox.map_err(|error| anyhow::anyhow!("{error}: give the first box by --init x,y,w,h"))?;
-            return Ok(vec![TargetRecord { id: 1, start: span.first, bbox }]);
-        }
-        let placed = self.wanted.iter().map(|target| {
-            let start = target.start.unwrap_or(span.first);
-            if !span.contains(start) {
-                let last = span.last.map_or("its end".into(), |last| last.to_string());
-                return Err(Failure::usage(format!(
-                    "target {} begins in frame {start}, and the run goes from frame {} to {last}",
-                    target.id, span.first
-                )));
-            }
-            Ok(TargetRecord { id: target.id, start, bbox: target.bbox })
-        });
-        placed.collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn args(init: &[&str], file: Option<&str>) -> (TargetArgs, tempfile::TempDir) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("targets.csv");
-        let init_file = file.map(|text| std::fs::write(&path, text).map(|()| path).unwrap());
-        let init = init.iter().map(|text| init_box::parse(text).unwrap()).collect();
-        (TargetArgs { init, init_format: None, init_file }, folder)
-    }
-
-    fn said(failure: Failure) -> String {
-        match failure {
-            Failure::Usage(error) => error.to_string(),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn targets_of_flags_and_of_a_file() {
-        let text = "\u{feff}id,frame,x,y,w,h\n7,3,10,20,30,40\r\n\n# a comment\n9,1, 1.5, 2,3,4\n";
-        let (args, _folder) = args(&["5:1,2,3,4", "6,7,8,9"], Some(text));
-        let targets = args.read().unwrap();
-        assert!(targets.named && targets.first().is_none());
-        let ids: Vec<_> = targets.wanted.iter().map(|target| (target.id, target.start)).collect();
-        assert_eq!(ids, [(1, Some(5)), (2, None), (7, Some(3)), (9, Some(1))]);
-        assert_eq!(targets.wanted[3].bbox, BBox::new(1.5, 2.0, 3.0, 4.0));
-    }
-
-    #[test]
-    fn one_box_needs_no_name_and_begins_the_run() {
-        let (one, _folder) = args(&["1,2,3,4"], None);
-        assert!(!one.read().unwrap().named);
-        let (late, _folder) = args(&["120:1,2,3,4"], None);
-        assert_eq!(late.read().unwrap().first(), Some(120));
-        let (none, _folder) = args(&[], None);
-        assert!(none.read().unwrap().is_empty());
-    }
-
-    #[test]
-    fn what_is_wrong_with_targets_is_said() {
-        for (init, file, words) in [
-            (&["1,2,3,4"][..], Some("1,1,1,2,3,4"), "two targets have the id 1"),
-            (&[], Some("3,1,1,2,3,4\n3,2,1,2,3,4"), "two targets have the id 3"),
-            (&[], Some("3,1,1,2,3"), "line 1: four numbers are needed"),
-            (&[], Some("x\n-3,1,1,2,3,4"), "line 2: the id `-3`"),
-            (&[], Some("3,0,1,2,3,4"), "line 1: the frame `0`"),
-            (&[], Some("3,1,1,2,0,4"), "width and height must be above zero"),
-            (&[], Some("id,frame\n"), "names no target"),
-            (&[], Some("3;1"), "is no row of id,frame,x,y,w,h"),
-        ] {
-            let (args, _folder) = args(init, file);
-            let error = said(args.read().unwrap_err());
-            assert!(error.contains(words), "{file:?}: {error}");
-        }
-    }
+fn formats() -> impl TypedValueParser<Value = BoxFormat> {
+    let names = BoxFormat::NAMES.map(|(name, what)| PossibleValue::new(name).help(what));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<BoxFormat>())
 }

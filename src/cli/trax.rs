@@ -53,7 +53,7 @@ pub fn run(args: &TraxArgs) -> Result<(), Failure> {
         }
     };
     served.map_err(|error| match error {
-        error @ Error::Trax { .. } => Failure::Told(error.into()),
+        Error::Trax { .. } => Failure::Told,
         error => error.into(),
     })
 }

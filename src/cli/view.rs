@@ -8,14 +8,14 @@ use std::time::Duration;
 use clap::Args;
 use kcf_track::Error;
 use kcf_track::export::Destination;
+use kcf_track::job::{self, Position};
 use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Setup, View};
 use kcf_track::source::{Demand, OpenOptions, Source, open};
 
+use super::Failure;
 use super::interrupt::Interrupt;
 use super::params::{self, ParamArgs};
-use super::position::{self, Position};
 use super::targets::TargetArgs;
-use super::{Failure, inputs, report};
 
 /// How often it is asked whether to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -89,14 +89,14 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
     let source = open_source(given)?;
-    let span = position::span(source.as_ref(), args.start, args.end, None)?;
+    let span = job::span(source.as_ref(), args.start, args.end, None)?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
     let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
-    inputs::refuse(source.as_ref(), &outputs)?;
+    job::refuse(source.as_ref(), &outputs)?;
     let mut err = std::io::stderr();
-    let _ = writeln!(err, "{}", report::first_words(&resolved));
+    let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));
     for said in source.warnings() {
-        let _ = writeln!(err, "warning: {}", params::words_in_flags(said));
+        let _ = writeln!(err, "warning: {}", job::words_in_flags(said));
     }
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::runner::Runner;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Channels;
 use crate::run::Follower;
 use crate::tracker::{Params, Tracker};
@@ -20,21 +20,16 @@ impl Preset {
     /// The tracker of a published preset.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a name that is none.
+    /// [`Error::Parameter`](crate::Error::Parameter) for a name that is none.
     pub fn named(name: &str) -> Result<Self> {
-        let params = Params::preset(name).ok_or_else(|| Error::Parameter {
-            name: "preset",
-            value: name.to_owned(),
-            expected: format!("must be one of {}", Params::PRESETS.map(|(name, _)| name).join(", ")),
-        })?;
-        Self::changed(name, params)
+        Self::changed(name, Params::named(name)?)
     }
 
     /// A tracker with settings that started from those of `preset`, named after it and what was changed: `paper+svm`,
     /// `paper+hinge`, `paper+guard-krr`, `fast+padding=2`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for settings out of their ranges.
+    /// [`Error::Parameter`](crate::Error::Parameter) for settings out of their ranges.
     pub fn changed(preset: &str, params: Params) -> Result<Self> {
         params.check()?;
         let base = Params::preset(preset).unwrap_or_default();

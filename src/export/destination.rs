@@ -103,6 +103,15 @@ impl Destination {
     }
 }
 
+/// Endings of videos that can be written.
+pub(super) const VIDEOS: [&str; 8] = ["mp4", "m4v", "mov", "mkv", "avi", "webm", "gif", "webp"];
+
+/// Whether a path is one of a video, by its ending: mp4, m4v, mov, mkv, avi, webm, gif or webp.
+pub fn is_video(path: &Path) -> bool {
+    let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    ending.is_some_and(|ending| VIDEOS.contains(&ending.as_str()))
+}
+
 /// What a path turned out to be.
 pub(super) enum Target {
     /// The standard output.

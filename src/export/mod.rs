@@ -110,7 +110,7 @@ use std::path::Path;
 pub use self::coco::Coco;
 pub use self::csv::Csv;
 pub use self::cvat::Cvat;
-pub use self::destination::{Destination, check_distinct, check_outside};
+pub use self::destination::{Destination, check_distinct, check_outside, is_video};
 pub use self::exports::Exports;
 #[cfg(feature = "eval")]
 pub use self::journal::Journal;
@@ -120,8 +120,6 @@ pub use self::label_studio::LabelStudio;
 pub use self::mot::Mot;
 pub use self::npy::write_npy;
 pub use self::otb::Otb;
-#[cfg(feature = "cli")]
-pub use self::overlay_video::is_video;
 #[cfg(feature = "cli")]
 pub use self::overlays::{OverlayOptions, Overlays};
 #[cfg(feature = "serve")]

@@ -57,11 +57,6 @@ fn form(path: &Path) -> Option<(&'static str, &'static [&'static str])> {
     FORMS.iter().find(|(known, ..)| *known == ending).map(|(_, form, arguments)| (*form, *arguments))
 }
 
-/// Whether a path is one of a video, by its ending: mp4, m4v, mov, mkv, avi, webm, gif or webp.
-pub fn is_video(path: &Path) -> bool {
-    form(path).is_some()
-}
-
 /// A video that pictures are added to, from any thread and in any order, and that appears when it is whole.
 pub(super) struct OverlayVideo {
     path: PathBuf,
@@ -179,6 +174,7 @@ fn gone(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::destination::{VIDEOS, is_video};
     use super::*;
 
     #[test]
@@ -195,8 +191,10 @@ mod tests {
 
     #[test]
     fn endings_of_videos() {
+        let (known, all) = (FORMS.map(|(ending, ..)| ending), VIDEOS);
+        assert_eq!(known, all);
         for (name, video) in [("a.mp4", true), ("b.GIF", true), ("c", false), ("d.png", false), ("mp4", false)] {
-            assert_eq!(is_video(Path::new(name)), video, "{name}");
+            assert_eq!((is_video(Path::new(name)), form(Path::new(name)).is_some()), (video, video), "{name}");
         }
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use image::{Rgb, RgbImage};
 
+use super::destination::is_video;
 use super::folder::Folder;
-use super::overlay_video::{OverlayVideo, is_video};
+use super::overlay_video::OverlayVideo;
 use super::painters::{Painters, Place, write_picture};
 use super::painting::{Drawn, Painting, Trails};
 use super::{Export, FrameRecord, FrameView, Run, Summary};

@@ -84,7 +84,7 @@ fn wrong_usage_is_exit_code_2_everywhere() {
         (&["--seq", seq, "--truth", "nope.txt"], "--truth nope.txt"),
         (&["--seq", seq, "--config", "nope.toml"], "--config nope.toml"),
         (&["--seq", seq, "--machine", "c=10"], "--machine needs"),
-        (&["--seq", seq, "--detector", "svm", "--machine", "c=ten"], "--machine c ten: must be a number"),
+        (&["--seq", seq, "--detector", "svm", "--machine", "c=ten"], "--machine c=ten: must be a number"),
         (&["--seq", seq, "--detector", "svm", "--machine", "d=10"], "--machine d=10: svm has no d, but"),
         (&["eval", "--data", "nope", "--out", out], "--data nope: there is no such folder"),
         (&["eval", "--data", seq, "--out", out, "--results", "X=nope"], "--results X=nope: there is no such folder"),

@@ -19,6 +19,8 @@ class KernelMachine(BaseEstimator):
 
     #: The machine's name in the library.
     _machine = ""
+    #: The samples that count, where some have no weight.
+    _kept = None
 
     def _set_kernel(self, kernel, sigma, offset, degree, gamma):
         """Keeps the five parameters of a kernel."""
@@ -42,6 +44,17 @@ class KernelMachine(BaseEstimator):
             gamma=float(self.gamma),
         )
 
+    def _weighted(self, x, y, sample_weight):
+        """The samples that count, with their labels and weights: those of no weight are as if they were not there."""
+        self._kept, weights = None, None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
+            kept = np.flatnonzero(weights)
+            if len(kept) < len(weights):
+                self._kept, y, weights = kept, y[kept], weights[kept]
+                x = x[np.ix_(kept, kept)] if self.kernel == "precomputed" else np.ascontiguousarray(x[kept])
+        return x, y, weights
+
     def _gram(self, x):
         """The Gram matrix of the samples to learn from; they are kept, as new ones are compared with them."""
         kernel = self._make_kernel()
@@ -59,8 +72,14 @@ class KernelMachine(BaseEstimator):
         x = validate_data(self, x, dtype=np.float64, order="C", reset=False)
         kernel = self._make_kernel()
         if kernel is None:
-            return x, np.zeros(len(x))
+            # The matrix has columns for samples of no weight, too.
+            return x if self._kept is None else np.ascontiguousarray(x[:, self._kept]), np.zeros(len(x))
         return kernel.cross_gram(x, self.X_fit_), kernel.own(x)
+
+    def _check_own(self, what):
+        """That samples are there, for whoever needs their kernel values with themselves."""
+        if self.kernel == "precomputed":
+            raise ValueError(f"{what} the kernel values of samples with themselves: give the samples")
 
     def _options(self):
         """The settings of the machine as the library has them."""
@@ -79,14 +98,6 @@ def plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def used(x, weights, kernel):
-    """Which samples count: those of no weight are as if they were not there."""
-    kept = np.flatnonzero(weights)
-    if len(kept) == len(weights):
-        return x, None
-    return (x[np.ix_(kept, kept)] if kernel == "precomputed" else np.ascontiguousarray(x[kept])), kept
-
-
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Tells classes apart by a head for two of them, or one for each against the rest."""
 
@@ -99,14 +110,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """As `fit`; gives the Gram matrix and the numbers of the classes, for whoever wants more of them."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        weights = None
-        kept = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            X, kept = used(X, weights, self.kernel)
-        if kept is not None:
-            y, weights = y[kept], weights[kept]
-        self._kept = kept
+        X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"there is one class only ({self.classes_}): two classes are needed to tell them apart")
@@ -129,18 +133,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """The settings for samples of these weights, None where all have the weight one."""
         return self._settings()
 
-    def _cross(self, x):
-        cross, own = super()._cross(x)
-        # A precomputed matrix has columns for samples of no weight, too.
-        if self.kernel == "precomputed" and self._kept is not None:
-            cross = np.ascontiguousarray(cross[:, self._kept])
-        return cross, own
-
     def decision_function(self, X):
         """How far samples lie on the side of a class: (m,) for two classes, above zero for the second; (m, classes)."""
         cross, own = self._cross(X)
-        if self.kernel == "precomputed" and any(head.needs_own for head in self.heads_):
-            raise ValueError("these decisions need the kernel values of samples with themselves: give the samples")
+        if any(head.needs_own for head in self.heads_):
+            self._check_own("these decisions need")
         values = [head.decision(cross, own) for head in self.heads_]
         return values[0] if len(values) == 1 else np.stack(values, axis=1)
 

@@ -28,7 +28,17 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self.embedding_.transform(cross)
 
 
-class KernelFisher(_Embedding, KernelClassifier):
+class _EmbeddingClassifier(_Embedding, KernelClassifier):
+    """The same, with decisions between classes."""
+
+    def fit(self, X, y):
+        """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
+        gram, numbers = self._fit(X, y)
+        self.embedding_ = _native.embed(self._machine, self._settings(), gram, numbers.tolist())
+        return self
+
+
+class KernelFisher(_EmbeddingClassifier):
     """The kernel Fisher discriminant: decisions of two classes or of each against the rest, coordinates of all.
 
     `eps` regularises the scatter within the classes, multiplied with the `ridge`: `gram` for small weight vectors in
@@ -63,14 +73,8 @@ class KernelFisher(_Embedding, KernelClassifier):
     def _options(self):
         return {"eps": self.eps, "ridge": self.ridge, "balance": self.balance}
 
-    def fit(self, X, y):
-        """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
-        gram, numbers = self._fit(X, y)
-        self.embedding_ = _native.embed(self._machine, self._settings(), gram, numbers.tolist())
-        return self
 
-
-class KDSPE(_Embedding, KernelClassifier):
+class KDSPE(_EmbeddingClassifier):
     """Kernel discriminative sparsity-preserving embedding: few coordinates, and Fisher's rule in them.
 
     `n_components` coordinates keep the weights that reconstruct each sample from its own class (`ridge`) and from few
@@ -116,12 +120,6 @@ class KDSPE(_Embedding, KernelClassifier):
             "rule": self.rule,
         }
 
-    def fit(self, X, y):
-        """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
-        gram, numbers = self._fit(X, y)
-        self.embedding_ = _native.embed(self._machine, self._settings(), gram, numbers.tolist())
-        return self
-
 
 class KernelPCA(_Embedding, KernelMachine):
     """Kernel principal components, `n_components` at most, and how far samples lie from the subspace of them.
@@ -155,8 +153,7 @@ class KernelPCA(_Embedding, KernelMachine):
     def score_samples(self, X):
         """How well the components describe samples: minus the squared distance to their subspace."""
         cross, own = self._cross(X)
-        if self.kernel == "precomputed":
-            raise ValueError("a distance needs the kernel values of samples with themselves: give the samples")
+        self._check_own("a distance needs")
         return -self.embedding_.novelty(cross, own.tolist())
 
     def denoise(self, X):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from .. import _native
-from ._base import KernelMachine, used
+from ._base import KernelMachine
 
 
 class KernelRidge(RegressorMixin, KernelMachine):
@@ -34,12 +34,7 @@ class KernelRidge(RegressorMixin, KernelMachine):
     def fit(self, X, y, sample_weight=None):
         """Learn the numbers `y` (n,) of samples (n, features), or of their Gram matrix (n, n)."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-        weights, self._kept = None, None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            X, self._kept = used(X, weights, self.kernel)
-            if self._kept is not None:
-                y, weights = y[self._kept], weights[self._kept]
+        X, y, weights = self._weighted(X, y, sample_weight)
         self.head_ = _native.fit(
             self._machine,
             self._settings(),
@@ -54,6 +49,4 @@ class KernelRidge(RegressorMixin, KernelMachine):
     def predict(self, X):
         """The number of each sample."""
         cross, own = self._cross(X)
-        if self.kernel == "precomputed" and self._kept is not None:
-            cross = np.ascontiguousarray(cross[:, self._kept])
         return self.head_.decision(cross, own)

@@ -4,6 +4,7 @@ use super::{
     AreaSize, BackgroundParams, BeliefParams, FeatureKind, FilterParams, KernelKind, Params, PyramidSettings,
     ScaleParams, StateParams,
 };
+use crate::error::{Error, Result};
 
 impl Params {
     /// The names that [`Params::preset`] knows, each with what it is.
@@ -23,6 +24,17 @@ impl Params {
     /// KCF as published, the preset `paper`.
     pub fn paper() -> Self {
         FilterParams::default().into()
+    }
+
+    /// The settings of that name.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] with the names that there are.
+    pub fn named(name: &str) -> Result<Self> {
+        Self::preset(name).ok_or_else(|| {
+            let expected = format!("must be one of {}", Self::PRESETS.map(|(name, _)| name).join(", "));
+            Error::Parameter { name: "preset", value: name.into(), expected }
+        })
     }
 
     /// The settings of that name; `None` when there are none.

@@ -8,6 +8,7 @@
 //! no effect: it is refused with the choice that it needs.
 
 mod background;
+mod changes;
 mod choice;
 mod rows;
 mod shared;
@@ -18,6 +19,8 @@ mod together;
 use std::sync::LazyLock;
 
 use serde_json::Value;
+
+pub use changes::{Changes, Wording};
 
 use super::params::Params;
 use crate::error::{Error, Result};

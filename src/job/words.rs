@@ -2,32 +2,44 @@
 
 use std::time::Duration;
 
-use kcf_track::Params;
-use kcf_track::export::{StateCounts, Summary};
-
-use super::params::Resolved;
+use crate::export::{StateCounts, Summary, TargetRecord};
+use crate::tracker::Params;
 
 /// What to do after a run that wrote nothing.
 pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
 
+/// Pixels of the shorter side of a box below which its features say nothing.
+const SMALLEST: f64 = 6.0;
+
+/// What to say of a target that is too small to be seen.
+pub fn too_small(target: &TargetRecord) -> Option<String> {
+    let (w, h) = (target.bbox.w, target.bbox.h);
+    (w.min(h) < SMALLEST).then(|| {
+        format!(
+            "the box is {w}x{h} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge \
+             the images"
+        )
+    })
+}
+
 /// What is said first: the preset, what was changed of it, and how to get the paper's tracker.
-pub fn first_words(resolved: &Resolved) -> String {
-    let what = Params::PRESETS.iter().find(|(name, _)| *name == resolved.preset).map_or("", |(_, what)| what);
-    let base = Params::preset(&resolved.preset).unwrap_or_default();
+pub fn first_words(preset: &str, params: &Params) -> String {
+    let what = Params::PRESETS.iter().find(|(name, _)| *name == preset).map_or("", |(_, what)| what);
+    let base = Params::preset(preset).unwrap_or_default();
     let changed: Vec<String> =
-        resolved.params.changes_from(&base).iter().map(|(path, value)| format!("{path} = {value}")).collect();
+        params.changes_from(&base).iter().map(|(path, value)| format!("{path} = {value}")).collect();
     let changed = if changed.is_empty() { String::new() } else { format!("; with {}", changed.join(", ")) };
-    let paper = match resolved.preset.starts_with("paper") {
+    let paper = match preset.starts_with("paper") {
         true => String::new(),
         false => "; the paper's KCF: --preset paper".into(),
     };
-    format!("preset {}: {what}{changed}{paper}", resolved.preset)
+    format!("preset {preset}: {what}{changed}{paper}")
 }
 
 /// A few lines for a person: how many frames, how fast, how sure, and how right where there is truth.
 ///
 /// `given` says whether there is a truth of the first frame.
-pub fn text(name: &str, summary: &Summary, took: Duration, given: bool) -> String {
+pub fn last_words(name: &str, summary: &Summary, took: Duration, given: bool) -> String {
     let rate = |fps: Option<f64>| fps.map_or("-".into(), |fps| format!("{fps:.0}"));
     let mut text = format!(
         "{name}: {} frames in {:.2} s; tracking alone {} frames/s, decoding alone {} frames/s\n",

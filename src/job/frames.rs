@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
-use kcf_track::source::{Item, Prefetch, Source, Wait};
-
-use super::interrupt::Interrupt;
+use crate::source::{Item, Prefetch, Source, Wait};
 
 /// How often it is asked, while no frame comes, whether the run shall end.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// The frames of a source, read ahead. They end when there are no more, or, while one is waited for, with a signal:
-/// whatever reads the source is then ended too.
-pub struct Frames<'a> {
+/// The frames of a source, read ahead. They end when there are no more, or, while one is waited for, when `asked` says
+/// so: whatever reads the source is then ended too.
+pub struct Frames<'a, A> {
     /// One that was taken before, to be the first.
     pub first: Option<Item>,
+    /// Those that follow.
     pub frames: Prefetch,
+    /// Where they come from.
     pub source: &'a dyn Source,
-    pub interrupt: Interrupt,
+    /// Whether the run shall end.
+    pub asked: A,
 }
 
-impl Iterator for Frames<'_> {
+impl<A: FnMut() -> bool> Iterator for Frames<'_, A> {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
@@ -30,7 +31,7 @@ impl Iterator for Frames<'_> {
             match self.frames.next_within(ASK_EVERY) {
                 Wait::Item(item) => return Some(item),
                 Wait::End => return None,
-                Wait::NotYet if self.interrupt.asked() => {
+                Wait::NotYet if (self.asked)() => {
                     self.source.cancel();
                     return None;
                 }

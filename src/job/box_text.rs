@@ -1,25 +1,31 @@
-//! A box on the command line: four numbers, what they are, and the frame that they are of.
+//! A box as text: four numbers, what they are, and the frame that they are of.
 
 use std::ffi::{OsStr, OsString};
+use std::str::FromStr;
 
-use clap::ValueEnum;
-use kcf_track::BBox;
+use crate::geometry::BBox;
 
 /// No image has as many pixels in a row.
 const MOST: f64 = 1e9;
 
 /// What four numbers say of a box. All are 0-based pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoxFormat {
-    /// Left, top, width, height
+    /// Left, top, width, height.
     #[default]
     Xywh,
-    /// Left, top, right, bottom
+    /// Left, top, right, bottom.
     Xyxy,
 }
 
 impl BoxFormat {
-    /// The box that the numbers are; an error for one of no size.
+    /// Their names, and what each is.
+    pub const NAMES: [(&str, &str); 2] = [("xywh", "Left, top, width, height"), ("xyxy", "Left, top, right, bottom")];
+
+    /// The box that the numbers are.
+    ///
+    /// # Errors
+    /// Of no size.
     pub fn to_bbox(self, [x, y, a, b]: [f64; 4]) -> Result<BBox, String> {
         let (w, h) = match self {
             Self::Xywh => (a, b),
@@ -40,26 +46,43 @@ impl BoxFormat {
 pub struct Given {
     /// From 1; none for the first frame of the run.
     pub frame: Option<usize>,
+    /// As they were given.
     pub numbers: [f64; 4],
 }
 
-/// Reads four numbers, and before them a frame and a colon where there is one.
-pub fn parse(text: &str) -> Result<Given, String> {
-    let (frame, numbers) = match text.split_once(':') {
-        Some((frame, numbers)) => (Some(self::frame(frame)?), numbers),
-        None => (None, text),
-    };
-    Ok(Given { frame, numbers: self::numbers(numbers)? })
+impl FromStr for BoxFormat {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "xywh" => Ok(Self::Xywh),
+            "xyxy" => Ok(Self::Xyxy),
+            _ => Err(format!("--init-format {name}: must be xywh or xyxy")),
+        }
+    }
+}
+
+impl FromStr for Given {
+    type Err = String;
+
+    /// Reads four numbers, and before them a frame and a colon where there is one.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (frame, numbers) = match text.split_once(':') {
+            Some((frame, numbers)) => (Some(self::frame(frame)?), numbers),
+            None => (None, text),
+        };
+        Ok(Self { frame, numbers: self::numbers(numbers)? })
+    }
 }
 
 /// Reads the number of a frame.
-pub fn frame(text: &str) -> Result<usize, String> {
+pub(super) fn frame(text: &str) -> Result<usize, String> {
     let frame = text.parse::<usize>().ok().filter(|&frame| frame > 0);
     frame.ok_or_else(|| format!("the frame `{text}` is no whole number from 1"))
 }
 
 /// Reads four numbers separated by commas or blanks.
-pub fn numbers(text: &str) -> Result<[f64; 4], String> {
+pub(super) fn numbers(text: &str) -> Result<[f64; 4], String> {
     let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
     let numbers = parts
         .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is no number")))
@@ -101,7 +124,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, format: BoxFormat) -> Result<BBox, String> {
-        parse(text).and_then(|given| format.to_bbox(given.numbers))
+        text.parse::<Given>().and_then(|given| format.to_bbox(given.numbers))
     }
 
     #[test]

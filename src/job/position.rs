@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
-use kcf_track::source::{Source, Span};
-use kcf_track::{Error, Result};
-
 use super::Failure;
+use crate::error::{Error, Result};
+use crate::source::{Source, Span};
 
 /// A frame by its number, or by when it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +46,9 @@ impl FromStr for Position {
 
 impl Position {
     /// The first frame that is not before it.
+    ///
+    /// # Errors
+    /// Where frames come at no rate that is known.
     pub fn begin(self, source: &dyn Source) -> Result<usize> {
         match self {
             Self::Frame(frame) => Ok(frame),
@@ -55,6 +57,9 @@ impl Position {
     }
 
     /// The last frame that is not behind it.
+    ///
+    /// # Errors
+    /// As [`Position::begin`].
     pub fn end(self, source: &dyn Source) -> Result<usize> {
         match self {
             Self::Frame(frame) => Ok(frame),
@@ -64,6 +69,9 @@ impl Position {
 }
 
 /// The frames from `--start` to `--end`. Without a start it is `first`; without that, what the source takes for one.
+///
+/// # Errors
+/// A time where there are none; what the source says of frames that it does not have.
 pub fn span(
     source: &dyn Source,
     start: Option<Position>,

@@ -1,0 +1,140 @@
+"""Threads of Python: with an interpreter lock, and without one."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import sysconfig
+import threading
+
+import numpy as np
+import pytest
+from conftest import moving
+from kcf_track import MultiTracker, Source, Tracker
+
+BOX = (60, 40, 30, 24)
+FREE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def together(count, work):
+    """Runs `work(i)` on so many threads at once; what was raised."""
+    start, raised = threading.Barrier(count), []
+
+    def run(i):
+        start.wait()
+        try:
+            work(i)
+        except BaseException as error:  # noqa: BLE001
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
+@pytest.mark.skipif(not FREE, reason="an interpreter with a lock")
+def test_the_lock_stays_off():
+    program = """
+import sys, numpy, kcf_track, kcf_track.__main__
+assert not sys._is_gil_enabled(), "after the import"
+noise = numpy.random.default_rng(0).integers(0, 255, (120, 160), numpy.uint8)
+tracker, targets = kcf_track.Tracker(), kcf_track.MultiTracker("fast")
+tracker.init(noise, (60, 40, 30, 24)), targets.add(noise, (60, 40, 30, 24))
+tracker.update(noise), targets.update(noise)
+print(sys._is_gil_enabled())
+"""
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("False\n", ""), "a module without `gil_used = false` would put it on"
+
+
+def test_a_tracker_for_each_thread(noise):
+    frames = moving(noise, 8)
+    alone = {}
+    for preset in ("robust", "fast", "paper"):
+        tracker = Tracker(preset)
+        tracker.init(frames[0], BOX)
+        alone[preset] = [tracker.update(frame) for frame in frames[1:]]
+    found = {}
+
+    def work(i):
+        preset = ("robust", "fast", "paper")[i % 3]
+        tracker = Tracker(preset)
+        tracker.init(frames[0], BOX)
+        found[i] = (preset, [tracker.update(frame) for frame in frames[1:]])
+
+    assert not together(9, work) and len(found) == 9
+    for preset, boxes in found.values():
+        assert boxes == alone[preset]
+
+
+def test_one_object_in_the_hands_of_many(noise):
+    """All that can be asked of it, at once: it answers, or says that another thread has it."""
+    frames = moving(noise, 4)
+    tracker, targets = Tracker("fast"), MultiTracker("fast", threads=2)
+    asked = {
+        Tracker: [
+            lambda: tracker.init(frames[0], BOX),
+            lambda: tracker.update(frames[1]),
+            lambda: tracker.copy().update(frames[2]),
+            lambda: Tracker.restore(tracker.snapshot()),
+            lambda: pickle.loads(pickle.dumps(tracker)),
+            lambda: (tracker.box, tracker.state, tracker.confidence, tracker.evidence, repr(tracker)),
+            lambda: (tracker.response, tracker.response_grid, tracker.settings),
+            lambda: tracker.estimate,
+        ],
+        MultiTracker: [
+            lambda: targets.add(frames[0], BOX),
+            lambda: targets.update(frames[1]),
+            lambda: targets.update(frames[2]),
+            lambda: pickle.loads(pickle.dumps(targets)),
+            lambda: (targets.ids, len(targets), repr(targets)),
+            lambda: targets.remove(targets.ids[-1]) if len(targets) > 2 else None,
+            lambda: [targets[id] for id in targets.ids],
+            lambda: targets.update(frames[3]),
+        ],
+    }
+    tracker.init(frames[0], BOX)
+    targets.add(frames[0], BOX)
+    for calls in asked.values():
+        answered = []
+
+        def work(i, calls=calls, answered=answered):
+            for _ in range(40):
+                try:
+                    calls[i]()
+                    answered.append(i)
+                except RuntimeError as error:
+                    assert "another thread" in str(error), error
+                except (KeyError, IndexError):
+                    assert calls is asked[MultiTracker], "another thread has removed it"
+
+        assert not together(len(calls), work) and answered
+    tracker.init(frames[0], BOX)
+    fresh = Tracker("fast")
+    fresh.init(frames[0], BOX)
+    assert tracker.update(frames[1]) == fresh.update(frames[1]), "it is as if nothing had been"
+
+
+def test_an_iterator_of_frames_in_the_hands_of_many(demo):
+    """Every frame comes once, whoever gets it."""
+    frames = Source(demo).frames(1, 60)
+    seen = []
+
+    def work(_):
+        while True:
+            try:
+                position, _, frame, *_ = next(frames)
+            except StopIteration:
+                return
+            except RuntimeError as error:
+                assert "another thread" in str(error)
+                continue
+            assert frame.dtype == np.uint8
+            seen.append(position)
+
+    assert not together(4, work)
+    assert sorted(seen) == list(range(1, 61))

@@ -1,0 +1,24 @@
+//! One run as a person asks for it, in words: what is followed, in which frames, into which files, and what is said of
+//! it. The command line is made of this, and so is `python -m kcf_track`; nothing here prints.
+
+mod box_text;
+mod failure;
+mod flags;
+mod frames;
+mod opening;
+mod outputs;
+mod plan;
+mod position;
+mod targets;
+mod words;
+
+pub use box_text::{BoxFormat, Given, joined};
+pub use failure::Failure;
+pub use flags::{in_flags, words_in_flags};
+pub use frames::Frames;
+pub use opening::{Opening, seconds};
+pub use outputs::{Form, Outputs, refuse};
+pub use plan::{Done, Plan, Watcher};
+pub use position::{Position, span};
+pub use targets::Targets;
+pub use words::{NEXT, first_words, last_words, too_small};

@@ -1,0 +1,73 @@
+//! What is read, and what to say of it.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Failure;
+use crate::error::Error;
+use crate::source::{OpenOptions, SequenceOptions, Source, Truth, VideoOptions, open};
+
+/// How the source of a run is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// The folder, video, camera or address.
+    pub path: &'a Path,
+    /// What stands before it in messages: a flag and a blank, or nothing.
+    pub flag: &'static str,
+    /// The truth, in place of what lies beside the frames.
+    pub truth: Option<&'a PathBuf>,
+    /// Which target's truth.
+    pub target: Option<u32>,
+    /// How videos are read.
+    pub video: VideoOptions,
+    /// Whether the truth says what is followed.
+    pub by_truth: bool,
+    /// What a path that is not there may be meant for, as the end of a sentence.
+    pub hint: fn(&Path) -> Option<String>,
+}
+
+impl Opening<'_> {
+    /// The source, and what is odd about it besides its own warnings.
+    ///
+    /// # Errors
+    /// Wrong usage for what is not there, a failure for what cannot be read.
+    pub fn open(&self) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
+        let options =
+            |truth| OpenOptions { sequence: SequenceOptions { target: self.target, truth }, video: self.video };
+        let mut warnings = Vec::new();
+        let opened = match open(self.path, &options(self.truth.cloned().map_or(Truth::Beside, Truth::File))) {
+            // The truth is only compared with: what is broken in it stops nobody who gives the box and did not ask for
+            // it.
+            Err(error @ Error::Annotation { .. }) if !self.by_truth && self.truth.is_none() => {
+                warnings.push(format!("{error}; the truth is left out"));
+                open(self.path, &options(Truth::Ignore))
+            }
+            opened => opened,
+        };
+        match opened {
+            Ok(source) if self.truth.is_some() && !self.path.is_dir() => {
+                let said = format!("--truth is compared with a folder of images, and {} is none", source.name());
+                Err(Failure::usage(said))
+            }
+            Ok(source) => Ok((source, warnings)),
+            Err(Error::Io { path, source }) if path == self.path && source.kind() == ErrorKind::NotFound => {
+                let hint = (self.hint)(&path).map_or(String::new(), |hint| format!("; {hint}"));
+                Err(Failure::Usage(format!("{}{}: there is no such folder or file{hint}", self.flag, path.display())))
+            }
+            Err(Error::Io { path, source }) if Some(&path) == self.truth => {
+                Err(Failure::Usage(format!("--truth {}: {source}", path.display())))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// `--timeout`, the longest time that the next frame may take.
+///
+/// # Errors
+/// Wrong usage for seconds that are not above zero, or not finite.
+pub fn seconds(timeout: f64) -> Result<Duration, Failure> {
+    let patience = Duration::try_from_secs_f64(timeout).ok().filter(|patience| !patience.is_zero());
+    patience.ok_or_else(|| Failure::Usage(format!("--timeout {timeout}: seconds above zero")))
+}

@@ -1,0 +1,210 @@
+//! Where results go: outputs by their flags, checked together and opened before anything is tracked.
+
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use crate::error::Result;
+use crate::export::{
+    Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, check_distinct, check_outside,
+    is_video,
+};
+#[cfg(feature = "cli")]
+use crate::export::{OverlayOptions, Overlays, ResponseMaps};
+use crate::source::Source;
+
+/// What an output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One JSON document.
+    Json,
+    /// A JSON object a line.
+    JsonLines,
+    /// OTB's boxes.
+    Otb,
+    /// A table.
+    Csv,
+    /// MOT's boxes.
+    Mot,
+    /// COCO's annotations.
+    Coco,
+    /// CVAT's annotations.
+    Cvat,
+    /// Label Studio's annotations.
+    LabelStudio,
+    /// A folder of response maps (feature `cli`).
+    Response,
+    /// A folder or a video of drawn frames (feature `cli`).
+    Overlay,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Json,
+        Self::JsonLines,
+        Self::Otb,
+        Self::Csv,
+        Self::Mot,
+        Self::Coco,
+        Self::Cvat,
+        Self::LabelStudio,
+        Self::Response,
+        Self::Overlay,
+    ];
+
+    /// Its flag without dashes.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::JsonLines => "jsonl",
+            Self::Otb => "otb",
+            Self::Csv => "csv",
+            Self::Mot => "mot",
+            Self::Coco => "coco",
+            Self::Cvat => "cvat",
+            Self::LabelStudio => "label-studio",
+            Self::Response => "response",
+            Self::Overlay => "overlay",
+        }
+    }
+
+    /// The form that a path's ending stands for.
+    fn of(path: &Path, several: bool) -> Result<Self, Failure> {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        match ending.as_deref() {
+            _ if path == Path::new("-") => {
+                Err(Failure::usage("--out -: the standard output has no ending: say --jsonl - or another form"))
+            }
+            Some("json") => Ok(Self::Json),
+            Some("jsonl" | "ndjson") => Ok(Self::JsonLines),
+            Some("csv") => Ok(Self::Csv),
+            Some("txt") if several => Ok(Self::Mot),
+            Some("txt") => Ok(Self::Otb),
+            None => Ok(Self::Overlay),
+            Some(_) if is_video(path) => Ok(Self::Overlay),
+            // A folder may be called anything.
+            Some(_) if path.is_dir() => Ok(Self::Overlay),
+            Some(_) => Err(Failure::Usage(format!(
+                "--out {}: its ending must be .json, .jsonl, .csv, .txt or that of a video, or it must have none, for \
+                 a folder of overlays",
+                path.display()
+            ))),
+        }
+    }
+
+    fn is_folder(self, path: &Path) -> bool {
+        match self {
+            Self::Response => true,
+            Self::Overlay => !is_video(path),
+            _ => false,
+        }
+    }
+}
+
+/// All outputs of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// Each with its flag without dashes.
+    all: Vec<(&'static str, Form, Destination)>,
+}
+
+impl Outputs {
+    /// Those that were named by their form, and those of `--out`; `several` targets are told apart in them.
+    ///
+    /// # Errors
+    /// Wrong usage for an ending that stands for nothing, for a form that has no place for several targets, and for one
+    /// that this build of the library cannot write.
+    pub fn new(
+        named: impl IntoIterator<Item = (Form, Destination)>,
+        out: &[PathBuf],
+        several: bool,
+    ) -> Result<Self, Failure> {
+        let mut all: Vec<_> = named.into_iter().map(|(form, to)| (form.flag(), form, to)).collect();
+        for path in out {
+            all.push(("out", Form::of(path, several)?, Destination::File(path.clone())));
+        }
+        if several && all.iter().any(|(flag, ..)| *flag == "otb") {
+            return Err(Failure::usage("--otb has no place for several targets: use --mot"));
+        }
+        let draws = |(_, form, _): &&(_, Form, Destination)| matches!(form, Form::Response | Form::Overlay);
+        match all.iter().find(draws) {
+            Some((flag, _, to)) if !cfg!(feature = "cli") => {
+                Err(Failure::Usage(format!("--{flag} {to}: it would be drawn, and the Rust program alone draws")))
+            }
+            _ => Ok(Self { all }),
+        }
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether one of them has this form.
+    pub fn has(&self, form: Form) -> bool {
+        self.all.iter().any(|(_, known, _)| *known == form)
+    }
+
+    /// Whether one of them is the standard output.
+    pub fn uses_stdout(&self) -> bool {
+        self.all.iter().any(|(_, _, to)| *to == Destination::Stdout)
+    }
+
+    /// Checks them together and opens them; `inset` draws the response into a corner of overlays.
+    ///
+    /// # Errors
+    /// Two that are the same place, one that would replace what is read, one that cannot be written.
+    pub fn open(&self, source: &dyn Source, inset: bool) -> Result<Exports, Failure> {
+        if inset && !self.has(Form::Overlay) {
+            return Err(Failure::usage("--inset draws on an overlay, and there is none: add --overlay DIR|VIDEO"));
+        }
+        let of = |folders: Option<bool>| -> Vec<(&'static str, &Destination)> {
+            let wanted =
+                |form: &Form, to: &Destination| folders.is_none_or(|folders| form.is_folder(to.path()) == folders);
+            self.all.iter().filter(|(_, form, to)| wanted(form, to)).map(|(flag, _, to)| (*flag, to)).collect()
+        };
+        check_distinct(&of(None))?;
+        check_outside(&of(Some(false)), &of(Some(true)))?;
+        refuse(source, &of(None))?;
+        let mut exports = Exports::default();
+        for (_, form, to) in &self.all {
+            match form {
+                Form::Json => exports.push(Json::create(to)?),
+                Form::JsonLines => exports.push(JsonLines::create(to)?),
+                Form::Otb => exports.push(Otb::create(to)?),
+                Form::Csv => exports.push(Csv::create(to)?),
+                Form::Mot => exports.push(Mot::create(to)?),
+                Form::Coco => exports.push(Coco::create(to)?),
+                Form::Cvat => exports.push(Cvat::create(to)?),
+                Form::LabelStudio => exports.push(LabelStudio::create(to)?),
+                #[cfg(feature = "cli")]
+                Form::Response => exports.push(ResponseMaps::create(to.path())?),
+                #[cfg(feature = "cli")]
+                Form::Overlay => {
+                    exports.push(Overlays::create(to.path(), OverlayOptions { inset, rate: source.rate() })?);
+                }
+                // Refused by `new`.
+                #[cfg(not(feature = "cli"))]
+                Form::Response | Form::Overlay => {}
+            }
+        }
+        Ok(exports)
+    }
+}
+
+/// Refuses an output, given with its flag without the dashes, that is a part of `source`.
+///
+/// # Errors
+/// Wrong usage that says which.
+pub fn refuse<'a>(
+    source: &dyn Source,
+    outputs: impl IntoIterator<Item = &'a (&'static str, &'a Destination)>,
+) -> Result<(), Failure> {
+    for (flag, destination) in outputs {
+        let Destination::File(path) = destination else { continue };
+        if let Some(what) = source.occupies(path) {
+            return Err(Failure::Usage(format!("--{flag} {}: this {what}; name another place", path.display())));
+        }
+    }
+    Ok(())
+}

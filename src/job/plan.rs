@@ -1,0 +1,163 @@
+//! A run from its first frame to its files.
+
+use serde_json::Value;
+
+use super::Failure;
+use crate::error::Error;
+use crate::export::{Exports, Journal, Summary, TargetRecord};
+use crate::profile::Profile;
+use crate::run::{Cause, End, Halt, Session, Step, Watch};
+use crate::source::{Item, Source, Span};
+use crate::tracker::{Evidence, Tracker};
+
+/// All that a run needs to know.
+pub struct Plan<'a> {
+    /// Where frames come from.
+    pub source: &'a dyn Source,
+    /// What it was called.
+    pub path: String,
+    /// The first and the last frame.
+    pub span: Span,
+    /// What is followed.
+    pub targets: Vec<TargetRecord>,
+    /// Whether targets are told apart by their ids.
+    pub named: bool,
+    /// Whether boxes were given, and not the truth's.
+    pub given: bool,
+    /// A tracker without a target, which every target gets a copy of.
+    pub tracker: &'a Tracker,
+    /// All its settings, as files have them.
+    pub parameters: Value,
+    /// Whether to go on after a frame that cannot be read.
+    pub skip_bad_frames: bool,
+    /// Whether several targets are followed at the same time, on the threads that rayon has.
+    pub parallel: bool,
+    /// Whether it is measured what the time is spent on.
+    pub profile: bool,
+}
+
+/// Whoever looks on.
+pub trait Watcher {
+    /// Whether somebody wants the run to end.
+    fn asked(&mut self) -> bool;
+
+    /// A frame is done; `evidence` is that of the first target's box.
+    fn frame(&mut self, evidence: Option<&Evidence>);
+
+    /// Something is odd.
+    fn warn(&mut self, warning: &str);
+}
+
+/// How a run came to its end.
+pub struct Done {
+    /// Whether it did what was asked for, but for its files.
+    pub result: Result<(), Failure>,
+    /// Whether the files could be completed.
+    pub finished: Result<(), Error>,
+    /// What there is to say of it.
+    pub summary: Summary,
+    /// What the time was spent on, where that was to be measured.
+    pub profile: Profile,
+}
+
+impl Done {
+    /// Its summary, if all went well.
+    ///
+    /// # Errors
+    /// What went wrong first.
+    pub fn summary(self) -> Result<Summary, Failure> {
+        self.result?;
+        self.finished?;
+        Ok(self.summary)
+    }
+}
+
+impl Plan<'_> {
+    /// Takes all frames, writes what becomes of the targets, and completes the files whatever happens.
+    pub fn run(
+        &self,
+        exports: Exports,
+        frames: impl IntoIterator<Item = Item>,
+        watcher: &mut (impl Watcher + ?Sized),
+    ) -> Done {
+        let mut session = self.session();
+        let mut journal = Journal::new(exports, self.source, self.path.clone(), self.span, self.parameters.clone());
+        if self.named {
+            journal.name_targets(self.targets.iter().copied());
+        }
+        journal.switch_profile(self.profile);
+        let mut watch = Writing { journal, watcher };
+        let ended = session.run(frames, &mut watch);
+        let Writing { mut journal, watcher } = watch;
+        let result = match ended {
+            Ok(_) if watcher.asked() => Err(Failure::Interrupted),
+            Ok(End::Complete) if journal.frames() == 0 => Err(Failure::usage("the range holds no frame")),
+            Ok(End::Complete | End::Stopped) => match session.waiting().next() {
+                Some((target, start)) => Err(Failure::Failed(format!(
+                    "target {} never began: it waits for frame {start}, and there are no more frames",
+                    self.targets[target].id
+                ))),
+                None => Ok(()),
+            },
+            Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
+        };
+        let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
+        let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
+        let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
+        let profile = session.profile().plus(journal.profile()).plus(&trackers);
+        Done { result, finished, summary, profile }
+    }
+
+    /// A session of all targets, each with a tracker of its own.
+    fn session(&self) -> Session<Tracker> {
+        let mut session = Session::default();
+        for target in &self.targets {
+            let mut tracker = self.tracker.clone();
+            tracker.switch_profile(self.profile);
+            session.add(tracker, target.start, target.bbox);
+        }
+        session.skip_bad_frames(self.skip_bad_frames);
+        session.switch_profile(self.profile);
+        session.parallel(self.parallel && self.targets.len() > 1);
+        session
+    }
+
+    /// What a session's halt is to whoever asked for it; `first` where it happened at the first frame.
+    fn failure(&self, halt: Halt, first: bool) -> Failure {
+        let said = halt.to_string();
+        match halt.cause {
+            Cause::Watch(error) => error.into(),
+            Cause::Target { target, error } if self.targets.len() > 1 => {
+                let said = format!("target {}: {error}", self.targets.get(target).map_or(0, |target| target.id));
+                if first { Failure::Usage(said) } else { Failure::Failed(format!("frame {}: {said}", halt.position)) }
+            }
+            Cause::Target { error, .. } if first && self.given => Failure::Usage(format!("--init: {error}")),
+            // Without the first frame there is nothing to follow, whether bad frames are to be skipped or not.
+            Cause::Frame(_) if !first => Failure::Failed(format!("{said}; --skip-bad-frames goes on without it")),
+            Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(said),
+        }
+    }
+}
+
+/// Writes what the session does, and tells whoever looks on.
+struct Writing<'a, 'w, W: ?Sized> {
+    journal: Journal<'a>,
+    watcher: &'w mut W,
+}
+
+impl<W: Watcher + ?Sized> Watch<Tracker> for Writing<'_, '_, W> {
+    fn wants_to_stop(&mut self) -> bool {
+        self.watcher.asked()
+    }
+
+    fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+        let written = self.journal.add(step);
+        let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
+        self.watcher.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
+        written
+    }
+
+    fn skipped(&mut self, message: &str) {
+        self.watcher.warn(&format!("{message} (skipped)"));
+    }
+}
