@@ -97,7 +97,7 @@ macro_rules! machines {
 
 machines! {
     Krr = "krr" (krr): "kernel ridge regression on real windows", gate 0.0, belief 0.3, every 1, guards true;
-    Svm = "svm" (svm): "support vector machine", gate 0.2, belief 0.5, every 1, guards true;
+    Svm = "svm" (svm): "support vector machine", gate 0.1, belief 0.5, every 1, guards true;
     Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, belief 0.5, every 1, guards true;
     Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, belief 0.5, every 2, guards false;
     Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, belief 0.5, every 1, guards true;

@@ -26,6 +26,20 @@ fn every_detector_and_guard_follows_the_target() {
     }
 }
 
+/// The target of the demo turns and grows; a gate that is too high lets a machine learn none of it.
+#[test]
+fn no_detector_and_no_guard_calls_the_demo_lost() {
+    let (demo, place) = (concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo"), place(2));
+    let detectors = MachineKind::ALL.iter().map(|kind| ["--detector", kind.name()]);
+    for flags in detectors.chain(MachineKind::all_guards().map(|kind| ["--guard", kind.name()])) {
+        let json = place.path("demo.json");
+        run(["--seq", demo, "--preset", "paper", "--json", json.to_str().unwrap()]).args(flags).assert().success();
+        let document = place.json("demo.json");
+        assert!(!states(&document).contains(&"lost"), "{flags:?}");
+        assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.5, "{flags:?}");
+    }
+}
+
 #[test]
 fn flags_reach_the_machine_the_bank_and_the_guard() {
     let place = place(3);
