@@ -84,8 +84,8 @@ def parser() -> argparse.ArgumentParser:
     add("source", metavar="SRC", type=Path, help="folder of frames in natural order, a video, a camera, or - for Y4M")
     add(
         "--init", "-i", metavar="X,Y,W,H", action="append", default=[],
-        help="a target's box: left, top (0-based), width, height in pixels; before it, where it is not the start frame, "
-        "the target's first frame and a colon; as often as there are targets [default: the ground truth's]",
+        help="a target's box: left, top (0-based), width, height in pixels; before it, where it is not the start "
+        "frame, the target's first frame and a colon; as often as there are targets [default: the ground truth's]",
     )  # fmt: skip
     add("--init-format", metavar="FORM", help="what the four numbers are, xywh or xyxy [default: xywh]")
     add("--init-file", type=Path, metavar="FILE", help="more targets, a line each: id,frame,x,y,w,h")
@@ -205,7 +205,7 @@ def main(arguments: Seq[str] | None = None) -> int:
 
 
 def bound(words: Seq[str]) -> Iterator[str]:
-    """The words, where what follows a flag and may begin with a dash is one with it: argparse would take it for a flag."""
+    """The words, where what may begin with a dash is one with its flag: argparse would take it for a flag itself."""
     rest = iter(words)
     for word in rest:
         flag = {"-i": "--init"}.get(word, word)

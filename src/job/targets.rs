@@ -26,8 +26,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Those of `--init`, which are numbered from 1, and those of the file `--init-file`, a line `id,frame,x,y,w,h` each.
-    /// None where the truth shall say it.
+    /// Those of `--init`, which are numbered from 1, and those of the file `--init-file`, a line `id,frame,x,y,w,h`
+    /// each. None where the truth shall say it.
     ///
     /// # Errors
     /// Boxes of no size, two targets of one id, a file or a line that cannot be read.

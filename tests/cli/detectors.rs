@@ -124,7 +124,7 @@ fn what_does_not_fit_together_is_refused() {
         ("--guard kpca", "--guard"),
         ("--guard kcf", "--guard"),
         ("--detector svm --machine c=-1", "--machine c=-1: must be a number from"),
-        ("--detector svm --machine c=none", "--machine c none: must be a number from"),
+        ("--detector svm --machine c=none", "--machine c=none: must be a number from"),
         ("--detector svm --machine cost=1", "svm has no cost, but c, tolerance, max-steps"),
         ("--guard krr --machine c=1", "krr has no c, but lambda, bias"),
         ("--detector svm --machine c", "KEY=VALUE"),

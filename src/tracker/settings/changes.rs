@@ -240,11 +240,11 @@ mod tests {
     #[test]
     fn values_find_the_tree_that_they_are_meant_for() {
         for wording in [Wording::Flags, Wording::Keywords] {
-            let flags = [("kernel-sigma", "0.3"), ("padding", "2"), ("detector", "svm"), ("kernel", "gaussian")];
-            let params = changed(wording, &flags, &[("c", "3"), ("max_updates", "7")]);
-            let params = params.or_else(|_| changed(wording, &flags, &[("c", "3")])).unwrap();
+            let flags = [("kernel-sigma", "0.3"), ("detector", "svm"), ("kernel", "gaussian")];
+            let params = changed(wording, &flags, &[("c", "3"), ("max_steps", "700")]).unwrap();
             assert_eq!(params.get("search.windows.kernel.gaussian.sigma").unwrap(), "0.3");
             assert_eq!(params.get("search.windows.machine.svm.c").unwrap(), "3");
+            assert_eq!(params.get("search.windows.machine.svm.max-steps").unwrap(), "700");
             let params = changed(wording, &[("max-cells", "300")], &[]).unwrap();
             assert_eq!(params.get("search.filter.area.bounded.max-cells").unwrap(), "300");
             let params = changed(wording, &[("max-cells", "inf")], &[]).unwrap();
@@ -258,7 +258,7 @@ mod tests {
         for (flags, machine, as_flags, as_keywords) in [
             (&[("padding", "99")][..], &[][..], "--padding 99: must be", "padding 99: must be"),
             (&[("kernel-a", "1")], &[], "--kernel-a needs --kernel polynomial", "kernel_a needs kernel=\"polynomial\""),
-            (&[("gate", "0.5")], &[], "--gate needs --guard", "gate needs guard"),
+            (&[("guard-tiles", "3")], &[], "--guard-tiles needs --guard", "guard_tiles needs guard"),
             (&[], &[("c", "1")], "--machine needs --detector svm (or", "machine needs detector=\"svm\" (or"),
             (
                 &[("guard", "svm")],
