@@ -44,7 +44,8 @@ fn main() -> Result<(), Failure> {
             let running: Vec<_> = trackers.into_iter().map(|tracker| scope.spawn(|| work(tracker))).collect();
             start.wait();
             let begun = Instant::now();
-            let joined = running.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread has panicked")?);
+            let joined =
+                running.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread has panicked")?);
             joined.map(|()| begun)
         })?;
         println!("{}", (threads * rounds * (frames.len() - 1)) as f64 / begun.elapsed().as_secs_f64());
