@@ -165,6 +165,18 @@ fn a_target_that_widens_is_followed_in_its_shape() {
 }
 
 #[test]
+fn colours_are_those_of_the_box_in_its_shape() {
+    let run = Run::new(&shaped(), &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
+    let wide = stretched((80.0, 70.0), (1.4, 1.0 / 1.4), 0.0);
+    let color = |aspect: f64| {
+        let at = Pose { aspect, ..Pose::of(BOX) };
+        run.search.clone().look_at(&view(&wide), at, &mut Stopwatch::default()).evidence.color.unwrap()
+    };
+    // A box of the first shape has ground above and below the target in it.
+    assert!(color(1.96) > color(1.0) + 0.1, "{} {}", color(1.96), color(1.0));
+}
+
+#[test]
 fn a_shape_is_bounded_and_its_box_fits_the_frame() {
     let mut params = shaped();
     params.aspect = AspectParams::Filter(AspectSettings { most: 1.1, pull: 0.0, ..AspectSettings::default() });

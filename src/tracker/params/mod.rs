@@ -33,6 +33,7 @@ pub struct Params {
 /// What finds the target from frame to frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a tracker has one of them")]
 pub enum SearchParams {
     /// A correlation filter.
     Filter(FilterParams),
