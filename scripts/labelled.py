@@ -1,6 +1,7 @@
 """Runs of kcf-track over sequences of OTB, frame by frame beside their labels: what other scripts have in common."""
 
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -41,7 +42,7 @@ def targets(data):
 
 def area_under_roc(pairs):
     """The probability that a good frame of `pairs` (value, whether it is good) has a higher value than a bad one, equal
-    ones counting half."""
+    ones counting half; not a number where all are alike."""
     pairs = sorted(pairs)
     ranks, at = 0.0, 0
     while at < len(pairs):
@@ -51,6 +52,8 @@ def area_under_roc(pairs):
         ranks += sum(outcome for _, outcome in pairs[at:end]) * (at + end + 1) / 2
         at = end
     good = sum(outcome for _, outcome in pairs)
+    if not 0 < good < len(pairs):
+        return math.nan
     return (ranks - good * (good + 1) / 2) / (good * (len(pairs) - good))
 
 
