@@ -27,7 +27,7 @@ fn machines_score_what_was_measured() {
     // P@20 and AUC, in the order of the sequences.
     let measured = [
         ("krr", detector(MachineKind::Krr), [(0.9929, 0.6599), (1.0, 0.6980), (1.0, 0.7378), (1.0, 0.7368)]),
-        ("svm", detector(MachineKind::Svm), [(0.9714, 0.6139), (1.0, 0.6651), (1.0, 0.7404), (1.0, 0.7310)]),
+        ("svm", detector(MachineKind::Svm), [(0.9714, 0.6150), (1.0, 0.6651), (1.0, 0.7398), (1.0, 0.7146)]),
         ("klda", detector(MachineKind::Klda), [(0.9857, 0.6303), (1.0, 0.6754), (1.0, 0.7364), (1.0, 0.7391)]),
         ("guard krr", guard(MachineKind::Krr), [(0.9714, 0.5837), (1.0, 0.6996), (0.9859, 0.7337), (0.9872, 0.7143)]),
         ("guard slem", guard(MachineKind::Slem), [(0.8714, 0.5561), (1.0, 0.6996), (0.9718, 0.7257), (0.9585, 0.6883)]),
