@@ -1,6 +1,8 @@
 //! The tracker's settings on the command line: flags, `--set` and `--config`, all made from the one table of settings.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -160,18 +162,35 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
     }
 }
 
+/// The values of all settings of a preset, or of a machine as search or guard, by its name.
+type Named = (&'static str, HashMap<&'static str, String>);
+
+/// All defaults: every start of the program asks for each of them, whatever it is started for.
+struct Defaults {
+    presets: Vec<Named>,
+    searches: Vec<Named>,
+    guards: Vec<Named>,
+}
+
+static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
+    let named = |name, params: Params| (name, params.values().into_iter().collect());
+    let search = |kind: &MachineKind| named(kind.name(), WindowParams::of(*kind).into());
+    let guard = |kind: MachineKind| named(kind.name(), Params::default().guarded(GuardParams::of(kind)));
+    Defaults {
+        presets: Params::PRESETS.map(|(name, _)| named(name, Params::preset(name).unwrap_or_default())).to_vec(),
+        searches: MachineKind::ALL.iter().map(search).collect(),
+        guards: MachineKind::all_guards().map(guard).collect(),
+    }
+});
+
 /// The default, by preset or by machine where it depends on it.
 fn default_of(setting: &Setting) -> String {
-    let presets = || Params::PRESETS.map(|(name, _)| (name, Params::preset(name).unwrap_or_default())).to_vec();
-    let of = |make: fn(MachineKind) -> Params| MachineKind::ALL.iter().map(move |kind| (kind.name(), make(*kind)));
-    let all: Vec<(&str, Params)> = if setting.path.starts_with("search.windows") {
-        of(|kind| WindowParams::of(kind).into()).collect()
+    let all = if setting.path.starts_with("search.windows") {
+        &DEFAULTS.searches
     } else if setting.path.starts_with("guard.") {
-        of(|kind| Params::default().guarded(GuardParams::of(kind)))
-            .filter(|(name, _)| MachineKind::all_guards().any(|kind| kind.name() == *name))
-            .collect()
+        &DEFAULTS.guards
     } else {
-        presets()
+        &DEFAULTS.presets
     };
     let places: Vec<&Setting> = settings::table()
         .iter()
@@ -180,11 +199,11 @@ fn default_of(setting: &Setting) -> String {
         })
         .collect();
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (name, params) in &all {
+    for (name, values) in all {
         // Without a bound there are any number of cells.
         let missing = (setting.path == "search.filter.area.bounded.max-cells").then(|| "inf".to_owned());
         // A flag with several places has the default of the one that is there.
-        let text = places.iter().find_map(|place| params.get(place.path).ok());
+        let text = places.iter().find_map(|place| values.get(place.path).cloned());
         let Some(text) = text.or(missing) else { continue };
         match groups.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(name),
@@ -206,12 +225,11 @@ fn default_of(setting: &Setting) -> String {
 
 fn machine_help() -> String {
     let mut text = String::from("Setting of the machine, as often as needed: --machine c=10\n");
-    for kind in MachineKind::ALL {
-        let params = Params::from(WindowParams::of(*kind));
+    for (kind, (_, values)) in MachineKind::ALL.iter().zip(&DEFAULTS.searches) {
         text += &format!("\n{kind}, {}:\n", kind.description());
         for row in kind.settings() {
             let key = row.path.split('.').nth(1).unwrap_or(row.path);
-            let default = params.get(&format!("search.windows.machine.{}", row.path)).unwrap_or_default();
+            let default = values.get(&*format!("search.windows.machine.{}", row.path)).map_or("", String::as_str);
             text += &format!("  {key}: {} ({}) [default: {default}]\n", row.help, row.kind.range());
         }
     }

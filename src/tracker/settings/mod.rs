@@ -190,6 +190,16 @@ impl Params {
         at(&tree, setting.path).map(|value| setting.kind.text(value)).ok_or_else(|| self.missing(setting, "?"))
     }
 
+    /// The paths of all settings that there are in this tree, each with its value as text.
+    pub fn values(&self) -> Vec<(&'static str, String)> {
+        let tree = self.tree();
+        let value = |setting: &Setting| match Choice::at(setting.path) {
+            Some(choice) => choice.get(self).map(String::from),
+            None => at(&tree, setting.path).map(|value| setting.kind.text(value)),
+        };
+        table().iter().filter_map(|setting| Some((setting.path, value(setting)?))).collect()
+    }
+
     /// Sets the value at `path` to what `text` says. A choice that is another one than before brings its own defaults.
     ///
     /// # Errors

@@ -69,6 +69,19 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
 }
 
 #[test]
+fn all_values_at_once_are_those_that_are_read_by_path() {
+    for (name, _) in Params::PRESETS {
+        let params = Params::preset(name).unwrap();
+        let values = params.values();
+        let there = table().iter().filter(|setting| params.unmet(setting.path).is_none()).map(|setting| setting.path);
+        assert_eq!(values.iter().map(|(path, _)| *path).collect::<Vec<_>>(), there.collect::<Vec<_>>());
+        for (path, text) in values {
+            assert_eq!(text, params.get(path).unwrap(), "{path}");
+        }
+    }
+}
+
+#[test]
 fn values_are_set_and_read_by_path() {
     let mut params = Params::paper();
     params.set("search.filter.padding", "2").unwrap();
