@@ -48,7 +48,7 @@ impl Calibration {
     pub fn of_machine(kind: MachineKind) -> Option<Self> {
         Some(match kind.name() {
             "krr" => Self::new(0.0, 3.38, -6.41),
-            "svm" => Self::new(0.0, 1.49, -2.79),
+            "svm" => Self::new(0.0, 1.36, -2.58),
             "klda" => Self::new(0.0, 1.76, -3.18),
             "kpca" => Self::new(0.0, 1.80, -2.59),
             "slem" => Self::new(0.0, 1.35, -2.33),
