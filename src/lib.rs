@@ -71,7 +71,7 @@
 //! # The paper
 //! [`Params::default`] is a background-aware filter with colour, size and angle. [`Params::paper`] is the tracker of
 //! Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized Correlation Filters*, TPAMI 2015, with
-//! 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants, DCF (linear kernel), raw gray values and
+//! 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants: DCF (linear kernel), gray values and
 //! polynomial kernels. These presets do what the published code does, to its rounding and its 1-based geometry: whole
 //! cells, no change of scale, a box of odd size moved by half a pixel after the first frame. So the boxes can be
 //! compared with the published ones.

@@ -90,15 +90,14 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let (start, end) = (position("start <N|TIME>", &asked.start)?, position("end <N|TIME>", &asked.end)?);
     let span = job::span(source, start, end, wanted.first())?;
     let targets = wanted.within(span, source)?;
-    warnings.extend(source.warnings().iter().map(|said| job::words_in_flags(said)));
-    warnings.extend(targets.iter().filter_map(job::too_small));
+    warnings.extend(job::oddities(source, &targets));
     let outputs = outputs(asked, wanted.named)?;
     let exports = outputs.open(source, asked.inset)?;
     if let Some(jobs) = asked.jobs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
         pool.map_err(|error| Failure::Failed(format!("--jobs {jobs}: {error}")))?;
     }
-    let total = span.count().or(source.expected_length().map(|count| (count + 1).saturating_sub(span.first)));
+    let total = job::expected(source, span);
     watching.tell("begin", (job::first_words(&asked.preset, &params), warnings, total));
     let started = Instant::now();
     let frames = Prefetch::open(source, span, Demand { channels: params.channels(), color: exports.draw() })?;

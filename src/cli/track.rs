@@ -87,14 +87,13 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         Some(Picked { bbox, begun }) => (vec![TargetRecord { id: 1, start: span.first, bbox }], begun),
         None => (wanted.within(span, source)?, None),
     };
-    warnings.extend(source.warnings().iter().map(|said| job::words_in_flags(said)));
-    warnings.extend(targets.iter().filter_map(job::too_small));
+    warnings.extend(job::oddities(source, &targets));
     let outputs = args.output.all(wanted.named)?;
     let exports = outputs.open(source, args.output.inset)?;
     let to_stdout = outputs.uses_stdout();
     // Rows that a person reads as they come are progress enough.
     let shown = args.quiet == 0 && !(to_stdout && std::io::stdout().is_terminal());
-    let total = span.count().or(source.expected_length().map(|count| (count + 1).saturating_sub(span.first)));
+    let total = job::expected(source, span);
     let progress = Progress::new(total, shown, args.quiet < 2);
     if args.quiet == 0 {
         let _ = writeln!(std::io::stderr(), "{}", job::first_words(&resolved.preset, &resolved.params));

@@ -122,6 +122,11 @@ impl SampleBank {
         self.gram[(a, b)]
     }
 
+    /// The kernel values of the windows in all places; of those in use they mean something.
+    pub fn gram(&self) -> &DMatrix<f64> {
+        &self.gram
+    }
+
     /// The kernel values of the window `sample` with itself and with those in `places`.
     pub fn values_of(&self, sample: &[f32], places: &[usize]) -> (f64, Vec<f64>) {
         let mut masked = vec![0.0; sample.len()];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DVector;
 use ndarray::Array2;
 
 use super::bank::{Class, SampleBank};
@@ -190,20 +190,17 @@ impl WindowDetector {
     pub fn matching_score_at(&mut self, row: usize, col: usize, params: ExemplarParams) -> Result<f64> {
         self.cut(row, col);
         let (target, background) = (self.bank.places_of(Class::Positive), self.bank.places_of(Class::Negative));
-        let values = |slot: usize| {
-            DVector::from_iterator(background.len(), background.iter().map(|&other| self.bank.similarity(slot, other)))
-        };
-        let columns: Vec<DVector<f64>> = background.iter().map(|&slot| values(slot)).collect();
-        let encoder =
-            Encoder::new(params, &DMatrix::from_columns(&columns), &DVector::from_element(background.len(), 1.0))?;
+        let gram = self.bank.gram();
+        let negatives = gram.select_rows(&background).select_columns(&background);
+        let encoder = Encoder::new(params, &negatives, &DVector::from_element(background.len(), 1.0))?;
         let (own, with_background) = self.bank.values_of(&self.template, &background);
         let (_, with_target) = self.bank.values_of(&self.template, &target);
         let candidate = encoder.encode(&with_background, own)?;
         let strength = candidate.matching_score(&candidate, own);
         let (mut sum, mut weights) = (0.0, 0.0);
         for (&slot, &value) in target.iter().zip(&with_target) {
-            let own = self.bank.similarity(slot, slot);
-            let exemplar = encoder.encode_vector(&values(slot), own);
+            let own = gram[(slot, slot)];
+            let exemplar = encoder.encode_vector(&gram.column(slot).select_rows(&background), own);
             let norms = (strength * exemplar.matching_score(&exemplar, own)).sqrt();
             let weight = self.bank.label(slot).map_or(0.0, |(_, weight, _)| weight);
             if norms > 0.0 {

@@ -19,6 +19,6 @@ pub use frames::Frames;
 pub use opening::{Opening, seconds};
 pub use outputs::{Form, Outputs, refuse};
 pub use plan::{Done, Plan, Watcher};
-pub use position::{Position, span};
+pub use position::{Position, expected, span};
 pub use targets::Targets;
-pub use words::{NEXT, first_words, last_words, too_small};
+pub use words::{NEXT, first_words, last_words, oddities};

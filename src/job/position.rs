@@ -84,6 +84,11 @@ pub fn span(
     Ok(source.span(start.or(first), end)?)
 }
 
+/// How many frames a run will take, where that can be told.
+pub fn expected(source: &dyn Source, span: Span) -> Option<usize> {
+    span.count().or(source.expected_length().map(|count| (count + 1).saturating_sub(span.first)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::words_in_flags;
 use crate::export::{StateCounts, Summary, TargetRecord};
+use crate::source::Source;
 use crate::tracker::Params;
 
 /// What to do after a run that wrote nothing.
@@ -11,8 +13,14 @@ pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; k
 /// Pixels of the shorter side of a box below which its features say nothing.
 const SMALLEST: f64 = 6.0;
 
+/// What to say of the frames and of the targets in them before they are followed.
+pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
+    let of_frames = source.warnings().iter().map(|said| words_in_flags(said));
+    of_frames.chain(targets.iter().filter_map(too_small)).collect()
+}
+
 /// What to say of a target that is too small to be seen.
-pub fn too_small(target: &TargetRecord) -> Option<String> {
+fn too_small(target: &TargetRecord) -> Option<String> {
     let (w, h) = (target.bbox.w, target.bbox.h);
     (w.min(h) < SMALLEST).then(|| {
         format!(

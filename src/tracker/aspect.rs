@@ -1,6 +1,6 @@
 //! The shape of the target: a filter along one dimension, the aspect, which is width over height at the same area.
 //!
-//! As for the [scale](super::scale), the target's box is cut out in a row of shapes around the present one, each brought
+//! As for the [scale](super::scale), the target's box is cut out in a row of shapes around the present one, all brought
 //! to the same small size, and a [`LineFilter`] answers with a peak at the right one. What such a filter takes for
 //! another shape is often another look: a prior favours small changes, and the shape is drawn back to the first one.
 

@@ -10,7 +10,7 @@ use super::search::{FrameKind, Learned, Search, Sighting};
 use super::sized::sized;
 use super::verifier::Verifier;
 use super::window_search::WindowSearch;
-use super::{Estimate, Params, ResponseMap, SearchParams, State, VerifyParams};
+use super::{Estimate, Params, ResponseMap, SearchParams, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -64,10 +64,8 @@ impl Engine {
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
         let pose = search.pose();
         let mut evidence = search.look_at(frame, pose, &mut watch).evidence;
-        let belief = params.search.belief();
-        let judge = belief.map(Judge::new);
-        let verify = belief.map_or(VerifyParams::None, |belief| belief.verify);
-        let verifier = Verifier::new(verify, frame, bbox, &mut watch)?;
+        let judge = params.search.belief().map(Judge::new);
+        let verifier = Verifier::new(params.search.verify(), frame, bbox, &mut watch)?;
         let (size, round) = ((bbox.w, bbox.h), Round::default());
         let mut engine = Self { size, pose, search, guard, judge, verifier, round, watch };
         if let Some(guard) = &mut engine.guard {
@@ -92,10 +90,8 @@ impl Engine {
             }
         };
         let guard = params.guard.as_ref().map(|guard| Guard::untaught(guard, frames, bbox)).transpose()?;
-        let belief = params.search.belief();
-        let judge = belief.map(Judge::new);
-        let verify = belief.map_or(VerifyParams::None, |belief| belief.verify);
-        let verifier = Verifier::untaught(verify, frames, bbox)?;
+        let judge = params.search.belief().map(Judge::new);
+        let verifier = Verifier::untaught(params.search.verify(), frames, bbox)?;
         let (size, pose) = ((bbox.w, bbox.h), search.pose());
         let (round, watch) = (Round::default(), Stopwatch::default());
         Ok(Self { size, pose, search, guard, judge, verifier, round, watch })

@@ -20,31 +20,27 @@ use crate::tape::{Recorded, Tape};
 pub(super) struct Verifier {
     params: VerifyParams,
     eye: WindowSearch,
-    share: f64,
     /// Sure frames since one was learned from.
     sure: usize,
 }
 
-/// What its windows are like; `None` where nothing is verified.
-fn windows(params: VerifyParams) -> Option<WindowParams> {
-    match params {
-        VerifyParams::None => None,
-        VerifyParams::Decision(settings) => Some(WindowParams::of(settings.machine)),
-        VerifyParams::Matching(_) => Some(WindowParams::of(MachineKind::Slem)),
-    }
-}
-
 impl Verifier {
+    /// With the windows that `eye` makes for the machine; `None` where nothing is to be verified.
+    fn with(params: VerifyParams, eye: impl FnOnce(&WindowParams) -> Result<WindowSearch>) -> Result<Option<Self>> {
+        let machine = match params {
+            VerifyParams::None => return Ok(None),
+            VerifyParams::Decision(settings) => settings.machine,
+            VerifyParams::Matching(_) => MachineKind::Slem,
+        };
+        Ok(Some(Self { params, eye: eye(&WindowParams::of(machine))?, sure: 0 }))
+    }
+
     /// Learns the target at `bbox` in `frame`; `None` where nothing is to be verified.
     ///
     /// # Errors
     /// As [`WindowSearch::new`].
     pub fn new(params: VerifyParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Option<Self>> {
-        let eye = |windows: WindowParams| {
-            let eye = WindowSearch::new(&windows, f64::NEG_INFINITY, frame, bbox, watch)?;
-            Ok(Self { params, eye, share: windows.sample_share, sure: 0 })
-        };
-        windows(params).map(eye).transpose()
+        Self::with(params, |windows| WindowSearch::new(windows, f64::NEG_INFINITY, frame, bbox, watch))
     }
 
     /// One that knows nothing yet.
@@ -52,11 +48,7 @@ impl Verifier {
     /// # Errors
     /// As [`WindowSearch::untaught`].
     pub fn untaught(params: VerifyParams, frames: FrameKind, bbox: BBox) -> Result<Option<Self>> {
-        let eye = |windows: WindowParams| {
-            let eye = WindowSearch::untaught(&windows, f64::NEG_INFINITY, frames, bbox)?;
-            Ok(Self { params, eye, share: windows.sample_share, sure: 0 })
-        };
-        windows(params).map(eye).transpose()
+        Self::with(params, |windows| WindowSearch::untaught(windows, f64::NEG_INFINITY, frames, bbox))
     }
 
     /// A frame in which the target is at `pose` for sure: one of so many is learned, with what looks like it elsewhere.
@@ -71,7 +63,7 @@ impl Verifier {
             self.sure = 0;
             if self.eye.scan(frame, pose, watch) {
                 // A fit that fails leaves the decision that there was.
-                let _ = self.eye.learn_sample(frame, pose, self.share, watch);
+                let _ = self.eye.learn_at(frame, pose, watch);
             }
         }
     }

@@ -229,12 +229,17 @@ impl WindowSearch {
             return Learned::Settled;
         }
         self.believed = 0;
+        self.learn_at(frame, at, watch)
+    }
+
+    /// Learns the sample of the target at `at` with the share that a newest one has.
+    pub fn learn_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Learned {
         self.learn_sample(frame, at, self.params.sample_share, watch)
     }
 
     /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last
     /// scan that scored highest and lie elsewhere.
-    pub fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64, watch: &mut Stopwatch) -> Learned {
+    fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64, watch: &mut Stopwatch) -> Learned {
         self.cutter.cut_template(frame, at, &mut self.template, watch);
         watch.start();
         self.detector.add_positive(&self.template, share, 1.0);

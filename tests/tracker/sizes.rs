@@ -34,7 +34,7 @@ fn mean_overlap(boxes: &[BBox], clip: &Clip) -> f64 {
     boxes.iter().zip(&clip.truth).map(|(found, truth)| found.overlap(truth)).sum::<f64>() / boxes.len() as f64
 }
 
-/// Whether the box has the first one's shape, but for a change of its aspect up to `shape`, is not larger than the frame
+/// Whether the box has the first one's shape, but for a change of its aspect up to `shape`, is no larger than the frame
 /// and not smaller than five pixels.
 fn bounded(now: &Estimate, first: &BBox, shape: f64, frame: (usize, usize)) -> bool {
     let (w, h) = sides(now);

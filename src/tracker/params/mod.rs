@@ -103,6 +103,11 @@ impl SearchParams {
         }
     }
 
+    /// What must know a target that is found again.
+    pub fn verify(&self) -> VerifyParams {
+        self.belief().map_or(VerifyParams::None, |belief| belief.verify)
+    }
+
     /// What a confidence is worth, to be changed.
     pub fn belief_mut(&mut self) -> Option<&mut BeliefParams> {
         match self {
