@@ -113,6 +113,8 @@ fn table() -> &'static [Entry] {
 pub struct ColorNames {
     table: &'static [Entry],
     cell: usize,
+    /// What makes the sum of the black fields' entries a mean.
+    gain: f32,
 }
 
 impl ColorNames {
@@ -122,37 +124,34 @@ impl ColorNames {
     /// When a cell has no pixel, or more than 16 in each direction.
     pub fn new(cell: usize) -> Self {
         assert!((1..=16).contains(&cell), "a cell has 1 to 16 pixels a side");
-        Self { table: table(), cell }
+        let black: usize = (0..cell).map(|y| (cell - y % 2).div_ceil(2)).sum();
+        Self { table: table(), cell, gain: 1.0 / (255 * black) as f32 }
     }
 
-    /// The mean memberships of each whole cell of a patch of `width` pixels a row, given as [bins](super::color_bins),
-    /// less 1/11 (what they are when nothing is known): calls `put` with the cell's number, row by row, and 16 values
-    /// of which the first 11 count.
+    /// The mean memberships of cell `col` of row `row` of a patch of `width` pixels a row, given as
+    /// [bins](super::color_bins), less 1/11 (what they are when nothing is known): 16 values of which the first 11
+    /// count.
+    ///
+    /// # Panics
+    /// When the cell is not wholly within the patch.
     #[inline(always)]
-    pub fn each_cell(&self, bins: &[u16], width: usize, mut put: impl FnMut(usize, &[f32; 16])) {
+    pub fn of_cell(&self, bins: &[u16], width: usize, (row, col): (usize, usize)) -> [f32; 16] {
         let cell = self.cell;
-        let (cols, rows) = (width / cell, bins.len() / width.max(1) / cell);
-        // Every second pixel, as the black fields of a chess board: half the time and next to no difference.
-        let count: usize = (0..cell).map(|y| (cell - y % 2).div_ceil(2)).sum();
-        let gain = 1.0 / (255 * count) as f32;
-        for r in 0..rows {
-            for c in 0..cols {
-                let mut sums = [0u16; 16];
-                for y in 0..cell {
-                    for &bin in bins[(r * cell + y) * width + c * cell..][..cell].iter().skip(y % 2).step_by(2) {
-                        let entry = &self.table[usize::from(bin) % BINS];
-                        for k in 0..16 {
-                            sums[k] += u16::from(entry[k]);
-                        }
-                    }
-                }
-                let mut means = [0.0; 16];
+        let mut sums = [0u16; 16];
+        for y in 0..cell {
+            // Every second pixel, as the black fields of a chess board: half the time and next to no difference.
+            for &bin in bins[(row * cell + y) * width + col * cell..][..cell].iter().skip(y % 2).step_by(2) {
+                let entry = &self.table[usize::from(bin) % BINS];
                 for k in 0..16 {
-                    means[k] = f32::from(sums[k]) * gain - 1.0 / NAMES as f32;
+                    sums[k] += u16::from(entry[k]);
                 }
-                put(r * cols + c, &means);
             }
         }
+        let mut means = [0.0; 16];
+        for k in 0..16 {
+            means[k] = f32::from(sums[k]) * self.gain - 1.0 / NAMES as f32;
+        }
+        means
     }
 }
 
@@ -202,12 +201,8 @@ mod tests {
         let rgb: Vec<u8> = (0..width * height * 3).map(|i| (i * i * 31 % 253) as u8).collect();
         let (mut gray, mut bins) = (vec![0; width * height], vec![0; width * height]);
         take_colors_apart(&rgb, &mut gray, &mut bins);
-        let mut cells = Vec::new();
-        ColorNames::new(4).each_cell(&bins, width, |at, values| {
-            assert_eq!(at, cells.len());
-            cells.push(*values);
-        });
-        assert_eq!(cells.len(), 4);
+        let names = ColorNames::new(4);
+        let cells = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|at| names.of_cell(&bins, width, at));
         for (at, cell) in cells.iter().enumerate() {
             for (k, value) in cell.iter().enumerate().take(NAMES) {
                 let black = (0..16).filter(|i| (i / 4 + i % 4) % 2 == 0);

@@ -11,21 +11,21 @@ const BLOCK: usize = 64;
 
 /// Sums of neighbours.
 #[inline(always)]
-fn pair_up<const FROM: usize, const TO: usize>(terms: &[f32; FROM]) -> [f32; TO] {
-    let mut sums = [0.0; TO];
+fn pair_up<const FROM: usize, const TO: usize>(terms: &[f32; FROM], sums: &mut [f32; TO]) {
     for i in 0..TO {
         sums[i] = terms[2 * i] + terms[2 * i + 1];
     }
-    sums
 }
 
-/// The sums of 16 numbers each of 16 cells, as a tree of neighbours. The order is part of the result, and this one is
+/// The sums of 16 numbers each of 64 cells, as a tree of neighbours. The order is part of the result, and this one is
 /// quick with registers of any width.
 #[inline(always)]
-fn sum_lanes(terms: &[f32; LANES * BLOCK]) -> [f32; BLOCK] {
-    let eights = pair_up::<_, { 8 * BLOCK }>(terms);
-    let fours = pair_up::<_, { 4 * BLOCK }>(&eights);
-    pair_up(&pair_up::<_, { 2 * BLOCK }>(&fours))
+fn sum_lanes(terms: &[f32; LANES * BLOCK], sums: &mut [f32; BLOCK]) {
+    let (mut eights, mut fours, mut twos) = ([0.0; 8 * BLOCK], [0.0; 4 * BLOCK], [0.0; 2 * BLOCK]);
+    pair_up(terms, &mut eights);
+    pair_up(&eights, &mut fours);
+    pair_up(&fours, &mut twos);
+    pair_up(&twos, sums);
 }
 
 /// The products of one cell, lane by lane, and its energy added to `energy`.
@@ -39,50 +39,33 @@ fn products(x: &Cell, y: &Cell, re: &mut [f32; LANES], im: &mut [f32; LANES], en
     }
 }
 
-/// `Σ_k X_k conj Y_k` of 16 cells, and `Σ |X|²` of all of them.
+/// `Σ_k X_k conj Y_k` of at most 64 cells, to `out` or added to what is there, and `Σ |X|²` of all of them.
 #[inline(always)]
-fn block(x: &[Cell; BLOCK], y: &[Cell; BLOCK], out: &mut [Complex32; BLOCK]) -> f32 {
-    let mut re = [0.0; LANES * BLOCK];
-    let mut im = [0.0; LANES * BLOCK];
-    let mut energy = [0.0; LANES];
-    let (re_of, _) = re.as_chunks_mut();
-    let (im_of, _) = im.as_chunks_mut();
-    for c in 0..BLOCK {
-        products(&x[c], &y[c], &mut re_of[c], &mut im_of[c], &mut energy);
+fn block<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f32 {
+    let (mut re, mut im, mut energy) = ([0.0; LANES * BLOCK], [0.0; LANES * BLOCK], [0.0; LANES]);
+    let parts = re.as_chunks_mut().0.iter_mut().zip(im.as_chunks_mut().0);
+    for ((x, y), (re, im)) in x.iter().zip(y).zip(parts) {
+        products(x, y, re, im, &mut energy);
     }
-    let (re, im) = (sum_lanes(&re), sum_lanes(&im));
-    for c in 0..BLOCK {
-        out[c] = Complex32 { re: re[c], im: im[c] };
+    let mut sums = [[0.0; BLOCK]; 2];
+    sum_lanes(&re, &mut sums[0]);
+    sum_lanes(&im, &mut sums[1]);
+    for (out, (&re, &im)) in out.iter_mut().zip(sums[0].iter().zip(&sums[1])) {
+        let sum = Complex32 { re, im };
+        *out = if ADD { *out + sum } else { sum };
     }
-    let energy = pair_up::<8, 4>(&pair_up::<LANES, 8>(&energy));
-    (energy[0] + energy[1]) + (energy[2] + energy[3])
+    let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
+    pair_up(&energy, &mut eight);
+    pair_up(&eight, &mut four);
+    (four[0] + four[1]) + (four[2] + four[3])
 }
 
 /// Products of all cells, to `out` or added to what is there; the energy of `x`.
 #[inline(always)]
 fn all_cells<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
-    let (x, x_rest) = x.as_chunks::<BLOCK>();
-    let (y, y_rest) = y.as_chunks::<BLOCK>();
-    let (out, out_rest) = out.as_chunks_mut::<BLOCK>();
     let mut energy = 0.0;
-    for ((x, y), out) in x.iter().zip(y).zip(out) {
-        if ADD {
-            let mut sums = [Complex32::default(); BLOCK];
-            energy += f64::from(block(x, y, &mut sums));
-            out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
-        } else {
-            energy += f64::from(block(x, y, out));
-        }
-    }
-    if !x_rest.is_empty() {
-        let mut padded = [[[0.0; CHANNELS]; BLOCK]; 2];
-        let mut sums = [Complex32::default(); BLOCK];
-        padded[0][..x_rest.len()].copy_from_slice(x_rest);
-        padded[1][..y_rest.len()].copy_from_slice(y_rest);
-        energy += f64::from(block(&padded[0], &padded[1], &mut sums));
-        for (out, sum) in out_rest.iter_mut().zip(sums) {
-            *out = if ADD { *out + sum } else { sum };
-        }
+    for ((x, y), out) in x.chunks(BLOCK).zip(y.chunks(BLOCK)).zip(out.chunks_mut(BLOCK)) {
+        energy += f64::from(block::<ADD>(x, y, out));
     }
     energy
 }

@@ -26,16 +26,26 @@ pub(super) fn normalise_cell(
 ) {
     let (first, last) = cell.split_at(16);
     let mut sums = [[0.0f32; 16]; 2];
-    for k in 0..4 {
+    for (norm, parts) in norms.into_iter().zip(parts) {
+        // Whole registers, one step after the other: in one loop with what joins the first two orientations, a compiler
+        // may take them to pieces.
+        let (mut v, mut w) = ([0.0f32; 16], [0.0f32; 16]);
         for o in 0..16 {
-            let (v, w) = (first[o] * norms[k], last[o] * norms[k]);
-            // One instruction; `f32::min` would ask about NaN as well.
-            let v = if v < CLIP { v } else { CLIP };
-            let w = if w < CLIP { w } else { CLIP };
-            sums[0][o] += v;
-            sums[1][o] += w;
-            // The two signed orientations beyond the first 16 join the first two.
-            parts[k][o] = v + if o + 16 < SIGNED { w } else { 0.0 };
+            v[o] = clip(first[o] * norm);
+        }
+        for o in 0..16 {
+            w[o] = clip(last[o] * norm);
+        }
+        for o in 0..16 {
+            sums[0][o] += v[o];
+        }
+        for o in 0..16 {
+            sums[1][o] += w[o];
+        }
+        *parts = v;
+        // The two signed orientations beyond the first 16 join the first two.
+        for o in 16..SIGNED {
+            parts[o - 16] += w[o - 16];
         }
     }
     let half = 0.5 * taper;
@@ -43,6 +53,12 @@ pub(super) fn normalise_cell(
         out[o] = sums[0][o] * half;
         out[o + 16] = sums[1][o] * half;
     }
+}
+
+/// One instruction; `f32::min` would ask about NaN as well.
+#[inline(always)]
+fn clip(value: f32) -> f32 {
+    if value < CLIP { value } else { CLIP }
 }
 
 /// The sum of 16 values, in an order that registers of four can add.

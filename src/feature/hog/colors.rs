@@ -82,14 +82,16 @@ leveled! {
         cells: &mut [[f32; LANES]],
     ) -> bool {
         let mut squares = [0.0f32; LANES];
-        names.each_cell(bins, width, |at, names| {
-            let cell = &mut cells[at];
-            cell[SIGNED..SIGNED + UNSIGNED].copy_from_slice(&names[..UNSIGNED]);
-            cell[LANES - 1] = names[UNSIGNED];
-            for l in 0..LANES {
-                squares[l] += cell[l] * cell[l];
+        for (r, cells) in cells.chunks_exact_mut(cols.len()).enumerate() {
+            for (c, cell) in cells.iter_mut().enumerate() {
+                let names = names.of_cell(bins, width, (r, c));
+                cell[SIGNED..SIGNED + UNSIGNED].copy_from_slice(&names[..UNSIGNED]);
+                cell[LANES - 1] = names[UNSIGNED];
+                for l in 0..LANES {
+                    squares[l] += cell[l] * cell[l];
+                }
             }
-        });
+        }
         let gain = |color: bool, lanes: usize| {
             let sum: f32 = (0..LANES).filter(|&l| is_color(l) == color).map(|l| squares[l]).sum();
             let mean = sum / (rows.len() * cols.len() * lanes) as f32;
