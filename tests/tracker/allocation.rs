@@ -89,7 +89,7 @@ fn errors_aside_nothing_is_freed_or_kept_in_two_thousand_updates() {
 /// A fit takes matrices and gives them back.
 #[test]
 fn machines_over_real_windows_give_back_what_a_fit_takes() {
-    const UPDATES: usize = 400;
+    const UPDATES: usize = 120;
     let clip = clip();
     let detectors = MachineKind::ALL.iter().map(|&kind| (kind.to_string(), Params::from(WindowParams::of(kind))));
     let guards =
