@@ -6,7 +6,8 @@
 DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Whole processes take turns: one that only decodes,
 one image after the other (examples/bench_sequence.rs); the same ahead on another thread; and `kcf-track --seq` with its
 boxes written. Medians of the ratio of each turn to the decoding of the same turn are printed, so that a busy machine
-disturbs both alike.
+disturbs both alike; and for each preset the ratio to the slower half, which is decoding alone or tracking alone (frames
+in memory), since two cores do both at once.
 """
 
 import argparse
@@ -24,12 +25,13 @@ SEQUENCES = ["Crossing", "Couple", "Deer", "David", "FaceOcc1", "MotorRolling", 
 
 
 def seconds(command):
+    """How long a command takes, and what it printed."""
     begun = time.perf_counter()
     finished = subprocess.run(command, capture_output=True, text=True)
     taken = time.perf_counter() - begun
     if finished.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{finished.stderr}")
-    return taken
+    return taken, finished.stdout
 
 
 def main():
@@ -75,23 +77,43 @@ def main():
                     Path(folder) / "boxes.txt",
                 ]
             times = {program: [] for program in commands}
+            tracking = {preset: [] for preset in presets}
             for _ in range(arguments.rounds):
                 for program, command in commands.items():
-                    times[program].append(seconds(command))
+                    times[program].append(seconds(command)[0])
+                for preset in presets:
+                    said = seconds([built / "examples/bench_sequence", sequence, "--preset", preset])[1]
+                    tracking[preset].append(json.loads(said)["seconds"][0])
             ratio = {
                 program: statistics.median(t / d for t, d in zip(times[program], times["decode"]))
                 for program in commands
             }
+            slower = {
+                preset: statistics.median(
+                    t / max(d, alone) for t, d, alone in zip(times[preset], times["decode"], tracking[preset])
+                )
+                for preset in presets
+            }
             print(
-                f"{name:>14}: decode {statistics.median(times['decode']):.3f} s"
-                + "".join(f", {program} {ratio[program]:.2f}x" for program in commands if program != "decode"),
+                f"{name:>14}: decode {statistics.median(times['decode']):.3f} s, ahead {ratio['decode ahead']:.2f}x"
+                + "".join(
+                    f"; {preset} tracks {statistics.median(tracking[preset]):.3f} s, takes {ratio[preset]:.2f}x,"
+                    f" {slower[preset]:.2f}x the slower half"
+                    for preset in presets
+                ),
                 flush=True,
             )
-            results[name] = {"seconds": times, "ratio": ratio}
+            results[name] = {"seconds": times, "tracking": tracking, "ratio": ratio, "slower": slower}
     for program in ["decode ahead", *presets]:
         ratios = [result["ratio"][program] for result in results.values()]
         print(
             f"{program:>14}: {statistics.geometric_mean(ratios):.3f}x decoding alone (geometric mean),"
+            f" at most {max(ratios):.3f}x"
+        )
+    for preset in presets:
+        ratios = [result["slower"][preset] for result in results.values()]
+        print(
+            f"{preset:>14}: {statistics.geometric_mean(ratios):.3f}x the slower half (geometric mean),"
             f" at most {max(ratios):.3f}x"
         )
     if arguments.json:

@@ -116,8 +116,8 @@ fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
-/// A JPEG by `zune-jpeg`, strictly: a file that ends early is an error and no gray area. What cannot be told is data
-/// that ends early in a file that bears its end marker all the same.
+/// A JPEG by `zune-jpeg`, strictly: a file that ends early is an error and no gray area. What cannot be told, unless
+/// next to nothing is there, is data that ends early in a file that bears its end marker all the same.
 fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     let markers = JpegMarkers::read(bytes);
     if !markers.ended {
@@ -129,6 +129,9 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     decoder.decode_headers().map_err(|error| error.to_string())?;
     let (width, height) = decoder.dimensions().ok_or("the JPEG has no size")?;
     check_size(width, height)?;
+    if width * height / MOST_PIXELS_A_BIT > 8 * markers.scan {
+        return Err(format!("the JPEG is truncated: {} bytes cannot hold {width}x{height} pixels", markers.scan));
+    }
     let stored = decoder.input_colorspace().ok_or("the JPEG has no colour space")?;
     // Only in these two the first component is luma. RGB, CMYK and YCCK have to become RGB first.
     let luma_is_stored = stored == ColorSpace::YCbCr && markers.luma_alone_is_right();
@@ -153,6 +156,10 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
+/// Most pixels of a JPEG that share a bit: each unit of blocks takes one at least, for its mean, and has at most 4 x 4
+/// blocks of 8 x 8 pixels (ITU T.81, A.2 and F.1.2).
+const MOST_PIXELS_A_BIT: usize = 1024;
+
 /// What the markers of a JPEG say that the decoder does not.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct JpegMarkers {
@@ -161,6 +168,8 @@ struct JpegMarkers {
     /// Whether an end marker follows the first scan. In compressed data an FF byte is always followed by 00 or a
     /// restart marker, so the marker does not occur there by chance.
     ended: bool,
+    /// Bytes from the first scan on.
+    scan: usize,
 }
 
 impl JpegMarkers {
@@ -186,6 +195,7 @@ impl JpegMarkers {
             }
         }
         let scan = bytes.get(at..).unwrap_or_default();
+        markers.scan = scan.len();
         markers.ended = scan.windows(2).rev().any(|pair| pair == [0xFF, 0xD9]);
         markers
     }
@@ -255,13 +265,28 @@ mod tests {
         let scan = [0xFF, 0xDA, 0, 2, 1, 2, 0xFF, 0, 3];
         let cut = [&[0xFF, 0xD8][..], &preview, &frame, &scan].concat();
         let markers = JpegMarkers::read(&cut);
-        assert_eq!(markers, JpegMarkers { sampling: vec![0x22, 0x11], ended: false });
+        assert_eq!(markers, JpegMarkers { sampling: vec![0x22, 0x11], ended: false, scan: 9 });
         assert!(JpegMarkers::read(&[&cut[..], &[0xFF, 0xD9, 0, 0]].concat()).ended);
     }
 
     #[test]
+    fn a_few_bytes_are_no_hundred_million_pixels() {
+        let mut bytes = include_bytes!("../../assets/demo/img/0001.jpg").to_vec();
+        assert!(decode_bytes(&bytes, "whole", Channels::Color).is_ok());
+        let frame = bytes.windows(2).position(|pair| pair == [0xFF, 0xC0]).unwrap();
+        bytes[frame + 5..frame + 9].copy_from_slice(&[0xFF, 0x05, 0x05, 0xFF]);
+        // What is left of it would be made up for minutes.
+        bytes.drain(frame + 1000..bytes.len() - 2);
+        let begun = std::time::Instant::now();
+        let said = decode_bytes(&bytes, "cut", Channels::Color).unwrap_err().to_string();
+        assert!(said.contains("truncated") && said.contains("cannot hold 1535x65285 pixels"), "{said}");
+        assert!(begun.elapsed().as_millis() < 100, "{:?}", begun.elapsed());
+    }
+
+    #[test]
     fn luma_is_taken_alone_only_where_that_is_known_to_work() {
-        let alone = |sampling: &[u8]| JpegMarkers { sampling: sampling.to_vec(), ended: true }.luma_alone_is_right();
+        let alone =
+            |sampling: &[u8]| JpegMarkers { sampling: sampling.to_vec(), ended: true, scan: 0 }.luma_alone_is_right();
         assert!(alone(&[0x22, 0x11, 0x11]) && alone(&[0x21, 0x11, 0x11]) && alone(&[0x11, 0x11, 0x11]));
         assert!(
             !alone(&[0x12, 0x11, 0x11]) && !alone(&[0x41, 0x11, 0x11]) && !alone(&[0x22, 0x21, 0x21]) && !alone(&[])

@@ -18,6 +18,10 @@ const WATCH_EVERY: Duration = Duration::from_millis(50);
 /// How long a program may take to end after its output has ended.
 const LAST_BREATH: Duration = Duration::from_secs(5);
 
+/// Bytes that fit into the pipe: as many as Linux gives to anyone.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1 << 20;
+
 /// Lines of complaint that are kept.
 const MOST_LINES: usize = 8;
 
@@ -121,6 +125,10 @@ impl Ffmpeg {
         })?;
         running.spawn("ffmpeg watch", move || process.watch(patience))?;
         let out = out.ok_or_else(|| Error::io("ffmpeg", std::io::Error::other("it has no output")))?;
+        // A frame of 1920 x 1080 would else go through in 32 pieces, with two processes in turns for each of them. What
+        // the system does not grant only costs time.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE);
         Ok((running, BufReader::with_capacity(1 << 16, out)))
     }
 
