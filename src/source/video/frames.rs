@@ -41,7 +41,9 @@ pub(super) struct Frames {
     decoder: Option<Decoder>,
     span: Span,
     demand: Demand,
+    /// Whether damage ends it, and whether it has no end of its own.
     strict: bool,
+    endless: bool,
     read: usize,
     /// Time and size of the first frame.
     first: Option<Shown>,
@@ -53,13 +55,13 @@ impl Frames {
         (ffmpeg, out): (Ffmpeg, BufReader<ChildStdout>),
         form: Form,
         (span, demand): (Span, Demand),
-        strict: bool,
+        (strict, endless): (bool, bool),
     ) -> Self {
         let decoder = match form {
             Form::Pnm => Decoder::Pnm(out),
             Form::Y4m => Decoder::Y4m(Some(out), None),
         };
-        Self { path, ffmpeg, decoder: Some(decoder), span, demand, strict, read: 0, first: None }
+        Self { path, ffmpeg, decoder: Some(decoder), span, demand, strict, endless, read: 0, first: None }
     }
 
     /// The next frame; `None` at the end.
@@ -74,7 +76,7 @@ impl Frames {
                 Ok(Some(decoded))
             }
             // Whatever the bytes look like: when ffmpeg failed that is the reason.
-            ended => match (self.ffmpeg.trouble(self.read, self.strict), ended) {
+            ended => match (self.ffmpeg.trouble(self.read, self.strict, self.endless), ended) {
                 (Some(trouble), _) | (None, Err(trouble)) => Err(trouble),
                 (None, Ok(_)) => Ok(None),
             },

@@ -38,6 +38,12 @@ impl Input {
         self.kind != Kind::File
     }
 
+    /// Whether it has no end of its own: where frames end, something has happened to it. (A stream of a network ends as
+    /// its server says; that a server has gone looks the same.)
+    pub fn is_endless(&self) -> bool {
+        self.kind == Kind::Camera
+    }
+
     /// As ffmpeg has it: a file is called one, so that no name of it means something else.
     pub fn argument(&self) -> String {
         let given = self.given.to_string_lossy();
@@ -94,5 +100,7 @@ mod tests {
         assert_eq!(told("a b://c"), "-i file:a b://c");
         let live = |given: &str| Input::new(Path::new(given)).is_live();
         assert!(live("/dev/video0") && live("udp://@:1234") && !live("clip.mp4"));
+        let endless = |given: &str| Input::new(Path::new(given)).is_endless();
+        assert!(endless("/dev/video0") && !endless("rtsp://10.0.0.7/live") && !endless("clip.mp4"));
     }
 }

@@ -168,6 +168,7 @@ impl Source for Video {
         let path: PathBuf = self.input.path().into();
         let running = Ffmpeg::start(&mut command, &path, self.options.patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
-        Ok(Box::new(Frames::new(path, running, form, (span, demand), self.strict())))
+        let ends = (self.strict(), self.input.is_endless());
+        Ok(Box::new(Frames::new(path, running, form, (span, demand), ends)))
     }
 }

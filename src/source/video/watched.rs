@@ -151,8 +151,9 @@ impl Ffmpeg {
         self.shown.recv_timeout(LAST_BREATH).ok()
     }
 
-    /// Why the output has ended, where it was not because there is no more; `after` frames.
-    pub fn trouble(&self, after: usize, strict: bool) -> Option<String> {
+    /// Why the output has ended, where it was not because there is no more; `after` frames. Of an `endless` input there
+    /// is always more.
+    pub fn trouble(&self, after: usize, strict: bool, endless: bool) -> Option<String> {
         let status = self.process.wait();
         // The listener ends with the standard error; what it has not read yet is the reason.
         let begun = Instant::now();
@@ -168,6 +169,7 @@ impl Ffmpeg {
         let status = status?;
         match status.code() {
             None => Some(format!("ffmpeg was killed after {after} frames ({status})")),
+            Some(0) if endless => Some(format!("the camera gave no more after {after} frames{said}")),
             Some(0) if !strict || complaints.is_empty() => None,
             Some(_) => Some(format!("ffmpeg stopped after {after} frames{said}")),
         }
@@ -268,7 +270,7 @@ mod tests {
         let begun = Instant::now();
         assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
         assert!(begun.elapsed() < Duration::from_secs(20));
-        let said = ffmpeg.trouble(3, true).unwrap();
+        let said = ffmpeg.trouble(3, true, false).unwrap();
         assert!(said.contains("no frame for 0.2 s after 3 frames"), "{said}");
     }
 
@@ -278,7 +280,7 @@ mod tests {
         let (ffmpeg, mut out) = shell("echo begun", Duration::from_millis(100));
         std::thread::sleep(Duration::from_millis(400));
         assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
-        assert_eq!(ffmpeg.trouble(1, true), None);
+        assert_eq!(ffmpeg.trouble(1, true, false), None);
     }
 
     #[test]
@@ -294,9 +296,23 @@ mod tests {
         ] {
             let (ffmpeg, mut out) = shell(script, patience);
             read_all(&ffmpeg, &mut out);
-            let trouble = ffmpeg.trouble(7, strict);
+            let trouble = ffmpeg.trouble(7, strict, false);
             assert!(trouble.as_deref().unwrap_or("").starts_with(said.unwrap_or("")), "{script}: {trouble:?}");
             assert_eq!(trouble.is_some(), said.is_some(), "{script}: {trouble:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_camera_that_vanishes_is_no_end() {
+        for (script, said) in [
+            ("exit 0", "the camera gave no more after 7 frames"),
+            ("echo '[error] No such device' >&2", "the camera gave no more after 7 frames: No such device"),
+            ("exit 1", "ffmpeg stopped after 7 frames"),
+        ] {
+            let (ffmpeg, mut out) = shell(script, Duration::from_secs(30));
+            read_all(&ffmpeg, &mut out);
+            assert_eq!(ffmpeg.trouble(7, false, true).as_deref(), Some(said), "{script}");
         }
     }
 
