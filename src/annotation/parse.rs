@@ -61,17 +61,24 @@ pub(super) fn content(bytes: &[u8], base: Base) -> Result<Content, Wrong> {
 /// The lines of a text, ended by LF, CR or CR LF. Several CR before an LF are one end: text that was converted twice.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
+    // Ends of lines that follow each other, and have been passed over.
+    let mut empty = 0;
     std::iter::from_fn(move || {
+        if empty > 0 {
+            empty -= 1;
+            return Some("");
+        }
         let here = rest?;
         let Some(end) = here.find(['\r', '\n']) else {
             rest = None;
             return Some(here);
         };
         let after = here[end..].trim_start_matches('\r');
-        rest = Some(match after.strip_prefix('\n') {
-            Some(next) => next,
-            None => &here[end + 1..],
-        });
+        rest = Some(after.strip_prefix('\n').unwrap_or_else(|| {
+            // The whole run at once: looked through anew for each of its ends, a long one would take for ever.
+            empty = here.len() - end - after.len() - 1;
+            after
+        }));
         Some(&here[..end])
     })
 }
@@ -156,6 +163,13 @@ mod tests {
     }
 
     #[test]
+    fn a_long_run_of_line_ends_is_read_once() {
+        let begun = std::time::Instant::now();
+        assert_eq!(boxes(&format!("198,214,34,81{}", "\r".repeat(300_000))), [BOX]);
+        assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
+    }
+
+    #[test]
     fn rows_without_a_box_keep_their_place() {
         let without = ["", "NaN,NaN,NaN,NaN", "0,0,0,0", "nan", ",,,", "10,10,-3,4", "10,NaN,3,4", "inf,1,2,3"];
         let read = boxes(&format!("198,214,34,81\n{}\n198,214,34,81\n\n\n", without.join("\n")));
@@ -163,6 +177,7 @@ mod tests {
         assert_eq!((read[0], read[9]), (BOX, BOX));
         assert!(read[1..9].iter().all(Option::is_none), "{read:?}");
         assert_eq!(boxes("\r\r198,214,34,81"), [None, None, BOX]);
+        assert_eq!(lines("a\r\r\rb\r\r\nc\n\rd\r").collect::<Vec<_>>(), ["a", "", "", "b", "c", "", "d", ""]);
         assert!(boxes("").is_empty() && boxes("\n\n \n").is_empty() && boxes("\u{feff}").is_empty());
     }
 
