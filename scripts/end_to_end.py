@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SEQUENCES = ["Crossing", "Couple", "Deer", "David", "FaceOcc1", "MotorRolling", "Walking2", "Woman"]
 
 
-def seconds(command):
+def timed(command):
     """How long a command takes, and what it printed."""
     begun = time.perf_counter()
     finished = subprocess.run(command, capture_output=True, text=True)
@@ -80,9 +80,9 @@ def main():
             tracking = {preset: [] for preset in presets}
             for _ in range(arguments.rounds):
                 for program, command in commands.items():
-                    times[program].append(seconds(command)[0])
+                    times[program].append(timed(command)[0])
                 for preset in presets:
-                    said = seconds([built / "examples/bench_sequence", sequence, "--preset", preset])[1]
+                    said = timed([built / "examples/bench_sequence", sequence, "--preset", preset])[1]
                     tracking[preset].append(json.loads(said)["seconds"][0])
             ratio = {
                 program: statistics.median(t / d for t, d in zip(times[program], times["decode"]))
@@ -104,18 +104,14 @@ def main():
                 flush=True,
             )
             results[name] = {"seconds": times, "tracking": tracking, "ratio": ratio, "slower": slower}
-    for program in ["decode ahead", *presets]:
-        ratios = [result["ratio"][program] for result in results.values()]
-        print(
-            f"{program:>14}: {statistics.geometric_mean(ratios):.3f}x decoding alone (geometric mean),"
-            f" at most {max(ratios):.3f}x"
-        )
-    for preset in presets:
-        ratios = [result["slower"][preset] for result in results.values()]
-        print(
-            f"{preset:>14}: {statistics.geometric_mean(ratios):.3f}x the slower half (geometric mean),"
-            f" at most {max(ratios):.3f}x"
-        )
+    halves = [("ratio", "decoding alone", ["decode ahead", *presets]), ("slower", "the slower half", presets)]
+    for kind, what, programs in halves:
+        for program in programs:
+            ratios = [result[kind][program] for result in results.values()]
+            print(
+                f"{program:>14}: {statistics.geometric_mean(ratios):.3f}x {what} (geometric mean),"
+                f" at most {max(ratios):.3f}x"
+            )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
 

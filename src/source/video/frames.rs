@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ChildStdout;
 use std::time::Instant;
 
-use super::watched::{Ffmpeg, Shown};
+use super::watched::{Ending, Ffmpeg, Shown};
 use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::source::decode::MAX_PIXELS;
@@ -41,9 +41,7 @@ pub(super) struct Frames {
     decoder: Option<Decoder>,
     span: Span,
     demand: Demand,
-    /// Whether damage ends it, and whether it has no end of its own.
-    strict: bool,
-    endless: bool,
+    ending: Ending,
     read: usize,
     /// Time and size of the first frame.
     first: Option<Shown>,
@@ -55,13 +53,13 @@ impl Frames {
         (ffmpeg, out): (Ffmpeg, BufReader<ChildStdout>),
         form: Form,
         (span, demand): (Span, Demand),
-        (strict, endless): (bool, bool),
+        ending: Ending,
     ) -> Self {
         let decoder = match form {
             Form::Pnm => Decoder::Pnm(out),
             Form::Y4m => Decoder::Y4m(Some(out), None),
         };
-        Self { path, ffmpeg, decoder: Some(decoder), span, demand, strict, endless, read: 0, first: None }
+        Self { path, ffmpeg, decoder: Some(decoder), span, demand, ending, read: 0, first: None }
     }
 
     /// The next frame; `None` at the end.
@@ -76,7 +74,7 @@ impl Frames {
                 Ok(Some(decoded))
             }
             // Whatever the bytes look like: when ffmpeg failed that is the reason.
-            ended => match (self.ffmpeg.trouble(self.read, self.strict, self.endless), ended) {
+            ended => match (self.ffmpeg.trouble(self.read, self.ending), ended) {
                 (Some(trouble), _) | (None, Err(trouble)) => Err(trouble),
                 (None, Ok(_)) => Ok(None),
             },

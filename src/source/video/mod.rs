@@ -16,7 +16,7 @@ use crate::frame::Channels;
 use frames::{Form, Frames};
 use input::Input;
 use probe::Probe;
-use watched::{Ffmpeg, Process};
+use watched::{Ending, Ffmpeg, Process};
 
 /// How a video is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,14 @@ impl Video {
         Ok(Self { name, input, options, probe, process: Mutex::default() })
     }
 
-    /// Whether damage ends it.
-    fn strict(&self) -> bool {
-        !self.options.lenient && !self.input.is_live()
+    fn ending(&self) -> Ending {
+        if self.input.is_endless() {
+            Ending::Never
+        } else if self.options.lenient || self.input.is_live() {
+            Ending::Lenient
+        } else {
+            Ending::Strict
+        }
     }
 
     /// In which form ffmpeg shall write the frames, and its name of it.
@@ -144,7 +149,7 @@ impl Source for Video {
         let (form, pixels) = self.form(demand);
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
-        if self.strict() {
+        if self.ending() == Ending::Strict {
             command.arg("-xerror");
         }
         if self.input.is_live() {
@@ -168,7 +173,6 @@ impl Source for Video {
         let path: PathBuf = self.input.path().into();
         let running = Ffmpeg::start(&mut command, &path, self.options.patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
-        let ends = (self.strict(), self.input.is_endless());
-        Ok(Box::new(Frames::new(path, running, form, (span, demand), ends)))
+        Ok(Box::new(Frames::new(path, running, form, (span, demand), self.ending())))
     }
 }

@@ -38,6 +38,17 @@ pub(super) struct Process {
     complaints: Mutex<Vec<String>>,
 }
 
+/// What the end of the output means where ffmpeg says that all is well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// There is no more; damage on the way there is a failure.
+    Strict,
+    /// There is no more, whatever was damaged.
+    Lenient,
+    /// Something has happened to it: there is always more.
+    Never,
+}
+
 /// What ffmpeg says of a frame before it writes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shown {
@@ -151,9 +162,8 @@ impl Ffmpeg {
         self.shown.recv_timeout(LAST_BREATH).ok()
     }
 
-    /// Why the output has ended, where it was not because there is no more; `after` frames. Of an `endless` input there
-    /// is always more.
-    pub fn trouble(&self, after: usize, strict: bool, endless: bool) -> Option<String> {
+    /// Why the output has ended, where it was not because there is no more; `after` frames.
+    pub fn trouble(&self, after: usize, ending: Ending) -> Option<String> {
         let status = self.process.wait();
         // The listener ends with the standard error; what it has not read yet is the reason.
         let begun = Instant::now();
@@ -169,8 +179,8 @@ impl Ffmpeg {
         let status = status?;
         match status.code() {
             None => Some(format!("ffmpeg was killed after {after} frames ({status})")),
-            Some(0) if endless => Some(format!("the camera gave no more after {after} frames{said}")),
-            Some(0) if !strict || complaints.is_empty() => None,
+            Some(0) if ending == Ending::Never => Some(format!("the camera gave no more after {after} frames{said}")),
+            Some(0) if ending == Ending::Lenient || complaints.is_empty() => None,
             Some(_) => Some(format!("ffmpeg stopped after {after} frames{said}")),
         }
     }
@@ -270,7 +280,7 @@ mod tests {
         let begun = Instant::now();
         assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
         assert!(begun.elapsed() < Duration::from_secs(20));
-        let said = ffmpeg.trouble(3, true, false).unwrap();
+        let said = ffmpeg.trouble(3, Ending::Strict).unwrap();
         assert!(said.contains("no frame for 0.2 s after 3 frames"), "{said}");
     }
 
@@ -280,23 +290,23 @@ mod tests {
         let (ffmpeg, mut out) = shell("echo begun", Duration::from_millis(100));
         std::thread::sleep(Duration::from_millis(400));
         assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
-        assert_eq!(ffmpeg.trouble(1, true, false), None);
+        assert_eq!(ffmpeg.trouble(1, Ending::Strict), None);
     }
 
     #[test]
     #[cfg(unix)]
     fn an_end_is_told_from_a_failure() {
         let patience = Duration::from_secs(30);
-        for (script, strict, said) in [
-            ("exit 0", true, None),
-            ("echo '[error] bad slice' >&2; exit 0", false, None),
-            ("echo '[error] bad slice' >&2; exit 0", true, Some("ffmpeg stopped after 7 frames: bad slice")),
-            ("exit 1", false, Some("ffmpeg stopped after 7 frames")),
-            ("kill -9 $$", false, Some("ffmpeg was killed after 7 frames")),
+        for (script, ending, said) in [
+            ("exit 0", Ending::Strict, None),
+            ("echo '[error] bad slice' >&2; exit 0", Ending::Lenient, None),
+            ("echo '[error] bad slice' >&2; exit 0", Ending::Strict, Some("ffmpeg stopped after 7 frames: bad slice")),
+            ("exit 1", Ending::Lenient, Some("ffmpeg stopped after 7 frames")),
+            ("kill -9 $$", Ending::Lenient, Some("ffmpeg was killed after 7 frames")),
         ] {
             let (ffmpeg, mut out) = shell(script, patience);
             read_all(&ffmpeg, &mut out);
-            let trouble = ffmpeg.trouble(7, strict, false);
+            let trouble = ffmpeg.trouble(7, ending);
             assert!(trouble.as_deref().unwrap_or("").starts_with(said.unwrap_or("")), "{script}: {trouble:?}");
             assert_eq!(trouble.is_some(), said.is_some(), "{script}: {trouble:?}");
         }
@@ -312,7 +322,7 @@ mod tests {
         ] {
             let (ffmpeg, mut out) = shell(script, Duration::from_secs(30));
             read_all(&ffmpeg, &mut out);
-            assert_eq!(ffmpeg.trouble(7, false, true).as_deref(), Some(said), "{script}");
+            assert_eq!(ffmpeg.trouble(7, Ending::Never).as_deref(), Some(said), "{script}");
         }
     }
 
