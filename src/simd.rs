@@ -56,7 +56,7 @@ pub fn ceiling() -> SimdLevel {
 }
 
 /// The copies of a leveled function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[cfg(target_arch = "x86_64")]
 pub(crate) enum Width {
     Baseline,
@@ -65,7 +65,7 @@ pub(crate) enum Width {
 }
 
 /// The widest copy that both the CPU and the ceiling allow. It names AVX2 or AVX-512 only where the CPU has all the
-/// features that `leveled!` compiles that copy for.
+/// features that `leveled!` compiles that copy for, and those of each narrower one.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn widest() -> Width {
@@ -85,42 +85,77 @@ pub(crate) fn widest() -> Width {
     }
 }
 
+/// Of each of four rows the sum of two sums: of its first and third value, and of its second and fourth. Written with
+/// intrinsics, as compilers gather the rows value by value.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
+    use std::arch::x86_64::{_mm_add_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_setr_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
+    let [a, b, c, d] = rows;
+    // SAFETY: every CPU of the architecture has SSE; what is transmuted is 16 bytes, and all bits are floats.
+    unsafe {
+        let (a, b) = (_mm_setr_ps(a[0], a[1], a[2], a[3]), _mm_setr_ps(b[0], b[1], b[2], b[3]));
+        let (c, d) = (_mm_setr_ps(c[0], c[1], c[2], c[3]), _mm_setr_ps(d[0], d[1], d[2], d[3]));
+        let ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+        let cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+        std::mem::transmute(_mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab)))
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
+    let [a, b, c, d] = rows;
+    let sum = |v: [f32; 4]| (v[0] + v[2]) + (v[1] + v[3]);
+    [sum(a), sum(b), sum(c), sum(d)]
+}
+
 /// Compiles a function once for each width of vectors, and takes the copy that the CPU and the [`ceiling`] allow.
+/// `avx2 fn` leaves out the copy for AVX-512, for bodies that it does not make faster.
 ///
 /// The body and all that it calls in its inner loops must be `#[inline(always)]`, or it is compiled for the baseline.
 macro_rules! leveled {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
-        $(#[$meta])*
+    (@copies [$($width:ident $copy:ident $features:literal),*]
+     [$($head:tt)*] $name:ident $signature:tt $ret:ty, $call:tt $body:block) => {
         #[allow(clippy::too_many_arguments)]
-        $vis fn $name($($arg: $ty),*) $(-> $ret)? {
+        $($head)* fn $name $signature -> $ret {
             #[inline(always)]
             #[allow(clippy::too_many_arguments)]
-            fn body($($arg: $ty),*) $(-> $ret)? $body
+            fn body $signature -> $ret $body
 
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-                #[allow(clippy::too_many_arguments)]
-                fn avx512($($arg: $ty),*) $(-> $ret)? {
-                    body($($arg),*)
-                }
-
-                #[target_feature(enable = "avx2")]
-                #[allow(clippy::too_many_arguments)]
-                fn avx2($($arg: $ty),*) $(-> $ret)? {
-                    body($($arg),*)
-                }
-
-                match $crate::simd::widest() {
-                    // SAFETY: `widest` names a copy only where the CPU has all the features that the copy is compiled
-                    // for.
-                    $crate::simd::Width::Avx512 => return unsafe { avx512($($arg),*) },
-                    // SAFETY: as above.
-                    $crate::simd::Width::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::simd::Width::Baseline => {}
-                }
+                $(
+                    #[target_feature(enable = $features)]
+                    #[allow(clippy::too_many_arguments)]
+                    fn $copy $signature -> $ret {
+                        body $call
+                    }
+                )*
+                let widest = $crate::simd::widest();
+                $(
+                    if widest >= $crate::simd::Width::$width {
+                        // SAFETY: `widest` names a width only where the CPU has all the features that the copy of this
+                        // and of each narrower one is compiled for.
+                        return unsafe { $copy $call };
+                    }
+                )*
             }
-            body($($arg),*)
+            body $call
+        }
+    };
+    ($(#[$meta:meta])* avx2 fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+        $crate::simd::leveled! {
+            @copies [Avx2 avx2 "avx2"] [$(#[$meta])*] $name($($arg: $ty),*) (), ($($arg),*) $body
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+        $crate::simd::leveled! { $(#[$meta])* $vis fn $name($($arg: $ty),*) -> () $body }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        $crate::simd::leveled! {
+            @copies [Avx512 avx512 "avx512f,avx512bw,avx512dq,avx512vl", Avx2 avx2 "avx2"]
+            [$(#[$meta])* $vis] $name($($arg: $ty),*) $ret, ($($arg),*) $body
         }
     };
 }

@@ -24,7 +24,7 @@ use crate::frame::Channels;
 use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
 pub use cell::{CHANNELS, LANES};
-use cell::{SIGNED, UNSIGNED, normalise_cell, sum_of_16};
+use cell::{SIGNED, UNSIGNED, normalise_cell, sum_parts};
 use gradient::gradient_row;
 
 const TEXTURE_GAIN: f32 = 0.2357;
@@ -37,6 +37,9 @@ const BORDER_GAIN: f32 = 8.0 / 7.0;
 /// A gap is the square between the centres of four neighbouring cells. All its pixels are shared by the same four
 /// cells, so that a pixel costs one addition of four floats; which is why it is padded to a power of two, too.
 type Gap = [[f32; 4]; 32];
+
+/// Gaps that are summed in turns.
+const GAPS: usize = 4;
 
 /// Computes the feature maps of patches of one size; owns the memory for it.
 #[derive(Clone, Debug)]
@@ -60,7 +63,7 @@ pub struct Hog {
     /// `[row + 1][column + 1]`: reciprocal norms of the 2x2 blocks whose last cell is (row, column).
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
-    texture: Vec<[[f32; 16]; 4]>,
+    parts: Vec<[[f32; 16]; 4]>,
     /// Weights of 1, for features that are not tapered.
     flat: Vec<f32>,
 }
@@ -99,7 +102,7 @@ impl Hog {
             histogram: vec![[0.0; LANES]; rows * cols],
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
-            texture: vec![[[0.0; 16]; 4]; cols],
+            parts: vec![[[0.0; 16]; 4]; cols],
             flat: vec![1.0; rows.max(cols)],
         }
     }
@@ -153,25 +156,43 @@ impl Hog {
         }
         watch.lap(Stage::Gradient);
         let mut gaps = std::mem::take(&mut self.gaps[row % 2]);
-        for (column, gap) in gaps.iter_mut().enumerate() {
+        for gap in &mut gaps {
             gap[..SIGNED].fill([0.0; 4]);
-            let (pixels, phase_x) = self.gap_pixels(column, self.cols);
-            for i in 0..pixel_rows.len() {
-                let shares = &self.shares[(phase + i) * self.cell + phase_x..][..pixels.len()];
-                let magnitude = &self.magnitude[i * stride..][pixels.clone()];
-                let bin = &self.bin[i * stride..][pixels.clone()];
-                // Whole gaps of the usual cell of four pixels run without a loop.
-                let whole = (shares.try_into(), magnitude.try_into(), bin.try_into());
-                match whole {
-                    (Ok::<&[[f32; 4]; 4], _>(shares), Ok::<&[f32; 4], _>(magnitude), Ok::<&[u32; 4], _>(bin)) => {
-                        share_pixels(gap, shares, magnitude, bin);
-                    }
-                    _ => share_pixels(gap, shares, magnitude, bin),
+        }
+        // Gaps of the usual cell of four pixels, that lie within the map, run in blocks.
+        let mut next = 0;
+        if let Ok(shares) = <&[[f32; 4]; 16]>::try_from(&*self.shares)
+            && pixel_rows.len() == 4
+        {
+            self.share_gap(&mut gaps[0], 0, &pixel_rows, phase);
+            for (i, gaps) in gaps[1..self.cols].as_chunks_mut().0.iter_mut().enumerate() {
+                let start = 2 + i * 4 * GAPS;
+                for y in 0..4 {
+                    let magnitude = self.magnitude[y * stride + start..].first_chunk().expect("gaps within the row");
+                    let bin = self.bin[y * stride + start..].first_chunk().expect("gaps within the row");
+                    share_block(gaps, &shares[4 * y..].first_chunk().expect("four rows"), magnitude, bin);
                 }
             }
+            next = 1 + (self.cols - 1) / GAPS * GAPS;
+        }
+        for (column, gap) in gaps.iter_mut().enumerate().skip(next) {
+            self.share_gap(gap, column, &pixel_rows, phase);
         }
         self.gaps[row % 2] = gaps;
         watch.lap(Stage::Cells);
+    }
+
+    /// Adds the pixels of some rows, the first of which has `phase`, to the sums of their gap in `column`.
+    #[inline(always)]
+    fn share_gap(&self, gap: &mut Gap, column: usize, rows: &Range<usize>, phase: usize) {
+        let stride = self.cols * self.cell;
+        let (pixels, phase_x) = self.gap_pixels(column, self.cols);
+        for i in 0..rows.len() {
+            let shares = &self.shares[(phase + i) * self.cell + phase_x..][..pixels.len()];
+            let magnitude = &self.magnitude[i * stride..][pixels.clone()];
+            let bin = &self.bin[i * stride..][pixels.clone()];
+            share_pixels(gap, shares, magnitude, bin);
+        }
     }
 
     /// Row `row` of the histogram from the gaps above and below it: makes up for the border, adds the unsigned
@@ -182,12 +203,16 @@ impl Hog {
         let cells = &mut self.histogram[row * self.cols..][..self.cols];
         let energies = &mut self.energy[row * self.cols..][..self.cols];
         let row_gain = border_gain(row, self.rows);
-        for (column, (cell, energy)) in cells.iter_mut().zip(energies).enumerate() {
+        for (column, cell) in cells.iter_mut().enumerate() {
             let gain = row_gain * border_gain(column, self.cols);
             let (top, bottom) = (&above[column..][..2], &below[column..][..2]);
             for o in 0..SIGNED {
                 cell[o] = (top[0][o][3] + top[1][o][2] + bottom[0][o][1] + bottom[1][o][0]) * gain;
             }
+        }
+        // Read again when they have been written for long: registers take a cell's values at once, which come one by
+        // one.
+        for (cell, energy) in cells.iter_mut().zip(energies) {
             let mut squares = [0.0; UNSIGNED];
             for o in 0..UNSIGNED {
                 let both = cell[o] + cell[o + UNSIGNED];
@@ -224,15 +249,16 @@ impl Hog {
         let stride = self.cols + 1;
         for (r, (cells, out)) in self.histogram.chunks(self.cols).zip(out.chunks_mut(self.cols)).enumerate() {
             let (above, below) = (&self.norm[r * stride..][..stride], &self.norm[(r + 1) * stride..][..stride]);
-            for (c, ((cell, out), parts)) in cells.iter().zip(&mut *out).zip(&mut self.texture).enumerate() {
+            for (c, ((cell, out), parts)) in cells.iter().zip(&mut *out).zip(&mut self.parts).enumerate() {
                 // From the block that begins at this cell to the one that ends there.
                 let norms = [below[c + 1], below[c], above[c + 1], above[c]];
                 normalise_cell(cell, norms, row_taper[r] * col_taper[c], out, parts);
             }
-            for ((out, parts), col_taper) in out.iter_mut().zip(&self.texture).zip(col_taper) {
+            for ((out, parts), col_taper) in out.iter_mut().zip(&self.parts).zip(col_taper) {
                 let gain = TEXTURE_GAIN * (row_taper[r] * col_taper);
+                let texture = sum_parts(parts);
                 for k in 0..4 {
-                    out[SIGNED + UNSIGNED + k] = sum_of_16(&parts[k]) * gain;
+                    out[SIGNED + UNSIGNED + k] = texture[k] * gain;
                 }
             }
         }
@@ -274,7 +300,7 @@ impl Extractor for Hog {
 }
 
 leveled! {
-    fn extract(
+    avx2 fn extract(
         hog: &mut Hog,
         patch: &[u8],
         row_taper: &[f32],
@@ -298,10 +324,26 @@ leveled! {
 #[inline(always)]
 fn share_pixels(gap: &mut Gap, shares: &[[f32; 4]], magnitude: &[f32], bin: &[u32]) {
     for ((share, &magnitude), &bin) in shares.iter().zip(magnitude).zip(bin) {
-        let sums = &mut gap[bin as usize % 32];
-        for k in 0..4 {
-            sums[k] += share[k] * magnitude;
+        add_share(gap, share, magnitude, bin);
+    }
+}
+
+/// Adds one row of pixels to the sums of neighbouring gaps, four pixels to each, in turns: neighbours in a gap often go
+/// to the same sum, and the one would wait for the other.
+#[inline(always)]
+fn share_block(gaps: &mut [Gap; GAPS], shares: &[[f32; 4]; 4], magnitude: &[f32; 4 * GAPS], bin: &[u32; 4 * GAPS]) {
+    for x in 0..4 {
+        for g in 0..GAPS {
+            add_share(&mut gaps[g], &shares[x], magnitude[4 * g + x], bin[4 * g + x]);
         }
+    }
+}
+
+#[inline(always)]
+fn add_share(gap: &mut Gap, share: &[f32; 4], magnitude: f32, bin: u32) {
+    let sums = &mut gap[bin as usize % 32];
+    for k in 0..4 {
+        sums[k] += share[k] * magnitude;
     }
 }
 

@@ -1,6 +1,8 @@
 //! One cell: its channels, its orientations normalised by four blocks, clipped and averaged, and the sums that its
 //! texture is made of.
 
+use crate::simd::sums_of_four;
+
 /// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
 pub const CHANNELS: usize = 31;
 /// Floats that a cell takes in memory: its channels and a zero, so that it fills whole SIMD registers.
@@ -24,17 +26,24 @@ pub(super) fn normalise_cell(
     out: &mut [f32; LANES],
     parts: &mut [[f32; 16]; 4],
 ) {
+    /// The two signed orientations beyond the first 16, which join the first two; the others do not.
+    const JOIN: [f32; 16] = {
+        let mut join = [0.0; 16];
+        join[0] = 1.0;
+        join[1] = 1.0;
+        join
+    };
     let (first, last) = cell.split_at(16);
     let mut sums = [[0.0f32; 16]; 2];
-    for (norm, parts) in norms.into_iter().zip(parts) {
+    for (k, parts) in parts.iter_mut().enumerate() {
         // Whole registers, one step after the other: in one loop with what joins the first two orientations, a compiler
         // may take them to pieces.
         let (mut v, mut w) = ([0.0f32; 16], [0.0f32; 16]);
         for o in 0..16 {
-            v[o] = clip(first[o] * norm);
+            v[o] = clip(first[o] * norms[k]);
         }
         for o in 0..16 {
-            w[o] = clip(last[o] * norm);
+            w[o] = clip(last[o] * norms[k]);
         }
         for o in 0..16 {
             sums[0][o] += v[o];
@@ -42,10 +51,8 @@ pub(super) fn normalise_cell(
         for o in 0..16 {
             sums[1][o] += w[o];
         }
-        *parts = v;
-        // The two signed orientations beyond the first 16 join the first two.
-        for o in 16..SIGNED {
-            parts[o - 16] += w[o - 16];
+        for o in 0..16 {
+            parts[o] = v[o] + JOIN[o] * w[o];
         }
     }
     let half = 0.5 * taper;
@@ -61,12 +68,14 @@ fn clip(value: f32) -> f32 {
     if value < CLIP { value } else { CLIP }
 }
 
-/// The sum of 16 values, in an order that registers of four can add.
+/// For each norm the sum of its parts, in an order that registers of four can add.
 #[inline(always)]
-pub(super) fn sum_of_16(v: &[f32; 16]) -> f32 {
-    let mut four = [0.0f32; 4];
-    for i in 0..4 {
-        four[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
+pub(super) fn sum_parts(parts: &[[f32; 16]; 4]) -> [f32; 4] {
+    let mut four = [[0.0f32; 4]; 4];
+    for (v, four) in parts.iter().zip(&mut four) {
+        for i in 0..4 {
+            four[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
+        }
     }
-    (four[0] + four[2]) + (four[1] + four[3])
+    sums_of_four(four)
 }
