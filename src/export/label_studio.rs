@@ -7,6 +7,9 @@ use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
 
+/// Frames a second where nothing tells: what Label Studio's `Video` takes.
+const RATE: f64 = 24.0;
+
 /// A list of one Label Studio task: the source as `video`, and as its prediction a `videorectangle` a target. Frames
 /// are **1-based**; places and sizes are percents of the frame's. A target that is lost is not `enabled` there.
 ///
@@ -33,27 +36,49 @@ impl LabelStudio {
         let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
         let shape = |shape: &Shape| {
             let bbox = shape.bbox;
+            let (left, right) = (percent(bbox.x, width), percent(bbox.x + bbox.w, width));
+            let (top, bottom) = (percent(bbox.y, height), percent(bbox.y + bbox.h, height));
             json!({
                 "frame": shape.index,
-                "time": shape.time,
+                "time": shape.time.unwrap_or(shape.index.saturating_sub(1) as f64 / RATE),
                 "enabled": shape.seen,
                 "rotation": 0,
-                "x": 100.0 * bbox.x / width,
-                "y": 100.0 * bbox.y / height,
-                "width": 100.0 * bbox.w / width,
-                "height": 100.0 * bbox.h / height,
+                "x": left,
+                "y": top,
+                "width": right - left,
+                "height": bottom - top,
             })
         };
         let sequence: Vec<Value> = track.shapes.iter().map(shape).collect();
+        let frames = self.tracks.last();
         json!({
             "id": format!("target-{}", track.id),
             "type": "videorectangle",
             "from_name": "box",
             "to_name": "video",
             "origin": "prediction",
-            "value": { "framesCount": self.tracks.last(), "sequence": sequence, "labels": ["target"] },
+            "value": {
+                "framesCount": frames,
+                "duration": frames as f64 / self.rate(),
+                "sequence": sequence,
+                "labels": ["target"],
+            },
         })
     }
+
+    /// Frames a second, from the time of the last one.
+    fn rate(&self) -> f64 {
+        let last = self.tracks.0.iter().filter_map(|track| track.shapes.last()).max_by_key(|shape| shape.index);
+        match last.and_then(|shape| Some((shape.index.saturating_sub(1), shape.time?))) {
+            Some((before, time)) if before > 0 && time > 0.0 => before as f64 / time,
+            _ => RATE,
+        }
+    }
+}
+
+/// Where a coordinate lies along a side of the frame, or the end of the side that it lies beyond.
+fn percent(at: f64, side: f64) -> f64 {
+    (100.0 * at / side).clamp(0.0, 100.0)
 }
 
 impl Export for LabelStudio {
@@ -84,6 +109,7 @@ mod tests {
     use super::*;
     use crate::export::Tally;
     use crate::export::record::tests::run;
+    use crate::geometry::BBox;
     use crate::tracker::State;
 
     #[test]
@@ -93,7 +119,8 @@ mod tests {
         let (run, records) = run();
         let mut export = Box::new(LabelStudio::create(&path.as_path().into()).unwrap());
         export.begin(&run).unwrap();
-        let lost = FrameRecord { state: State::Lost, index: 3, ..records[1].clone() };
+        let lost =
+            FrameRecord { state: State::Lost, index: 3, bbox: BBox::new(-8.0, 0.0, 16.0, 1e4), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {
             export.frame(record, &FrameView::default()).unwrap();
         }
@@ -104,6 +131,9 @@ mod tests {
         assert_eq!(value["framesCount"], 3);
         let first = &value["sequence"][0];
         assert_eq!((&first["x"], &first["frame"], &first["enabled"]), (&json!(15.625), &json!(1), &json!(true)));
-        assert_eq!(value["sequence"][2]["enabled"], false);
+        assert_eq!((&first["time"], &value["duration"]), (&json!(0.0), &json!(3.0 / 24.0)));
+        // Label Studio refuses predictions that reach beyond the picture.
+        let last = &value["sequence"][2];
+        assert_eq!((&last["x"], &last["height"], &last["enabled"]), (&json!(0.0), &json!(100.0), &json!(false)));
     }
 }
