@@ -111,7 +111,8 @@ pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
 }
 
 /// Compiles a function once for each width of vectors, and takes the copy that the CPU and the [`ceiling`] allow.
-/// `avx2 fn` leaves out the copy for AVX-512, for bodies that it does not make faster.
+/// `avx2 fn` leaves out the copy for AVX-512, for bodies that it makes slower: for loops over cells of 32 floats a
+/// compiler may then take one float of each of 16 cells at once, by instructions that cost as much as 16.
 ///
 /// The body and all that it calls in its inner loops must be `#[inline(always)]`, or it is compiled for the baseline.
 macro_rules! leveled {
@@ -144,9 +145,12 @@ macro_rules! leveled {
             body $call
         }
     };
-    ($(#[$meta:meta])* avx2 fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+    ($(#[$meta:meta])* avx2 $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+        $crate::simd::leveled! { $(#[$meta])* avx2 $vis fn $name($($arg: $ty),*) -> () $body }
+    };
+    ($(#[$meta:meta])* avx2 $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
         $crate::simd::leveled! {
-            @copies [Avx2 avx2 "avx2"] [$(#[$meta])*] $name($($arg: $ty),*) (), ($($arg),*) $body
+            @copies [Avx2 avx2 "avx2"] [$(#[$meta])* $vis] $name($($arg: $ty),*) $ret, ($($arg),*) $body
         }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {

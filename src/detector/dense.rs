@@ -63,8 +63,7 @@ pub struct DenseKernel {
 
 leveled! {
     /// Correlations to kernel values in place, for the windows at the first `width` columns of each row.
-    #[allow(clippy::too_many_arguments)]
-    fn kernel_rows(
+    avx2 fn kernel_rows(
         kernel: Kernel,
         map: &mut [Cell],
         energy: &[f32],
@@ -98,7 +97,7 @@ leveled! {
 
 leveled! {
     /// Adds `αᵀκ` of 32 supports to `out`, `[row][column]` of the windows.
-    fn add_affine(map: &[Cell], cols: usize, width: usize, alpha: &Cell, out: &mut [f32]) {
+    avx2 fn add_affine(map: &[Cell], cols: usize, width: usize, alpha: &Cell, out: &mut [f32]) {
         for (row, out) in map.chunks_exact(cols).zip(out.chunks_exact_mut(width)) {
             for (cell, out) in row.iter().zip(out) {
                 *out += dot(cell, alpha);

@@ -170,7 +170,7 @@ impl Hog {
                 for y in 0..4 {
                     let magnitude = self.magnitude[y * stride + start..].first_chunk().expect("gaps within the row");
                     let bin = self.bin[y * stride + start..].first_chunk().expect("gaps within the row");
-                    share_block(gaps, &shares[4 * y..].first_chunk().expect("four rows"), magnitude, bin);
+                    share_block(gaps, shares[4 * y..].first_chunk().expect("four rows"), magnitude, bin);
                 }
             }
             next = 1 + (self.cols - 1) / GAPS * GAPS;

@@ -37,7 +37,7 @@ struct Places {
 
 leveled! {
     /// Half of the frequencies of a transformed block, channel by channel, to the lanes of its supports.
-    fn scatter(map: &[Cell], rows: usize, cols: usize, places: Places, supports: &mut [Cell]) {
+    avx2 fn scatter(map: &[Cell], rows: usize, cols: usize, places: Places, supports: &mut [Cell]) {
         let Places { slots, first_channel, channels, groups } = places;
         let half = cols / 2 + 1;
         for u in 0..rows {

@@ -148,7 +148,7 @@ leveled! {
 
 leveled! {
     /// Moves `slow` by `rate` towards `filter`.
-    pub(super) fn follow(filter: &[f32], rate: f32, slow: &mut [f32]) {
+    avx2 pub(super) fn follow(filter: &[f32], rate: f32, slow: &mut [f32]) {
         let keep = 1.0 - rate;
         for (slow, filter) in slow.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(filter.as_chunks::<CHANNELS>().0) {
             for l in 0..CHANNELS {
@@ -162,7 +162,7 @@ leveled! {
     /// The `g` step at all frequencies. `work` holds `h` on its way back, packed (not looked at in the first step), and
     /// then `g + l`, packed and swapped for the way back; `sum` holds the `g + l` of the step before, then that of this
     /// one.
-    pub(super) fn step(
+    avx2 pub(super) fn step(
         sample: &[f32],
         labels: &[Complex32],
         before: &[f32],
@@ -260,7 +260,7 @@ leveled! {
 
 leveled! {
     /// The rows `support` of the map times the mask of their cells, and nothing in the others.
-    pub(super) fn apply_mask(map: &mut [Cell], mask: &[f32], cols: usize, support: Range<usize>) {
+    avx2 pub(super) fn apply_mask(map: &mut [Cell], mask: &[f32], cols: usize, support: Range<usize>) {
         map[..support.start * cols].fill([0.0; CHANNELS]);
         map[support.end * cols..].fill([0.0; CHANNELS]);
         let places = support.start * cols..support.end * cols;

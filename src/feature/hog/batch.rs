@@ -214,7 +214,7 @@ fn share(i: usize, cell: usize) -> (usize, f32) {
 }
 
 leveled! {
-    fn extract(hog: &mut HogBatch, patches: &[Lanes], out: &mut [Lanes]) {
+    avx2 fn extract(hog: &mut HogBatch, patches: &[Lanes], out: &mut [Lanes]) {
         hog.signed.fill([[0.0; PATCHES]; SIGNED]);
         for y in 0..hog.rows * hog.cell {
             hog.add_row(patches, y);

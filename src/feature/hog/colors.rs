@@ -73,7 +73,7 @@ fn is_color(lane: usize) -> bool {
 
 leveled! {
     /// Writes the colours, brings both kinds to one energy and tapers them.
-    fn finish(
+    avx2 fn finish(
         names: ColorNames,
         bins: &[u16],
         width: usize,
