@@ -169,9 +169,8 @@ struct Straight {
     /// The last rows of a colour frame as gray values, row `y` at `y % ROWS`, and which they are.
     luma: [Vec<u8>; ROWS],
     luma_rows: [Option<usize>; ROWS],
-    sums: Vec<u16>,
-    /// A row of the patch that is still as wide as the part of the frame, and a byte.
-    line: Vec<u8>,
+    /// A row of the patch that is still as wide as the part of the frame, and what is read beyond it.
+    line: Vec<u16>,
 }
 
 impl Straight {
@@ -180,8 +179,7 @@ impl Straight {
         self.rows.reserve(height, scale);
         let pixels = (width as f64 * scale.max(1.0)).ceil() as usize + 2;
         self.luma.iter_mut().for_each(|row| reserve(row, pixels));
-        reserve(&mut self.sums, 4 * pixels);
-        reserve(&mut self.line, 4 * pixels + 1);
+        reserve(&mut self.line, 4 * pixels + passes::BEYOND);
     }
 
     fn cut(
@@ -197,6 +195,9 @@ impl Straight {
         assert_eq!(out.len(), row_bytes * height, "the patch buffer has the patch's size");
         self.columns.set(width, corner.0, scale.0, frame.width());
         self.rows.set(height, corner.1, scale.1, frame.height());
+        if channels == Channels::Luma || frame.format() == PixelFormat::Gray8 {
+            self.columns.pack();
+        }
         let to_gray = channels == Channels::Luma && frame.format() != PixelFormat::Gray8;
         let pixel = if to_gray { 1 } else { frame.format().bytes() };
         let run = (self.columns.to - self.columns.from) * pixel;
@@ -204,8 +205,7 @@ impl Straight {
         if to_gray {
             self.luma.iter_mut().for_each(|row| row.resize(run, 0));
         }
-        self.sums.resize(run, 0);
-        self.line.resize(run + 1, 0);
+        self.line.resize(run + passes::BEYOND, 0);
         for i in 0..height {
             if i > 0 && self.rows.of(i) == self.rows.of(i - 1) {
                 out.copy_within((i - 1) * row_bytes..i * row_bytes, i * row_bytes);
@@ -227,7 +227,7 @@ impl Straight {
 
     /// The rows of the frame that make up row `i` of the patch, averaged, to `line`.
     fn average_rows(&mut self, frame: &Frame<'_>, i: usize, to_gray: bool, pixel: usize) {
-        let (columns, run) = (&self.columns, self.line.len() - 1);
+        let (columns, run) = (&self.columns, self.line.len() - passes::BEYOND);
         let (first, weights) = self.rows.of(i);
         let line = &mut self.line[..run];
         if to_gray {
@@ -237,13 +237,14 @@ impl Straight {
             }
         }
         if weights.len() <= ROWS {
-            let rows = std::array::from_fn(|k| {
-                let y = first + k.min(weights.len() - 1);
-                if to_gray { &self.luma[y % ROWS][..] } else { &frame.row(y)[columns.from * pixel..][..run] }
-            });
+            let mut rows = [&[][..]; ROWS];
+            for (k, row) in rows.iter_mut().enumerate().take(weights.len()) {
+                let y = first + k;
+                *row = if to_gray { &self.luma[y % ROWS] } else { &frame.row(y)[columns.from * pixel..][..run] };
+            }
             return passes::mean_of_rows(rows, weights, line);
         }
-        self.sums.fill(0);
+        line.fill(0);
         for (y, &weight) in (first..).zip(weights).filter(|(_, weight)| **weight > 0) {
             let row = if to_gray {
                 fill_luma(&mut self.luma, &mut self.luma_rows, frame, y, columns.from);
@@ -251,9 +252,9 @@ impl Straight {
             } else {
                 &frame.row(y)[columns.from * pixel..][..run]
             };
-            passes::add_row(row, weight, &mut self.sums);
+            passes::add_row(row, weight, line);
         }
-        passes::round_row(&self.sums, line);
+        passes::round_row(line);
     }
 
     /// A row of gray values as three equal colours.

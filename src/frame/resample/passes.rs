@@ -1,37 +1,59 @@
 //! The two passes of the resampler: whole rows of bytes are averaged into one, then its pixels along the row.
+//!
+//! Between them a value has 16 bits, so that a number of 64 holds four: those of one colour pixel, or four gray ones.
 
 use super::taps::Taps;
 use crate::simd::leveled;
 
+/// Values at the end of a row that belong to no pixel: four are read at once.
+pub(super) const BEYOND: usize = 3;
+
+/// Values that are averaged at once.
+const BLOCK: usize = 32;
+
 /// Weights sum up to 256 and values end at 255, so that nothing overflows.
 #[inline(always)]
-fn rounded(sum: u16) -> u8 {
-    ((sum + 128) >> 8) as u8
+fn rounded(sum: u16) -> u16 {
+    (sum + 128) >> 8
 }
 
 leveled! {
     /// The weighted mean of as many rows of bytes as there are weights, at most four.
-    pub(super) fn mean_of_rows(rows: [&[u8]; 4], weights: &[u16], out: &mut [u8]) {
+    pub(super) fn mean_of_rows(rows: [&[u8]; 4], weights: &[u16], out: &mut [u16]) {
         match *weights {
-            [_] => out.copy_from_slice(&rows[0][..out.len()]),
-            [a, b] => mean::<2>(&rows, [a, b], out),
-            [a, b, c] => mean::<3>(&rows, [a, b, c], out),
-            [a, b, c, d] => mean::<4>(&rows, [a, b, c, d], out),
+            [_] => mean(&rows, [1], |sum| sum, out),
+            [a, b] => mean(&rows, [a, b], rounded, out),
+            [a, b, c] => mean(&rows, [a, b, c], rounded, out),
+            [a, b, c, d] => mean(&rows, [a, b, c, d], rounded, out),
             _ => unreachable!("one to four rows"),
         }
     }
 }
 
+/// In whole blocks, the last of which may begin in the one before it: a rest value by value would take as long as all
+/// blocks.
 #[inline(always)]
-fn mean<const N: usize>(rows: &[&[u8]; 4], weights: [u16; N], out: &mut [u8]) {
+fn mean<const N: usize>(rows: &[&[u8]; 4], weights: [u16; N], finish: impl Fn(u16) -> u16, out: &mut [u16]) {
     let width = out.len();
     let rows: [&[u8]; N] = std::array::from_fn(|k| &rows[k][..width]);
-    for (x, out) in out.iter_mut().enumerate() {
-        let mut sum = 0u16;
-        for k in 0..N {
-            sum += u16::from(rows[k][x]) * weights[k];
+    if width < BLOCK {
+        for (x, out) in out.iter_mut().enumerate() {
+            *out = finish((0..N).map(|k| u16::from(rows[k][x]) * weights[k]).sum());
         }
-        *out = rounded(sum);
+        return;
+    }
+    for x in (0..width - BLOCK).step_by(BLOCK).chain([width - BLOCK]) {
+        let out: &mut [u16; BLOCK] = out[x..].first_chunk_mut().expect("a block");
+        let mut sums = [0u16; BLOCK];
+        for k in 0..N {
+            let row: &[u8; BLOCK] = rows[k][x..].first_chunk().expect("a block");
+            for l in 0..BLOCK {
+                sums[l] += u16::from(row[l]) * weights[k];
+            }
+        }
+        for l in 0..BLOCK {
+            out[l] = finish(sums[l]);
+        }
     }
 }
 
@@ -46,47 +68,64 @@ leveled! {
 
 leveled! {
     /// The sums that `add_row` made, as means.
-    pub(super) fn round_row(sums: &[u16], out: &mut [u8]) {
-        for (out, &sum) in out.iter_mut().zip(sums) {
-            *out = rounded(sum);
+    pub(super) fn round_row(sums: &mut [u16]) {
+        for sum in sums {
+            *sum = rounded(*sum);
         }
     }
 }
 
-/// Along a row of gray values, whose first one stands for pixel `taps.from` of the frame.
-pub(super) fn along_gray(taps: &Taps, row: &[u8], out: &mut [u8]) {
-    match taps.each {
-        1 if taps.to - taps.from == out.len() => out.copy_from_slice(&row[..out.len()]),
+/// Along a row of gray values, whose first one stands for pixel `taps.from` of the frame; it ends with [`BEYOND`].
+pub(super) fn along_gray(taps: &Taps, row: &[u16], out: &mut [u8]) {
+    let len = out.len();
+    if taps.each == 1 && taps.to - taps.from == len {
+        narrow(&row[..len], out);
+        return;
+    }
+    match taps.packed.len() / len {
         1 => gray::<1>(taps, row, out),
         2 => gray::<2>(taps, row, out),
         3 => gray::<3>(taps, row, out),
         4 => gray::<4>(taps, row, out),
-        _ => {
-            for (i, out) in out.iter_mut().enumerate() {
-                let (first, weights) = taps.of(i);
-                let terms = row[first - taps.from..].iter().zip(weights);
-                *out = rounded(terms.map(|(&v, &weight)| u16::from(v) * weight).sum());
+        groups => {
+            for ((out, &first), weights) in out.iter_mut().zip(&taps.first).zip(taps.packed.chunks_exact(groups)) {
+                let row = row[first as usize - taps.from..].chunks(4);
+                *out = rounded(row.zip(weights).map(|(row, &weights)| sum_of_products(row, weights)).sum()) as u8;
             }
         }
     }
 }
 
 #[inline(always)]
-fn gray<const N: usize>(taps: &Taps, row: &[u8], out: &mut [u8]) {
-    let weights = taps.weights.as_chunks::<N>().0;
-    for ((out, &first), weights) in out.iter_mut().zip(&taps.first).zip(weights) {
-        let row = &row[first as usize - taps.from..][..N];
-        let mut sum = 0u16;
-        for k in 0..N {
-            sum += u16::from(row[k]) * weights[k];
+fn gray<const GROUPS: usize>(taps: &Taps, row: &[u16], out: &mut [u8]) {
+    for ((out, &first), weights) in out.iter_mut().zip(&taps.first).zip(taps.packed.as_chunks::<GROUPS>().0) {
+        let row = &row[first as usize - taps.from..][..4 * GROUPS];
+        let mut sum = 0;
+        for k in 0..GROUPS {
+            sum += sum_of_products(&row[4 * k..], weights[k]);
         }
-        *out = rounded(sum);
+        *out = rounded(sum) as u8;
     }
 }
 
-/// Along a row of pixels of `BYTES` bytes, of which the first three are its colours; `out` gets red, green and blue.
-/// The row ends with a byte that belongs to no pixel.
-pub(super) fn along_color<const BYTES: usize>(taps: &Taps, row: &[u8], blue_first: bool, out: &mut [u8]) {
+leveled! {
+    fn narrow(row: &[u16], out: &mut [u8]) {
+        for (out, &v) in out.iter_mut().zip(row) {
+            *out = v as u8;
+        }
+    }
+}
+
+/// Four values times their weights by one multiplication of numbers of four fields, the weights in opposite order: the
+/// sum of the products is the highest field. None of those below it overflows, as the weights sum up to 256 at most.
+#[inline(always)]
+fn sum_of_products(row: &[u16], weights: u64) -> u16 {
+    (four(row).wrapping_mul(weights) >> 48) as u16
+}
+
+/// Along a row of pixels of `BYTES` values, of which the first three are its colours; `out` gets red, green and blue.
+/// The row ends with [`BEYOND`].
+pub(super) fn along_color<const BYTES: usize>(taps: &Taps, row: &[u16], blue_first: bool, out: &mut [u8]) {
     match taps.each {
         1 => color::<1, BYTES>(taps, row, blue_first, out),
         2 => color::<2, BYTES>(taps, row, blue_first, out),
@@ -105,7 +144,7 @@ pub(super) fn along_color<const BYTES: usize>(taps: &Taps, row: &[u8], blue_firs
 }
 
 #[inline(always)]
-fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u8], blue_first: bool, out: &mut [u8]) {
+fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u16], blue_first: bool, out: &mut [u8]) {
     let weights = taps.weights.as_chunks::<N>().0;
     for ((out, &first), weights) in out.as_chunks_mut::<3>().0.iter_mut().zip(&taps.first).zip(weights) {
         let row = &row[(first as usize - taps.from) * BYTES..][..(N - 1) * BYTES + 4];
@@ -117,12 +156,11 @@ fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u8], blue_first
     }
 }
 
-/// Four bytes in a number of four 16-bit fields, which are multiplied and added at once: none of them overflows.
+/// Four values in a number of four 16-bit fields, which are multiplied and added at once: none of them overflows.
 #[inline(always)]
-fn four(row: &[u8]) -> u64 {
-    let bytes = u64::from(u32::from_le_bytes([row[0], row[1], row[2], row[3]]));
-    let pairs = (bytes | bytes << 16) & 0x0000_ffff_0000_ffff;
-    (pairs | pairs << 8) & 0x00ff_00ff_00ff_00ff
+pub(super) fn four(row: &[u16]) -> u64 {
+    let [a, b, c, d] = [row[0], row[1], row[2], row[3]].map(u64::from);
+    a | b << 16 | c << 32 | d << 48
 }
 
 /// The first three of four sums as means.

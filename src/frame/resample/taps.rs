@@ -12,6 +12,10 @@ pub(super) struct Taps {
     pub first: Vec<u32>,
     /// `each` weights for each pixel of the patch.
     pub weights: Vec<u16>,
+    /// The same as numbers of four 16-bit fields, the first weight in the highest; made by [`pack`](Taps::pack).
+    pub packed: Vec<u64>,
+    /// For each pixel of the patch, the pixel behind the last that it is made of.
+    behind: Vec<u32>,
     /// The pixels of the frame that are needed, from the first to behind the last.
     pub from: usize,
     pub to: usize,
@@ -22,7 +26,9 @@ impl Taps {
     pub fn reserve(&mut self, len: usize, scale: f64) {
         let taps = (scale.ceil() as usize).saturating_add(1).max(2);
         reserve(&mut self.first, len);
+        reserve(&mut self.behind, len);
         reserve(&mut self.weights, taps.saturating_mul(len));
+        reserve(&mut self.packed, taps.div_ceil(4).saturating_mul(len));
     }
 
     /// A line of `len` pixels that begins at `corner` of a frame's line of `frame` pixels, each of its pixels `scale`
@@ -30,6 +36,7 @@ impl Taps {
     /// of one around its centre, which is linear interpolation. Beyond the frame its border is repeated.
     pub fn set(&mut self, len: usize, corner: f64, scale: f64, frame: usize) {
         self.first.resize(len, 0);
+        self.behind.resize(len, 0);
         let base = floor(corner);
         let offset = corner - base as f64;
         let shrinks = scale >= 1.0;
@@ -47,13 +54,19 @@ impl Taps {
             let first = (base + floor(start)).clamp(0, frame - 1);
             (first, (base + ceil(end)).clamp(first + 1, frame))
         };
-        self.each = (0..self.first.len()).map(|i| span(ends(i))).map(|(a, b)| (b - a) as usize).max().unwrap_or(1);
+        self.each = 1;
+        for (i, (first, behind)) in self.first.iter_mut().zip(&mut self.behind).enumerate() {
+            let (a, b) = span(ends(i));
+            (*first, *behind) = (a as u32, b as u32);
+            self.each = self.each.max((b - a) as usize);
+        }
         self.weights.clear();
-        self.weights.resize(self.each * self.first.len(), 0);
+        self.weights.resize(self.each * len, 0);
         (self.from, self.to) = (frame as usize, 0);
-        for (i, (to, weights)) in self.first.iter_mut().zip(self.weights.chunks_exact_mut(self.each)).enumerate() {
+        let pixels = self.first.iter_mut().zip(&self.behind).zip(self.weights.chunks_exact_mut(self.each));
+        for (i, ((to, &behind), weights)) in pixels.enumerate() {
             let (start, end) = ends(i);
-            let (a, b) = span((start, end));
+            let (a, b) = (i64::from(*to), i64::from(behind));
             // Every pixel has the same number of taps, so that no loop has a length of its own.
             let first = a.min(frame - weights.len() as i64);
             *to = first as u32;
@@ -69,6 +82,16 @@ impl Taps {
                 before = share;
             }
             weights[(b - 1 - first) as usize] = ONE - before;
+        }
+    }
+
+    /// Puts four weights into one number.
+    pub fn pack(&mut self) {
+        self.packed.clear();
+        for weights in self.weights.chunks_exact(self.each) {
+            let four =
+                |weights: &[u16]| weights.iter().rev().fold(0, |four, &weight| four >> 16 | u64::from(weight) << 48);
+            self.packed.extend(weights.chunks(4).map(four));
         }
     }
 
