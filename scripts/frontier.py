@@ -162,7 +162,7 @@ def draw(rows, out):
             zorder=3,
         )
         # Below, where another point lies close to the right.
-        crowded = any(fps < other[3] < 3 * fps and abs(other[1] - auc) < 0.03 for other in points)
+        crowded = any(fps < other[3] < 4 * fps and abs(other[1] - auc) < 0.03 for other in points)
         place = (-8, -17) if crowded else (7, 4)
         weight = "bold" if ours else "normal"
         axes.annotate(name, (fps, auc), place, textcoords="offset points", color=color, fontsize=10, fontweight=weight)

@@ -35,9 +35,8 @@ pub fn escape(text: &str) -> String {
 
 /// The whole page. `focus` is the tracker that others are compared with and whose failures are shown.
 pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, strips: &[Strip]) -> String {
-    let protocol = report.protocol.name().to_uppercase();
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
-    let title = format!("{protocol} on {} sequences", report.sequences.len());
+    let title = report.heading();
     let mut sections = vec![("overall", "Overall", overall(report, timings, plots, focus))];
     if let Some(text) = by_attribute(report, plots) {
         sections.push(("attributes", "Attributes", text));

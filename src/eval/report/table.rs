@@ -199,9 +199,8 @@ pub fn latex(report: &Report) -> String {
 
 fn caption(report: &Report) -> String {
     format!(
-        "{} on {} sequences, mean over sequences with bootstrap 95 % intervals, rules of the {} toolkit.",
-        report.protocol.name().to_uppercase(),
-        report.sequences.len(),
+        "{}, mean over sequences with bootstrap 95 % intervals, rules of the {} toolkit.",
+        report.heading(),
         report.toolkit
     )
 }
@@ -266,5 +265,14 @@ mod tests {
             assert!(cells.windows(2).all(|w| w[0] == w[1]), "{cells:?}");
         }
         assert!(plain(&report, &Timings::default()).lines().count() == 1 + report.trackers.len());
+    }
+
+    #[test]
+    fn one_sequence_is_no_sequences() {
+        let mut report = report();
+        report.sequences.truncate(1);
+        assert!(markdown(&report).starts_with("OPE on 1 sequence, mean"));
+        report.sequences.push(report.sequences[0].clone());
+        assert!(markdown(&report).starts_with("OPE on 2 sequences, mean"));
     }
 }
