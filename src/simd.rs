@@ -1,8 +1,9 @@
 //! The SIMD room: which vector instructions the inner loops of the crate may use.
 //!
 //! An inner loop is written once, in plain safe Rust over fixed-size arrays, and compiled several times: for the
-//! instructions that every CPU of the architecture has, and on x86-64 for AVX2 and for AVX-512 as well. `leveled!`
-//! makes the copies; each call takes the widest one that this CPU and the [`ceiling`] of the process allow.
+//! instructions that every CPU of the architecture has, and on x86-64 for AVX2 and, where it is faster, for AVX-512 as
+//! well. `leveled!` makes the copies; each call takes the widest one that this CPU and the [`ceiling`] of the process
+//! allow. One sum across registers is written in intrinsics, as no compiler finds it.
 //!
 //! All copies give the same bits. They are the same source, the compiler fuses no multiplication with an addition, and
 //! the order of every sum is written down, so a wider register only does more of the same additions at once.
@@ -55,7 +56,7 @@ pub fn ceiling() -> SimdLevel {
     SimdLevel::ALL[usize::from(CEILING.load(Ordering::Relaxed)).min(SimdLevel::ALL.len() - 1)]
 }
 
-/// The copies of a leveled function.
+/// The copies of a leveled function, narrowest first: a CPU that runs one runs those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[cfg(target_arch = "x86_64")]
 pub(crate) enum Width {
@@ -70,15 +71,19 @@ pub(crate) enum Width {
 #[inline]
 pub(crate) fn widest() -> Width {
     let level = ceiling();
+    // What a compiler takes for a part of AVX-512 is asked for as well.
+    let avx2 = is_x86_feature_detected!("avx2");
     let avx512 = || {
-        is_x86_feature_detected!("avx512f")
+        avx2 && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
     };
     if level == SimdLevel::Best && avx512() {
         Width::Avx512
-    } else if level != SimdLevel::Baseline && is_x86_feature_detected!("avx2") {
+    } else if level != SimdLevel::Baseline && avx2 {
         Width::Avx2
     } else {
         Width::Baseline
@@ -103,8 +108,12 @@ pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
+pub(crate) use plain_sums_of_four as sums_of_four;
+
+/// The same, for other CPUs.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
+pub(crate) fn plain_sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
     let [a, b, c, d] = rows;
     let sum = |v: [f32; 4]| (v[0] + v[2]) + (v[1] + v[3]);
     [sum(a), sum(b), sum(c), sum(d)]
@@ -217,9 +226,19 @@ mod tests {
         });
         let or_less = |has: bool, copy, less| if has { copy } else { less };
         let avx2 = or_less(is_x86_feature_detected!("avx2"), Width::Avx2, Width::Baseline);
-        let all = is_x86_feature_detected!("avx512bw")
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
         assert_eq!(copies, [Width::Baseline, avx2, or_less(all, Width::Avx512, avx2)]);
+        assert!(Width::Baseline < Width::Avx2 && Width::Avx2 < Width::Avx512);
+    }
+
+    #[test]
+    fn sums_of_four_are_the_same_bits_on_every_cpu() {
+        let rows = [[1e8, 1.0, -1e8, 3.0], [0.1, 1e8, 0.7, -1e8], [-0.0, -0.0, -0.0, -0.0], [3.3, 1e-8, 1e8, 0.1]];
+        let bits = |sums: [f32; 4]| sums.map(f32::to_bits);
+        assert_eq!(bits(sums_of_four(rows)), bits(plain_sums_of_four(rows)));
+        assert_eq!(sums_of_four(rows)[0], 4.0);
     }
 }

@@ -34,14 +34,15 @@ impl LabelStudio {
 
     fn region(&self, track: &Track) -> Value {
         let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
+        let rate = self.rate();
         let shape = |shape: &Shape| {
             let bbox = shape.bbox;
             let (left, right) = (percent(bbox.x, width), percent(bbox.x + bbox.w, width));
             let (top, bottom) = (percent(bbox.y, height), percent(bbox.y + bbox.h, height));
             json!({
                 "frame": shape.index,
-                "time": shape.time.unwrap_or(shape.index.saturating_sub(1) as f64 / RATE),
-                "enabled": shape.seen,
+                "time": shape.time.unwrap_or(shape.index.saturating_sub(1) as f64 / rate),
+                "enabled": shape.seen && right > left && bottom > top,
                 "rotation": 0,
                 "x": left,
                 "y": top,
@@ -59,18 +60,18 @@ impl LabelStudio {
             "origin": "prediction",
             "value": {
                 "framesCount": frames,
-                "duration": frames as f64 / self.rate(),
+                "duration": frames as f64 / rate,
                 "sequence": sequence,
                 "labels": ["target"],
             },
         })
     }
 
-    /// Frames a second, from the time of the last one.
+    /// Frames a second, from the last one that has a time.
     fn rate(&self) -> f64 {
-        let last = self.tracks.0.iter().filter_map(|track| track.shapes.last()).max_by_key(|shape| shape.index);
-        match last.and_then(|shape| Some((shape.index.saturating_sub(1), shape.time?))) {
-            Some((before, time)) if before > 0 && time > 0.0 => before as f64 / time,
+        let timed = self.tracks.0.iter().flat_map(|track| &track.shapes).filter_map(|shape| Some((shape, shape.time?)));
+        match timed.max_by_key(|(shape, _)| shape.index) {
+            Some((shape, time)) if shape.index > 1 && time > 0.0 => (shape.index - 1) as f64 / time,
             _ => RATE,
         }
     }
@@ -94,7 +95,8 @@ impl Export for LabelStudio {
     }
 
     fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
-        let regions: Vec<Value> = self.tracks.0.iter().map(|track| self.region(track)).collect();
+        let seen = self.tracks.0.iter().filter(|track| !track.shapes.is_empty());
+        let regions: Vec<Value> = seen.map(|track| self.region(track)).collect();
         let version = concat!("kcf-track ", env!("CARGO_PKG_VERSION"));
         let document = json!([{
             "data": { "video": self.source },
@@ -112,28 +114,55 @@ mod tests {
     use crate::geometry::BBox;
     use crate::tracker::State;
 
-    #[test]
-    fn a_region_a_target_in_percents() {
+    /// What is written of `records`.
+    fn written(run: &Run, records: &[FrameRecord]) -> Value {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
-        let (run, records) = run();
         let mut export = Box::new(LabelStudio::create(&path.as_path().into()).unwrap());
-        export.begin(&run).unwrap();
-        let lost =
-            FrameRecord { state: State::Lost, index: 3, bbox: BBox::new(-8.0, 0.0, 16.0, 1e4), ..records[1].clone() };
-        for record in [&records[0], &records[1], &lost] {
+        export.begin(run).unwrap();
+        for record in records {
             export.frame(record, &FrameView::default()).unwrap();
         }
         export.finish(&Tally::default().completed(None)).unwrap();
-        let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_region_a_target_in_percents() {
+        let (run, records) = run();
+        let bbox = BBox::new(-8.0, 0.0, 16.0, 1e4);
+        let lost = FrameRecord { state: State::Lost, index: 3, bbox, ..records[1].clone() };
+        let document = written(&run, &[records[0].clone(), records[1].clone(), lost]);
         assert_eq!(document[0]["data"]["video"], "seq/car");
         let value = &document[0]["predictions"][0]["result"][0]["value"];
         assert_eq!(value["framesCount"], 3);
         let first = &value["sequence"][0];
         assert_eq!((&first["x"], &first["frame"], &first["enabled"]), (&json!(15.625), &json!(1), &json!(true)));
         assert_eq!((&first["time"], &value["duration"]), (&json!(0.0), &json!(3.0 / 24.0)));
-        // Label Studio refuses predictions that reach beyond the picture.
+        // Label Studio refuses places and sizes above 100 percent.
         let last = &value["sequence"][2];
-        assert_eq!((&last["x"], &last["height"], &last["enabled"]), (&json!(0.0), &json!(100.0), &json!(false)));
+        assert_eq!((&last["x"], &last["width"]), (&json!(0.0), &json!(12.5)));
+        assert_eq!((&last["height"], &last["enabled"]), (&json!(100.0), &json!(false)));
+    }
+
+    #[test]
+    fn times_are_those_of_the_video_where_it_has_any() {
+        let (run, records) = run();
+        let at = |index: usize, time: Option<f64>| FrameRecord { index, time, ..records[1].clone() };
+        let value = written(&run, &[at(1, Some(0.0)), at(2, Some(0.04)), at(3, None)])[0]["predictions"][0]["result"]
+            [0]["value"]
+            .clone();
+        assert_eq!((&value["duration"], &value["sequence"][2]["time"]), (&json!(3.0 / 25.0), &json!(2.0 / 25.0)));
+    }
+
+    #[test]
+    fn what_lies_beside_the_picture_is_not_enabled() {
+        let (run, records) = run();
+        let beside = FrameRecord { bbox: BBox::new(-20.0, 3.0, 10.0, 10.0), ..records[1].clone() };
+        let nowhere = FrameRecord { id: Some(2), bbox: BBox::new(f64::NAN, 3.0, 10.0, 10.0), ..records[1].clone() };
+        let document = written(&run, &[beside, nowhere]);
+        let regions = document[0]["predictions"][0]["result"].as_array().unwrap();
+        assert_eq!(regions.len(), 1);
+        assert_eq!(regions[0]["value"]["sequence"][0]["enabled"], false);
     }
 }

@@ -38,7 +38,7 @@ const BORDER_GAIN: f32 = 8.0 / 7.0;
 /// cells, so that a pixel costs one addition of four floats; which is why it is padded to a power of two, too.
 type Gap = [[f32; 4]; 32];
 
-/// Gaps that are summed in turns.
+/// Neighbouring gaps whose pixels are added in turns.
 const GAPS: usize = 4;
 
 /// Computes the feature maps of patches of one size; owns the memory for it.
@@ -159,7 +159,8 @@ impl Hog {
         for gap in &mut gaps {
             gap[..SIGNED].fill([0.0; 4]);
         }
-        // Gaps of the usual cell of four pixels, that lie within the map, run in blocks.
+        // Whole gaps of the usual cell of four pixels, which has 16 shares, run in blocks. The first of them, gap 1, begins
+        // half a cell into the row.
         let mut next = 0;
         if let Ok(shares) = <&[[f32; 4]; 16]>::try_from(&*self.shares)
             && pixel_rows.len() == 4
@@ -210,8 +211,8 @@ impl Hog {
                 cell[o] = (top[0][o][3] + top[1][o][2] + bottom[0][o][1] + bottom[1][o][0]) * gain;
             }
         }
-        // Read again when they have been written for long: registers take a cell's values at once, which come one by
-        // one.
+        // A loop of its own: a cell was written value by value just above, and whole registers that read it back at once
+        // would wait for all these stores.
         for (cell, energy) in cells.iter_mut().zip(energies) {
             let mut squares = [0.0; UNSIGNED];
             for o in 0..UNSIGNED {

@@ -64,6 +64,17 @@ const SHAPES: [(usize, usize, usize); 14] = [
     (37, 29, 6),
 ];
 
+/// Every width around what is worked on at once: blocks of pixels, of gaps and of cells.
+#[test]
+fn every_width() {
+    for cell in 1..=5 {
+        for width in cell..=40 {
+            let height = 2 * cell + 1;
+            check(&noise(width, height, 255, width as u64), width, height, cell, "noise");
+        }
+    }
+}
+
 #[test]
 fn random_patches() {
     for ((width, height, cell), seed) in SHAPES.into_iter().zip(0..) {

@@ -26,7 +26,8 @@ pub(super) fn normalise_cell(
     out: &mut [f32; LANES],
     parts: &mut [[f32; 16]; 4],
 ) {
-    /// The two signed orientations beyond the first 16, which join the first two; the others do not.
+    /// By what the 17th orientation and those behind it are added to the parts of the first and those behind it: only
+    /// two more are signed, the unsigned ones count nothing.
     const JOIN: [f32; 16] = {
         let mut join = [0.0; 16];
         join[0] = 1.0;

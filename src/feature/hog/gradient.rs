@@ -24,7 +24,7 @@ pub(super) fn gradient_row(
         let gy = dy_gain * (f32::from(below[x]) - f32::from(above[x]));
         ((gx * gx + gy * gy).sqrt(), orientation_bin(gx, gy))
     };
-    // The inner pixels in whole blocks, the last of which may begin in the one before it: a rest pixel by pixel would
+    // The inner pixels in whole blocks, the last of which may begin in the one before it: a rest pixel by pixel could
     // take as long as all blocks.
     let inner = n.min(width.saturating_sub(1)).saturating_sub(1);
     if inner >= BLOCK {

@@ -175,7 +175,7 @@ struct Straight {
 
 impl Straight {
     fn reserve(&mut self, width: usize, height: usize, scale: f64) {
-        self.columns.reserve(width, scale);
+        self.columns.reserve_packed(width, scale);
         self.rows.reserve(height, scale);
         let pixels = (width as f64 * scale.max(1.0)).ceil() as usize + 2;
         self.luma.iter_mut().for_each(|row| reserve(row, pixels));

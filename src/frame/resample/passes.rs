@@ -30,8 +30,8 @@ leveled! {
     }
 }
 
-/// In whole blocks, the last of which may begin in the one before it: a rest value by value would take as long as all
-/// blocks.
+/// The mean of `N` rows, in whole blocks, the last of which may begin in the one before it: a rest value by value could
+/// take as long as all blocks.
 #[inline(always)]
 fn mean<const N: usize>(rows: &[&[u8]; 4], weights: [u16; N], finish: impl Fn(u16) -> u16, out: &mut [u16]) {
     let width = out.len();
@@ -75,9 +75,11 @@ leveled! {
     }
 }
 
-/// Along a row of gray values, whose first one stands for pixel `taps.from` of the frame; it ends with [`BEYOND`].
+/// Along a row of gray values by packed `taps`. The first value stands for pixel `taps.from` of the frame; the row ends
+/// with [`BEYOND`].
 pub(super) fn along_gray(taps: &Taps, row: &[u16], out: &mut [u8]) {
     let len = out.len();
+    debug_assert!(!taps.packed.is_empty(), "the taps are packed");
     if taps.each == 1 && taps.to - taps.from == len {
         narrow(&row[..len], out);
         return;
@@ -109,6 +111,7 @@ fn gray<const GROUPS: usize>(taps: &Taps, row: &[u16], out: &mut [u8]) {
 }
 
 leveled! {
+    /// Values of at most 255 as bytes.
     fn narrow(row: &[u16], out: &mut [u8]) {
         for (out, &v) in out.iter_mut().zip(row) {
             *out = v as u8;
@@ -156,9 +159,10 @@ fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u16], blue_firs
     }
 }
 
-/// Four values in a number of four 16-bit fields, which are multiplied and added at once: none of them overflows.
+/// Four values of at most 255 in a number of four 16-bit fields. Weights of at most 256 in all are multiplied and added
+/// at once: no field overflows.
 #[inline(always)]
-pub(super) fn four(row: &[u16]) -> u64 {
+fn four(row: &[u16]) -> u64 {
     let [a, b, c, d] = [row[0], row[1], row[2], row[3]].map(u64::from);
     a | b << 16 | c << 32 | d << 48
 }

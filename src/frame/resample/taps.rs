@@ -24,11 +24,15 @@ pub(super) struct Taps {
 impl Taps {
     /// Memory for lines of `len` pixels, each of up to `scale` pixels of the frame.
     pub fn reserve(&mut self, len: usize, scale: f64) {
-        let taps = (scale.ceil() as usize).saturating_add(1).max(2);
         reserve(&mut self.first, len);
         reserve(&mut self.behind, len);
-        reserve(&mut self.weights, taps.saturating_mul(len));
-        reserve(&mut self.packed, taps.div_ceil(4).saturating_mul(len));
+        reserve(&mut self.weights, most(scale).saturating_mul(len));
+    }
+
+    /// The same, for lines along which pixels are [packed](Taps::pack).
+    pub fn reserve_packed(&mut self, len: usize, scale: f64) {
+        self.reserve(len, scale);
+        reserve(&mut self.packed, most(scale).div_ceil(4).saturating_mul(len));
     }
 
     /// A line of `len` pixels that begins at `corner` of a frame's line of `frame` pixels, each of its pixels `scale`
@@ -60,32 +64,33 @@ impl Taps {
             (*first, *behind) = (a as u32, b as u32);
             self.each = self.each.max((b - a) as usize);
         }
+        self.packed.clear();
         self.weights.clear();
         self.weights.resize(self.each * len, 0);
         (self.from, self.to) = (frame as usize, 0);
         let pixels = self.first.iter_mut().zip(&self.behind).zip(self.weights.chunks_exact_mut(self.each));
-        for (i, ((to, &behind), weights)) in pixels.enumerate() {
+        for (i, ((first, &behind), weights)) in pixels.enumerate() {
             let (start, end) = ends(i);
-            let (a, b) = (i64::from(*to), i64::from(behind));
+            let (a, b) = (i64::from(*first), i64::from(behind));
             // Every pixel has the same number of taps, so that no loop has a length of its own.
-            let first = a.min(frame - weights.len() as i64);
-            *to = first as u32;
-            self.from = self.from.min(first as usize);
-            self.to = self.to.max(first as usize + weights.len());
+            let begin = a.min(frame - weights.len() as i64);
+            *first = begin as u32;
+            self.from = self.from.min(begin as usize);
+            self.to = self.to.max(begin as usize + weights.len());
             // The cumulative share is rounded, so that the weights of a pixel sum up to exactly one; what lies beyond
             // the frame counts for its border.
             let mut before = 0;
             for x in a..b - 1 {
                 let x_end = ((x + 1 - base) as f64).clamp(start, end);
                 let share = (f64::from(ONE) * (x_end - start) / (end - start) + 0.5) as u16;
-                weights[(x - first) as usize] = share - before;
+                weights[(x - begin) as usize] = share - before;
                 before = share;
             }
-            weights[(b - 1 - first) as usize] = ONE - before;
+            weights[(b - 1 - begin) as usize] = ONE - before;
         }
     }
 
-    /// Puts four weights into one number.
+    /// Puts four weights each into a number, as [`along_gray`](super::passes::along_gray) asks for it.
     pub fn pack(&mut self) {
         self.packed.clear();
         for weights in self.weights.chunks_exact(self.each) {
@@ -100,6 +105,11 @@ impl Taps {
     pub fn of(&self, i: usize) -> (usize, &[u16]) {
         (self.first[i] as usize, &self.weights[i * self.each..][..self.each])
     }
+}
+
+/// Most pixels of a frame's line that a pixel of `scale` is made of.
+fn most(scale: f64) -> usize {
+    (scale.ceil() as usize).saturating_add(1).max(2)
 }
 
 /// Makes room for `len` values in all.

@@ -126,8 +126,8 @@ proptest! {
     /// rounded to bytes.
     #[test]
     fn weights_are_whole_256ths(
-        scale in 1.0f64..9.0, (w, h) in (1usize..12, 1usize..12), left in -40i64..60, top in -40i64..60,
-        format in 0usize..5, (fw, fh) in (1usize..40, 1usize..40),
+        scale in 1.0f64..24.0, (w, h) in (1usize..12, 1usize..12), left in -40i64..60, top in -40i64..60,
+        format in 0usize..5, (fw, fh) in (1usize..130, 1usize..40), color: bool,
     ) {
         // Every pixel of a line and its weight, borders repeated.
         let weights = |i: usize| -> Vec<(i64, u32)> {
@@ -138,16 +138,18 @@ proptest! {
         let mean = |values: &mut dyn Iterator<Item = (f64, u32)>| {
             (values.map(|(v, weight)| v as u32 * weight).sum::<u32>() + 128) >> 8
         };
-        let mut resampler = Resampler::new(w, h, Channels::Luma);
-        let mut out = vec![0; w * h];
+        let channels = if color { Channels::Color } else { Channels::Luma };
+        let mut resampler = Resampler::new(w, h, channels);
+        let mut out = vec![0; resampler.bytes()];
         // A second frame knows nothing of the first.
         for seed in [3, 4] {
             let picture = Picture::new(fw, fh, FORMATS[format], seed);
             resampler.cut_from(&picture.frame(), (left as f64, top as f64), scale, &mut out);
-            for (n, &got) in out.iter().enumerate() {
+            for (i, &got) in out.iter().enumerate() {
+                let (n, c) = (i / channels.bytes(), i % channels.bytes());
                 let rows = weights(n / w);
                 let column = |x: i64| {
-                    let value = |y: i64| picture.value(left + x, top + y, 0, Channels::Luma);
+                    let value = |y: i64| picture.value(left + x, top + y, c, channels);
                     f64::from(mean(&mut rows.iter().map(|&(y, weight)| (value(y), weight))))
                 };
                 let expected = mean(&mut weights(n % w).iter().map(|&(x, weight)| (column(x), weight)));

@@ -72,13 +72,7 @@ impl Video {
     }
 
     fn ending(&self) -> Ending {
-        if self.input.is_endless() {
-            Ending::Never
-        } else if self.options.lenient || self.input.is_live() {
-            Ending::Lenient
-        } else {
-            Ending::Strict
-        }
+        Ending::of(&self.input, self.options.lenient)
     }
 
     /// In which form ffmpeg shall write the frames, and its name of it.

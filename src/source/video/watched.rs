@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::input::Input;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 
@@ -41,12 +42,25 @@ pub(super) struct Process {
 /// What the end of the output means where ffmpeg says that all is well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// There is no more; damage on the way there is a failure.
+    /// The input is over; damage before that is a failure.
     Strict,
-    /// There is no more, whatever was damaged.
+    /// The input is over, whatever was damaged.
     Lenient,
-    /// Something has happened to it: there is always more.
+    /// The input has no end: something has happened to the camera.
     Never,
+}
+
+impl Ending {
+    /// How `input` ends, where damage of files is suffered (`lenient`) or not.
+    pub fn of(input: &Input, lenient: bool) -> Self {
+        if input.is_endless() {
+            Self::Never
+        } else if lenient || input.is_live() {
+            Self::Lenient
+        } else {
+            Self::Strict
+        }
+    }
 }
 
 /// What ffmpeg says of a frame before it writes it.
@@ -291,6 +305,19 @@ mod tests {
         std::thread::sleep(Duration::from_millis(400));
         assert_eq!(read_all(&ffmpeg, &mut out), b"begun\n");
         assert_eq!(ffmpeg.trouble(1, Ending::Strict), None);
+    }
+
+    #[test]
+    fn cameras_never_end_and_only_files_are_read_strictly() {
+        for (given, lenient, ending) in [
+            ("clip.mp4", false, Ending::Strict),
+            ("clip.mp4", true, Ending::Lenient),
+            ("rtsp://host/clip", false, Ending::Lenient),
+            ("/dev/video0", false, Ending::Never),
+            ("/dev/video0", true, Ending::Never),
+        ] {
+            assert_eq!(Ending::of(&Input::new(Path::new(given)), lenient), ending, "{given}");
+        }
     }
 
     #[test]

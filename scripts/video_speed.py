@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""What a video costs beside its decoding, and several targets beside one.
+
+    scripts/video_speed.py [--clip FILE --init x,y,w,h [--init x,y,w,h]...] [--preset NAME] [--rounds N] [--seconds N]
+                           [--program FILE]
+
+Without a clip one is rendered: H.264 of 1920x1080 with as many seconds of 30 frames as --seconds says. In turns, ffmpeg
+alone decodes it to the raw gray frames that the program asks for, and the program follows its first target; then the
+program follows 1, 2, 4 and 8 targets on one thread and on two. Prints medians of the paired ratios: of the whole time,
+and of the time of tracking alone, as the program's summary has it. Without further boxes the eight lie around the
+first one, moved by an eighth of its size.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from labelled import program
+
+# Of the first box, in its sizes.
+AROUND = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1)]
+
+
+def timed(command):
+    begun = time.perf_counter()
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    return time.perf_counter() - begun, done.stderr + done.stdout
+
+
+def rendered(executable, place, seconds):
+    """A clip of the program's own scenes, and the box of its target."""
+    scene, clip = Path(place) / "scene", Path(place) / "clip.mp4"
+    flags = ["--size", "1920x1080", "--target", "120x90", "--frames", 60, "--seed", 3, "--format", "jpg"]
+    timed([executable, "synth", "--out", scene, *flags])
+    images = scene / "img" if (scene / "img").is_dir() else scene
+    pattern = images / "%04d.jpg"
+    # There and back, so that it goes on where it begins again.
+    there_and_back = "split[a][b];[b]reverse[c];[a][c]concat,loop=-1:120"
+    encode = ["ffmpeg", "-v", "error", "-y", "-framerate", 30, "-i", pattern, "-filter_complex", there_and_back]
+    timed([*encode, "-t", seconds, "-c:v", "libx264", "-pix_fmt", "yuv420p", clip])
+    first = (scene / "groundtruth_rect.txt").read_text().split("\n")[0]
+    x, y, w, h = map(float, re.split(r"[,\s]+", first.strip()))
+    return clip, [f"{x - 1},{y - 1},{w},{h}"]
+
+
+def eight(boxes):
+    """The boxes, and others around the first until there are eight."""
+    x, y, w, h = map(float, boxes[0].split(","))
+    return (boxes + [f"{x + i * w / 8},{y + j * h / 8},{w},{h}" for i, j in AROUND[1:]])[:8]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clip", type=Path)
+    parser.add_argument("--init", action="append", default=[])
+    parser.add_argument("--preset", default="fast")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=12)
+    parser.add_argument("--program", type=Path)
+    args = parser.parse_args()
+    if bool(args.clip) != bool(args.init):
+        parser.error("--clip and --init belong together")
+    executable = args.program or program()
+    with tempfile.TemporaryDirectory() as place:
+        clip, boxes = (args.clip, args.init) if args.clip else rendered(executable, place, args.seconds)
+        track = [executable, clip, "--preset", args.preset]
+        decode = ["ffmpeg", "-v", "error", "-nostdin", "-i", clip, "-map", "0:V:0", "-f", "rawvideo"]
+        decode += ["-fps_mode", "passthrough", "-pix_fmt", "gray", "-y", "/dev/null"]
+        whole, targets = [], {}
+        for _ in range(args.rounds):
+            alone, _ = timed(decode)
+            whole.append(timed([*track, "--init", boxes[0]])[0] / alone)
+            for threads in (1, 2):
+                for count in (1, 2, 4, 8):
+                    flags = [part for box in eight(boxes)[:count] for part in ("--init", box)]
+                    said = timed([*track, *flags, "--jobs", threads])[1]
+                    rate = float(re.search(r"tracking alone (\d+)", said)[1])
+                    targets.setdefault((threads, count), []).append(1 / rate)
+    print(f"{clip.name}, {args.preset}: {statistics.median(whole):.2f} times as long as decoding alone")
+    for (threads, count), times in targets.items():
+        ratio = statistics.median(t / one for t, one in zip(times, targets[1, 1]))
+        print(f"  {count} targets on {threads} threads: {ratio:.2f} times the tracking of one on one")
+    print(json.dumps({"whole": whole, "targets": {f"{k[0]},{k[1]}": v for k, v in targets.items()}}))
+
+
+main()
