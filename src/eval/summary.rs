@@ -57,13 +57,6 @@ pub struct Report {
 impl Report {
     /// The identifier of this document's form.
     pub const SCHEMA: &'static str = "kcf-track-eval/1";
-
-    /// What was evaluated: `OPE on 24 sequences`.
-    pub(super) fn heading(&self) -> String {
-        let count = self.sequences.len();
-        let sequences = if count == 1 { "sequence" } else { "sequences" };
-        format!("{} on {count} {sequences}", self.protocol.name().to_uppercase())
-    }
 }
 
 /// A sequence of the report.

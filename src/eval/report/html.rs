@@ -3,7 +3,7 @@
 use super::filmstrip::{Picture, Strip};
 use super::plot::Plot;
 use super::series::color_of;
-use super::table::attributes;
+use super::table::{attributes, heading};
 use super::{Plots, styles};
 use crate::eval::bootstrap::Interval;
 use crate::eval::rules::{InvalidPrediction, InvalidTruth, Rules};
@@ -36,7 +36,7 @@ pub fn escape(text: &str) -> String {
 /// The whole page. `focus` is the tracker that others are compared with and whose failures are shown.
 pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, strips: &[Strip]) -> String {
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
-    let title = report.heading();
+    let title = heading(report);
     let mut sections = vec![("overall", "Overall", overall(report, timings, plots, focus))];
     if let Some(text) = by_attribute(report, plots) {
         sections.push(("attributes", "Attributes", text));

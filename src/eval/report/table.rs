@@ -197,10 +197,17 @@ pub fn latex(report: &Report) -> String {
     text
 }
 
+/// What was evaluated: `OPE on 24 sequences`.
+pub(super) fn heading(report: &Report) -> String {
+    let count = report.sequences.len();
+    let sequences = if count == 1 { "sequence" } else { "sequences" };
+    format!("{} on {count} {sequences}", report.protocol.name().to_uppercase())
+}
+
 fn caption(report: &Report) -> String {
     format!(
         "{}, mean over sequences with bootstrap 95 % intervals, rules of the {} toolkit.",
-        report.heading(),
+        heading(report),
         report.toolkit
     )
 }
