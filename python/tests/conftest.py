@@ -28,5 +28,6 @@ def moving(noise: np.ndarray, count: int, step: int = 3) -> list[np.ndarray]:
 
 
 def hear():
-    """A program that was begun in the background of a shell does not hear Ctrl-C, nor do those that it begins."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """A program in the background of a shell does not hear Ctrl-C, one under nohup no SIGHUP, nor do those they begin."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
