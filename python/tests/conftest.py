@@ -28,6 +28,6 @@ def moving(noise: np.ndarray, count: int, step: int = 3) -> list[np.ndarray]:
 
 
 def hear():
-    """A program in the background of a shell does not hear Ctrl-C, one under nohup no SIGHUP, nor do those they begin."""
+    """A program in the background of a shell does not hear Ctrl-C, one under nohup no SIGHUP, nor their children."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
