@@ -13,17 +13,16 @@ times. Without further boxes the eight lie around the first one, moved by an eig
 
 import argparse
 import json
-import re
 import statistics
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-from labelled import program
+from labelled import labels, program
 
 # Of the first box, in its sizes.
-AROUND = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1)]
+AROUND = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1)]
 
 
 def timed(command, given=None):
@@ -39,21 +38,19 @@ def rendered(executable, place, seconds):
     scene, clip = Path(place) / "scene", Path(place) / "clip.mp4"
     flags = ["--size", "1920x1080", "--target", "120x90", "--frames", 60, "--seed", 3, "--noise", 3, "--format", "jpg"]
     timed([executable, "synth", "--out", scene, *flags])
-    images = scene / "img" if (scene / "img").is_dir() else scene
-    pattern = images / "%04d.jpg"
+    pattern = scene / "img/%04d.jpg"
     # There and back, so that it goes on where it begins again.
     there_and_back = "split[a][b];[b]reverse[c];[a][c]concat,loop=-1:120"
     encode = ["ffmpeg", "-v", "error", "-y", "-framerate", 30, "-i", pattern, "-filter_complex", there_and_back]
     timed([*encode, "-t", seconds, "-c:v", "libx264", "-pix_fmt", "yuv420p", clip])
-    first = (scene / "groundtruth_rect.txt").read_text().split("\n")[0]
-    x, y, w, h = map(float, re.split(r"[,\s]+", first.strip()))
-    return clip, [f"{x - 1},{y - 1},{w},{h}"]
+    first = next(labels(scene / "groundtruth_rect.txt"))
+    return clip, [",".join(map(str, first))]
 
 
 def eight(boxes):
     """The boxes, and others around the first until there are eight."""
     x, y, w, h = map(float, boxes[0].split(","))
-    return (boxes + [f"{x + i * w / 8},{y + j * h / 8},{w},{h}" for i, j in AROUND[1:]])[:8]
+    return (boxes + [f"{x + i * w / 8},{y + j * h / 8},{w},{h}" for i, j in AROUND])[:8]
 
 
 def main():
@@ -77,6 +74,7 @@ def main():
         # As it is sent through a pipe: frames in one file, in memory after the first reading.
         raw = Path(place) / "clip.y4m"
         timed(["ffmpeg", "-v", "error", "-y", "-i", clip, "-frames:v", 150, "-pix_fmt", "gray", "-strict", -1, raw])
+        all_boxes = eight(boxes)
         nowhere, pipe, targets = [], [], {}
         for _ in range(args.rounds):
             alone, through = timed([*decode, "/dev/null"]), timed(piped)
@@ -85,7 +83,7 @@ def main():
             pipe.append(whole / through)
             for threads in (1, 2):
                 for count in (1, 2, 4, 8):
-                    flags = [part for box in eight(boxes)[:count] for part in ("--init", box)]
+                    flags = [part for box in all_boxes[:count] for part in ("--init", box)]
                     follow = [executable, "-", "--preset", args.preset, *flags, "--jobs", threads]
                     targets.setdefault((threads, count), []).append(timed(follow, raw))
     ratios = (statistics.median(nowhere), statistics.median(pipe))

@@ -119,6 +119,13 @@ pub(crate) fn plain_sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
     [sum(a), sum(b), sum(c), sum(d)]
 }
 
+/// Where the blocks of `block` values begin that a line of `len`, at least one block, is worked on in: one after the
+/// other, the last of which may begin in the one before it. A rest value by value could take as long as all blocks.
+#[inline(always)]
+pub(crate) fn block_starts(len: usize, block: usize) -> impl Iterator<Item = usize> {
+    (0..len - block).step_by(block).chain([len - block])
+}
+
 /// Compiles a function once for each width of vectors, and takes the copy that the CPU and the [`ceiling`] allow.
 /// `avx2 fn` leaves out the copy for AVX-512, for bodies that it makes slower: for loops over cells of 32 floats a
 /// compiler may then take one float of each of 16 cells at once, by instructions that cost as much as 16.

@@ -11,7 +11,9 @@ use crate::error::Result;
 const RATE: f64 = 24.0;
 
 /// A list of one Label Studio task: the source as `video`, and as its prediction a `videorectangle` a target. Frames
-/// are **1-based**; places and sizes are percents of the frame's. A target that is lost is not `enabled` there.
+/// are **1-based**; places and sizes are percents of the frame's, of what of a box lies within it. A target that is
+/// lost or beside the frame is not `enabled` there. Frames without a time have the rate of those with one, or 24 a
+/// second.
 ///
 /// It fits a labelling page with `<Video name="video">`, `<VideoRectangle name="box" toName="video"/>` and a label
 /// `target`. It appears when the run is over; it is kept in memory until then.
@@ -32,9 +34,9 @@ impl LabelStudio {
         Ok(Self { document, tracks: Tracks::default(), source: String::new(), size: (0, 0) })
     }
 
-    fn region(&self, track: &Track) -> Value {
+    /// What became of one target in so many `frames`, at so many of them a second.
+    fn region(&self, track: &Track, frames: usize, rate: f64) -> Value {
         let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
-        let rate = self.rate();
         let shape = |shape: &Shape| {
             let bbox = shape.bbox;
             let (left, right) = (percent(bbox.x, width), percent(bbox.x + bbox.w, width));
@@ -51,7 +53,6 @@ impl LabelStudio {
             })
         };
         let sequence: Vec<Value> = track.shapes.iter().map(shape).collect();
-        let frames = self.tracks.last();
         json!({
             "id": format!("target-{}", track.id),
             "type": "videorectangle",
@@ -96,7 +97,8 @@ impl Export for LabelStudio {
 
     fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
         let seen = self.tracks.0.iter().filter(|track| !track.shapes.is_empty());
-        let regions: Vec<Value> = seen.map(|track| self.region(track)).collect();
+        let (frames, rate) = (self.tracks.last(), self.rate());
+        let regions: Vec<Value> = seen.map(|track| self.region(track, frames, rate)).collect();
         let version = concat!("kcf-track ", env!("CARGO_PKG_VERSION"));
         let document = json!([{
             "data": { "video": self.source },

@@ -159,8 +159,8 @@ impl Hog {
         for gap in &mut gaps {
             gap[..SIGNED].fill([0.0; 4]);
         }
-        // Whole gaps of the usual cell of four pixels, which has 16 shares, run in blocks. The first of them, gap 1, begins
-        // half a cell into the row.
+        // Whole gaps of the usual cell of four pixels, which has 16 shares, run in blocks. The first of them, gap 1,
+        // begins half a cell into the row.
         let mut next = 0;
         if let Ok(shares) = <&[[f32; 4]; 16]>::try_from(&*self.shares)
             && pixel_rows.len() == 4
@@ -211,8 +211,8 @@ impl Hog {
                 cell[o] = (top[0][o][3] + top[1][o][2] + bottom[0][o][1] + bottom[1][o][0]) * gain;
             }
         }
-        // A loop of its own: a cell was written value by value just above, and whole registers that read it back at once
-        // would wait for all these stores.
+        // A loop of its own: a cell was written value by value just above, and whole registers that read it back at
+        // once would wait for all these stores.
         for (cell, energy) in cells.iter_mut().zip(energies) {
             let mut squares = [0.0; UNSIGNED];
             for o in 0..UNSIGNED {

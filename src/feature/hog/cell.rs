@@ -36,15 +36,15 @@ pub(super) fn normalise_cell(
     };
     let (first, last) = cell.split_at(16);
     let mut sums = [[0.0f32; 16]; 2];
-    for (k, parts) in parts.iter_mut().enumerate() {
+    for (norm, parts) in norms.into_iter().zip(parts) {
         // Whole registers, one step after the other: in one loop with what joins the first two orientations, a compiler
         // may take them to pieces.
         let (mut v, mut w) = ([0.0f32; 16], [0.0f32; 16]);
         for o in 0..16 {
-            v[o] = clip(first[o] * norms[k]);
+            v[o] = clip(first[o] * norm);
         }
         for o in 0..16 {
-            w[o] = clip(last[o] * norms[k]);
+            w[o] = clip(last[o] * norm);
         }
         for o in 0..16 {
             sums[0][o] += v[o];

@@ -1,5 +1,7 @@
 //! Gradients of a row of pixels: how strong, and to which of 18 orientations.
 
+use crate::simd::block_starts;
+
 /// Pixels that are worked on at once.
 const BLOCK: usize = 16;
 
@@ -19,29 +21,23 @@ pub(super) fn gradient_row(
     let one_sided = |i: usize, n: usize| if n > 1 && (i == 0 || i == n - 1) { 2.0 } else { 1.0 };
     let dy_gain = one_sided(y, height);
     let n = magnitude.len();
-    let gradient = |left: u8, right: u8, x: usize, dx_gain: f32| {
-        let gx = dx_gain * (f32::from(right) - f32::from(left));
-        let gy = dy_gain * (f32::from(below[x]) - f32::from(above[x]));
-        ((gx * gx + gy * gy).sqrt(), orientation_bin(gx, gy))
-    };
-    // The inner pixels in whole blocks, the last of which may begin in the one before it: a rest pixel by pixel could
-    // take as long as all blocks.
+    let one =
+        |left: u8, right: u8, x: usize, dx_gain: f32| gradient((left, right), (above[x], below[x]), (dx_gain, dy_gain));
     let inner = n.min(width.saturating_sub(1)).saturating_sub(1);
     if inner >= BLOCK {
-        let blocks = (0..inner - BLOCK).step_by(BLOCK).chain([inner - BLOCK]);
-        for x in blocks.map(|before| 1 + before) {
+        for x in block_starts(inner, BLOCK).map(|before| 1 + before) {
             let sides = (part(here, x - 1), part(here, x + 1));
             let out = (part_mut(magnitude, x), part_mut(bin, x));
             gradient_block(sides, (part(above, x), part(below, x)), dy_gain, out);
         }
     } else {
         for x in 1..=inner {
-            (magnitude[x], bin[x]) = gradient(here[x - 1], here[x + 1], x, 1.0);
+            (magnitude[x], bin[x]) = one(here[x - 1], here[x + 1], x, 1.0);
         }
     }
     for x in [0, width - 1].into_iter().filter(|&x| x < n) {
         let (left, right) = (here[x.saturating_sub(1)], here[(x + 1).min(width - 1)]);
-        (magnitude[x], bin[x]) = gradient(left, right, x, one_sided(x, width));
+        (magnitude[x], bin[x]) = one(left, right, x, one_sided(x, width));
     }
 }
 
@@ -54,11 +50,16 @@ fn gradient_block(
     (magnitude, bin): (&mut [f32; BLOCK], &mut [u32; BLOCK]),
 ) {
     for i in 0..BLOCK {
-        let gx = f32::from(right[i]) - f32::from(left[i]);
-        let gy = dy_gain * (f32::from(below[i]) - f32::from(above[i]));
-        magnitude[i] = (gx * gx + gy * gy).sqrt();
-        bin[i] = orientation_bin(gx, gy);
+        (magnitude[i], bin[i]) = gradient((left[i], right[i]), (above[i], below[i]), (1.0, dy_gain));
     }
+}
+
+/// The gradient of a pixel from its neighbours, times the gains: its magnitude and its orientation bin.
+#[inline(always)]
+fn gradient((left, right): (u8, u8), (above, below): (u8, u8), (dx_gain, dy_gain): (f32, f32)) -> (f32, u32) {
+    let gx = dx_gain * (f32::from(right) - f32::from(left));
+    let gy = dy_gain * (f32::from(below) - f32::from(above));
+    ((gx * gx + gy * gy).sqrt(), orientation_bin(gx, gy))
 }
 
 /// The block of a row that begins at `x`.

@@ -195,11 +195,11 @@ impl Straight {
         assert_eq!(out.len(), row_bytes * height, "the patch buffer has the patch's size");
         self.columns.set(width, corner.0, scale.0, frame.width());
         self.rows.set(height, corner.1, scale.1, frame.height());
-        if channels == Channels::Luma || frame.format() == PixelFormat::Gray8 {
-            self.columns.pack();
-        }
         let to_gray = channels == Channels::Luma && frame.format() != PixelFormat::Gray8;
         let pixel = if to_gray { 1 } else { frame.format().bytes() };
+        if pixel == 1 {
+            self.columns.pack();
+        }
         let run = (self.columns.to - self.columns.from) * pixel;
         self.luma_rows = [None; ROWS];
         if to_gray {

@@ -3,7 +3,7 @@
 //! Between them a value has 16 bits, so that a number of 64 holds four: those of one colour pixel, or four gray ones.
 
 use super::taps::Taps;
-use crate::simd::leveled;
+use crate::simd::{block_starts, leveled};
 
 /// Values at the end of a row that belong to no pixel: four are read at once.
 pub(super) const BEYOND: usize = 3;
@@ -30,8 +30,7 @@ leveled! {
     }
 }
 
-/// The mean of `N` rows, in whole blocks, the last of which may begin in the one before it: a rest value by value could
-/// take as long as all blocks.
+/// The mean of `N` rows.
 #[inline(always)]
 fn mean<const N: usize>(rows: &[&[u8]; 4], weights: [u16; N], finish: impl Fn(u16) -> u16, out: &mut [u16]) {
     let width = out.len();
@@ -42,7 +41,7 @@ fn mean<const N: usize>(rows: &[&[u8]; 4], weights: [u16; N], finish: impl Fn(u1
         }
         return;
     }
-    for x in (0..width - BLOCK).step_by(BLOCK).chain([width - BLOCK]) {
+    for x in block_starts(width, BLOCK) {
         let out: &mut [u16; BLOCK] = out[x..].first_chunk_mut().expect("a block");
         let mut sums = [0u16; BLOCK];
         for k in 0..N {
