@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::frame::{FrameBuf, PixelFormat};
+use crate::simd::leveled;
 
 /// Digits of the coefficients after the binary point.
 const PRECISION: i32 = 14;
@@ -65,16 +66,12 @@ impl Planes {
     ///
     /// # Errors
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
-    pub fn luma(&self, picture: &[u8]) -> Result<FrameBuf> {
-        let plane = picture.get(..self.width * self.height).unwrap_or_default();
-        let plane = match self.levels {
-            Levels::Full => plane.to_vec(),
-            Levels::Limited => {
-                let table = std::array::from_fn::<u8, 256, _>(|level| stretched(level as i32));
-                plane.iter().map(|&level| table[usize::from(level)]).collect()
-            }
-        };
-        FrameBuf::new(plane, self.width, self.height, PixelFormat::Gray8)
+    pub fn luma(&self, mut picture: Vec<u8>) -> Result<FrameBuf> {
+        picture.truncate(self.width * self.height);
+        if self.levels == Levels::Limited {
+            stretch(&mut picture);
+        }
+        FrameBuf::new(picture, self.width, self.height, PixelFormat::Gray8)
     }
 
     /// A picture of [`Planes::bytes`] bytes as RGB by ITU-R BT.601, chroma repeated; one without chroma as gray.
@@ -83,7 +80,7 @@ impl Planes {
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
     pub fn color(&self, picture: &[u8]) -> Result<FrameBuf> {
         if self.chroma == Chroma::Mono || self.bytes().is_none_or(|bytes| picture.len() < bytes) {
-            return self.luma(picture);
+            return self.luma(picture.to_vec());
         }
         let (across, down) = self.chroma_size();
         let (luma, chroma) = picture.split_at(self.width * self.height);
@@ -104,10 +101,32 @@ impl Planes {
     }
 }
 
-/// A luma of limited levels at full ones.
-fn stretched(level: i32) -> u8 {
-    let wide = ((level << 7).min(30_189) * 19_077 - 39_057_361) >> 14;
-    ((wide + 64) >> 7).clamp(0, 255) as u8
+/// Lumas that are stretched in one piece of a loop.
+const BLOCK: usize = 64;
+
+leveled! {
+    /// Stretches lumas of limited levels to full ones.
+    fn stretch(luma: &mut [u8]) {
+        let mut blocks = luma.chunks_exact_mut(BLOCK);
+        for block in &mut blocks {
+            for level in block {
+                *level = stretched(*level);
+            }
+        }
+        for level in blocks.into_remainder() {
+            *level = stretched(*level);
+        }
+    }
+}
+
+/// A luma of limited levels at full ones: times 255 / 219, of which `EXCESS` is what goes beyond one. All numbers have
+/// 16 bits, four of which are behind the point, so that a register holds as many of them as can be.
+#[inline(always)]
+fn stretched(level: u8) -> u8 {
+    const EXCESS: u32 = 10_773;
+    let level = u16::from(level.saturating_sub(16).min(219)) << 4;
+    let excess = (u32::from(level) * EXCESS) >> 16;
+    ((level + excess as u16 + 8) >> 4) as u8
 }
 
 /// From luma and chroma to red, green and blue, in fixed point.
@@ -167,15 +186,34 @@ mod tests {
     #[test]
     fn limited_levels_are_stretched() {
         let ramp: Vec<u8> = (0..=255).collect();
-        let gray = planes(256, 1, Chroma::Mono, Levels::Limited).luma(&ramp).unwrap();
+        let gray = planes(256, 1, Chroma::Mono, Levels::Limited).luma(ramp.clone()).unwrap();
         let row = gray.as_frame().row(0).to_vec();
         assert_eq!((row[16], row[235], row[0], row[255]), (0, 255, 0, 255));
         for (level, &stretched) in row.iter().enumerate().take(236).skip(16) {
             let exact = (level as f64 - 16.0) * 255.0 / 219.0;
             assert!((f64::from(stretched) - exact).abs() <= 0.51, "{level}: {stretched} {exact}");
         }
-        let same = planes(256, 1, Chroma::Mono, Levels::Full).luma(&ramp).unwrap();
+        // `lumRangeToJpeg_c` to 15 bits, and back to 8.
+        for (level, &stretched) in (0..).zip(&row) {
+            let wide = ((level << 7).min(30_189) * 19_077 - 39_057_361) >> 14;
+            assert_eq!(i32::from(stretched), ((wide + 64) >> 7).clamp(0, 255), "{level}");
+        }
+        let same = planes(256, 1, Chroma::Mono, Levels::Full).luma(ramp.clone()).unwrap();
         assert_eq!(same.as_frame().row(0), ramp);
+    }
+
+    #[test]
+    fn lumas_are_stretched_the_same_on_all_levels_and_in_all_lengths() {
+        let ramp: Vec<u8> = (0..=255).chain(0..=255).collect();
+        for length in [0, 1, 63, 64, 65, 127, 300, 512] {
+            let expected: Vec<u8> = ramp[..length].iter().map(|&level| stretched(level)).collect();
+            crate::simd::assert_same_on_all_levels("stretched lumas", || {
+                let mut luma = ramp[..length].to_vec();
+                stretch(&mut luma);
+                assert_eq!(luma, expected);
+                luma
+            });
+        }
     }
 
     #[test]

@@ -89,6 +89,8 @@ fn luma_is_the_same_from_ffmpeg_from_planes_and_beside_colours() {
         assert!(luma == besides, "{form}: what is shown changes what is tracked");
         assert!(beside.iter().all(|item| bytes(item.color.as_ref().unwrap()).len() == 3 * 48 * 32), "{form}");
         if form.ends_with('p') {
+            make(folder.path(), "-i clip.nut -pix_fmt gray -f yuv4mpegpipe gray.y4m");
+            assert!(luma == pixels(at("gray.y4m"), Channels::Luma), "{form}: ffmpeg's own gray is another one");
             make(folder.path(), "-i clip.nut -f yuv4mpegpipe clip.y4m");
             assert!(luma == pixels(at("clip.y4m"), Channels::Luma), "{form}: a pipe gives another luma");
         }

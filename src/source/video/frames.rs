@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::source::decode::MAX_PIXELS;
 use crate::source::y4m::Reader;
+use crate::source::yuv::Levels;
 use crate::source::{Demand, Item, Span};
 
 /// Longest header of a picture: two letters, three numbers.
@@ -19,15 +20,20 @@ const MAX_HEADER: u64 = 64;
 pub(super) enum Form {
     /// Binary PGM or PPM pictures, each with its size.
     Pnm,
-    /// A Y4M stream: luma and chroma as they are stored.
-    Y4m,
+    /// A Y4M stream: luma and chroma as they are stored. Where there is luma alone and the stream does not say so, it
+    /// has these levels.
+    Y4m(Levels),
 }
 
 /// Bytes to pictures.
 enum Decoder {
     Pnm(BufReader<ChildStdout>),
     /// The output until its header is read, and what reads the frames behind it.
-    Y4m(Option<BufReader<ChildStdout>>, Option<Reader<BufReader<ChildStdout>>>),
+    Y4m {
+        out: Option<BufReader<ChildStdout>>,
+        gray: Levels,
+        reader: Option<Reader<BufReader<ChildStdout>>>,
+    },
 }
 
 /// What is tracked of a frame, and the same in colour where that is shown besides.
@@ -57,7 +63,7 @@ impl Frames {
     ) -> Self {
         let decoder = match form {
             Form::Pnm => Decoder::Pnm(out),
-            Form::Y4m => Decoder::Y4m(Some(out), None),
+            Form::Y4m(gray) => Decoder::Y4m { out: Some(out), gray, reader: None },
         };
         Self { path, ffmpeg, decoder: Some(decoder), span, demand, ending, read: 0, first: None }
     }
@@ -146,9 +152,9 @@ impl Decoder {
                     _ => Ok(Some((picture, None))),
                 }
             }
-            Self::Y4m(out, reader) => {
+            Self::Y4m { out, gray, reader } => {
                 if let Some(out) = out.take() {
-                    *reader = Some(Reader::open(out)?);
+                    *reader = Some(Reader::open(out, *gray)?);
                 }
                 let Some(reader) = reader else { return Ok(None) };
                 let Some(()) = reader.read()? else { return Ok(None) };

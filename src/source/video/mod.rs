@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::yuv::Levels;
 use super::{Demand, Source, Span, Stream};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
@@ -49,7 +50,7 @@ pub struct Video {
     process: Mutex<Option<Arc<Process>>>,
 }
 
-/// Forms of which ffmpeg's `gray` is the luma plane to the last bit.
+/// Forms of 8 bits with a luma plane of its own.
 const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
 
 impl Video {
@@ -75,21 +76,24 @@ impl Video {
         Ending::of(&self.input, self.options.lenient)
     }
 
-    /// In which form ffmpeg shall write the frames, and its name of it.
-    fn form(&self, demand: Demand) -> (Form, &str) {
+    /// In which form ffmpeg shall write the frames, how it filters them for that, and its name of the pixels.
+    fn form(&self, demand: Demand) -> (Form, &str, &str) {
         let pixels = self.probe.pixels.as_str();
         let planar = PLANAR.contains(&pixels);
+        let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
         if pixels.starts_with("gray") || pixels.starts_with("mono") {
-            return (Form::Pnm, "gray");
+            return (Form::Pnm, "", "gray");
         }
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
-            return (Form::Pnm, "rgb24");
+            return (Form::Pnm, "", "rgb24");
         }
         match (planar, demand.color) {
-            (true, false) => (Form::Pnm, "gray"),
+            // Not ffmpeg's own gray, which is the same to the bit: it stretches the levels more slowly than H.264 is
+            // decoded.
+            (true, false) => (Form::Y4m(levels), ",extractplanes=y", "gray"),
             // What is shown besides must not change what is tracked: both come of the same planes.
-            (true, true) => (Form::Y4m, pixels),
-            (false, _) => (Form::Y4m, "yuv420p"),
+            (true, true) => (Form::Y4m(levels), "", pixels),
+            (false, _) => (Form::Y4m(levels), "", "yuv420p"),
         }
     }
 }
@@ -140,7 +144,7 @@ impl Source for Video {
     }
 
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        let (form, pixels) = self.form(demand);
+        let (form, filter, pixels) = self.form(demand);
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
         if self.ending() == Ending::Strict {
@@ -150,7 +154,7 @@ impl Source for Video {
             command.args(["-fflags", "nobuffer", "-flags", "low_delay"]);
         }
         // `showinfo` tells the time of each frame and its size.
-        command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", "showinfo=checksum=0"]);
+        command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", &format!("showinfo=checksum=0{filter}")]);
         // None left out, none doubled, none brought to the size of the first.
         let passthrough =
             if self.probe.version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" };
@@ -159,7 +163,7 @@ impl Source for Video {
             command.args(["-frames:v", &last.to_string()]);
         }
         match (&form, pixels) {
-            (Form::Y4m, _) => command.args(["-f", "yuv4mpegpipe"]),
+            (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
             (Form::Pnm, "gray") => command.args(["-f", "image2pipe", "-c:v", "pgm"]),
             (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
         };

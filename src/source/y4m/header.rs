@@ -18,8 +18,9 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the line, without its end. The reason why it cannot be used otherwise.
-    pub fn parse(line: &str) -> Result<Self, String> {
+    /// Reads the line, without its end; `gray` are the levels of gray that says nothing of them. The reason why it
+    /// cannot be used otherwise.
+    pub fn parse(line: &str, gray: Levels) -> Result<Self, String> {
         let mut words = line.split(' ').filter(|word| !word.is_empty());
         if words.next() != Some(MAGIC) {
             return Err(format!(
@@ -61,8 +62,7 @@ impl Header {
                 ));
             }
         };
-        // Gray that says nothing is that of a picture, not of a television.
-        let usual = if chroma == Chroma::Mono { Levels::Full } else { Levels::Limited };
+        let usual = if chroma == Chroma::Mono { gray } else { Levels::Limited };
         let planes = Planes { width, height, chroma, levels: levels.unwrap_or(usual) };
         Ok(Self { planes, rate })
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn headers_of_real_programs() {
-        let read = |line| Header::parse(line).unwrap();
+        let read = |line| Header::parse(line, Levels::Full).unwrap();
         let ffmpeg = read("YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG");
         let planes = Planes { width: 64, height: 48, chroma: Chroma::C420, levels: Levels::Limited };
         assert_eq!((ffmpeg.planes, ffmpeg.rate.map(|rate| (rate * 1e3) as u32)), (planes, Some(29_970)));
@@ -123,7 +123,7 @@ mod tests {
             ("YUV4MPEG2 W2 H2 C411", "C411"),
             ("YUV4MPEG2 W2 H2 Cmono16", "Cmono16"),
         ] {
-            let error = Header::parse(line).unwrap_err();
+            let error = Header::parse(line, Levels::Full).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");
         }
     }

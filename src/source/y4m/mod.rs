@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::yuv::Levels;
 use super::{Demand, Item, Source, Span, Stream};
 use crate::error::{Error, Result};
 pub(super) use reader::Reader;
@@ -33,7 +34,9 @@ impl Y4m {
     pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
         let input: Input = Box::new(BufReader::with_capacity(1 << 16, reader));
-        let reader = Reader::open(input).map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
+        // Gray that says nothing is that of a picture, not of a television.
+        let reader = Reader::open(input, Levels::Full);
+        let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
         let planes = reader.planes();
         let (size, rate) = ((planes.width, planes.height), reader.rate());
         Ok(Self { name, size, rate, reader: Mutex::new(Some(reader)) })

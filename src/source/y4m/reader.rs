@@ -6,7 +6,7 @@ use super::header::{Header, MAX_LINE};
 use crate::error::Result;
 use crate::frame::{Channels, FrameBuf};
 use crate::source::Demand;
-use crate::source::yuv::Planes;
+use crate::source::yuv::{Levels, Planes};
 
 /// A stream behind its header, and the frame that was read last.
 pub(in crate::source) struct Reader<R> {
@@ -17,14 +17,15 @@ pub(in crate::source) struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Waits for the header. The reason why the stream cannot be read otherwise.
-    pub fn open(mut input: R) -> Result<Self, String> {
+    /// Waits for the header. A gray stream that says nothing else has the levels `gray`. The reason why the stream
+    /// cannot be read otherwise.
+    pub fn open(mut input: R, gray: Levels) -> Result<Self, String> {
         let (line, whole) = match line(&mut input)? {
             Line::Whole(line) => (line, true),
             Line::Cut(line) => (line, false),
             Line::None => return Err("it is empty: nothing was written to it".into()),
         };
-        let header = Header::parse(&String::from_utf8_lossy(&line))?;
+        let header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
         if !whole {
             return Err("it ends in its header".into());
         }
@@ -58,8 +59,9 @@ impl<R: BufRead> Reader<R> {
             return Err(format!("frame {position} does not begin with the word FRAME: the stream is garbled"));
         }
         let bytes = self.header.planes.bytes().unwrap_or_default();
-        // Grows as bytes come: a header is no reason to take memory.
+        // Grows as bytes come: a header is no reason to take memory, frames before this one are.
         self.picture.clear();
+        self.picture.reserve(if self.frames > 0 { bytes } else { 0 });
         let read = (&mut self.input).take(bytes as u64).read_to_end(&mut self.picture);
         let got = read.map_err(|error| error.to_string())?;
         if got < bytes {
@@ -69,13 +71,15 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(()))
     }
 
-    /// The frame that was read last, and its colours besides where they are to be shown.
-    pub fn decode(&self, demand: Demand) -> Result<(FrameBuf, Option<FrameBuf>)> {
-        let (planes, picture) = (&self.header.planes, &self.picture);
+    /// The frame that was read last, once, and its colours besides where they are to be shown.
+    pub fn decode(&mut self, demand: Demand) -> Result<(FrameBuf, Option<FrameBuf>)> {
+        let planes = &self.header.planes;
         match demand.channels {
-            Channels::Luma if demand.color => Ok((planes.luma(picture)?, Some(planes.color(picture)?))),
-            Channels::Luma => Ok((planes.luma(picture)?, None)),
-            Channels::Color => Ok((planes.color(picture)?, None)),
+            Channels::Luma => {
+                let color = demand.color.then(|| planes.color(&self.picture)).transpose()?;
+                Ok((planes.luma(std::mem::take(&mut self.picture))?, color))
+            }
+            Channels::Color => Ok((planes.color(&self.picture)?, None)),
         }
     }
 }
