@@ -7,6 +7,7 @@
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
+use image::codecs::png::PngEncoder;
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -90,7 +91,7 @@ fn both(width: u32, draw: impl Fn(Root<'_>, u32) -> Result<(), String>) -> Resul
     draw(Root::Png(root), PNG_SCALE).map_err(wrong)?;
     let mut png = Vec::new();
     let picture = image::RgbImage::from_raw(width, height, pixels).ok_or_else(|| wrong("its size is wrong".into()))?;
-    picture.write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png).map_err(|e| wrong(e.to_string()))?;
+    picture.write_with_encoder(PngEncoder::new(&mut png)).map_err(|error| wrong(error.to_string()))?;
     Ok(Plot { svg, png })
 }
 

@@ -236,7 +236,7 @@ mod tests {
     fn encoded_images_come_with_the_word_base64_or_without() {
         let mut png = Vec::new();
         let picture = image::GrayImage::from_raw(2, 1, vec![3, 4]).unwrap();
-        picture.write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png).unwrap();
+        picture.write_with_encoder(image::codecs::png::PngEncoder::new(&mut png)).unwrap();
         for before in ["data:image/png;", "data:image/png;base64;", "data:image/PNG;base64,"] {
             assert_eq!(luma(&format!("{before}{}", STANDARD.encode(&png))), [3, 4], "{before}");
         }

@@ -1,6 +1,6 @@
 //! Conversations with the server, all of it in memory.
 
-use std::io::{self, BufReader, Cursor, ErrorKind, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -32,9 +32,9 @@ fn raw(x: usize) -> String {
 
 fn png(x: usize) -> Vec<u8> {
     let picture = image::GrayImage::from_raw(WIDTH as u32, HEIGHT as u32, pixels(x)).unwrap();
-    let mut file = Cursor::new(Vec::new());
-    picture.write_to(&mut file, image::ImageFormat::Png).unwrap();
-    file.into_inner()
+    let mut file = Vec::new();
+    picture.write_with_encoder(image::codecs::png::PngEncoder::new(&mut file)).unwrap();
+    file
 }
 
 fn params() -> Params {
