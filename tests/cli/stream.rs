@@ -117,7 +117,9 @@ fn after_frames(place: &Place, count: usize, then: &str) -> String {
         [b"P5\n160 120\n255\n", &picture.into_raw()[..]].concat()
     });
     fs::write(place.path("frames.pnm"), pictures.collect::<Vec<u8>>()).unwrap();
-    format!("cat {}; {then}", place.path("frames.pnm").display())
+    let said = "[Parsed_showinfo_0 @ 0x1] [info] n: 0 pts: 0 pts_time:0 fmt:gray s:160x120";
+    let said = vec![format!("'{said}'"); count].join(" ");
+    format!("printf '%s\\n' {said} >&2; cat {}; {then}", place.path("frames.pnm").display())
 }
 
 #[test]

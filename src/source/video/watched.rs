@@ -1,5 +1,6 @@
 //! A running `ffmpeg`: watched, so that one that hangs is ended, and ended with whoever started it.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus};
@@ -77,6 +78,8 @@ pub(super) struct Shown {
 pub(super) struct Ffmpeg {
     pub process: Arc<Process>,
     shown: Receiver<Shown>,
+    /// It has written a frame and said nothing of it: nothing is waited for any more.
+    mute: Cell<bool>,
     threads: Vec<JoinHandle<()>>,
     patience: Duration,
 }
@@ -141,7 +144,8 @@ impl Ffmpeg {
             complaints: Mutex::default(),
         });
         let (sender, shown) = channel();
-        let mut running = Self { process: Arc::clone(&process), shown, threads: Vec::new(), patience };
+        let mut running =
+            Self { process: Arc::clone(&process), shown, mute: Cell::new(false), threads: Vec::new(), patience };
         let listener = Arc::clone(&process);
         running.spawn("ffmpeg says", move || {
             if let Some(err) = err {
@@ -173,7 +177,10 @@ impl Ffmpeg {
 
     /// What it says of the frame that was read last.
     pub fn shown(&self) -> Option<Shown> {
-        self.shown.recv_timeout(LAST_BREATH).ok()
+        let patience = if self.mute.get() { Duration::ZERO } else { LAST_BREATH.min(self.patience) };
+        let shown = self.shown.recv_timeout(patience).ok();
+        self.mute.set(shown.is_none());
+        shown
     }
 
     /// Why the output has ended, where it was not because there is no more; `after` frames.
@@ -351,6 +358,18 @@ mod tests {
             read_all(&ffmpeg, &mut out);
             assert_eq!(ffmpeg.trouble(7, Ending::Never).as_deref(), Some(said), "{script}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn one_that_says_nothing_of_its_frames_is_waited_for_once() {
+        let patience = Duration::from_millis(300);
+        let (ffmpeg, _out) = shell("exec sleep 60", patience);
+        let begun = Instant::now();
+        assert_eq!(ffmpeg.shown(), None);
+        let waited = begun.elapsed();
+        assert!((0..100).all(|_| ffmpeg.shown().is_none()));
+        assert!(waited >= patience && begun.elapsed() < 10 * patience);
     }
 
     #[test]
