@@ -116,6 +116,16 @@ fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
+/// The bytes of a JPEG, as a type of their own: a decoder of plain bytes is compiled with the crate `image` as well, and
+/// what is shared of it would be that crate's copy, which is not optimised.
+struct Jpeg<'a>(&'a [u8]);
+
+impl AsRef<[u8]> for Jpeg<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
 /// A JPEG by `zune-jpeg`, strictly: a file that ends early is an error and no gray area. What cannot be told, unless
 /// next to nothing is there, is data that ends early in a file that bears its end marker all the same.
 fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
@@ -125,7 +135,7 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
     let side = MAX_SIDE as usize;
     let options = DecoderOptions::new_fast().set_strict_mode(true).set_max_width(side).set_max_height(side);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(Jpeg(bytes)), options);
     decoder.decode_headers().map_err(|error| error.to_string())?;
     let (width, height) = decoder.dimensions().ok_or("the JPEG has no size")?;
     check_size(width, height)?;
