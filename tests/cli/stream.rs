@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{Place, place, run, spawnable};
+use crate::helper::{Place, interruptible, place, run};
 
 /// A header and the gray frames of a place, as Y4M.
 pub fn frames(place: &Place, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -98,7 +98,7 @@ fn programs(place: &Place, ffmpeg: &str) -> PathBuf {
 fn video(place: &Place, ffmpeg: &str, arguments: &[&str]) -> Command {
     let bin = programs(place, ffmpeg);
     fs::write(place.path("clip.mp4"), "a clip").unwrap();
-    let mut command = spawnable();
+    let mut command = interruptible();
     command.arg(place.path("clip.mp4")).args(["--init", INIT, "-q"]).args(arguments);
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     command
