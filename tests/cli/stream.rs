@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{Place, interruptible, place, run};
+use crate::helper::{Place, interruptible, place, run, spawnable};
 
 /// A header and the gray frames of a place, as Y4M.
 pub fn frames(place: &Place, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
