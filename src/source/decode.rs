@@ -116,8 +116,8 @@ fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
-/// The bytes of a JPEG, as a type of their own: a decoder of plain bytes is compiled with the crate `image` as well, and
-/// what is shared of it would be that crate's copy, which is not optimised.
+/// The bytes of a JPEG, as a type of their own: a decoder of plain bytes is compiled with the crate `image` as well,
+/// and what is shared of it would be that crate's copy, which is not optimised.
 struct Jpeg<'a>(&'a [u8]);
 
 impl AsRef<[u8]> for Jpeg<'_> {

@@ -101,19 +101,10 @@ impl Planes {
     }
 }
 
-/// Lumas that are stretched in one piece of a loop.
-const BLOCK: usize = 64;
-
 leveled! {
     /// Stretches lumas of limited levels to full ones.
     fn stretch(luma: &mut [u8]) {
-        let mut blocks = luma.chunks_exact_mut(BLOCK);
-        for block in &mut blocks {
-            for level in block {
-                *level = stretched(*level);
-            }
-        }
-        for level in blocks.into_remainder() {
+        for level in luma {
             *level = stretched(*level);
         }
     }

@@ -134,15 +134,12 @@ pub fn fold(rows: usize, cols: usize, full: &[Complex32], half: &mut [Complex32]
 
 #[cfg(test)]
 mod tests {
-    use std::f64::consts::TAU;
-
     use rand::{RngExt, SeedableRng};
-    use rustfft::algorithm::Dft;
     use rustfft::num_complex::Complex64;
-    use rustfft::{Fft, FftDirection};
 
     use super::*;
     use crate::simd::assert_same_on_all_levels;
+    use crate::spectrum::plane::tests::by_definition;
     use crate::spectrum::{LanePlan, PlanePlan};
 
     fn noise(len: usize, seed: u64) -> Vec<f32> {
@@ -213,19 +210,8 @@ mod tests {
                 assert!((got - expected).abs() < 2e-4, "{rows}x{cols}: {got} for {expected}");
             }
 
-            // And the half-spectrum is that of the true correlation, by its definition.
-            let width = cols / 2 + 1;
-            let along = Dft::new(cols, FftDirection::Forward);
-            let lines = direct.chunks_exact(cols).map(|line| {
-                let mut line: Vec<_> = line.iter().map(|&v| Complex64::new(v.into(), 0.0)).collect();
-                along.process(&mut line);
-                line
-            });
-            let lines: Vec<_> = lines.collect();
-            for (i, got) in half.iter().enumerate() {
-                let (u, v) = (i / width, i % width);
-                let turn = |r: usize| Complex64::from_polar(1.0, -TAU * (u * r % rows) as f64 / rows as f64);
-                let expected: Complex64 = lines.iter().enumerate().map(|(r, line)| line[v] * turn(r)).sum();
+            // And the half-spectrum is that of the true correlation.
+            for (got, expected) in half.iter().zip(by_definition(rows, cols, &direct)) {
                 let got = Complex64::new(got.re.into(), got.im.into());
                 assert!((got - expected).norm() < 2e-3, "{rows}x{cols}: {got} for {expected}");
             }

@@ -229,7 +229,7 @@ impl PlanePlan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rustfft::algorithm::Dft;
@@ -258,7 +258,7 @@ mod tests {
 
     /// The half-spectrum in double precision, by its definition. (A planner of rustfft would be compiled with all that
     /// it may choose from, which takes longer than all of this crate's transforms.)
-    fn by_definition(rows: usize, cols: usize, plane: &[f32]) -> Vec<Complex64> {
+    pub fn by_definition(rows: usize, cols: usize, plane: &[f32]) -> Vec<Complex64> {
         let forward = |n: usize| Dft::new(n, FftDirection::Forward);
         let mut full: Vec<Complex64> = plane.iter().map(|&v| Complex64::new(v.into(), 0.0)).collect();
         forward(cols).process(&mut full);

@@ -1,6 +1,5 @@
 //! A running `ffmpeg`: watched, so that one that hangs is ended, and ended with whoever started it.
 
-use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus};
@@ -79,7 +78,7 @@ pub(super) struct Ffmpeg {
     pub process: Arc<Process>,
     shown: Receiver<Shown>,
     /// It has written a frame and said nothing of it: nothing is waited for any more.
-    mute: Cell<bool>,
+    mute: bool,
     threads: Vec<JoinHandle<()>>,
     patience: Duration,
 }
@@ -144,8 +143,7 @@ impl Ffmpeg {
             complaints: Mutex::default(),
         });
         let (sender, shown) = channel();
-        let mut running =
-            Self { process: Arc::clone(&process), shown, mute: Cell::new(false), threads: Vec::new(), patience };
+        let mut running = Self { process: Arc::clone(&process), shown, mute: false, threads: Vec::new(), patience };
         let listener = Arc::clone(&process);
         running.spawn("ffmpeg says", move || {
             if let Some(err) = err {
@@ -176,10 +174,10 @@ impl Ffmpeg {
     }
 
     /// What it says of the frame that was read last.
-    pub fn shown(&self) -> Option<Shown> {
-        let patience = if self.mute.get() { Duration::ZERO } else { LAST_BREATH.min(self.patience) };
+    pub fn shown(&mut self) -> Option<Shown> {
+        let patience = if self.mute { Duration::ZERO } else { LAST_BREATH.min(self.patience) };
         let shown = self.shown.recv_timeout(patience).ok();
-        self.mute.set(shown.is_none());
+        self.mute = shown.is_none();
         shown
     }
 
@@ -364,7 +362,7 @@ mod tests {
     #[cfg(unix)]
     fn one_that_says_nothing_of_its_frames_is_waited_for_once() {
         let patience = Duration::from_millis(300);
-        let (ffmpeg, _out) = shell("exec sleep 60", patience);
+        let (mut ffmpeg, _out) = shell("exec sleep 60", patience);
         let begun = Instant::now();
         assert_eq!(ffmpeg.shown(), None);
         let waited = begun.elapsed();

@@ -61,7 +61,9 @@ impl<R: BufRead> Reader<R> {
         let bytes = self.header.planes.bytes().unwrap_or_default();
         // Grows as bytes come: a header is no reason to take memory, frames before this one are.
         self.picture.clear();
-        self.picture.reserve(if self.frames > 0 { bytes } else { 0 });
+        if self.frames > 0 {
+            self.picture.reserve(bytes);
+        }
         let read = (&mut self.input).take(bytes as u64).read_to_end(&mut self.picture);
         let got = read.map_err(|error| error.to_string())?;
         if got < bytes {
