@@ -90,9 +90,9 @@ fn four_to_four(
     for l in 0..2 * LANES {
         let x = [x0[l], x1[l], x2[l], x3[l]];
         let mut sum = [y0[l], y1[l], y2[l], y3[l]];
-        for (x, c) in x.iter().zip(c) {
-            for (sum, c) in sum.iter_mut().zip(c) {
-                *sum += x * c;
+        for j in 0..INPUTS {
+            for o in 0..OUTPUTS {
+                sum[o] += x[j] * c[j][o];
             }
         }
         [y0[l], y1[l], y2[l], y3[l]] = sum;

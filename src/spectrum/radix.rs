@@ -103,7 +103,8 @@ macro_rules! radix_pass {
             if s == 1 && steps.dst == 1 && steps.block == 1 {
                 // The first pass of a single line: the outputs of each small transform are neighbours.
                 let (groups, _) = dst.as_chunks_mut::<$r>();
-                for ((p, w), [$($y),*]) in twiddles.iter().enumerate().zip(groups).take(m) {
+                for (p, w) in twiddles.iter().enumerate().take(m) {
+                    let [$($y),*] = &mut groups[p];
                     $(let $x = &src[(p + m * $k) * steps.src];)*
                     if p == 0 { $run::<false>($($x,)* $($y,)* w) } else { $run::<true>($($x,)* $($y,)* w) }
                 }

@@ -162,8 +162,8 @@ fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u16], blue_firs
 /// at once: no field overflows.
 #[inline(always)]
 fn four(row: &[u16]) -> u64 {
-    let [a, b, c, d] = [row[0], row[1], row[2], row[3]].map(u64::from);
-    a | b << 16 | c << 32 | d << 48
+    let field = |k: usize| u64::from(row[k]) << (16 * k);
+    field(0) | field(1) | field(2) | field(3)
 }
 
 /// The first three of four sums as means.

@@ -7,15 +7,28 @@ use crate::geometry::BBox;
 /// Red, green, blue, each nominally 0 to 255.
 pub(super) type Colour = [f32; 3];
 
+/// A colour from each of its channels in turn. The arrays' own `map` does the same, but is a call for every pixel where
+/// the tests are built.
+#[inline(always)]
+pub(super) fn each(mut channel: impl FnMut(usize) -> f32) -> Colour {
+    [channel(0), channel(1), channel(2)]
+}
+
+/// Rounds to bytes; the cast saturates.
+#[inline(always)]
+fn bytes(colour: Colour) -> [u8; 3] {
+    [(colour[0] + 0.5) as u8, (colour[1] + 0.5) as u8, (colour[2] + 0.5) as u8]
+}
+
 /// `a` for `t = 0`, `b` for `t = 1`; `t` is clipped.
 pub(super) fn blend(a: Colour, b: Colour, t: f64) -> Colour {
     let t = t.clamp(0.0, 1.0) as f32;
-    [0, 1, 2].map(|c| a[c] + (b[c] - a[c]) * t)
+    each(|c| a[c] + (b[c] - a[c]) * t)
 }
 
 /// A colour made lighter or darker.
 pub(super) fn shade(colour: Colour, gain: f64) -> Colour {
-    colour.map(|v| v * gain as f32)
+    each(|c| colour[c] * gain as f32)
 }
 
 /// 0 below `lo`, 1 above `hi`, a smooth step between.
@@ -64,14 +77,14 @@ impl Canvas {
                     let (alpha, colour) = ink(x + dx, y + dy);
                     if alpha > 0.0 {
                         cover += alpha;
-                        sum = [0, 1, 2].map(|c| sum[c] + colour[c] * alpha as f32);
+                        sum = each(|c| sum[c] + colour[c] * alpha as f32);
                     }
                 }
                 if cover > 0.0 {
                     let weight = (part * part) as f32;
                     let rest = 1.0 - cover as f32 * weight;
                     let pixel = &mut self.pixels[row * self.width + column];
-                    *pixel = [0, 1, 2].map(|c| pixel[c] * rest + sum[c] * weight);
+                    *pixel = each(|c| pixel[c] * rest + sum[c] * weight);
                 }
             }
         }
@@ -80,15 +93,14 @@ impl Canvas {
     /// Adds another canvas of the same size, times `weight`.
     pub(super) fn add(&mut self, other: &Self, weight: f32) {
         for (mine, theirs) in self.pixels.iter_mut().zip(&other.pixels) {
-            *mine = [0, 1, 2].map(|c| mine[c] + theirs[c] * weight);
+            *mine = each(|c| mine[c] + theirs[c] * weight);
         }
     }
 
     /// Rounds to bytes.
     pub(super) fn to_image(&self) -> RgbImage {
         RgbImage::from_fn(self.width as u32, self.height as u32, |x, y| {
-            // The cast saturates.
-            Rgb(self.pixels[y as usize * self.width + x as usize].map(|v| (v + 0.5) as u8))
+            Rgb(bytes(self.pixels[y as usize * self.width + x as usize]))
         })
     }
 }
@@ -110,7 +122,7 @@ impl Texture {
         let mut pixels = vec![[0; 3]; width * height];
         pixels.par_chunks_mut(width).enumerate().for_each(|(row, line)| {
             for (column, pixel) in line.iter_mut().enumerate() {
-                *pixel = paint(column as f64 + 0.5, row as f64 + 0.5).map(|v| (v + 0.5) as u8);
+                *pixel = bytes(paint(column as f64 + 0.5, row as f64 + 0.5));
             }
         });
         Self { width, height, pixels }
@@ -119,7 +131,8 @@ impl Texture {
     fn at(&self, column: i64, row: i64) -> Colour {
         let column = column.clamp(0, self.width as i64 - 1) as usize;
         let row = row.clamp(0, self.height as i64 - 1) as usize;
-        self.pixels[row * self.width + column].map(f32::from)
+        let pixel = &self.pixels[row * self.width + column];
+        each(|c| f32::from(pixel[c]))
     }
 
     /// Bilinear interpolation; pixel centres lie at halves.
@@ -144,24 +157,25 @@ impl Texture {
         let mut rows = Canvas::new(width, height + 3);
         for (row, line) in (iy - 1..).zip(rows.pixels.chunks_mut(width)) {
             for (column, pixel) in (ix..).zip(line) {
-                let taps = [-1, 0, 1, 2].map(|d| self.at(column + d, row));
-                *pixel = weighted(&taps, &across);
+                *pixel = weighted(|k| self.at(column - 1 + k as i64, row), &across);
             }
         }
         let mut cut = Canvas::new(width, height);
         for (row, line) in cut.pixels.chunks_mut(width).enumerate() {
             for (column, pixel) in line.iter_mut().enumerate() {
-                let taps = [0, 1, 2, 3].map(|d| rows.pixels[(row + d) * width + column]);
-                *pixel = weighted(&taps, &down).map(|v| v.clamp(0.0, 255.0));
+                let sum = weighted(|k| rows.pixels[(row + k) * width + column], &down);
+                *pixel = each(|c| sum[c].clamp(0.0, 255.0));
             }
         }
         cut
     }
 }
 
-fn weighted(taps: &[Colour; 4], weights: &[f32; 4]) -> Colour {
-    [0, 1, 2]
-        .map(|c| taps[0][c] * weights[0] + taps[1][c] * weights[1] + taps[2][c] * weights[2] + taps[3][c] * weights[3])
+/// The sum of four colours times their weights.
+#[inline(always)]
+fn weighted(tap: impl Fn(usize) -> Colour, weights: &[f32; 4]) -> Colour {
+    let taps = [tap(0), tap(1), tap(2), tap(3)];
+    each(|c| taps[0][c] * weights[0] + taps[1][c] * weights[1] + taps[2][c] * weights[2] + taps[3][c] * weights[3])
 }
 
 /// The weights of the four neighbours of a point at the fraction `t` between the middle two.

@@ -1,6 +1,6 @@
 //! Light, lens and sensor: what happens to a picture after the scene is painted.
 
-use super::canvas::Canvas;
+use super::canvas::{Canvas, each};
 use super::motion::Swing;
 use super::noise::{normal, stream};
 use super::params::SceneParams;
@@ -51,7 +51,7 @@ impl Optics {
             let mut rng = stream(self.seed, "sensor", index as u64);
             let strength = self.noise as f32;
             for pixel in &mut canvas.pixels {
-                *pixel = pixel.map(|v| v + strength * normal(&mut rng));
+                *pixel = each(|c| pixel[c] + strength * normal(&mut rng));
             }
         }
     }
@@ -78,7 +78,7 @@ impl Optics {
                 let tilt =
                     tilt_x * ((column as f64 + 0.5) / width - 0.5) + tilt_y * ((row as f64 + 0.5) / height - 0.5);
                 let gain = (gain * (1.0 + tilt)) as f32;
-                *pixel = pixel.map(|v| (gain * bent(v) + offset as f32).clamp(0.0, 255.0));
+                *pixel = each(|c| (gain * bent(pixel[c]) + offset as f32).clamp(0.0, 255.0));
             }
         }
     }
@@ -92,10 +92,10 @@ fn defocus(canvas: &mut Canvas, sigma: f64) {
     let weights: Vec<f32> = (0..=radius).map(|d| (bell(d) / total) as f32).collect();
     let (width, height) = (canvas.width, canvas.height);
     let smooth = |from: &[[f32; 3]], at: usize, step: usize, place: usize, count: usize| {
-        let mut sum = from[at].map(|v| v * weights[0]);
+        let mut sum = each(|c| from[at][c] * weights[0]);
         for (d, weight) in weights.iter().enumerate().skip(1) {
             let (back, ahead) = (from[at - d.min(place) * step], from[at + d.min(count - 1 - place) * step]);
-            sum = [0, 1, 2].map(|c| sum[c] + (back[c] + ahead[c]) * weight);
+            sum = each(|c| sum[c] + (back[c] + ahead[c]) * weight);
         }
         sum
     };
