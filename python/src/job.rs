@@ -79,7 +79,11 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
         flag: "",
         truth: asked.truth.as_ref(),
         target: asked.target,
-        video: VideoOptions { lenient: asked.skip_bad_frames, patience: job::seconds(asked.timeout)? },
+        video: VideoOptions {
+            lenient: asked.skip_bad_frames,
+            patience: job::seconds(asked.timeout)?,
+            ..VideoOptions::default()
+        },
         by_truth: wanted.is_empty(),
         hint: |_: &Path| None,
     };

@@ -153,7 +153,11 @@ fn open_source(args: &TrackArgs, given: &Path, by_truth: bool) -> Result<(Box<dy
         flag: if by_flag { "--seq " } else { "" },
         truth: args.truth.as_ref(),
         target: args.target,
-        video: VideoOptions { lenient: args.skip_bad_frames, patience: job::seconds(args.timeout)? },
+        video: VideoOptions {
+            lenient: args.skip_bad_frames,
+            patience: job::seconds(args.timeout)?,
+            ..VideoOptions::default()
+        },
         by_truth,
         hint: if by_flag { |_| None } else { inputs::meant },
     };

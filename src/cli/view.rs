@@ -10,7 +10,7 @@ use kcf_track::Error;
 use kcf_track::export::Destination;
 use kcf_track::job::{self, Position};
 use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Setup, View};
-use kcf_track::source::{Demand, OpenOptions, Source, open};
+use kcf_track::source::{Demand, OpenOptions, Source, VideoOptions, open};
 
 use super::Failure;
 use super::interrupt::Interrupt;
@@ -127,7 +127,8 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
 
 /// What was given to be viewed.
 fn open_source(given: &Path) -> Result<Box<dyn Source>, Failure> {
-    open(given, &OpenOptions::default()).map_err(|error| match error {
+    let video = VideoOptions { revisited: true, ..VideoOptions::default() };
+    open(given, &OpenOptions { video, ..OpenOptions::default() }).map_err(|error| match error {
         Error::Io { path, source } if path == given && source.kind() == ErrorKind::NotFound => {
             Failure::usage(format!("{}: there is no such folder or file", path.display()))
         }

@@ -172,6 +172,11 @@ impl FrameBuf {
         Self { data, format: PixelFormat::Gray8, ..*self }
     }
 
+    /// The samples, row by row.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.data
+    }
+
     /// The pixels themselves, row after row without gaps.
     pub fn into_bytes(self) -> Vec<u8> {
         self.data

@@ -106,6 +106,11 @@ pub trait Source: Send + Sync {
         false
     }
 
+    /// Whether a stream can begin at `position` without what is before it being read.
+    fn begins_at(&self, position: usize) -> bool {
+        self.length().is_some_and(|length| position <= length)
+    }
+
     /// How many frames come before `seconds` from the first one.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use image::{GrayImage, Luma};
-use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, VideoOptions, open};
+use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, Span, VideoOptions, open};
 use kcf_track::{Error, FrameBuf};
 
 /// Whether there is an ffmpeg; says so where there is none.
@@ -52,6 +52,16 @@ fn bytes(frame: &FrameBuf) -> Vec<u8> {
 
 fn pixels(path: impl AsRef<Path>, demand: impl Into<Demand>) -> Vec<Vec<u8>> {
     items(source(path).as_ref(), demand).iter().map(|item| bytes(item.frame.as_ref().unwrap())).collect()
+}
+
+fn pixels_of(item: &Item) -> Vec<u8> {
+    bytes(item.frame.as_ref().unwrap())
+}
+
+/// The frames from `first` on, in colour.
+fn pixels_from(source: &dyn Source, first: usize) -> Vec<Vec<u8>> {
+    let stream = source.stream(Span { first, last: None }, Channels::Color.into()).unwrap();
+    stream.map(|item| pixels_of(&item)).collect()
 }
 
 #[test]
@@ -122,6 +132,135 @@ fn every_frame_has_its_time_and_none_is_left_out() {
     let part: Vec<_> = part.map(|item| (item.position, bytes(&item.frame.unwrap()))).collect();
     let all = pixels(folder.path().join("vfr.mkv"), Channels::Luma);
     assert_eq!(part, (5..=7).map(|position| (position, all[position - 1].clone())).collect::<Vec<_>>());
+}
+
+/// A video that is read more than once.
+fn revisited(path: impl AsRef<Path>) -> Box<dyn Source> {
+    let video = VideoOptions { revisited: true, ..VideoOptions::default() };
+    open(path.as_ref(), &OpenOptions { video, ..OpenOptions::default() }).unwrap()
+}
+
+/// All frames of a file from `first` on: position, time and pixels.
+fn seen(source: &dyn Source, first: usize) -> Vec<(usize, Option<f64>, Vec<u8>)> {
+    let span = Span { first, last: None };
+    let stream = source.stream(span, Channels::Luma.into()).unwrap();
+    stream.map(|item| (item.position, item.timestamp, bytes(item.frame.as_ref().unwrap()))).collect()
+}
+
+#[test]
+fn a_video_is_read_again_from_its_middle_with_the_same_frames_and_times() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let moving = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=5 -pix_fmt yuv420p";
+    // Times that vary, and begin late; groups of pictures that lean on others; no key frames but the first; no index;
+    // one tick a frame.
+    let late = "setpts=(N+N*N/200+70)/25/TB -fps_mode passthrough";
+    let open = "open_gop=1:bframes=5:b-pyramid=normal:keyint=20";
+    for (form, name) in [
+        (format!("-vf {late} -c:v libx264").as_str(), "vary.mkv"),
+        ("-c:v libx264 -bf 3 -g 12", "plain.mp4"),
+        (&format!("-c:v libx264 -x264opts {open}"), "open.mp4"),
+        ("-c:v libx264 -x264opts intra-refresh=1:keyint=30", "refreshed.mp4"),
+        ("-c:v mpeg2video -bf 2 -g 15", "stream.ts"),
+        ("-c:v libx264 -g 25", "raw.h264"),
+        ("-c:v mjpeg", "pictures.avi"),
+    ] {
+        make(folder.path(), &format!("{moving} {form} {name}"));
+        let source = revisited(at(name));
+        assert!(!source.begins_at(100), "{name}: nothing is known of it yet");
+        let all = seen(source.as_ref(), 1);
+        assert_eq!(all.len(), 125, "{name}");
+        assert!(source.begins_at(100), "{name}");
+        // One that lies within the first group, key frames and their neighbours, the last but one and the last.
+        for first in [2, 61, 62, 100, 120, 124, 125] {
+            assert!(seen(source.as_ref(), first) == all[first - 1..], "{name} from {first}");
+        }
+        assert_eq!(seen(source.as_ref(), 126), [], "{name}");
+        let part = source.stream(Span { first: 100, last: Some(110) }, Channels::Luma.into()).unwrap();
+        assert_eq!(part.map(|item| item.position).collect::<Vec<_>>(), (100..=110).collect::<Vec<_>>(), "{name}");
+        let colors = pixels_from(source.as_ref(), 100);
+        let whole: Vec<_> = items(source.as_ref(), Channels::Color).iter().skip(99).map(pixels_of).collect();
+        assert!(colors == whole, "{name} in colour");
+        assert!(pixels_from(source.as_ref(), 100) == whole, "{name} in colour, again");
+    }
+}
+
+#[test]
+fn what_comes_before_the_middle_of_a_video_is_not_read_again() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clip.avi");
+    make(folder.path(), "-f lavfi -i testsrc2=size=64x48:rate=25:duration=8 -c:v mjpeg clip.avi");
+    let source = revisited(&path);
+    let all = seen(source.as_ref(), 1);
+    assert!(source.begins_at(150) && !source.begins_at(20) && !source.begins_at(300));
+    // The first pictures are no pictures any more: who would decode them would fail.
+    let mut file = std::fs::read(&path).unwrap();
+    let data = file.windows(4).position(|word| word == b"movi").unwrap() + 4;
+    let quarter = data + (file.len() - data) / 4;
+    let whole = file.clone();
+    file[data + 8..quarter].fill(0);
+    std::fs::write(&path, &file).unwrap();
+    assert!(seen(source.as_ref(), 150) == all[149..]);
+    let failed = items(source.as_ref(), Channels::Luma).iter().any(|item| item.frame.is_err());
+    assert!(failed, "the first pictures can still be read");
+    // Where another video has taken its place, that is what is read, from its beginning.
+    std::fs::write(&path, &whole).unwrap();
+    make(folder.path(), "-f lavfi -i testsrc=size=64x48:rate=25:duration=8 -c:v mjpeg other.avi");
+    std::fs::rename(folder.path().join("other.avi"), &path).unwrap();
+    let other = seen(open(&path, &OpenOptions::default()).unwrap().as_ref(), 150);
+    assert!(other != all[149..]);
+    assert!(seen(source.as_ref(), 150) == other);
+}
+
+#[test]
+fn frames_that_come_closer_than_the_rate_are_read() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // A frame in fifty comes right after the one before: the rate is guessed as 30 all the same.
+    let jitter = "settb=1/1000,setpts=floor((N-if(eq(mod(N\\,50)\\,40)\\,0.9\\,0))*1000/30)";
+    make(
+        folder.path(),
+        &format!(
+            "-f lavfi -i testsrc=size=64x48:rate=30:duration=10 -vf {jitter} -fps_mode passthrough \
+                                  -enc_time_base 1:1000 -c:v libx264 -bf 0 jitter.mkv"
+        ),
+    );
+    let source = source(folder.path().join("jitter.mkv"));
+    for channels in [Channels::Luma, Channels::Color] {
+        let items = items(source.as_ref(), channels);
+        assert!(items.len() == 300 && items.iter().all(|item| item.frame.is_ok()), "{channels:?}: {:?}", items.last());
+        let times: Vec<f64> = items[38..42].iter().map(|item| item.timestamp.unwrap()).collect();
+        assert_eq!(times, [1.266, 1.3, 1.303, 1.366], "{channels:?}");
+    }
+}
+
+#[test]
+fn times_of_a_long_video_are_not_rounded() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // After two frames, three hours and twenty minutes without one.
+    let late = "settb=1/25,setpts=if(lt(N\\,2)\\,N\\,N+300000)";
+    make(
+        folder.path(),
+        &format!(
+            "-f lavfi -i testsrc=size=64x48:rate=25:duration=1 -vf {late} -fps_mode passthrough \
+                                  -c:v mjpeg long.mov"
+        ),
+    );
+    let source = source(folder.path().join("long.mov"));
+    let times: Vec<f64> = seen(source.as_ref(), 1).iter().map(|(_, time, _)| time.unwrap()).collect();
+    let expected: Vec<f64> = (0..25).map(|n| f64::from(if n < 2 { n } else { n + 300_000 }) / 25.0).collect();
+    assert!(times.iter().zip(&expected).all(|(time, expected)| (time - expected).abs() < 1e-6), "{times:?}");
 }
 
 #[test]

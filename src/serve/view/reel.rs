@@ -133,8 +133,8 @@ impl Reel {
     fn turn_to(&mut self, position: usize) -> Result<()> {
         let again = !self.source.is_live();
         let ahead = position >= self.next;
-        // Of a video every frame is decoded on the way to a later one, from wherever reading begins.
-        let direct = again && self.source.length().is_some();
+        let run_up = position.saturating_sub(RUN_UP).max(self.span.first);
+        let direct = again && self.source.begins_at(run_up);
         if self.stream.is_some() && ahead && (!direct || position - self.next < PASSED_OVER) {
             return Ok(());
         }
@@ -145,7 +145,7 @@ impl Reel {
         }
         let near_start = position < self.span.first + PASSED_OVER;
         let first = match again && (begun || !near_start) {
-            true => position.saturating_sub(RUN_UP).max(self.span.first),
+            true => run_up,
             false => self.span.first,
         };
         self.stream = None;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ChildStdout;
 use std::time::Instant;
 
+use super::timeline::{Entry, Mark, Ticks, Timeline};
 use super::watched::{Ending, Ffmpeg, Shown};
 use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
@@ -39,6 +40,9 @@ enum Decoder {
 /// What is tracked of a frame, and the same in colour where that is shown besides.
 type Decoded = (FrameBuf, Option<FrameBuf>);
 
+/// A frame, and the digest of what ffmpeg wrote of it.
+type Taken = (Decoded, u32);
+
 /// The frames of a video until its end, or until ffmpeg fails.
 pub(super) struct Frames {
     path: PathBuf,
@@ -51,6 +55,14 @@ pub(super) struct Frames {
     read: usize,
     /// Time and size of the first frame.
     first: Option<Shown>,
+    /// What the frames are noted in, where they are to be read again.
+    timeline: Option<Timeline>,
+    /// Where ffmpeg was told to begin, other than at the first frame.
+    entry: Option<Entry>,
+    /// Ticks that its times lack since then; none before the first frame has come.
+    lacking: Option<i64>,
+    /// A frame was not the one that was there, and is not handed out.
+    strayed: bool,
 }
 
 impl Frames {
@@ -65,19 +77,37 @@ impl Frames {
             Form::Pnm => Decoder::Pnm(out),
             Form::Y4m(gray) => Decoder::Y4m { out: Some(out), gray, reader: None },
         };
-        Self { path, ffmpeg, decoder: Some(decoder), span, demand, ending, read: 0, first: None }
+        let (decoder, read, first, timeline, entry, lacking) = (Some(decoder), 0, None, None, None, None);
+        let strayed = false;
+        Self { path, ffmpeg, decoder, span, demand, ending, read, first, timeline, entry, lacking, strayed }
+    }
+
+    /// Notes the frames in `timeline`.
+    pub fn noted_in(self, timeline: Timeline) -> Self {
+        Self { timeline: Some(timeline), ..self }
+    }
+
+    /// ffmpeg was told to begin at `entry`. The frames end where one is not the one that was there.
+    pub fn begun_at(self, entry: Entry) -> Self {
+        Self { read: entry.position - 1, entry: Some(entry), ..self }
+    }
+
+    /// Whether they ended as one was not the one that was there.
+    pub fn have_strayed(&self) -> bool {
+        self.strayed
     }
 
     /// The next frame; `None` at the end.
-    fn frame(&mut self) -> Result<Option<Decoded>, String> {
+    fn frame(&mut self) -> Result<Option<Taken>, String> {
         let Some(decoder) = &mut self.decoder else { return Ok(None) };
         let skipped = self.read + 1 < self.span.first;
         let demand = self.demand;
-        let read = self.ffmpeg.waiting(|| decoder.read(demand, skipped));
+        let known = self.timeline.is_some();
+        let read = self.ffmpeg.waiting(|| decoder.read(demand, skipped, known));
         match read {
-            Ok(Some(decoded)) => {
+            Ok(Some(read)) => {
                 self.read += 1;
-                Ok(Some(decoded))
+                Ok(Some(read))
             }
             // Whatever the bytes look like: when ffmpeg failed that is the reason.
             ended => match (self.ffmpeg.trouble(self.read, self.ending), ended) {
@@ -87,17 +117,46 @@ impl Frames {
         }
     }
 
+    /// What ffmpeg says of the frame that was read last, its time counted from where the video begins.
+    fn shown(&mut self) -> Option<Shown> {
+        let mut shown = self.ffmpeg.shown()?;
+        let Some(entry) = self.entry else { return Some(shown) };
+        if self.lacking.is_none() {
+            self.lacking = shown.time.and_then(|time| entry.lacking(time));
+            self.first = Some(Shown { time: Some(entry.first), ..shown });
+            // What could not be decoded between a key frame and this one was not asked for.
+            self.ffmpeg.forgive();
+        }
+        let lacking = self.lacking;
+        let whole = |time: Ticks| lacking.map(|lacking| Ticks { count: time.count.saturating_add(lacking), ..time });
+        shown.time = shown.time.and_then(whole);
+        Some(shown)
+    }
+
+    /// Whether the frame at `position` may be handed out; `None` for the end, or where there is no frame. Notes it, where
+    /// it is new.
+    fn is_true(&mut self, position: usize, mark: Option<Mark>) -> bool {
+        let Some(timeline) = &self.timeline else { return true };
+        if self.entry.is_some() {
+            self.strayed = timeline.agrees(position, mark) == Some(false);
+        }
+        if let Some(mark) = mark {
+            timeline.note(position, mark);
+        }
+        !self.strayed
+    }
+
     /// Seconds from the first frame to this one. Refuses one of another size, whose pixels ffmpeg writes as if it had
     /// the first one's.
-    fn time(&mut self) -> Result<Option<f64>> {
-        let Some(shown) = self.ffmpeg.shown() else { return Ok(None) };
+    fn time(&mut self, shown: Option<Shown>) -> Result<Option<f64>> {
+        let Some(shown) = shown else { return Ok(None) };
         let first = *self.first.get_or_insert(shown);
         if let (Some(expected), Some(got)) = (first.size, shown.size)
             && expected != got
         {
             return Err(Error::FrameSize { expected, got });
         }
-        Ok(shown.time.zip(first.time).map(|(time, first)| time - first))
+        Ok(shown.time.zip(first.time).and_then(|(time, first)| time.since(first)))
     }
 }
 
@@ -111,25 +170,32 @@ impl Iterator for Frames {
                 return None;
             }
             let begun = Instant::now();
-            let read = self.frame().transpose()?;
+            let read = self.frame();
             let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-            let position = if read.is_ok() { self.read } else { self.read + 1 };
-            let mut decoded = read.map_err(|reason| Error::Sequence { path: self.path.clone(), reason });
+            let position = if matches!(read, Ok(Some(_))) { self.read } else { self.read + 1 };
+            let shown = if matches!(read, Ok(None)) { None } else { self.shown() };
+            let mark = match (&read, shown.and_then(|shown| shown.time)) {
+                (Ok(Some((_, digest))), Some(time)) => Some(Mark { time, digest: *digest }),
+                _ => None,
+            };
+            // Who ended ffmpeg wanted that.
+            if !self.ffmpeg.process.was_killed() && !self.is_true(position, mark) {
+                self.decoder = None;
+                return None;
+            }
             let mut timestamp = None;
-            match &decoded {
-                Ok(_) => match self.time() {
-                    Ok(time) => timestamp = time,
-                    // The next one may be of the right size again.
-                    Err(error) => decoded = Err(error),
-                },
-                Err(_) => {
+            let decoded = match read.transpose()? {
+                // After one of another size the next one may be of the right size again.
+                Ok((decoded, _)) => self.time(shown).map(|time| {
+                    timestamp = time;
+                    decoded
+                }),
+                Err(reason) => {
                     self.decoder = None;
                     // A form that has one size for all fails with another: that is what is to be said.
-                    if let Err(error) = self.time() {
-                        decoded = Err(error);
-                    }
+                    self.time(shown).and(Err(Error::Sequence { path: self.path.clone(), reason }))
                 }
-            }
+            };
             if decoded.is_ok() && position < self.span.first {
                 continue;
             }
@@ -139,17 +205,19 @@ impl Iterator for Frames {
 }
 
 impl Decoder {
-    /// The next picture; one that is skipped is an empty one.
-    fn read(&mut self, demand: Demand, skipped: bool) -> Result<Option<Decoded>, String> {
+    /// The next picture; one that is skipped is an empty one. Its digest is taken where it is to be `known`.
+    fn read(&mut self, demand: Demand, skipped: bool, known: bool) -> Result<Option<Taken>, String> {
         let said = |error: Error| error.to_string();
+        let digest = |bytes: &[u8]| if known { crc32fast::hash(bytes) } else { 0 };
         match self {
             Self::Pnm(out) => {
                 let Some(picture) = pnm(out)? else { return Ok(None) };
+                let digest = digest(picture.bytes());
                 match (picture.as_frame().format(), demand.channels) {
                     (PixelFormat::Rgb8, Channels::Luma) if !skipped => {
-                        Ok(Some((picture.to_luma(), demand.color.then_some(picture))))
+                        Ok(Some(((picture.to_luma(), demand.color.then_some(picture)), digest)))
                     }
-                    _ => Ok(Some((picture, None))),
+                    _ => Ok(Some(((picture, None), digest))),
                 }
             }
             Self::Y4m { out, gray, reader } => {
@@ -158,9 +226,10 @@ impl Decoder {
                 }
                 let Some(reader) = reader else { return Ok(None) };
                 let Some(()) = reader.read()? else { return Ok(None) };
+                let digest = digest(reader.picture());
                 let channels = if skipped { Channels::Luma } else { demand.channels };
                 let demand = Demand { channels, color: demand.color && !skipped };
-                Ok(Some(reader.decode(demand).map_err(said)?))
+                Ok(Some((reader.decode(demand).map_err(said)?, digest)))
             }
         }
     }

@@ -3,6 +3,8 @@
 mod frames;
 mod input;
 mod probe;
+mod sought;
+mod timeline;
 mod watched;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +19,8 @@ use crate::frame::Channels;
 use frames::{Form, Frames};
 use input::Input;
 use probe::Probe;
+use sought::Sought;
+use timeline::{Entry, Timeline};
 use watched::{Ending, Ffmpeg, Process};
 
 /// How a video is read.
@@ -25,13 +29,16 @@ pub struct VideoOptions {
     /// Goes on where data is damaged, with what ffmpeg makes of it; else the first damage is an error. Streams of a
     /// network or a camera are always read so.
     pub lenient: bool,
+    /// Remembers of each frame of a file what it was, so that what was read once is read again from its middle, without
+    /// what comes before, and with the same frames to the bit.
+    pub revisited: bool,
     /// How long the next frame may take.
     pub patience: Duration,
 }
 
 impl Default for VideoOptions {
     fn default() -> Self {
-        Self { lenient: false, patience: Duration::from_secs(30) }
+        Self { lenient: false, revisited: false, patience: Duration::from_secs(30) }
     }
 }
 
@@ -40,15 +47,23 @@ impl Default for VideoOptions {
 /// Frames come at their own size, turned as their metadata says, none left out and none doubled, each with its time.
 /// Gray is the luma plane, stretched where black is 16; of a video in RGB it is the gray of the colours, as of images.
 /// Colours are those that ffmpeg's own conversion gives, so that images that it has written are the same frames.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Video {
     name: String,
     input: Input,
     options: VideoOptions,
     probe: Probe,
     /// What decodes at the moment.
-    process: Mutex<Option<Arc<Process>>>,
+    process: Arc<Mutex<Option<Arc<Process>>>>,
+    timeline: Timeline,
 }
+
+/// Fewest frames before one for which ffmpeg is told to begin there: fewer are decoded as fast.
+const FEWEST_BEFORE: usize = 50;
+
+/// Frames that are decoded and compared before the first one that is wanted, when ffmpeg is told to begin there: where
+/// so many are what they were, so are those that lean on them.
+const COMPARED: usize = 48;
 
 /// Forms of 8 bits with a luma plane of its own.
 const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
@@ -69,7 +84,7 @@ impl Video {
         }
         let probe = Probe::of(&input, options.patience)?;
         let name = input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, input, options, probe, process: Mutex::default() })
+        Ok(Self { name, input, options, probe, process: Arc::default(), timeline: Timeline::default() })
     }
 
     fn ending(&self) -> Ending {
@@ -95,6 +110,57 @@ impl Video {
             (true, true) => (Form::Y4m(levels), "", pixels),
             (false, _) => (Form::Y4m(levels), "", "yuv420p"),
         }
+    }
+
+    /// How reading can begin at `position`, where that is worth it.
+    fn entry(&self, position: usize) -> Option<Entry> {
+        let latest = position.checked_sub(COMPARED)?;
+        (FEWEST_BEFORE..=latest).rev().take(COMPARED).find_map(|begin| self.timeline.entry(begin))
+    }
+
+    /// Starts to decode the frames of `span`, from the first of the video on or from `entry`.
+    fn decode(&self, span: Span, demand: Demand, entry: Option<Entry>) -> Result<Frames> {
+        let (form, filter, pixels) = self.form(demand);
+        let mut command = ffmpeg::command("ffmpeg");
+        command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
+        if self.ending() == Ending::Strict {
+            command.arg("-xerror");
+        }
+        if self.input.is_live() {
+            command.args(["-fflags", "nobuffer", "-flags", "low_delay"]);
+        }
+        if let Some(entry) = entry {
+            command.args(["-ss", &format!("{:.6}", entry.seconds)]);
+        }
+        // `showinfo` tells the time of each frame and its size. What is written has no times but its count: of two frames
+        // that are closer than the rate that ffmpeg guesses, it would refuse the second one.
+        let filters = format!("showinfo=checksum=0{filter},settb=1/1000,setpts=N");
+        command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", &filters, "-enc_time_base", "1:1000"]);
+        // None left out, none doubled, none brought to the size of the first.
+        let passthrough =
+            if self.probe.version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" };
+        command.args([passthrough, "passthrough", "-autoscale", "0", "-pix_fmt", pixels]);
+        if let Some(last) = span.last {
+            let passed_over = entry.map_or(0, |entry| entry.position - 1);
+            command.args(["-frames:v", &last.saturating_sub(passed_over).to_string()]);
+        }
+        match (&form, pixels) {
+            (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
+            (Form::Pnm, "gray") => command.args(["-f", "image2pipe", "-c:v", "pgm"]),
+            (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
+        };
+        command.arg("pipe:1");
+        let path: PathBuf = self.input.path().into();
+        let running = Ffmpeg::start(&mut command, &path, self.options.patience)?;
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
+        let mut frames = Frames::new(path, running, form, (span, demand), self.ending());
+        if self.options.revisited && !self.input.is_live() {
+            frames = frames.noted_in(self.timeline.clone());
+        }
+        Ok(match entry {
+            Some(entry) => frames.begun_at(entry),
+            None => frames,
+        })
     }
 }
 
@@ -143,34 +209,21 @@ impl Source for Video {
         }
     }
 
+    fn begins_at(&self, position: usize) -> bool {
+        self.entry(position).is_some()
+    }
+
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        let (form, filter, pixels) = self.form(demand);
-        let mut command = ffmpeg::command("ffmpeg");
-        command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
-        if self.ending() == Ending::Strict {
-            command.arg("-xerror");
+        let (_, _, pixels) = self.form(demand);
+        self.timeline.begin(pixels);
+        match self.entry(span.first) {
+            None => Ok(Box::new(self.decode(span, demand, None)?)),
+            Some(entry) => {
+                let frames = self.decode(span, demand, Some(entry))?;
+                let video = self.clone();
+                let whole = move |first| video.decode(Span { first, ..span }, demand, None);
+                Ok(Box::new(Sought::new(frames, span.first, whole)))
+            }
         }
-        if self.input.is_live() {
-            command.args(["-fflags", "nobuffer", "-flags", "low_delay"]);
-        }
-        // `showinfo` tells the time of each frame and its size.
-        command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", &format!("showinfo=checksum=0{filter}")]);
-        // None left out, none doubled, none brought to the size of the first.
-        let passthrough =
-            if self.probe.version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" };
-        command.args([passthrough, "passthrough", "-autoscale", "0", "-pix_fmt", pixels]);
-        if let Some(last) = span.last {
-            command.args(["-frames:v", &last.to_string()]);
-        }
-        match (&form, pixels) {
-            (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
-            (Form::Pnm, "gray") => command.args(["-f", "image2pipe", "-c:v", "pgm"]),
-            (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
-        };
-        command.arg("pipe:1");
-        let path: PathBuf = self.input.path().into();
-        let running = Ffmpeg::start(&mut command, &path, self.options.patience)?;
-        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
-        Ok(Box::new(Frames::new(path, running, form, (span, demand), self.ending())))
     }
 }

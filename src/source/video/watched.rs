@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::input::Input;
+use super::timeline::Ticks;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 
@@ -34,6 +35,7 @@ pub(super) struct Process {
     /// Milliseconds from `begun` to when a frame was asked for; 0 while none is waited for.
     asked: AtomicU64,
     hung: AtomicBool,
+    killed: AtomicBool,
     ended: AtomicBool,
     /// What it complained of last.
     complaints: Mutex<Vec<String>>,
@@ -66,8 +68,8 @@ impl Ending {
 /// What ffmpeg says of a frame before it writes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shown {
-    /// Seconds, from wherever the file counts.
-    pub time: Option<f64>,
+    /// When it is shown, from wherever the file counts.
+    pub time: Option<Ticks>,
     /// Width and height.
     pub size: Option<(usize, usize)>,
 }
@@ -90,7 +92,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Process {
     /// Ends the program.
     pub fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
         let _ = lock(&self.child).kill();
+    }
+
+    /// Whether somebody wanted it to end, or had no patience with it.
+    pub fn was_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
     }
 
     fn wait(&self) -> Option<ExitStatus> {
@@ -139,6 +147,7 @@ impl Ffmpeg {
             begun: Instant::now(),
             asked: AtomicU64::new(0),
             hung: AtomicBool::new(false),
+            killed: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             complaints: Mutex::default(),
         });
@@ -181,6 +190,11 @@ impl Ffmpeg {
         shown
     }
 
+    /// Forgets what it complained of so far.
+    pub fn forgive(&self) {
+        lock(&self.process.complaints).clear();
+    }
+
     /// Why the output has ended, where it was not because there is no more; `after` frames.
     pub fn trouble(&self, after: usize, ending: Ending) -> Option<String> {
         let status = self.process.wait();
@@ -221,10 +235,13 @@ impl Drop for Ffmpeg {
 fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<Vec<String>>) {
     let mut lines = BufReader::new(err);
     let mut line = Vec::new();
+    let mut tick = None;
     // A line of bytes that are no text is a line all the same.
     while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = String::from_utf8_lossy(&line);
-        if let Some(shown) = shown(&text) {
+        if let Some(base) = time_base(&text) {
+            tick = Some(base);
+        } else if let Some(shown) = shown(&text, tick) {
             let _ = sender.send(shown);
         } else if let Some(complaint) = complaint(&text) {
             let mut kept = lock(complaints);
@@ -236,14 +253,23 @@ fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<Vec<String>
     }
 }
 
-/// A line of the filter `showinfo` on a frame.
-fn shown(line: &str) -> Option<Shown> {
+/// Seconds of a tick, of the line of the filter `showinfo` on what comes.
+fn time_base(line: &str) -> Option<(u32, u32)> {
+    let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] config in time_base: ")?.1;
+    let (above, below) = rest.split([',', ' ']).next()?.trim().split_once('/')?;
+    Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
+}
+
+/// A line of the filter `showinfo` on a frame, which counts ticks. (Its seconds have six digits in all: no hundredths
+/// after three hours.)
+fn shown(line: &str, tick: Option<(u32, u32)>) -> Option<Shown> {
     let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] n:")?.1;
     let after = |key: &str| rest.split_once(key).map(|(_, rest)| rest.trim_start());
     let word = |key: &str| after(key).and_then(|rest| rest.split_whitespace().next());
     let size = word(" s:").and_then(|text| text.split_once('x'));
+    let count = word(" pts:").and_then(|text| text.parse().ok());
     Some(Shown {
-        time: word("pts_time:").and_then(|text| text.parse().ok()),
+        time: count.zip(tick).map(|(count, tick)| Ticks { count, tick }),
         size: size.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok())),
     })
 }
@@ -266,11 +292,18 @@ mod tests {
 
     #[test]
     fn lines_of_ffmpeg() {
-        assert_eq!(shown(LINE), Some(Shown { time: Some(0.1), size: Some((64, 48)) }));
-        let unknown = LINE.replace("pts_time:0.1", "pts_time:NOPTS");
-        assert_eq!(shown(&unknown), Some(Shown { time: None, size: Some((64, 48)) }));
+        let base = "[Parsed_showinfo_0 @ 0x555a35e5cfc0] [info] config in time_base: 1/10240, frame_rate: 10/1\n";
+        let tick = time_base(base);
+        assert_eq!(tick, Some((1, 10240)));
+        let time = Ticks { count: 1024, tick: (1, 10240) };
+        assert_eq!(shown(LINE, tick), Some(Shown { time: Some(time), size: Some((64, 48)) }));
+        assert_eq!(time.since(Ticks { count: 512, ..time }), Some(0.05));
+        assert_eq!(time.since(Ticks { tick: (1, 1000), ..time }), None);
+        let unknown = LINE.replace("pts:   1024", "pts:  NOPTS");
+        assert_eq!(shown(&unknown, tick), Some(Shown { time: None, size: Some((64, 48)) }));
+        assert_eq!(time_base(&base.replace("10240", "0")), None);
         for other in ["[info] Output #0", "[Parsed_showinfo_0 @ 0x5] [info] color_range:unknown", ""] {
-            assert_eq!((shown(other), complaint(other)), (None, None));
+            assert_eq!((shown(other, tick), time_base(other), complaint(other)), (None, None, None));
         }
         let said = complaint("[h264 @ 0x55] [error] error while decoding MB 3 4\n");
         assert_eq!(said.as_deref(), Some("error while decoding MB 3 4"));

@@ -73,6 +73,11 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(()))
     }
 
+    /// The planes of the frame that was read last, until it is decoded.
+    pub fn picture(&self) -> &[u8] {
+        &self.picture
+    }
+
     /// The frame that was read last, once, and its colours besides where they are to be shown.
     pub fn decode(&mut self, demand: Demand) -> Result<(FrameBuf, Option<FrameBuf>)> {
         let planes = &self.header.planes;
