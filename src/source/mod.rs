@@ -1,7 +1,7 @@
 //! Where frames come from.
 //!
 //! A [`Source`] knows what can be known ahead (its name, its length, the truth) and hands out frames in order as
-//! [`Item`]s; [`Prefetch`] reads any of them ahead on another thread. [`open()`] opens whatever a person names: a
+//! [`Item`]s; [`Prefetch`] reads any of them ahead on other threads. [`open()`] opens whatever a person names: a
 //! [`Sequence`] is a folder of images and the ground truth beside it, a [`Video`] a file, a camera or an address that
 //! `ffmpeg` reads, [`Y4m`] a pipe of raw frames, an [`Animation`] an animated WebP. A [`synth::Scene`] renders frames
 //! whose truth is known exactly; [`decode()`] turns one image into a frame.
@@ -141,6 +141,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// When the source cannot be opened.
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream>;
+
+    /// The same, where each frame is an image file that can be decoded without those before it; `None` otherwise.
+    fn image_files(&self, span: Span, demand: Demand) -> Option<Images> {
+        let _ = (span, demand);
+        None
+    }
 }
 
 /// Refuses positions that are none of `length` frames.

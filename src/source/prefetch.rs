@@ -1,61 +1,158 @@
-//! Reading ahead: the next frames are made on another thread while the current one is tracked.
+//! Reading ahead: the next frames are made on other threads while the current one is tracked.
 
-use std::sync::Arc;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Source;
+use super::images::{Files, Images};
 use super::item::{Demand, Item, Span};
 use crate::error::{Error, Result};
 
 /// How many decoded frames wait at most, by default.
 pub const PREFETCH_DEPTH: usize = 4;
 
-/// How long the end of the thread is waited for: much longer than a frame takes.
+/// Most threads that decode image files: more than any tracker can follow.
+const MOST_DECODERS: usize = 4;
+
+/// How long the end of the threads is waited for: much longer than a frame takes.
 const LONGEST_END: Duration = Duration::from_secs(2);
 
-/// Makes the items of any stream on a thread of its own and holds a bounded number of them ready, in order.
+/// Where a frame arrives that may still be made.
+type Slot = Receiver<Item>;
+
+/// Image files to be decoded.
+#[derive(Debug)]
+struct Queue {
+    demand: Demand,
+    /// Those that nobody has taken yet, and where the slots go of those that are taken, until all are.
+    files: Mutex<(Files, Option<SyncSender<Slot>>)>,
+}
+
+impl Queue {
+    /// Decodes the next file, once there is room for it. Whether there was one, and somebody who wants it.
+    fn decode_one(&self, bytes: &mut Vec<u8>) -> bool {
+        let (done, slot) = sync_channel(1);
+        // Who takes a file takes its place in the order with it, and waits for that if need be.
+        let file = {
+            let (files, sender) = &mut *self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let file = files.next().filter(|_| sender.as_ref().is_some_and(|sender| sender.send(slot).is_ok()));
+            if file.is_none() {
+                *sender = None;
+            }
+            file
+        };
+        let Some(file) = file else { return false };
+        done.send(Images::decode(file, self.demand, bytes)).is_ok()
+    }
+
+    /// Decodes the next file, where there is one and room for it now. Whether it did.
+    fn help(&self, bytes: &mut Vec<u8>) -> bool {
+        let (done, slot) = sync_channel(1);
+        let file = {
+            // Who holds the lock is about to take the file.
+            let Ok(mut taking) = self.files.try_lock() else { return false };
+            let (files, sender) = &mut *taking;
+            if files.len() == 0 {
+                *sender = None;
+            }
+            if sender.as_ref().is_none_or(|sender| sender.try_send(slot).is_err()) {
+                return false;
+            }
+            files.next()
+        };
+        let Some(file) = file else { return false };
+        done.send(Images::decode(file, self.demand, bytes)).is_ok()
+    }
+}
+
+/// Makes the items of any stream on threads of its own and holds a bounded number of them ready, in order.
 ///
-/// Dropping the iterator ends the thread after the item that it is at; one that waits for a pipe is left behind.
+/// Dropping the iterator ends each thread after the item that it is at; one that waits for a pipe is left behind.
 #[derive(Debug)]
 pub struct Prefetch {
-    // `None` while the thread is being ended: a closed channel is what wakes it.
-    items: Option<Receiver<Item>>,
-    thread: Option<JoinHandle<()>>,
+    // `None` while the threads are being ended: a closed channel is what wakes them.
+    slots: Option<Receiver<Slot>>,
+    /// The next one, when it was waited for in vain.
+    next: Option<Slot>,
+    /// What can be done instead of waiting, with a buffer for it.
+    queue: Option<(Arc<Queue>, Vec<u8>)>,
+    threads: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     left: (usize, Option<usize>),
 }
 
 impl Prefetch {
-    /// Starts to take items from `stream`. At most `depth` of them (at least one) wait, and one more is being made.
+    /// Starts to take items from `stream`, on one thread. At most `depth` of them (at least one) wait, and one more is
+    /// being made.
     ///
     /// # Errors
     /// [`Error::Io`] when no thread can be started.
     pub fn new(stream: impl Iterator<Item = Item> + Send + 'static, depth: usize) -> Result<Self> {
-        let (sender, items) = sync_channel(depth.max(1));
-        let stop = Arc::new(AtomicBool::new(false));
-        let left = stream.size_hint();
-        let stopped = Arc::clone(&stop);
-        let work = move || {
+        let (sender, mut prefetch) = Self::idle(stream.size_hint(), depth);
+        let stop = Arc::clone(&prefetch.stop);
+        prefetch.spawn(move || {
             for item in stream {
-                if stopped.load(Ordering::Relaxed) || sender.send(item).is_err() {
+                let (done, slot) = sync_channel(1);
+                let _ = done.send(item);
+                if stop.load(Ordering::Relaxed) || sender.send(slot).is_err() {
                     return;
                 }
             }
-        };
-        let thread = std::thread::Builder::new().name("decode".into()).spawn(work);
-        let thread = thread.map_err(|source| Error::io("a thread to decode on", source))?;
-        Ok(Self { items: Some(items), thread: Some(thread), stop, left })
+        })?;
+        Ok(prefetch)
     }
 
-    /// The frames of `source` at `span`, at most [`PREFETCH_DEPTH`] ahead.
+    /// Starts to decode `images`, on `threads` threads (at least one) and on that which waits for a frame. At most `depth`
+    /// of them (at least one) wait or are being decoded, and one more.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when no thread can be started.
+    pub fn of_images(images: Images, depth: usize, threads: usize) -> Result<Self> {
+        let (sender, mut prefetch) = Self::idle(images.size_hint(), depth);
+        let demand = images.demand();
+        let queue = Arc::new(Queue { demand, files: Mutex::new((images.into_files(), Some(sender))) });
+        for _ in 0..threads.max(1) {
+            let (queue, stop) = (Arc::clone(&queue), Arc::clone(&prefetch.stop));
+            prefetch.spawn(move || {
+                let mut bytes = Vec::new();
+                while !stop.load(Ordering::Relaxed) && queue.decode_one(&mut bytes) {}
+            })?;
+        }
+        prefetch.queue = Some((queue, Vec::new()));
+        Ok(prefetch)
+    }
+
+    /// The frames of `source` at `span`, at most [`PREFETCH_DEPTH`] ahead. Image files are decoded on as many threads as
+    /// the machine has cores, up to four: one of them is that which waits for a frame.
     ///
     /// # Errors
     /// As [`Source::stream`] and [`Prefetch::new`].
     pub fn open(source: &dyn Source, span: impl Into<Span>, demand: impl Into<Demand>) -> Result<Self> {
-        Self::new(source.stream(span.into(), demand.into())?, PREFETCH_DEPTH)
+        let (span, demand) = (span.into(), demand.into());
+        match source.image_files(span, demand) {
+            Some(images) => {
+                let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+                Self::of_images(images, PREFETCH_DEPTH, cores.min(MOST_DECODERS) - 1)
+            }
+            None => Self::new(source.stream(span, demand)?, PREFETCH_DEPTH),
+        }
+    }
+
+    /// One without threads, and where their slots go.
+    fn idle(left: (usize, Option<usize>), depth: usize) -> (SyncSender<Slot>, Self) {
+        let (sender, slots) = sync_channel(depth.max(1));
+        let stop = Arc::new(AtomicBool::new(false));
+        (sender, Self { slots: Some(slots), next: None, queue: None, threads: Vec::new(), stop, left })
+    }
+
+    fn spawn(&mut self, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = std::thread::Builder::new().name("decode".into()).spawn(work);
+        self.threads.push(thread.map_err(|source| Error::io("a thread to decode on", source))?);
+        Ok(())
     }
 }
 
@@ -73,8 +170,19 @@ pub enum Wait {
 impl Prefetch {
     /// The next frame, if it comes within `patience`.
     pub fn next_within(&mut self, patience: Duration) -> Wait {
-        let Some(items) = &self.items else { return Wait::End };
-        match items.recv_timeout(patience) {
+        let begun = Instant::now();
+        let taken = match self.ready() {
+            Err(TryRecvError::Empty) => self.slot(patience).and_then(|slot| {
+                let item = slot.recv_timeout(patience.saturating_sub(begun.elapsed()));
+                if let Err(RecvTimeoutError::Timeout) = item {
+                    self.next = Some(slot);
+                }
+                item
+            }),
+            Err(TryRecvError::Disconnected) => Err(RecvTimeoutError::Disconnected),
+            Ok(item) => Ok(item),
+        };
+        match taken {
             Ok(item) => {
                 self.count(true);
                 Wait::Item(item)
@@ -84,6 +192,37 @@ impl Prefetch {
                 self.count(false);
                 Wait::End
             }
+        }
+    }
+
+    /// The next frame, if it is there; while it is not, another one is decoded.
+    fn ready(&mut self) -> std::result::Result<Item, TryRecvError> {
+        loop {
+            let slot = match (self.next.take(), &self.slots) {
+                (Some(slot), _) => Ok(slot),
+                (None, Some(slots)) => slots.try_recv(),
+                (None, None) => Err(TryRecvError::Disconnected),
+            };
+            let item = slot.and_then(|slot| {
+                let item = slot.try_recv();
+                if let Err(TryRecvError::Empty) = item {
+                    self.next = Some(slot);
+                }
+                item
+            });
+            let waits = matches!(item, Err(TryRecvError::Empty));
+            if !waits || !self.queue.as_mut().is_some_and(|(queue, bytes)| queue.help(bytes)) {
+                return item;
+            }
+        }
+    }
+
+    /// Where the next frame arrives.
+    fn slot(&mut self, patience: Duration) -> std::result::Result<Slot, RecvTimeoutError> {
+        match (self.next.take(), &self.slots) {
+            (Some(slot), _) => Ok(slot),
+            (None, Some(slots)) => slots.recv_timeout(patience),
+            (None, None) => Err(RecvTimeoutError::Disconnected),
         }
     }
 
@@ -101,7 +240,13 @@ impl Iterator for Prefetch {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        let next = self.items.as_ref()?.recv().ok();
+        let next = match self.ready() {
+            Err(TryRecvError::Empty) => {
+                let slot = self.next.take().or_else(|| self.slots.as_ref()?.recv().ok());
+                slot.and_then(|slot| slot.recv().ok())
+            }
+            item => item.ok(),
+        };
         self.count(next.is_some());
         next
     }
@@ -114,17 +259,18 @@ impl Iterator for Prefetch {
 impl Drop for Prefetch {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.items = None;
-        let Some(thread) = self.thread.take() else { return };
+        (self.slots, self.queue) = (None, None);
         let begun = Instant::now();
-        while !thread.is_finished() {
-            // Who waits for a pipe that nothing comes through cannot be woken, and is left to that.
-            if begun.elapsed() > LONGEST_END {
-                return;
+        for thread in self.threads.drain(..) {
+            while !thread.is_finished() {
+                // Who waits for a pipe that nothing comes through cannot be woken, and is left to that.
+                if begun.elapsed() > LONGEST_END {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(1));
             }
-            std::thread::sleep(Duration::from_millis(1));
+            // A decoder's panic is an error of its item; whatever else panics has said so already.
+            let _ = thread.join();
         }
-        // A decoder's panic is an error of its item; whatever else panics has said so already.
-        let _ = thread.join();
     }
 }

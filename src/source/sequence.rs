@@ -206,6 +206,17 @@ impl Sequence {
 }
 
 impl Sequence {
+    fn files(&self, span: Span, demand: Demand) -> Images {
+        let files = (1..).zip(self.images.iter().cloned()).filter(|(position, _)| span.contains(*position));
+        Images::new(files.collect(), demand)
+    }
+
+    /// The folders that the frames lie in.
+    fn frame_folders(&self) -> impl Iterator<Item = &Path> {
+        let same = |one: &PathBuf, other: &PathBuf| one.parent() == other.parent();
+        self.images.chunk_by(same).filter_map(|images| images.first()?.parent())
+    }
+
     /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one
     /// that the frames lie in.
     fn hides_frames(&self, path: &Path) -> bool {
@@ -256,11 +267,14 @@ impl Source for Sequence {
         // What is not there yet can replace nothing.
         let real = path.canonicalize().ok()?;
         let is = |other: &Path| other.canonicalize().is_ok_and(|other| other == real);
+        let name = real.file_name();
+        // A frame of another name can only be the file that is there if it is a link.
+        let may_be = |frame: &Path| frame.file_name() == name || frame.is_symlink();
         if self.truth_path().is_some_and(is) {
             Some("is the ground truth of this sequence")
-        } else if real.is_dir() && self.images.iter().any(|image| image.parent().is_some_and(is)) {
+        } else if real.is_dir() && self.frame_folders().any(is) {
             Some("is the folder of the frames, and one of them could be replaced")
-        } else if self.images.iter().any(|image| is(image)) {
+        } else if self.images.iter().any(|image| may_be(image) && is(image)) {
             Some("is a frame of this sequence")
         } else {
             None
@@ -268,8 +282,11 @@ impl Source for Sequence {
     }
 
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        let files = (1..).zip(self.images.iter().cloned()).filter(|(position, _)| span.contains(*position));
-        Ok(Box::new(Images::new(files.collect(), demand)))
+        Ok(Box::new(self.files(span, demand)))
+    }
+
+    fn image_files(&self, span: Span, demand: Demand) -> Option<Images> {
+        Some(self.files(span, demand))
     }
 }
 

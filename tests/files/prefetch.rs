@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kcf_track::Error;
-use kcf_track::source::{Channels, Images, Prefetch};
+use kcf_track::source::{Channels, Images, Prefetch, Wait};
 
 use crate::sequence::{images, numbered, open};
 
@@ -57,6 +57,80 @@ fn dropping_ends_the_thread_at_once() {
         // Decoding all of them would take many seconds.
         let many = (1..=500_000).map(|position| (position, path.clone())).collect();
         let mut prefetch = Prefetch::new(Images::new(many, Channels::Luma), 4).unwrap();
+        assert_eq!(prefetch.by_ref().take(taken).count(), taken);
+        let begin = Instant::now();
+        drop(prefetch);
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn images_come_in_order_whoever_decodes_them() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 40));
+    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    for (threads, depth) in [(1, 1), (1, 4), (2, 1), (3, 4)] {
+        let start = || Prefetch::of_images(Images::new(list.clone(), Channels::Luma), depth, threads).unwrap();
+        let positions: Vec<_> = start().map(|item| item.position).collect();
+        assert_eq!(positions, (1..=40).collect::<Vec<_>>(), "{threads} threads, {depth} deep");
+        // Who does not wait gets the same frames.
+        let (mut prefetch, mut positions) = (start(), Vec::new());
+        loop {
+            match prefetch.next_within(Duration::ZERO) {
+                Wait::Item(item) => positions.push(item.position),
+                Wait::NotYet => {}
+                Wait::End => break,
+            }
+        }
+        assert_eq!(positions, (1..=40).collect::<Vec<_>>(), "{threads} threads, {depth} deep, in no time");
+        assert!(matches!(prefetch.next_within(Duration::ZERO), Wait::End) && prefetch.next().is_none());
+    }
+}
+
+#[test]
+fn no_more_images_are_decoded_than_the_depth() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 12));
+    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let prefetch = Prefetch::of_images(Images::new(list.clone(), Channels::Luma), 3, 2).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    for (_, path) in &list[3..] {
+        std::fs::remove_file(path).unwrap();
+    }
+    let read: Vec<_> = prefetch.map(|item| item.frame.is_ok()).collect();
+    assert_eq!(read, [[true; 3].as_slice(), &[false; 9]].concat());
+}
+
+#[test]
+fn who_waits_for_an_image_decodes_the_next_one() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 3));
+    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let pipe = list[0].1.clone();
+    std::fs::remove_file(&pipe).unwrap();
+    // Opening a pipe that nobody writes to takes for ever: the thread is at it until somebody does.
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: there is no mkfifo");
+        return;
+    }
+    let mut prefetch = Prefetch::of_images(Images::new(list.clone(), Channels::Luma), 4, 1).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(matches!(prefetch.next_within(Duration::from_millis(50)), Wait::NotYet));
+    list[1..].iter().for_each(|(_, path)| std::fs::remove_file(path).unwrap());
+    std::fs::write(&pipe, b"no picture").unwrap();
+    let read: Vec<_> = prefetch.map(|item| item.frame.is_ok()).collect();
+    assert_eq!(read, [false, true, true]);
+}
+
+#[test]
+fn dropping_ends_the_decoding_of_images_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 2));
+    let path = open(root.path()).images()[0].clone();
+    for taken in [0, 1, 5] {
+        let many = (1..=500_000).map(|position| (position, path.clone())).collect();
+        let mut prefetch = Prefetch::of_images(Images::new(many, Channels::Luma), 4, 2).unwrap();
         assert_eq!(prefetch.by_ref().take(taken).count(), taken);
         let begin = Instant::now();
         drop(prefetch);
