@@ -60,12 +60,29 @@ fn bash(script: &str) -> String {
     script.replace("kcf__subcmd__track", "kcf__track")
 }
 
-/// A folder or a file may stand in the place of a subcommand. The script takes that for a word before it.
+/// A folder or a file may stand in the place of a subcommand: the script takes that for a word before it, and behind
+/// any word knows options of subcommands alone. Before a subcommand it takes the subcommand's options for the program's.
 fn zsh(script: &str) -> String {
-    let lines = script.lines().filter(|line| !line.starts_with("'::source -- "));
-    let script: String = lines.map(|line| line.to_owned() + "\n").collect();
-    let both = "\":: :{_kcf-track_commands; _files}\"";
-    script.replace("\":: :_kcf-track_commands\"", both).replace("$line[2]", "$line[1]")
+    let names: Vec<_> = Cli::command().get_subcommands().map(Command::get_name).map(String::from).collect();
+    let (begin, subcommands) =
+        ("    _arguments \"${_arguments_options[@]}\" : \\\n", "\":: :_kcf-track_commands\" \\\n");
+    let Some((before, rest)) = script.split_once(begin) else { return script.into() };
+    let Some((options, behind)) = rest.split_once(subcommands) else { return script.into() };
+    let options: String = options.split_inclusive('\n').filter(|line| !line.starts_with("'::source -- ")).collect();
+    let begin = begin.replace(" : ", " -A \"-*\" : ");
+    let either = "\":: :{_kcf-track_commands; _files}\" \\\n";
+    let close = "        esac\n    ;;\nesac\n}\n";
+    let Some((chosen, end)) = behind.split_once(close) else { return script.into() };
+    let arguments = "_arguments \"${_arguments_options[@]}\" : \\\n";
+    let plain = format!("(*)\n{arguments}{options}'*:source:_files' \\\n&& ret=0\n;;\n");
+    let pages = names.join(" ");
+    let chosen = chosen.replace("$line[2]", "$line[1]");
+    let page = |line: &str| match line.starts_with("'::command -- ") {
+        true => line.replace(":_default'", &format!(":({pages})'")),
+        false => line.into(),
+    };
+    let chosen: String = chosen.split_inclusive('\n').map(page).collect();
+    format!("{before}{begin}{options}{either}{chosen}{plain}{close}{end}")
 }
 
 /// The script finds no subcommand, and with that no option, where the word before the cursor is an option that waits

@@ -30,7 +30,7 @@ const FORMS: [(&str, &str, &[&str]); 8] = [
     ("mov", "mov", H264),
     ("mkv", "matroska", H264),
     ("avi", "avi", H264),
-    ("webm", "webm", &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-crf", "32", "-b:v", "0"]),
+    ("webm", "webm", VP9),
     // A palette a frame: one for all of them would keep all of them in memory.
     ("gif", "gif", &["-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1"]),
     ("webp", "webp", &["-c:v", "libwebp_anim", "-quality", "80", "-loop", "0"]),
@@ -51,6 +51,25 @@ const H264: &[&str] = &[
     "-movflags",
     "+faststart",
 ];
+
+/// Browsers show 4:2:0 alone.
+const VP9: &[&str] = &[
+    "-c:v",
+    "libvpx-vp9",
+    "-deadline",
+    "realtime",
+    "-cpu-used",
+    "8",
+    "-crf",
+    "32",
+    "-b:v",
+    "0",
+    "-pix_fmt",
+    "yuv420p",
+];
+
+/// The highest rate of a GIF: players take what is shown for less than a fiftieth of a second for a tenth.
+const GIF_RATE: f64 = 50.0;
 
 fn form(path: &Path) -> Option<(&'static str, &'static [&'static str])> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -120,7 +139,11 @@ impl OverlayVideo {
         let (form, arguments) = form(&self.path).unwrap_or(("mp4", H264));
         let (size, rate) = (format!("{width}x{height}"), self.rate.to_string());
         command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", &size, "-r", &rate]);
-        command.args(["-i", "pipe:0", "-an"]).args(arguments).args(["-f", form]).arg(self.file.path());
+        command.args(["-i", "pipe:0", "-an"]).args(arguments);
+        if form == "gif" && self.rate > GIF_RATE {
+            command.args(["-r", &GIF_RATE.to_string()]);
+        }
+        command.args(["-f", form]).arg(self.file.path());
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
         let mut child = ffmpeg::start(&mut command, &self.path)?;
         let (input, err) = (child.stdin.take(), child.stderr.take());

@@ -19,7 +19,7 @@ pub struct OpenOptions {
 }
 
 /// Opens a folder of images, a video, an animated picture, a camera (`/dev/video0`), an address (`rtsp://…`), or `-`,
-/// the standard input, which must be Y4M.
+/// the standard input, which must be Y4M as what comes through a named pipe.
 ///
 /// # Errors
 /// As [`Sequence::open`], [`Video::open`] and [`Y4m::open`]; [`Error::Sequence`] for a single picture.
@@ -33,8 +33,11 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     if given.is_file() {
         let picture = |reason: &str| Error::Sequence { path: given.into(), reason: reason.into() };
         if begins_as_y4m(given) {
-            let file = File::open(given).map_err(|source| Error::io(given, source))?;
-            return Ok(Box::new(Y4m::open(given.to_string_lossy(), file)?));
+            // Forms that pipes cannot have are ffmpeg's.
+            return match pipe(given) {
+                Ok(frames) => Ok(Box::new(frames)),
+                Err(error) => Video::open(given, options.video).map(|video| Box::new(video) as _).map_err(|_| error),
+            };
         }
         if let Some(animation) = Animation::open(given)? {
             return Ok(Box::new(animation));
@@ -49,7 +52,16 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
             });
         }
     }
+    #[cfg(unix)]
+    if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
+        return Ok(Box::new(pipe(given)?));
+    }
     Ok(Box::new(Video::open(given, options.video)?))
+}
+
+fn pipe(path: &Path) -> Result<Y4m> {
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    Y4m::open(path.to_string_lossy(), file)
 }
 
 fn begins_as_y4m(path: &Path) -> bool {

@@ -85,7 +85,18 @@ fn fish_completes_options_values_and_subcommands() {
 #[test]
 fn zsh_completes_options_values_and_subcommands() {
     let folder = script("zsh", "_kcf-track");
-    for (line, offered) in CASES {
+    std::fs::create_dir(folder.path().join("frames")).unwrap();
+    let behind_words: [(&str, &[&str]); 8] = [
+        ("kcf-track frames --over", &["--overlay"]),
+        ("kcf-track frames --preset paper-g", &["paper-gray", "paper-gray-linear"]),
+        ("kcf-track -i 10 20 30 40 --over", &["--overlay"]),
+        ("kcf-track fra", &["mes"]),
+        ("kcf-track view fra", &["mes"]),
+        ("kcf-track view frames --gua", &["--guard", "--guard-patience"]),
+        ("kcf-track synth --preset ", &["demo", "easy", "hard", "medium"]),
+        ("kcf-track man t", &["trax"]),
+    ];
+    for (line, offered) in CASES.into_iter().chain(behind_words) {
         let code = format!(
             r#"zmodload zsh/zpty || exit 0
 zpty z zsh -f -i

@@ -1,10 +1,11 @@
 //! The frames that ffmpeg writes, one after the other.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
 use std::process::ChildStdout;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::input::Input;
+use super::probe::begins_with_a_key;
 use super::timeline::{Entry, Mark, Ticks, Timeline};
 use super::watched::{Ending, Ffmpeg, Shown};
 use crate::error::{Error, Result};
@@ -45,7 +46,8 @@ type Taken = (Decoded, u32);
 
 /// The frames of a video until its end, or until ffmpeg fails.
 pub(super) struct Frames {
-    path: PathBuf,
+    input: Input,
+    patience: Duration,
     ffmpeg: Ffmpeg,
     /// `None` after the last frame.
     decoder: Option<Decoder>,
@@ -53,8 +55,12 @@ pub(super) struct Frames {
     demand: Demand,
     ending: Ending,
     read: usize,
-    /// Time and size of the first frame.
-    first: Option<Shown>,
+    /// When the first frame of all was shown.
+    first: Option<Ticks>,
+    /// The size of the first frame of the span.
+    size: Option<(usize, usize)>,
+    /// The first frame of another size.
+    changed: Option<usize>,
     /// What the frames are noted in, where they are to be read again.
     timeline: Option<Timeline>,
     /// Where ffmpeg was told to begin, other than at the first frame.
@@ -67,7 +73,7 @@ pub(super) struct Frames {
 
 impl Frames {
     pub fn new(
-        path: PathBuf,
+        (input, patience): (Input, Duration),
         (ffmpeg, out): (Ffmpeg, BufReader<ChildStdout>),
         form: Form,
         (span, demand): (Span, Demand),
@@ -77,9 +83,23 @@ impl Frames {
             Form::Pnm => Decoder::Pnm(out),
             Form::Y4m(gray) => Decoder::Y4m { out: Some(out), gray, reader: None },
         };
-        let (decoder, read, first, timeline, entry, lacking) = (Some(decoder), 0, None, None, None, None);
-        let strayed = false;
-        Self { path, ffmpeg, decoder, span, demand, ending, read, first, timeline, entry, lacking, strayed }
+        Self {
+            input,
+            patience,
+            ffmpeg,
+            decoder: Some(decoder),
+            span,
+            demand,
+            ending,
+            read: 0,
+            first: None,
+            size: None,
+            changed: None,
+            timeline: None,
+            entry: None,
+            lacking: None,
+            strayed: false,
+        }
     }
 
     /// Notes the frames in `timeline`.
@@ -112,9 +132,29 @@ impl Frames {
             // Whatever the bytes look like: when ffmpeg failed that is the reason.
             ended => match (self.ffmpeg.trouble(self.read, self.ending), ended) {
                 (Some(trouble), _) | (None, Err(trouble)) => Err(trouble),
-                (None, Ok(_)) => Ok(None),
+                (None, Ok(_)) => self.trouble().map_or(Ok(None), Err),
             },
         }
+    }
+
+    /// Why frames behind one of another size cannot be read, in a form that has one size for all.
+    fn change_of_size(&self) -> Option<String> {
+        let (changed, Decoder::Y4m { .. }) = (self.changed?, self.decoder.as_ref()?) else { return None };
+        Some(format!(
+            "its pictures change their size at frame {changed}: what follows can be read in colour only (by a preset that \
+             tracks colours), or where all are brought to one size (ffmpeg -i FILE -vf scale=W:H OTHER)"
+        ))
+    }
+
+    /// Why the frames have ended although ffmpeg says that all is well.
+    fn trouble(&self) -> Option<String> {
+        if let Some(reason) = self.change_of_size() {
+            return Some(reason);
+        }
+        let complaint = self.ffmpeg.early_complaint().filter(|_| self.ending == Ending::Strict)?;
+        // A recording that begins between two key frames has pictures that cannot be decoded before its first one.
+        let whole = begins_with_a_key(&self.input, self.patience).unwrap_or(true);
+        whole.then(|| format!("ffmpeg stopped after {} frames: {complaint}", self.read))
     }
 
     /// What ffmpeg says of the frame that was read last, its time counted from where the video begins.
@@ -123,7 +163,7 @@ impl Frames {
         let Some(entry) = self.entry else { return Some(shown) };
         if self.lacking.is_none() {
             self.lacking = shown.time.and_then(|time| entry.lacking(time));
-            self.first = Some(Shown { time: Some(entry.first), ..shown });
+            self.first = Some(entry.first);
             // What could not be decoded between a key frame and this one was not asked for.
             self.ffmpeg.forgive();
         }
@@ -146,17 +186,19 @@ impl Frames {
         !self.strayed
     }
 
-    /// Seconds from the first frame to this one. Refuses one of another size, whose pixels ffmpeg writes as if it had
-    /// the first one's.
-    fn time(&mut self, shown: Option<Shown>) -> Result<Option<f64>> {
+    /// Seconds from the first frame to the one at `position`. Refuses one of another size, whose pixels ffmpeg writes as
+    /// if it had the first one's.
+    fn time(&mut self, position: usize, shown: Option<Shown>) -> Result<Option<f64>> {
         let Some(shown) = shown else { return Ok(None) };
-        let first = *self.first.get_or_insert(shown);
-        if let (Some(expected), Some(got)) = (first.size, shown.size)
-            && expected != got
-        {
-            return Err(Error::FrameSize { expected, got });
+        if let (Some(got), true) = (shown.size, position >= self.span.first) {
+            let expected = *self.size.get_or_insert(got);
+            if expected != got {
+                self.changed.get_or_insert(position);
+                return Err(Error::FrameSize { expected, got });
+            }
         }
-        Ok(shown.time.zip(first.time).and_then(|(time, first)| time.since(first)))
+        let Some(time) = shown.time else { return Ok(None) };
+        Ok(time.since(*self.first.get_or_insert(time)))
     }
 }
 
@@ -186,14 +228,17 @@ impl Iterator for Frames {
             let mut timestamp = None;
             let decoded = match read.transpose()? {
                 // After one of another size the next one may be of the right size again.
-                Ok((decoded, _)) => self.time(shown).map(|time| {
+                Ok((decoded, _)) => self.time(position, shown).map(|time| {
                     timestamp = time;
                     decoded
                 }),
                 Err(reason) => {
-                    self.decoder = None;
                     // A form that has one size for all fails with another: that is what is to be said.
-                    self.time(shown).and(Err(Error::Sequence { path: self.path.clone(), reason }))
+                    let time = self.time(position, shown);
+                    let reason = self.change_of_size().unwrap_or(reason);
+                    self.decoder = None;
+                    let failed = Err(Error::Sequence { path: self.input.path().into(), reason });
+                    if self.changed.is_some() { failed } else { time.and(failed) }
                 }
             };
             if decoded.is_ok() && position < self.span.first {

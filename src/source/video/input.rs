@@ -1,5 +1,6 @@
 //! What ffmpeg is told to read.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A file, a camera or an address.
@@ -45,29 +46,24 @@ impl Input {
     }
 
     /// As ffmpeg has it: a file is called one, so that no name of it means something else.
-    pub fn argument(&self) -> String {
-        let given = self.given.to_string_lossy();
+    pub fn argument(&self) -> OsString {
+        let given = self.given.clone().into_os_string();
         match self.kind {
-            Kind::File => format!("file:{given}"),
-            Kind::Camera | Kind::Address => given.into_owned(),
+            Kind::File => [OsString::from("file:"), given].into_iter().collect(),
+            Kind::Camera | Kind::Address => given,
         }
     }
 
     /// The arguments that open it.
-    pub fn arguments(&self) -> Vec<String> {
-        let mut arguments: Vec<&str> = Vec::new();
-        match self.kind {
-            Kind::File => {}
-            Kind::Camera => arguments.extend(["-f", "v4l2"]),
+    pub fn arguments(&self) -> Vec<OsString> {
+        let before: &[&str] = match self.kind {
+            Kind::File => &[],
+            Kind::Camera => &["-f", "v4l2"],
             // Over UDP, which is the default, packets are lost and pictures are torn.
-            Kind::Address if self.given.to_string_lossy().starts_with("rtsp") => {
-                arguments.extend(["-rtsp_transport", "tcp"]);
-            }
-            Kind::Address => {}
-        }
-        let mut arguments: Vec<String> = arguments.into_iter().map(String::from).collect();
-        arguments.extend(["-i".into(), self.argument()]);
-        arguments
+            Kind::Address if self.given.to_string_lossy().starts_with("rtsp") => &["-rtsp_transport", "tcp"],
+            Kind::Address => &[],
+        };
+        before.iter().chain(&["-i"]).map(OsString::from).chain([self.argument()]).collect()
     }
 }
 
@@ -89,7 +85,7 @@ mod tests {
 
     #[test]
     fn files_cameras_and_addresses() {
-        let told = |given: &str| Input::new(Path::new(given)).arguments().join(" ");
+        let told = |given: &str| Input::new(Path::new(given)).arguments().join(" ".as_ref()).into_string().unwrap();
         assert_eq!(told("clip.mp4"), "-i file:clip.mp4");
         // Names that ffmpeg would take for a flag, a protocol or a pattern.
         assert_eq!(told("-y.mp4"), "-i file:-y.mp4");

@@ -7,7 +7,7 @@ mod sought;
 mod timeline;
 mod watched;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +64,9 @@ const FEWEST_BEFORE: usize = 50;
 /// Frames that are decoded and compared before the first one that is wanted, when ffmpeg is told to begin there: where
 /// so many are what they were, so are those that lean on them.
 const COMPARED: usize = 48;
+
+/// Seconds after which ffmpeg takes a step in the times of a stream for a mistake: none that happens.
+const LONGEST_PAUSE: &str = "1000000000";
 
 /// Forms of 8 bits with a luma plane of its own.
 const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
@@ -132,10 +135,13 @@ impl Video {
         if let Some(entry) = entry {
             command.args(["-ss", &format!("{:.6}", entry.seconds)]);
         }
-        // `showinfo` tells the time of each frame and its size. What is written has no times but its count: of two frames
-        // that are closer than the rate that ffmpeg guesses, it would refuse the second one.
-        let filters = format!("showinfo=checksum=0{filter},settb=1/1000,setpts=N");
-        command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", &filters, "-enc_time_base", "1:1000"]);
+        // `showinfo` tells the time of each frame and its size. That nothing is shown for long is no mistake of the file.
+        let filters = format!("showinfo=checksum=0{filter}");
+        command.args(["-dts_delta_threshold", LONGEST_PAUSE]);
+        command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", &filters]);
+        // What is written has no times but its count: of two frames that are closer than the rate that ffmpeg guesses,
+        // it would refuse the second one.
+        command.args(["-bsf:v", "setts=ts=N"]);
         // None left out, none doubled, none brought to the size of the first.
         let passthrough =
             if self.probe.version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" };
@@ -150,10 +156,10 @@ impl Video {
             (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
         };
         command.arg("pipe:1");
-        let path: PathBuf = self.input.path().into();
-        let running = Ffmpeg::start(&mut command, &path, self.options.patience)?;
+        let running = Ffmpeg::start(&mut command, self.input.path(), self.options.patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
-        let mut frames = Frames::new(path, running, form, (span, demand), self.ending());
+        let mut frames =
+            Frames::new((self.input.clone(), self.options.patience), running, form, (span, demand), self.ending());
         if self.options.revisited && !self.input.is_live() {
             frames = frames.noted_in(self.timeline.clone());
         }
@@ -194,8 +200,17 @@ impl Source for Video {
             let reason = "it has no times that are known ahead: count frames".into();
             return Err(Error::Sequence { path: self.input.path().into(), reason });
         }
-        let times = probe::times(&self.input, self.options.patience)?;
-        Ok(times.partition_point(|&time| time < seconds))
+        if let Some(times) = probe::times(&self.input, self.options.patience)? {
+            return Ok(times.partition_point(|&time| time < seconds));
+        }
+        let mut before = 0;
+        for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None)? {
+            if item.timestamp.is_some_and(|time| time >= seconds) || item.frame.is_err() && !self.options.lenient {
+                break;
+            }
+            before = item.position;
+        }
+        Ok(before)
     }
 
     fn occupies(&self, path: &Path) -> Option<&'static str> {

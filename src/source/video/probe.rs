@@ -2,6 +2,8 @@
 
 use std::io::Read;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -101,21 +103,50 @@ impl Probe {
     }
 }
 
-/// The time of every frame in seconds, in the order in which they are shown, the first at 0. The file is read, but
-/// nothing is decoded.
+/// The time of every frame in seconds, in the order in which they are shown, the first at 0; `None` where that is known
+/// only once they are decoded: some packets have no times, or begin anew, or the first is of a picture that needs others
+/// before it. The file is read, but nothing is decoded.
 ///
 /// # Errors
 /// As [`Probe::of`].
-pub(super) fn times(input: &Input, patience: Duration) -> Result<Vec<f64>> {
-    let entries = ["-of", "csv=p=0", "-show_entries", "packet=pts_time,flags"];
-    let text = ask(input, &entries, patience)?;
-    // A packet that is marked D is decoded, but not shown.
-    let shown = text.lines().filter_map(|line| line.split_once(',')).filter(|(_, flags)| !flags.contains('D'));
-    let mut times: Vec<f64> = shown.filter_map(|(time, _)| time.parse().ok()).collect();
+pub(super) fn times(input: &Input, patience: Duration) -> Result<Option<Vec<f64>>> {
+    let entries = ["-of", "csv=p=0", "-show_entries", "packet=pts_time,dts_time,flags"];
+    Ok(shown_at(&ask(input, &entries, patience)?))
+}
+
+fn shown_at(packets: &str) -> Option<Vec<f64>> {
+    let mut times = Vec::new();
+    let mut last = f64::NEG_INFINITY;
+    for (number, line) in packets.lines().enumerate() {
+        let mut words = line.split(',');
+        let (time, decoded_at, flags) = (words.next()?, words.next()?, words.next()?);
+        if number == 0 && !flags.contains('K') {
+            return None;
+        }
+        if let Ok(at) = decoded_at.parse::<f64>() {
+            if at < last {
+                return None;
+            }
+            last = at;
+        }
+        // A packet that is marked D is decoded, but not shown.
+        if !flags.contains('D') {
+            times.push(time.parse::<f64>().ok()?);
+        }
+    }
     times.sort_by(f64::total_cmp);
-    let first = times.first().copied().unwrap_or_default();
+    let first = times.first().copied()?;
     times.iter_mut().for_each(|time| *time -= first);
-    Ok(times)
+    Some(times)
+}
+
+/// Whether the first packet of the video is of a picture that needs no other.
+///
+/// # Errors
+/// As [`Probe::of`].
+pub(super) fn begins_with_a_key(input: &Input, patience: Duration) -> Result<bool> {
+    let entries = ["-of", "csv=p=0", "-read_intervals", "%+#1", "-show_entries", "packet=flags"];
+    Ok(ask(input, &entries, patience)?.starts_with('K'))
 }
 
 /// Runs ffprobe on the first video of `input`; what it prints.
@@ -125,27 +156,42 @@ fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
     // V, not v: the picture on the cover of a record is no video.
     command.args(["-v", "error", "-select_streams", "V:0"]).args(question).args(input.arguments());
     let mut child = ffmpeg::start(&mut command, input.path())?;
-    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let (out, err) = (child.stdout.take(), child.stderr.take());
     let (sender, answer) = channel();
-    let spawned = std::thread::Builder::new().name("ffprobe".into()).spawn(move || {
-        let mut said = String::new();
-        // Little is said of errors: it fits into the pipe while the answer is read.
-        let text = out.take().map(read).unwrap_or_default();
-        let _ = err.take().map(|err| err.take(1 << 16).read_to_string(&mut said));
-        let _ = sender.send((text, said));
-    });
-    spawned.map_err(|source| Error::io("a thread for ffprobe", source))?;
-    let answer = answer.recv_timeout(patience);
-    if answer.is_err() {
+    let come = Arc::new(AtomicUsize::new(0));
+    let read = |name: &str, from: Option<Box<dyn Read + Send>>, most: u64| {
+        let (sender, come) = (sender.clone(), Arc::clone(&come));
+        let is_answer = name == "ffprobe";
+        let work = move || {
+            let text = from.map(|from| text(from, most, &come)).unwrap_or_default();
+            let _ = sender.send((is_answer, text));
+        };
+        let spawned = std::thread::Builder::new().name(name.into()).spawn(work);
+        spawned.map(drop).map_err(|source| Error::io("a thread for ffprobe", source))
+    };
+    read("ffprobe", out.map(|out| Box::new(out) as _), MAX_ANSWER)?;
+    read("ffprobe says", err.map(|err| Box::new(err) as _), 1 << 16)?;
+    let (mut answers, mut before) = ((None, None), 0);
+    while answers.0.is_none() || answers.1.is_none() {
+        match answer.recv_timeout(patience) {
+            Ok((true, text)) => answers.0 = Some(text),
+            Ok((false, said)) => answers.1 = Some(said),
+            // Of a long video the answer takes its time, but it comes.
+            Err(_) if come.load(Ordering::Relaxed) > before => before = come.load(Ordering::Relaxed),
+            Err(_) => break,
+        }
+    }
+    let answer = answers.0.zip(answers.1);
+    if answer.is_none() {
         let _ = child.kill();
     }
     let status = child.wait().map_err(|source| Error::io("ffprobe", source))?;
-    let Ok((text, said)) = answer else {
-        return Err(wrong(format!("ffprobe gave no answer within {} s", patience.as_secs())));
+    let Some((text, said)) = answer else {
+        return Err(wrong(format!("ffprobe gave no answer within {} s", patience.as_secs_f64())));
     };
     if !status.success() {
         // The last line is of the whole, those before it are of its parts and name them in brackets.
-        let name = format!("{}: ", input.argument());
+        let name = format!("{}: ", input.argument().to_string_lossy());
         let reason = |line: &str| line.trim().trim_start_matches(&name).rsplit("] ").next().map(String::from);
         let mut reasons: Vec<String> = said.lines().rev().filter_map(reason).take(2).collect();
         reasons.dedup();
@@ -155,10 +201,15 @@ fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
     Ok(text)
 }
 
-fn read(out: impl Read) -> String {
-    let mut bytes = Vec::new();
-    let _ = out.take(MAX_ANSWER).read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
+/// All that comes, of which the first `most` bytes are kept.
+fn text(mut from: Box<dyn Read + Send>, most: u64, come: &AtomicUsize) -> String {
+    let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    while let Ok(read @ 1..) = from.read(&mut piece) {
+        come.fetch_add(read, Ordering::Relaxed);
+        let room = (most as usize).saturating_sub(kept.len());
+        kept.extend_from_slice(&piece[..read.min(room)]);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
 }
 
 /// A fraction such as 30000/1001; 0/0 stands for an unknown one.
@@ -195,6 +246,26 @@ mod tests {
         assert!(Probe::parse(r#"{"streams": []}"#).unwrap_err().contains("no video"));
         assert!(Probe::parse(r#"{"streams": [{"pix_fmt": "yuv420p"}]}"#).unwrap_err().contains("no size"));
         assert!(Probe::parse("nonsense").unwrap_err().contains("ffprobe"));
+    }
+
+    #[test]
+    fn times_of_packets_in_the_order_of_what_is_shown() {
+        let some = "0.5,0.4,K__\n0.62,0.44,___\n0.54,0.48,___\n0.58,0.52,_D_\n";
+        let times = shown_at(some).unwrap();
+        assert!(
+            times.iter().zip([0.0, 0.04, 0.12]).all(|(time, expected)| (time - expected).abs() < 1e-9),
+            "{times:?}"
+        );
+        for (what, changed) in [
+            ("no time", some.replace("0.54,", "N/A,")),
+            ("times that begin anew", some.replace("0.48,", "0.1,")),
+            ("no key", some.replace("K__", "___")),
+            ("nothing", String::new()),
+        ] {
+            assert_eq!(shown_at(&changed), None, "{what}");
+        }
+        // What has no time of decoding has one of showing.
+        assert!(shown_at(&some.replace("0.44,", "N/A,")).is_some());
     }
 
     #[test]

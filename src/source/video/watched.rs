@@ -37,8 +37,17 @@ pub(super) struct Process {
     hung: AtomicBool,
     killed: AtomicBool,
     ended: AtomicBool,
-    /// What it complained of last.
-    complaints: Mutex<Vec<String>>,
+    complaints: Mutex<Complaints>,
+}
+
+/// What a program complained of.
+#[derive(Debug, Default)]
+struct Complaints {
+    /// Before it had a frame.
+    early: Vec<String>,
+    /// Since then.
+    late: Vec<String>,
+    begun: bool,
 }
 
 /// What the end of the output means where ffmpeg says that all is well.
@@ -192,7 +201,14 @@ impl Ffmpeg {
 
     /// Forgets what it complained of so far.
     pub fn forgive(&self) {
-        lock(&self.process.complaints).clear();
+        let mut complaints = lock(&self.process.complaints);
+        (complaints.early, complaints.late) = (Vec::new(), Vec::new());
+    }
+
+    /// The first of what it complained of before it had a frame, where that was all.
+    pub fn early_complaint(&self) -> Option<String> {
+        let complaints = lock(&self.process.complaints);
+        complaints.early.first().filter(|_| complaints.begun).cloned()
     }
 
     /// Why the output has ended, where it was not because there is no more; `after` frames.
@@ -203,8 +219,9 @@ impl Ffmpeg {
         while self.threads.first().is_some_and(|thread| !thread.is_finished()) && begun.elapsed() < LAST_BREATH {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let complaints = lock(&self.process.complaints).clone();
-        let said = complaints.first().map_or(String::new(), |line| format!(": {line}"));
+        let complaints = lock(&self.process.complaints);
+        let said = complaints.late.first().or(complaints.early.first());
+        let said = said.map_or(String::new(), |line| format!(": {line}"));
         if self.process.hung.load(Ordering::Relaxed) {
             let seconds = self.patience.as_secs_f64();
             return Some(format!("ffmpeg gave no frame for {seconds} s after {after} frames and was ended{said}"));
@@ -213,7 +230,8 @@ impl Ffmpeg {
         match status.code() {
             None => Some(format!("ffmpeg was killed after {after} frames ({status})")),
             Some(0) if ending == Ending::Never => Some(format!("the camera gave no more after {after} frames{said}")),
-            Some(0) if ending == Ending::Lenient || complaints.is_empty() => None,
+            Some(0) if ending == Ending::Lenient || complaints.late.is_empty() && complaints.begun => None,
+            Some(0) if complaints.early.is_empty() && complaints.late.is_empty() => None,
             Some(_) => Some(format!("ffmpeg stopped after {after} frames{said}")),
         }
     }
@@ -232,7 +250,7 @@ impl Drop for Ffmpeg {
 }
 
 /// Reads what ffmpeg says: of frames, to `sender`; of trouble, to `complaints`.
-fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<Vec<String>>) {
+fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<Complaints>) {
     let mut lines = BufReader::new(err);
     let mut line = Vec::new();
     let mut tick = None;
@@ -242,9 +260,11 @@ fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<Vec<String>
         if let Some(base) = time_base(&text) {
             tick = Some(base);
         } else if let Some(shown) = shown(&text, tick) {
+            lock(complaints).begun = true;
             let _ = sender.send(shown);
         } else if let Some(complaint) = complaint(&text) {
             let mut kept = lock(complaints);
+            let kept = if kept.begun { &mut kept.late } else { &mut kept.early };
             if kept.len() < MOST_LINES && !kept.contains(&complaint) {
                 kept.push(complaint);
             }

@@ -94,7 +94,10 @@ impl Iterator for Frames {
                 self.reader = None;
                 return None;
             }
-            let read = reader.read().transpose()?;
+            let read = match reader.read().transpose() {
+                None if position == 1 => Err("it ends after its header, before the first frame".into()),
+                read => read?,
+            };
             // Whoever writes the stream was waited for: that is no decoding.
             let begun = Instant::now();
             if read.is_ok() && !self.span.contains(position) {

@@ -27,7 +27,13 @@ impl<R: BufRead> Reader<R> {
         };
         let header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
         if !whole {
-            return Err("it ends in its header".into());
+            let long = line.len() >= MAX_LINE;
+            let reason = if long {
+                format!("its header is longer than {MAX_LINE} bytes")
+            } else {
+                "it ends in its header".into()
+            };
+            return Err(reason);
         }
         Ok(Self { input, header, frames: 0, picture: Vec::new() })
     }
