@@ -5,11 +5,14 @@ use super::{Base, Row};
 /// The last frame that is believed: a row is kept for each before it. Nine hours of video.
 const LAST_FRAME: u32 = 1_000_000;
 
-/// One line: `frame, id, x, y, w, h, conf, class, visibility`, or `frame, id, x, y, w, h, conf, x, y, z`. All counting
-/// begins with 1, that of frames, targets and pixels.
+/// The last class that a line without a visibility may have: MOT knows 13.
+const LAST_CLASS: f64 = 99.0;
+
+/// One line: `frame, id, x, y, w, h, conf, class, visibility`, the same without a visibility, or
+/// `frame, id, x, y, w, h, conf, x, y, z`. All counting begins with 1, that of frames, targets and pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    frame: u32,
+    pub frame: u32,
     /// The target.
     pub target: u32,
     numbers: [f64; 4],
@@ -25,6 +28,8 @@ impl Entry {
     pub fn read(numbers: &[f64]) -> Result<Option<Self>, String> {
         let Some((&[frame, target, x, y, w, h, conf], rest)) = numbers.split_first_chunk() else { return Ok(None) };
         let is_mot = match *rest {
+            // Eight numbers are a polygon elsewhere: none whose last corner lies on the edge of the picture.
+            [class] => class.fract() == 0.0 && (-1.0..=LAST_CLASS).contains(&class) && (-1.0..=1.0).contains(&conf),
             [class, visibility] => class.fract() == 0.0 && (-1.0..=1.0).contains(&visibility),
             [_, _, _] => true,
             _ => false,

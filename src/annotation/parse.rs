@@ -34,6 +34,7 @@ pub(super) fn content(bytes: &[u8], base: Base) -> Result<Content, Wrong> {
         (lines(readable).count().max(1), "this is no text in UTF-8".to_string())
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let of_mot = without_visibility(text);
     let (mut rows, mut entries) = (Vec::new(), Vec::new());
     // Rows of blank lines are held back until a line with content shows that they stand in the middle.
     let mut blank = 0;
@@ -43,7 +44,7 @@ pub(super) fn content(bytes: &[u8], base: Base) -> Result<Content, Wrong> {
             continue;
         }
         let wrong = |reason: String| (index + 1, reason);
-        match read(line).map_err(wrong)? {
+        match read(line, of_mot).map_err(wrong)? {
             Line::Box(numbers) => {
                 rows.resize(rows.len() + blank, Row::new([f64::NAN; 4], base));
                 rows.push(Row::new(numbers, base));
@@ -83,14 +84,39 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What one line says.
-fn read(line: &str) -> Result<Line, String> {
-    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
+/// Whether all lines have the eight numbers of MOT without a visibility, a target's frames in order.
+fn without_visibility(text: &str) -> bool {
+    let mut last = (0, 0);
+    let mut filled = lines(text).filter(|line| !line.trim().is_empty()).peekable();
+    filled.peek().is_some()
+        && filled.all(|line| {
+            let mut numbers = [f64::NAN; 8];
+            let mut count = 0;
+            for word in words(line) {
+                let Some(place) = numbers.get_mut(count) else { return false };
+                *place = word.parse().unwrap_or(f64::NAN);
+                count += 1;
+            }
+            let entry = if count == 8 { Entry::read(&numbers).ok().flatten() } else { None };
+            entry.is_some_and(|entry| {
+                let (frame, target) = std::mem::replace(&mut last, (entry.frame, entry.target));
+                entry.frame >= frame || entry.target != target
+            })
+        })
+}
+
+/// The numbers of a line, as they are written.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty())
+}
+
+/// What one line says; of eight numbers it is told whether they are of MOT.
+fn read(line: &str, of_mot: bool) -> Result<Line, String> {
     // The longest known line has ten numbers; of a longer one only the count is of interest.
     let mut numbers = [f64::NAN; MOST];
     let mut count = 0;
     let mut nan_only = true;
-    for word in words {
+    for word in words(line) {
         let value: f64 = word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)))?;
         nan_only &= value.is_nan();
         if let Some(place) = numbers.get_mut(count) {
@@ -102,7 +128,7 @@ fn read(line: &str) -> Result<Line, String> {
     match known {
         &[x, y, w, h] => return Ok(Line::Box([x, y, w, h])),
         _ if nan_only => return Ok(Line::Box([f64::NAN; 4])),
-        polygon if count == 8 => {
+        polygon if count == 8 && !of_mot => {
             return Ok(Line::Box(BBox::around_polygon(polygon).map_or([f64::NAN; 4], Into::into)));
         }
         _ => {}
@@ -112,8 +138,9 @@ fn read(line: &str) -> Result<Line, String> {
     }
     let numbers = if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
     Err(format!(
-        "{numbers} in `{}`: known are 4 (x,y,w,h), 8 (a polygon x1,y1,…,x4,y4) and the 9 or 10 of MOT \
-         (frame,id,x,y,w,h,conf,class,visibility or frame,id,x,y,w,h,conf,x,y,z)",
+        "{numbers} in `{}`: known are 4 (x,y,w,h), 8 (a polygon x1,y1,…,x4,y4) and the 8 to 10 of MOT, \
+         whose frame and id count from 1 (frame,id,x,y,w,h,conf,class,visibility, where the visibility of -1 to 1 may \
+         be missing, or frame,id,x,y,w,h,conf,x,y,z)",
         shortened(line)
     ))
 }
@@ -152,6 +179,26 @@ mod tests {
             "1.98e2,+214.,34.000,81",
         ] {
             assert_eq!(boxes(line), [BOX], "{line}");
+        }
+    }
+
+    #[test]
+    fn eight_numbers_are_a_polygon_or_mot_without_a_visibility() {
+        let read = |text: &str| Annotations::parse(text.as_bytes(), "gt.txt", Base::One).unwrap();
+        let mot = read("1,7,13,45,38,60,1,1\n2,7,13,44,38,60,1,1\n2,8,1,1,2,2,0,12\n");
+        let boxes: Vec<_> = mot.boxes().into_iter().flatten().map(<[f64; 4]>::from).collect();
+        assert_eq!(boxes, [[12.0, 44.0, 38.0, 60.0], [12.0, 43.0, 38.0, 60.0]]);
+        // Frames that go back, a class that is none, a frame 0, a corner within the picture: corners, all of them.
+        for polygon in [
+            "2,7,13,45,38,60,1,1\n1,7,13,44,38,60,1,1",
+            "1,7,13,45,38,60,1,100",
+            "1,7,13,45,38,60,1,1.5",
+            "0,7,13,45,38,60,1,1",
+            "1,7,13,45,38,60,2,1",
+            "1,7,13,45,38,60,1,1\n5.5,7,13,45,38,60,1,1",
+        ] {
+            let boxes: Vec<_> = read(polygon).boxes().into_iter().flatten().map(<[f64; 4]>::from).collect();
+            assert_ne!(boxes[0][3], 60.0, "{polygon}");
         }
     }
 

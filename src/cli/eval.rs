@@ -51,7 +51,7 @@ struct RunArgs {
     /// Only these sequences, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     sequences: Vec<String>,
-    /// Run the tracker with these settings; may be given several times [default: paper, unless there are --results]
+    /// Run the tracker with these settings; may be given several times [default: robust, unless there are --results]
     #[arg(long = "preset", short, value_name = "NAME", value_parser = params::preset_names())]
     presets: Vec<String>,
     /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given
@@ -102,7 +102,7 @@ struct MergeArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  The paper's tracker on all sequences of a folder:
+  The default tracker on all sequences of a folder:
     kcf-track eval --data OTB --out report
 
   Two presets beside two published trackers:

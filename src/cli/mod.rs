@@ -15,6 +15,7 @@ mod targets;
 mod track;
 mod trax;
 mod view;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -73,8 +74,12 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a reader that went away is none either.
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            if !error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            wording::print(&error);
+            return ExitCode::from(2);
         }
     };
     let result = match &cli.command {

@@ -95,7 +95,7 @@ fn how_sure(evidence: &Evidence) -> String {
 
 fn bar(total: Option<usize>) -> ProgressBar {
     let style = match total {
-        Some(_) => "{bar:30} {pos}/{len} frames, {rate}, {left}{msg}",
+        Some(_) => "{wide_bar} {pos}/{len} frames, {rate}, {left}{msg}",
         None => "{spinner} {pos} frames, {rate}{msg}",
     };
     let rate = |state: &ProgressState, out: &mut dyn Write| {

@@ -88,11 +88,16 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         None => (wanted.within(span, source)?, None),
     };
     warnings.extend(job::oddities(source, &targets));
+    if args.start.is_none() && !wanted.is_empty() && wanted.first().is_none() && span.first > 1 {
+        let first = span.first;
+        warnings.push(format!("the box is of frame {first}, the first with truth; --start 1 begins with the first"));
+    }
     let outputs = args.output.all(wanted.named)?;
     let exports = outputs.open(source, args.output.inset)?;
     let to_stdout = outputs.uses_stdout();
-    // Rows that a person reads as they come are progress enough.
-    let shown = args.quiet == 0 && !(to_stdout && std::io::stdout().is_terminal());
+    // Rows that a person reads as they come, perhaps by way of another program, are progress enough.
+    let apart = !std::io::stderr().is_terminal() || std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
+    let shown = args.quiet == 0 && (!to_stdout || apart);
     let total = job::expected(source, span);
     let progress = Progress::new(total, shown, args.quiet < 2);
     if args.quiet == 0 {

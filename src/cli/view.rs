@@ -1,16 +1,15 @@
 //! `kcf-track view`: a page in the browser on which targets are drawn, followed and corrected.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use kcf_track::Error;
 use kcf_track::export::Destination;
-use kcf_track::job::{self, Position};
+use kcf_track::job::{self, Opening, Position};
 use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Setup, View};
-use kcf_track::source::{Demand, OpenOptions, Source, VideoOptions, open};
+use kcf_track::source::{Demand, Source, VideoOptions};
 
 use super::Failure;
 use super::interrupt::Interrupt;
@@ -88,14 +87,14 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
-    let source = open_source(given)?;
+    let (source, warnings) = open_source(given)?;
     let span = job::span(source.as_ref(), args.start, args.end, None)?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
     let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
     job::refuse(source.as_ref(), &outputs)?;
     let mut err = std::io::stderr();
     let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));
-    for said in source.warnings() {
+    for said in source.warnings().iter().chain(&warnings) {
         let _ = writeln!(err, "warning: {}", job::words_in_flags(said));
     }
     let demand = Demand { channels: resolved.params.channels(), color: true };
@@ -125,15 +124,11 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     Err(Failure::Interrupted { code: interrupt.code() })
 }
 
-/// What was given to be viewed.
-fn open_source(given: &Path) -> Result<Box<dyn Source>, Failure> {
+/// What was given to be viewed, and what is odd about it.
+fn open_source(given: &Path) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
     let video = VideoOptions { revisited: true, ..VideoOptions::default() };
-    open(given, &OpenOptions { video, ..OpenOptions::default() }).map_err(|error| match error {
-        Error::Io { path, source } if path == given && source.kind() == ErrorKind::NotFound => {
-            Failure::usage(format!("{}: there is no such folder or file", path.display()))
-        }
-        error => error.into(),
-    })
+    let hint = super::inputs::meant;
+    Ok(Opening { path: given, flag: "", truth: None, target: None, video, by_truth: false, hint }.open()?)
 }
 
 #[cfg(test)]

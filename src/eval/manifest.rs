@@ -47,7 +47,7 @@ impl Manifest {
         let path = folder.join(Self::FILE);
         let text = fs::read(&path).map_err(|e| Error::io(&path, e))?;
         let wrong = |reason: String| Error::Evaluation { what: path.display().to_string(), reason };
-        let manifest: Self = from_bytes(&text).map_err(|e| wrong(e.to_string()))?;
+        let manifest: Self = from_bytes(&text).map_err(wrong)?;
         if manifest.schema != Self::SCHEMA {
             return Err(wrong(format!("it is of form {}, not {}", manifest.schema, Self::SCHEMA)));
         }

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::destination::{Destination, Target};
+use super::rounded_json;
 use crate::error::{Error, Result};
 use crate::replace::{parent, replace};
 
@@ -41,7 +42,7 @@ impl Document {
 
     /// Makes one value all of the document, and puts that in its place.
     pub(super) fn commit_json(mut self, value: &impl serde::Serialize) -> Result<()> {
-        let text = serde_json::to_vec(value).map_err(|error| Error::io(&self.name, error.into()))?;
+        let text = rounded_json::compact(value).map_err(|error| Error::io(&self.name, error.into()))?;
         self.write(&text)?;
         self.commit()
     }

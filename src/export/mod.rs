@@ -100,6 +100,7 @@ mod painting;
 mod record;
 #[cfg(feature = "cli")]
 mod response_maps;
+pub(crate) mod rounded_json;
 #[cfg(test)]
 mod schema;
 mod summary;

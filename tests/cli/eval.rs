@@ -2,7 +2,11 @@
 
 use std::fs;
 
+use predicates::prelude::*;
+use predicates::str::contains;
+
 use super::eval_data::{dataset, eval, read, report, results, sequence, text};
+use crate::helper::run;
 
 #[test]
 fn jobs_shards_and_resume_give_the_same_bytes() {
@@ -229,6 +233,29 @@ fn what_cannot_be_used_is_named_and_the_rest_goes_on() {
     fs::copy(data.join("Deer/img/0006.png"), data.join("Deer/img/0007.png")).unwrap();
     let outcome = eval(&["--data", text(&data), "--preset", "paper", "--out", text(&out), "--resume"]);
     assert!(outcome.stderr.contains("23 of 43 frames were done before"), "{}", outcome.stderr);
+}
+
+#[test]
+fn documents_that_are_damaged_are_said_to_be_in_plain_words() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, words) in [
+        ("{", "it is damaged: no JSON from line 1"),
+        ("x", "it is damaged: no JSON from line 1"),
+        ("[]", "it is not what this version of kcf-track writes there"),
+        (r#"{"schema": 1}"#, "it is not what this version of kcf-track writes there"),
+    ] {
+        std::fs::write(folder.path().join("evaluation.json"), text).unwrap();
+        let parts = [folder.path().as_os_str(), folder.path().as_os_str()];
+        let out = folder.path().join("out");
+        let mut command = run(["eval", "merge"]);
+        command
+            .args(parts)
+            .arg("--out")
+            .arg(out)
+            .assert()
+            .failure()
+            .stderr(contains(words).and(contains("struct").not()));
+    }
 }
 
 #[test]

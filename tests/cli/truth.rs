@@ -135,3 +135,17 @@ fn an_initial_box_far_from_the_truth_is_no_hit() {
     let truth = summary(&place);
     assert_eq!((&truth["frames"], &truth["precision_20"], &truth["auc"]), (&3.into(), &0.0.into(), &0.0.into()));
 }
+
+#[test]
+fn a_box_of_another_frame_than_the_first_is_said_to_be() {
+    let place = place(5);
+    let mut boxes = rows(&place);
+    boxes[0] = "nan,nan,nan,nan".into();
+    boxes[1] = "nan,nan,nan,nan".into();
+    write(&place, &boxes);
+    let said = contains("the box is of frame 3, the first with truth; --start 1 begins with the first");
+    place.run("--init 20,20,24,32 --csv @a.csv").assert().success().stderr(said.clone());
+    place.run("--init 20,20,24,32 --csv @a.csv --start 1").assert().success().stderr(said.clone().not());
+    place.run("--init 4:20,20,24,32 --csv @a.csv").assert().success().stderr(said.clone().not());
+    place.run("--csv @a.csv").assert().success().stderr(said.not());
+}

@@ -212,6 +212,9 @@ fn rows_on_a_terminal_are_not_mixed_with_progress() {
     let rows = text.lines().filter(|line| line.starts_with("{\"index\":") && line.ends_with('}')).count();
     assert_eq!(rows, 300, "{text:?}");
     assert!(!text.contains('█') && !text.contains('\u{1b}'), "{text:?}");
+    // Nor where another program prints them there.
+    let Some(text) = on_terminal(&format!("{line} | cat")) else { return };
+    assert!(!text.contains('█') && !text.contains('\u{1b}'), "{text:?}");
 }
 
 #[test]
@@ -269,5 +272,27 @@ fn the_number_of_cells_is_a_flag_of_every_search_that_has_one() {
     assert_eq!(place.json("a.json")["parameters"]["search"]["filter"]["area"]["bounded"]["max-cells"], 500.0);
     for line in ["--max-cells inf", "--detector svm --max-cells 500"] {
         place.run(line).assert().code(2).stdout("").stderr(contains("--max-cells needs --detector"));
+    }
+}
+
+#[test]
+fn a_word_too_many_is_not_called_a_subcommand() {
+    let place = place(2);
+    let seq = place.seq().into_os_string().into_string().unwrap();
+    for words in [&[seq.as_str(), "other"][..], &[&seq, "-i", "13", "45", "38", "60", "70"], &["track", &seq]] {
+        let said = contains("unexpected word").and(contains("four numbers")).and(contains("subcommand").not());
+        run(words).assert().code(2).stdout("").stderr(said);
+    }
+}
+
+#[test]
+fn numbers_are_asked_for_in_plain_words() {
+    let place = place(2);
+    for (line, words) in [
+        ("--jobs 0", "it must be 1 or more"),
+        ("--jobs x", "a whole number is needed"),
+        ("--timeout x", "a number is needed"),
+    ] {
+        place.run(line).assert().code(2).stderr(contains(words).and(contains("literal").not()));
     }
 }

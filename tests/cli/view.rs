@@ -319,3 +319,11 @@ fn wrong_usage_is_told() {
     let both = ["--pick", "--init", "1,2,3,4"];
     crate::helper::run(both).arg(place.seq()).assert().code(2).stderr(contains("--pick"));
 }
+
+#[test]
+fn a_broken_truth_does_not_block_the_view() {
+    let place = place(2);
+    std::fs::write(place.seq().join("groundtruth_rect.txt"), "13,45\n").unwrap();
+    let served = serve(&place, "");
+    drop(served);
+}

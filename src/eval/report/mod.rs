@@ -25,6 +25,7 @@ use super::outcome::Evaluated;
 use super::store::write_whole;
 use super::summary::{Aggregate, Origin, Report, TrackerReport};
 use crate::error::{Error, Result};
+use crate::export::rounded_json;
 
 /// Fewer spokes make no radar.
 const MIN_SPOKES: usize = 3;
@@ -175,7 +176,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
 }
 
 fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
-    let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    let mut text = rounded_json::pretty(document).map_err(|e| Error::io(path, e.into()))?;
     text.push(b'\n');
     write_whole(path, &text)
 }
