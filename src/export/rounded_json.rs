@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+#[cfg(any(feature = "eval", test))]
+use serde_json::ser::PrettyFormatter;
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 /// Digits of a number that are kept: a ten-thousandth of a pixel in a picture of 99,999, and of a score more than
 /// sequences can tell. Those behind them are what was rounded on the way (`25.000000000000004`).
@@ -21,6 +23,7 @@ pub(crate) fn compact(document: &impl Serialize) -> serde_json::Result<Vec<u8>> 
 ///
 /// # Errors
 /// When it cannot be a JSON document.
+#[cfg(any(feature = "eval", test))]
 pub(crate) fn pretty(document: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     with(document, PrettyFormatter::new())
 }

@@ -173,6 +173,7 @@ impl FrameBuf {
     }
 
     /// The samples, row by row.
+    #[cfg(feature = "files")]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.data
     }
