@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-#[cfg(any(feature = "eval", test))]
+#[cfg(any(feature = "cli", test))]
 use serde_json::ser::PrettyFormatter;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
@@ -23,7 +23,7 @@ pub(crate) fn compact(document: &impl Serialize) -> serde_json::Result<Vec<u8>> 
 ///
 /// # Errors
 /// When it cannot be a JSON document.
-#[cfg(any(feature = "eval", test))]
+#[cfg(any(feature = "cli", test))]
 pub(crate) fn pretty(document: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     with(document, PrettyFormatter::new())
 }
