@@ -18,8 +18,8 @@ if ! command -v cargo-mutants >/dev/null; then
     exit 1
 fi
 
-# Builds outnumber runs of the tests: this crate is not optimised, its dependencies are, as ever.
-export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0
+# Builds outnumber runs of the tests: this crate is not optimised; what it takes from others is.
+unoptimised=(--cargo-arg=--config "--cargo-arg=profile.dev.package.kcf-track.opt-level=0")
 
 # The tests of a room; kernels are held by the machines over them as well.
 plant() {
@@ -31,7 +31,7 @@ plant() {
     done
     mkdir -p "target/mutants/$room"
     cargo mutants --output "target/mutants/$room" --no-shuffle --colors never \
-        --timeout-multiplier 5 --minimum-test-timeout 60 --cargo-arg=--lib "${files[@]}" \
+        --timeout-multiplier 5 --minimum-test-timeout 60 --cargo-arg=--lib "${unoptimised[@]}" "${files[@]}" \
         -e '**/tests.rs' -e '**/tests/**' -e src/tracker/scenes.rs -e src/machine/vectors.rs "$@" -- -- "${tests[@]}"
 }
 
