@@ -32,3 +32,27 @@ pub(crate) fn start(command: &mut Command, what: &Path) -> Result<Child> {
         _ => Error::io(name, error),
     })
 }
+
+/// The two numbers that a version such as `5.1.9-0+deb12u1` or `n7.0` begins with.
+pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.trim_start_matches('n').split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next().and_then(|minor| minor.parse().ok()).unwrap_or(0)))
+}
+
+/// The arguments by which no frame is left out and none doubled, of a program of this version.
+pub(crate) fn passthrough(version: Option<(u32, u32)>) -> [&'static str; 2] {
+    [if version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" }, "passthrough"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_every_kind() {
+        assert_eq!(version("n7.0"), Some((7, 0)));
+        assert_eq!(version("8"), Some((8, 0)));
+        assert_eq!(version("N-113007-g8d24a28d06"), None);
+        assert_eq!((passthrough(Some((4, 4)))[0], passthrough(Some((5, 1)))[0]), ("-vsync", "-fps_mode"));
+    }
+}

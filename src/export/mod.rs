@@ -104,6 +104,8 @@ pub(crate) mod rounded_json;
 #[cfg(test)]
 mod schema;
 mod summary;
+#[cfg(feature = "cli")]
+mod timed_video;
 mod tracks;
 
 use std::path::Path;

@@ -13,9 +13,13 @@ use tempfile::NamedTempFile;
 use super::Destination;
 use super::destination::Target;
 use super::painters::{Deliver, Place};
+use super::timed_video;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::replace::temporary_beside;
+
+/// The shortest time that a frame is shown, in seconds.
+const SHORTEST: f64 = 1e-3;
 
 /// The rate of a video whose frames have none.
 const USUAL_RATE: f64 = 25.0;
@@ -68,6 +72,12 @@ const VP9: &[&str] = &[
     "yuv420p",
 ];
 
+/// Forms that have one rate: that of a GIF's pictures is kept to hundredths of a second.
+const OF_ONE_RATE: [&str; 2] = ["avi", "gif"];
+
+/// Seconds of a tick of all others: the usual rates are whole ticks.
+const TIME_BASE: &str = "1:90000";
+
 /// The highest rate of a GIF: players take what is shown for less than a fiftieth of a second for a tenth.
 const GIF_RATE: f64 = 50.0;
 
@@ -81,11 +91,23 @@ pub(super) struct OverlayVideo {
     path: PathBuf,
     file: NamedTempFile,
     rate: f64,
-    pictures: SyncSender<(usize, RgbImage)>,
+    pictures: SyncSender<(Turn, RgbImage)>,
     /// Until the size of the pictures is known.
-    waiting: Option<Receiver<(usize, RgbImage)>>,
+    waiting: Option<Receiver<(Turn, RgbImage)>>,
     encoder: Option<Encoder>,
-    turn: usize,
+    last: Option<Turn>,
+    /// That of ffmpeg.
+    version: Option<(u32, u32)>,
+    /// When the video begins, as the frames count time.
+    begun: Option<f64>,
+}
+
+/// The place of a picture in a video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Turn {
+    number: usize,
+    /// Seconds from the first one.
+    at: f64,
 }
 
 /// A running ffmpeg, and the thread that writes to it.
@@ -106,13 +128,13 @@ impl OverlayVideo {
             }
         };
         let mut version = ffmpeg::command("ffmpeg");
-        let mut child = ffmpeg::start(version.arg("-version"), &path)?;
-        let _ = child.kill();
-        let _ = child.wait();
+        let said = ffmpeg::start(version.arg("-version"), &path)?.wait_with_output();
+        let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let version = said.split_whitespace().nth(2).and_then(ffmpeg::version);
         let file = temporary_beside(&path).map_err(|source| Error::io(&path, source))?;
         let (pictures, waiting) = sync_channel(WAITING);
         let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(USUAL_RATE);
-        Ok(Self { path, file, rate, pictures, waiting: Some(waiting), encoder: None, turn: 0 })
+        Ok(Self { path, file, rate, pictures, waiting: Some(waiting), encoder: None, last: None, begun: None, version })
     }
 
     /// What hands pictures over.
@@ -125,21 +147,35 @@ impl OverlayVideo {
         })
     }
 
-    /// The place of the next picture in the video. The first tells the size.
-    pub fn turn(&mut self, width: u32, height: u32) -> Result<usize> {
+    /// The place of the next picture in the video, of a frame that is shown at `time`. The first tells the size.
+    pub fn turn(&mut self, width: u32, height: u32, time: Option<f64>) -> Result<Turn> {
         if let Some(pictures) = self.waiting.take() {
             self.encoder = Some(self.start(pictures, width, height)?);
         }
-        self.turn += 1;
-        Ok(self.turn - 1)
+        let (number, earliest, soon) = match self.last {
+            None => (0, 0.0, 0.0),
+            Some(last) => (last.number + 1, last.at + SHORTEST, last.at + 1.0 / self.rate),
+        };
+        // A frame without a time comes as soon as frames do.
+        let at = time.map_or(soon, |time| time - *self.begun.get_or_insert(time - soon));
+        let turn = Turn { number, at: at.max(earliest) };
+        self.last = Some(turn);
+        Ok(turn)
     }
 
-    fn start(&self, pictures: Receiver<(usize, RgbImage)>, width: u32, height: u32) -> Result<Encoder> {
+    fn start(&self, pictures: Receiver<(Turn, RgbImage)>, width: u32, height: u32) -> Result<Encoder> {
         let mut command = ffmpeg::command("ffmpeg");
         let (form, arguments) = form(&self.path).unwrap_or(("mp4", H264));
         let (size, rate) = (format!("{width}x{height}"), self.rate.to_string());
-        command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", &size, "-r", &rate]);
-        command.args(["-i", "pipe:0", "-an"]).args(arguments);
+        let timed = (!OF_ONE_RATE.contains(&form)).then(|| timed_video::head(width, height, self.rate));
+        command.args(["-v", "error", "-y"]);
+        match timed {
+            Some(_) => command
+                .args(["-f", "matroska", "-i", "pipe:0", "-an", "-enc_time_base", TIME_BASE])
+                .args(ffmpeg::passthrough(self.version)),
+            None => command.args(["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", &size, "-r", &rate, "-i", "pipe:0"]),
+        };
+        command.args(arguments);
         if form == "gif" && self.rate > GIF_RATE {
             command.args(["-r", &GIF_RATE.to_string()]);
         }
@@ -154,7 +190,7 @@ impl OverlayVideo {
             said
         };
         let complaints = std::thread::Builder::new().name("ffmpeg says".into()).spawn(listen).map_err(io)?;
-        let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, input));
+        let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, timed.as_deref(), input));
         let writer = std::thread::Builder::new().name("encode".into()).spawn(write).map_err(io)?;
         Ok(Encoder { child, writer, complaints })
     }
@@ -178,14 +214,18 @@ impl OverlayVideo {
     }
 }
 
-/// Writes pictures by their numbers, however they come.
-fn in_turn(pictures: &Receiver<(usize, RgbImage)>, mut input: impl Write) -> std::io::Result<()> {
-    let (mut early, mut turn) = (BTreeMap::new(), 0);
-    for (number, picture) in pictures {
-        early.insert(number, picture);
-        while let Some(picture) = early.remove(&turn) {
+/// Writes pictures by their numbers, however they come; behind this `head` and with their times where there is one.
+fn in_turn(pictures: &Receiver<(Turn, RgbImage)>, head: Option<&[u8]>, mut input: impl Write) -> std::io::Result<()> {
+    let (mut early, mut number) = (BTreeMap::new(), 0);
+    input.write_all(head.unwrap_or_default())?;
+    for (turn, picture) in pictures {
+        early.insert(turn.number, (turn.at, picture));
+        while let Some((at, picture)) = early.remove(&number) {
+            if head.is_some() {
+                input.write_all(&timed_video::before_picture(at, picture.len()))?;
+            }
             input.write_all(&picture)?;
-            turn += 1;
+            number += 1;
         }
     }
     input.flush()
@@ -204,11 +244,12 @@ mod tests {
     fn pictures_are_written_in_their_turn() {
         let (sender, pictures) = sync_channel(8);
         for number in [2, 0, 3, 1] {
-            sender.send((number, RgbImage::from_pixel(1, 1, image::Rgb([number as u8; 3])))).unwrap();
+            let turn = Turn { number, at: 0.0 };
+            sender.send((turn, RgbImage::from_pixel(1, 1, image::Rgb([number as u8; 3])))).unwrap();
         }
         drop(sender);
         let mut written = Vec::new();
-        in_turn(&pictures, &mut written).unwrap();
+        in_turn(&pictures, None, &mut written).unwrap();
         assert_eq!(written, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]);
     }
 

@@ -88,7 +88,7 @@ impl Overlays {
     /// Where the picture of this frame goes.
     fn place(&mut self, record: &FrameRecord, (width, height): (u32, u32)) -> Result<Place> {
         match &mut self.to {
-            To::Video(video) => video.turn(width, height).map(Place::Turn),
+            To::Video(video) => video.turn(width, height, record.time).map(Place::Turn),
             To::Folder(folder) => {
                 let extension = Path::new(&record.file).extension().and_then(|extension| extension.to_str());
                 let name = folder.name_for(&record.file, extension.filter(|ext| is_jpeg(ext)).unwrap_or("png"));

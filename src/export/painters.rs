@@ -11,6 +11,7 @@ use image::codecs::png::PngEncoder;
 
 use super::drawing::Letters;
 use super::folder::put;
+use super::overlay_video::Turn;
 use super::overlays::is_jpeg;
 use super::painting::Painting;
 use crate::error::{Error, Result};
@@ -24,12 +25,12 @@ const MOST_THREADS: usize = 4;
 const QUALITY: u8 = 90;
 
 /// Where a picture goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Place {
     /// To a file.
     File(PathBuf),
     /// Behind all pictures of a lower number, from 0.
-    Turn(usize),
+    Turn(Turn),
 }
 
 /// Hands a picture on, from any thread and in any order.

@@ -226,6 +226,35 @@ fn a_folder_a_video_and_a_pipe_give_the_same_boxes() {
 }
 
 #[test]
+fn an_overlay_has_the_times_of_the_video() {
+    let place = place(7);
+    // Frames that come ever later, and two at one time.
+    let vary = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=1 -vf settb=1/1000,setpts=N*N*10 -fps_mode passthrough \
+                -enc_time_base 1:1000 -c:v ffv1 vary.mkv";
+    if !ffmpeg(&place.path(""), vary) {
+        return;
+    }
+    let times = |name: &str, start: &str| -> Vec<f64> {
+        let mut run = run([place.path(name)]);
+        let lines = run.args(["--init", INIT, "-q", "--start", start, "--jsonl", "-"]).output().unwrap().stdout;
+        let time = |line: &str| serde_json::from_str::<Value>(line).unwrap()["time"].as_f64().unwrap();
+        String::from_utf8(lines).unwrap().lines().map(time).collect()
+    };
+    for name in ["drawn.mp4", "drawn.mkv", "drawn.mov", "drawn.webm"] {
+        for start in ["1", "5"] {
+            let mut run = run([place.path("vary.mkv")]);
+            run.args(["--init", INIT, "-q", "--start", start, "--overlay"]).arg(place.path(name)).assert().success();
+            let (mut given, drawn) = (times("vary.mkv", start), times(name, "1"));
+            let first = given[0];
+            given.iter_mut().for_each(|time| *time -= first);
+            assert_eq!(given.len(), drawn.len(), "{name} from {start}");
+            let off = given.iter().zip(&drawn).map(|(given, drawn)| (given - drawn).abs()).fold(0.0, f64::max);
+            assert!(off < 0.0015, "{name} from {start}: {drawn:?}");
+        }
+    }
+}
+
+#[test]
 fn an_overlay_can_be_a_video() {
     let place = place(7);
     if !ffmpeg(&place.path(""), "-version") {

@@ -143,9 +143,7 @@ impl Video {
         // it would refuse the second one.
         command.args(["-bsf:v", "setts=ts=N"]);
         // None left out, none doubled, none brought to the size of the first.
-        let passthrough =
-            if self.probe.version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" };
-        command.args([passthrough, "passthrough", "-autoscale", "0", "-pix_fmt", pixels]);
+        command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last {
             let passed_over = entry.map_or(0, |entry| entry.position - 1);
             command.args(["-frames:v", &last.saturating_sub(passed_over).to_string()]);

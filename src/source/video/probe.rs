@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::input::Input;
 use crate::error::{Error, Result};
-use crate::ffmpeg;
+use crate::ffmpeg::{self, version};
 
 /// Most bytes of an answer; the times of a day of frames have 50 MB.
 const MAX_ANSWER: u64 = 1 << 28;
@@ -219,12 +219,6 @@ fn ratio(text: &str) -> Option<f64> {
     (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
-/// The two numbers that a version such as `5.1.9-0+deb12u1` or `n7.0` begins with.
-fn version(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.trim_start_matches('n').split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next().and_then(|minor| minor.parse().ok()).unwrap_or(0)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,12 +260,5 @@ mod tests {
         }
         // What has no time of decoding has one of showing.
         assert!(shown_at(&some.replace("0.44,", "N/A,")).is_some());
-    }
-
-    #[test]
-    fn versions_of_every_kind() {
-        assert_eq!(version("n7.0"), Some((7, 0)));
-        assert_eq!(version("8"), Some((8, 0)));
-        assert_eq!(version("N-113007-g8d24a28d06"), None);
     }
 }
