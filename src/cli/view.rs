@@ -87,15 +87,16 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
-    let (source, warnings) = open_source(given)?;
+    let (source, mut warnings) = open_source(given)?;
     let span = job::span(source.as_ref(), args.start, args.end, None)?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
     let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
     job::refuse(source.as_ref(), &outputs)?;
     let mut err = std::io::stderr();
     let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));
-    for said in source.warnings().iter().chain(&warnings) {
-        let _ = writeln!(err, "warning: {}", job::words_in_flags(said));
+    warnings.extend(job::oddities(source.as_ref(), &targets));
+    for said in &warnings {
+        let _ = writeln!(err, "warning: {said}");
     }
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {

@@ -16,15 +16,17 @@ const SMALLEST: f64 = 6.0;
 /// What to say of the frames and of the targets in them before they are followed.
 pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
     let of_frames = source.warnings().iter().map(|said| words_in_flags(said));
-    of_frames.chain(targets.iter().filter_map(too_small)).collect()
+    let several = targets.len() > 1;
+    of_frames.chain(targets.iter().filter_map(|target| too_small(target, several))).collect()
 }
 
-/// What to say of a target that is too small to be seen.
-fn too_small(target: &TargetRecord) -> Option<String> {
+/// What to say of a target that is too small to be seen, which is named where there are several.
+fn too_small(target: &TargetRecord, several: bool) -> Option<String> {
     let (w, h) = (target.bbox.w, target.bbox.h);
+    let whose = if several { format!(" of target {}", target.id) } else { String::new() };
     (w.min(h) < SMALLEST).then(|| {
         format!(
-            "the box is {w}x{h} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge \
+            "the box{whose} is {w}x{h} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge \
              the images"
         )
     })

@@ -171,5 +171,7 @@ fn a_target_too_small_to_be_seen_is_warned_about_at_the_start() {
         .success()
         .stderr(contains("the box is 5x24 pixels").and(contains("below about 6")));
     place.run("--init 80,60,24,5.5 -q").assert().success().stderr(contains("the box is 24x5.5 pixels"));
+    let two = "--init 20,20,24,24 --init 80,60,24,5.5 -q --mot @a.txt";
+    place.run(two).assert().success().stderr(contains("the box of target 2 is 24x5.5 pixels"));
     place.run("--init 80,60,6,24").assert().success().stderr(contains("pixels").not());
 }
