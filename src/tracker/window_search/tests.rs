@@ -214,3 +214,20 @@ fn what_is_said_of_a_place_is_of_the_best_window_within_a_cell() {
         assert!(search.score_at_middle() < score(&search, corner) - 0.1, "{rows}, {cols}");
     }
 }
+
+/// Where nothing is like the target, scores lie between the background's mean of -1 and 0: nearness must not favour those
+/// that are far away.
+#[test]
+fn nearness_counts_above_the_mean_of_the_background() {
+    let mut search = search(MachineKind::Klda, |_| {});
+    scan(&mut search, &Picture::ground(180, 150));
+    let response = search.detector.response();
+    assert!(response.iter().all(|&score| score < 0.0), "something is like the target");
+    let judged: Vec<f32> = response.iter().zip(&search.prior).map(|(&v, &near)| (v.max(-1.0) + 1.0) * near).collect();
+    let highest = judged.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let (row, col) = search.best(true).place;
+    assert_eq!(judged[row * search.grid.windows().1 + col], highest);
+    let (height, width) = search.grid.windows();
+    let step = search.grid.step();
+    assert_eq!(search.reach(), ((width / 2) as f64 * step, (height / 2) as f64 * step));
+}
