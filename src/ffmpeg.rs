@@ -1,6 +1,6 @@
 //! The programs of ffmpeg, which read and write videos and are run as they are installed.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -31,6 +31,17 @@ pub(crate) fn start(command: &mut Command, what: &Path) -> Result<Child> {
         }
         _ => Error::io(name, error),
     })
+}
+
+/// All that comes, of which the first `most` bytes are kept; what is not read would stop the program. `come` hears of
+/// every piece.
+pub(crate) fn drained(mut from: impl Read, most: usize, come: impl Fn(usize)) -> String {
+    let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    while let Ok(read @ 1..) = from.read(&mut piece) {
+        come(read);
+        kept.extend_from_slice(&piece[..read.min(most.saturating_sub(kept.len()))]);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
 }
 
 /// The two numbers that a version such as `5.1.9-0+deb12u1` or `n7.0` begins with.

@@ -87,36 +87,23 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 /// Whether all lines have the eight numbers of MOT without a visibility, a target's frames in order.
 fn without_visibility(text: &str) -> bool {
     let mut last = (0, 0);
-    let mut filled = lines(text).filter(|line| !line.trim().is_empty()).peekable();
-    filled.peek().is_some()
-        && filled.all(|line| {
-            let mut numbers = [f64::NAN; 8];
-            let mut count = 0;
-            for word in words(line) {
-                let Some(place) = numbers.get_mut(count) else { return false };
-                *place = word.parse().unwrap_or(f64::NAN);
-                count += 1;
-            }
-            let entry = if count == 8 { Entry::read(&numbers).ok().flatten() } else { None };
-            entry.is_some_and(|entry| {
-                let (frame, target) = std::mem::replace(&mut last, (entry.frame, entry.target));
-                entry.frame >= frame || entry.target != target
-            })
+    lines(text).filter(|line| !line.trim().is_empty()).all(|line| {
+        let eight = numbers(line).ok().filter(|(_, count, _)| *count == 8);
+        eight.and_then(|(numbers, ..)| Entry::read(&numbers[..8]).ok().flatten()).is_some_and(|entry| {
+            let (frame, target) = std::mem::replace(&mut last, (entry.frame, entry.target));
+            entry.frame >= frame || entry.target != target
         })
+    })
 }
 
-/// The numbers of a line, as they are written.
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty())
-}
-
-/// What one line says; of eight numbers it is told whether they are of MOT.
-fn read(line: &str, of_mot: bool) -> Result<Line, String> {
+/// The first numbers of a line, how many it has, and whether they are all NaN.
+fn numbers(line: &str) -> Result<([f64; MOST], usize, bool), String> {
+    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
     // The longest known line has ten numbers; of a longer one only the count is of interest.
     let mut numbers = [f64::NAN; MOST];
     let mut count = 0;
     let mut nan_only = true;
-    for word in words(line) {
+    for word in words {
         let value: f64 = word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)))?;
         nan_only &= value.is_nan();
         if let Some(place) = numbers.get_mut(count) {
@@ -124,6 +111,12 @@ fn read(line: &str, of_mot: bool) -> Result<Line, String> {
         }
         count += 1;
     }
+    Ok((numbers, count, nan_only))
+}
+
+/// What one line says; of eight numbers it is told whether they are of MOT.
+fn read(line: &str, of_mot: bool) -> Result<Line, String> {
+    let (numbers, count, nan_only) = numbers(line)?;
     let known = numbers.get(..count).unwrap_or_default();
     match known {
         &[x, y, w, h] => return Ok(Line::Box([x, y, w, h])),

@@ -60,35 +60,35 @@ fn bash(script: &str) -> String {
     script.replace("kcf__subcmd__track", "kcf__track")
 }
 
+fn subcommands() -> Vec<String> {
+    Cli::command().get_subcommands().map(Command::get_name).map(String::from).collect()
+}
+
 /// A folder or a file may stand in the place of a subcommand: the script takes that for a word before it, and behind
-/// any word knows options of subcommands alone. Before a subcommand it takes the subcommand's options for the program's.
+/// any word knows options of subcommands alone. Before a subcommand it takes its options for the program's.
 fn zsh(script: &str) -> String {
-    let names: Vec<_> = Cli::command().get_subcommands().map(Command::get_name).map(String::from).collect();
-    let (begin, subcommands) =
-        ("    _arguments \"${_arguments_options[@]}\" : \\\n", "\":: :_kcf-track_commands\" \\\n");
-    let Some((before, rest)) = script.split_once(begin) else { return script.into() };
-    let Some((options, behind)) = rest.split_once(subcommands) else { return script.into() };
-    let options: String = options.split_inclusive('\n').filter(|line| !line.starts_with("'::source -- ")).collect();
-    let begin = begin.replace(" : ", " -A \"-*\" : ");
-    let either = "\":: :{_kcf-track_commands; _files}\" \\\n";
-    let close = "        esac\n    ;;\nesac\n}\n";
-    let Some((chosen, end)) = behind.split_once(close) else { return script.into() };
     let arguments = "_arguments \"${_arguments_options[@]}\" : \\\n";
+    let close = "        esac\n    ;;\nesac\n}\n";
+    let Some((before, rest)) = script.split_once(arguments) else { return script.into() };
+    let Some((options, rest)) = rest.split_once("\":: :_kcf-track_commands\" \\\n") else { return script.into() };
+    let Some((chosen, end)) = rest.split_once(close) else { return script.into() };
+    let options: String = options.split_inclusive('\n').filter(|line| !line.starts_with("'::source -- ")).collect();
+    let strict = arguments.replace(" : ", " -A \"-*\" : ");
+    let either = "\":: :{_kcf-track_commands; _files}\" \\\n";
     let plain = format!("(*)\n{arguments}{options}'*:source:_files' \\\n&& ret=0\n;;\n");
-    let pages = names.join(" ");
-    let chosen = chosen.replace("$line[2]", "$line[1]");
+    let pages = format!(":({})'", subcommands().join(" "));
     let page = |line: &str| match line.starts_with("'::command -- ") {
-        true => line.replace(":_default'", &format!(":({pages})'")),
+        true => line.replace(":_default'", &pages),
         false => line.into(),
     };
-    let chosen: String = chosen.split_inclusive('\n').map(page).collect();
-    format!("{before}{begin}{options}{either}{chosen}{plain}{close}{end}")
+    let chosen: String = chosen.replace("$line[2]", "$line[1]").split_inclusive('\n').map(page).collect();
+    format!("{before}{strict}{options}{either}{chosen}{plain}{close}{end}")
 }
 
 /// The script finds no subcommand, and with that no option, where the word before the cursor is an option that waits
 /// for its value, takes any word for a subcommand, be it a folder, and has no values of words that are no options.
 fn fish(script: &str) -> String {
-    let names: Vec<_> = Cli::command().get_subcommands().map(Command::get_name).map(String::from).collect();
+    let names = subcommands();
     let parse = "argparse -s (__fish_kcf_track_global_optspecs) -- $cmd 2>/dev/null";
     let strict = format!("    {parse}\n    or return\n");
     let lenient = format!("    if not {parse}\n        set -e cmd[-1]\n        {parse}\n        or return\n    end\n");

@@ -249,7 +249,7 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
 
 /// Reads a document by way of a tree of values, as settings are read everywhere: for each way, the code of all their
 /// types is compiled once more. The reason why it cannot be read, for a person.
-pub(super) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> {
+pub(super) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let tree = serde_json::from_slice::<serde_json::Value>(bytes)
         .map_err(|error| format!("it is damaged: no JSON from line {}, column {} on", error.line(), error.column()))?;
     serde_json::from_value(tree).map_err(|_| "it is not what this version of kcf-track writes there".into())

@@ -1,7 +1,7 @@
 //! Drawn frames as a video, encoded by `ffmpeg`.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -23,6 +23,9 @@ const SHORTEST: f64 = 1e-3;
 
 /// The rate of a video whose frames have none.
 const USUAL_RATE: f64 = 25.0;
+
+/// Bytes of what ffmpeg says that are kept.
+const MOST_SAID: usize = 1 << 16;
 
 /// Pictures that wait to be encoded.
 const WAITING: usize = 4;
@@ -184,11 +187,7 @@ impl OverlayVideo {
         let mut child = ffmpeg::start(&mut command, &self.path)?;
         let (input, err) = (child.stdin.take(), child.stderr.take());
         let io = |source| Error::io("a thread for ffmpeg", source);
-        let listen = move || {
-            let mut said = String::new();
-            let _ = err.map(|err| err.take(1 << 16).read_to_string(&mut said));
-            said
-        };
+        let listen = move || err.map(|err| ffmpeg::drained(err, MOST_SAID, |_| ())).unwrap_or_default();
         let complaints = std::thread::Builder::new().name("ffmpeg says".into()).spawn(listen).map_err(io)?;
         let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, timed.as_deref(), input));
         let writer = std::thread::Builder::new().name("encode".into()).spawn(write).map_err(io)?;

@@ -26,8 +26,8 @@ fn too_small(target: &TargetRecord, several: bool) -> Option<String> {
     let whose = if several { format!(" of target {}", target.id) } else { String::new() };
     (w.min(h) < SMALLEST).then(|| {
         format!(
-            "the box{whose} is {w}x{h} pixels: below about {SMALLEST} too little of a target is seen to follow it; enlarge \
-             the images"
+            "the box{whose} is {w}x{h} pixels: below about {SMALLEST} too little of a target is seen to follow it; \
+             enlarge the images"
         )
     })
 }

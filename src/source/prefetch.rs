@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -33,36 +33,24 @@ struct Queue {
 }
 
 impl Queue {
-    /// Decodes the next file, once there is room for it. Whether there was one, and somebody who wants it.
-    fn decode_one(&self, bytes: &mut Vec<u8>) -> bool {
+    /// Decodes the next file; who `waits` does so for room for it. Whether there was one, room, and somebody who
+    /// wants it.
+    fn decode_one(&self, waits: bool, bytes: &mut Vec<u8>) -> bool {
         let (done, slot) = sync_channel(1);
-        // Who takes a file takes its place in the order with it, and waits for that if need be.
+        // Who takes a file takes its place in the order with it; who holds the lock is about to.
         let file = {
-            let (files, sender) = &mut *self.files.lock().unwrap_or_else(PoisonError::into_inner);
-            let file = files.next().filter(|_| sender.as_ref().is_some_and(|sender| sender.send(slot).is_ok()));
-            if file.is_none() {
-                *sender = None;
-            }
-            file
-        };
-        let Some(file) = file else { return false };
-        done.send(Images::decode(file, self.demand, bytes)).is_ok()
-    }
-
-    /// Decodes the next file, where there is one and room for it now. Whether it did.
-    fn help(&self, bytes: &mut Vec<u8>) -> bool {
-        let (done, slot) = sync_channel(1);
-        let file = {
-            // Who holds the lock is about to take the file.
-            let Ok(mut taking) = self.files.try_lock() else { return false };
+            let taking = match waits {
+                true => Some(self.files.lock().unwrap_or_else(PoisonError::into_inner)),
+                false => self.files.try_lock().ok(),
+            };
+            let Some(mut taking) = taking else { return false };
             let (files, sender) = &mut *taking;
             if files.len() == 0 {
                 *sender = None;
             }
-            if sender.as_ref().is_none_or(|sender| sender.try_send(slot).is_err()) {
-                return false;
-            }
-            files.next()
+            let Some(sender) = sender else { return false };
+            let placed = if waits { sender.send(slot).is_ok() } else { sender.try_send(slot).is_ok() };
+            if placed { files.next() } else { None }
         };
         let Some(file) = file else { return false };
         done.send(Images::decode(file, self.demand, bytes)).is_ok()
@@ -106,8 +94,8 @@ impl Prefetch {
         Ok(prefetch)
     }
 
-    /// Starts to decode `images`, on `threads` threads (at least one) and on that which waits for a frame. At most `depth`
-    /// of them (at least one) wait or are being decoded, and one more.
+    /// Starts to decode `images`, on `threads` threads (at least one) and on that which waits for a frame. At most
+    /// `depth` of them (at least one) wait or are being decoded, and one more.
     ///
     /// # Errors
     /// [`Error::Io`] when no thread can be started.
@@ -119,15 +107,15 @@ impl Prefetch {
             let (queue, stop) = (Arc::clone(&queue), Arc::clone(&prefetch.stop));
             prefetch.spawn(move || {
                 let mut bytes = Vec::new();
-                while !stop.load(Ordering::Relaxed) && queue.decode_one(&mut bytes) {}
+                while !stop.load(Ordering::Relaxed) && queue.decode_one(true, &mut bytes) {}
             })?;
         }
         prefetch.queue = Some((queue, Vec::new()));
         Ok(prefetch)
     }
 
-    /// The frames of `source` at `span`, at most [`PREFETCH_DEPTH`] ahead. Image files are decoded on as many threads as
-    /// the machine has cores, up to four: one of them is that which waits for a frame.
+    /// The frames of `source` at `span`, at most [`PREFETCH_DEPTH`] ahead. Image files are decoded on as many threads
+    /// as the machine has cores, up to four: one of them is that which waits for a frame.
     ///
     /// # Errors
     /// As [`Source::stream`] and [`Prefetch::new`].
@@ -168,20 +156,16 @@ pub enum Wait {
 }
 
 impl Prefetch {
-    /// The next frame, if it comes within `patience`.
+    /// The next frame, if it comes within `patience`; while it is not there, other ones are decoded.
     pub fn next_within(&mut self, patience: Duration) -> Wait {
-        let begun = Instant::now();
-        let taken = match self.ready() {
-            Err(TryRecvError::Empty) => self.slot(patience).and_then(|slot| {
-                let item = slot.recv_timeout(patience.saturating_sub(begun.elapsed()));
-                if let Err(RecvTimeoutError::Timeout) = item {
-                    self.next = Some(slot);
-                }
-                item
-            }),
-            Err(TryRecvError::Disconnected) => Err(RecvTimeoutError::Disconnected),
-            Ok(item) => Ok(item),
-        };
+        let mut taken = self.take(Duration::ZERO);
+        while matches!(taken, Err(RecvTimeoutError::Timeout)) {
+            let helped = self.queue.as_mut().is_some_and(|(queue, bytes)| queue.decode_one(false, bytes));
+            taken = self.take(if helped { Duration::ZERO } else { patience });
+            if !helped {
+                break;
+            }
+        }
         match taken {
             Ok(item) => {
                 self.count(true);
@@ -195,35 +179,19 @@ impl Prefetch {
         }
     }
 
-    /// The next frame, if it is there; while it is not, another one is decoded.
-    fn ready(&mut self) -> std::result::Result<Item, TryRecvError> {
-        loop {
-            let slot = match (self.next.take(), &self.slots) {
-                (Some(slot), _) => Ok(slot),
-                (None, Some(slots)) => slots.try_recv(),
-                (None, None) => Err(TryRecvError::Disconnected),
-            };
-            let item = slot.and_then(|slot| {
-                let item = slot.try_recv();
-                if let Err(TryRecvError::Empty) = item {
-                    self.next = Some(slot);
-                }
-                item
-            });
-            let waits = matches!(item, Err(TryRecvError::Empty));
-            if !waits || !self.queue.as_mut().is_some_and(|(queue, bytes)| queue.help(bytes)) {
-                return item;
-            }
+    /// The next frame, waited for where it will arrive.
+    fn take(&mut self, patience: Duration) -> Result<Item, RecvTimeoutError> {
+        let begun = Instant::now();
+        let slot = match (self.next.take(), &self.slots) {
+            (Some(slot), _) => slot,
+            (None, Some(slots)) => slots.recv_timeout(patience)?,
+            (None, None) => return Err(RecvTimeoutError::Disconnected),
+        };
+        let item = slot.recv_timeout(patience.saturating_sub(begun.elapsed()));
+        if let Err(RecvTimeoutError::Timeout) = item {
+            self.next = Some(slot);
         }
-    }
-
-    /// Where the next frame arrives.
-    fn slot(&mut self, patience: Duration) -> std::result::Result<Slot, RecvTimeoutError> {
-        match (self.next.take(), &self.slots) {
-            (Some(slot), _) => Ok(slot),
-            (None, Some(slots)) => slots.recv_timeout(patience),
-            (None, None) => Err(RecvTimeoutError::Disconnected),
-        }
+        item
     }
 
     /// Notes that a frame was taken, or that there is none any more.
@@ -240,15 +208,10 @@ impl Iterator for Prefetch {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        let next = match self.ready() {
-            Err(TryRecvError::Empty) => {
-                let slot = self.next.take().or_else(|| self.slots.as_ref()?.recv().ok());
-                slot.and_then(|slot| slot.recv().ok())
-            }
-            item => item.ok(),
-        };
-        self.count(next.is_some());
-        next
+        match self.next_within(Duration::MAX) {
+            Wait::Item(item) => Some(item),
+            Wait::End | Wait::NotYet => None,
+        }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,11 +1,18 @@
 //! Frames that are read ahead on another thread.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kcf_track::Error;
 use kcf_track::source::{Channels, Images, Prefetch, Wait};
 
 use crate::sequence::{images, numbered, open};
+
+/// So many images in a folder, with their positions.
+fn listed(folder: &Path, count: usize) -> Vec<(usize, PathBuf)> {
+    images(folder, numbered(1, count));
+    (1..).zip(open(folder).images().to_vec()).collect()
+}
 
 #[test]
 fn frames_come_in_order_and_one_bad_image_does_not_stop_them() {
@@ -36,8 +43,7 @@ fn frames_come_in_order_and_one_bad_image_does_not_stop_them() {
 #[test]
 fn no_more_frames_wait_than_the_depth() {
     let root = tempfile::tempdir().unwrap();
-    images(root.path(), numbered(1, 12));
-    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let list = listed(root.path(), 12);
     let prefetch = Prefetch::new(Images::new(list.clone(), Channels::Luma), 3).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     // Three wait and one is on its way into the queue: what is deleted now cannot have been read.
@@ -67,8 +73,7 @@ fn dropping_ends_the_thread_at_once() {
 #[test]
 fn images_come_in_order_whoever_decodes_them() {
     let root = tempfile::tempdir().unwrap();
-    images(root.path(), numbered(1, 40));
-    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let list = listed(root.path(), 40);
     for (threads, depth) in [(1, 1), (1, 4), (2, 1), (3, 4)] {
         let start = || Prefetch::of_images(Images::new(list.clone(), Channels::Luma), depth, threads).unwrap();
         let positions: Vec<_> = start().map(|item| item.position).collect();
@@ -90,8 +95,7 @@ fn images_come_in_order_whoever_decodes_them() {
 #[test]
 fn no_more_images_are_decoded_than_the_depth() {
     let root = tempfile::tempdir().unwrap();
-    images(root.path(), numbered(1, 12));
-    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let list = listed(root.path(), 12);
     let prefetch = Prefetch::of_images(Images::new(list.clone(), Channels::Luma), 3, 2).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     for (_, path) in &list[3..] {
@@ -104,8 +108,7 @@ fn no_more_images_are_decoded_than_the_depth() {
 #[test]
 fn who_waits_for_an_image_decodes_the_next_one() {
     let root = tempfile::tempdir().unwrap();
-    images(root.path(), numbered(1, 3));
-    let list: Vec<_> = (1..).zip(open(root.path()).images().to_vec()).collect();
+    let list = listed(root.path(), 3);
     let pipe = list[0].1.clone();
     std::fs::remove_file(&pipe).unwrap();
     // Opening a pipe that nobody writes to takes for ever: the thread is at it until somebody does.

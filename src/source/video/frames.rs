@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::input::Input;
 use super::probe::begins_with_a_key;
+use super::says::Shown;
 use super::timeline::{Entry, Mark, Ticks, Timeline};
-use super::watched::{Ending, Ffmpeg, Shown};
+use super::watched::{Ending, Ffmpeg};
 use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::source::decode::MAX_PIXELS;
@@ -141,8 +142,8 @@ impl Frames {
     fn change_of_size(&self) -> Option<String> {
         let (changed, Decoder::Y4m { .. }) = (self.changed?, self.decoder.as_ref()?) else { return None };
         Some(format!(
-            "its pictures change their size at frame {changed}: what follows can be read in colour only (by a preset that \
-             tracks colours), or where all are brought to one size (ffmpeg -i FILE -vf scale=W:H OTHER)"
+            "its pictures change their size at frame {changed}: what follows can be read in colour only (by a preset \
+             that tracks colours), or where all are brought to one size (ffmpeg -i FILE -vf scale=W:H OTHER)"
         ))
     }
 
@@ -173,8 +174,8 @@ impl Frames {
         Some(shown)
     }
 
-    /// Whether the frame at `position` may be handed out; `None` for the end, or where there is no frame. Notes it, where
-    /// it is new.
+    /// Whether the frame at `position` may be handed out, its mark being `None` at the end, or where there is no frame.
+    /// Notes it, where it is new.
     fn is_true(&mut self, position: usize, mark: Option<Mark>) -> bool {
         let Some(timeline) = &self.timeline else { return true };
         if self.entry.is_some() {
@@ -186,17 +187,21 @@ impl Frames {
         !self.strayed
     }
 
-    /// Seconds from the first frame to the one at `position`. Refuses one of another size, whose pixels ffmpeg writes as
-    /// if it had the first one's.
+    /// Refuses a frame of another size than the first of the span: ffmpeg writes its pixels as if it had that one's.
+    fn check_size(&mut self, position: usize, size: Option<(usize, usize)>) -> Result<()> {
+        let Some(got) = size.filter(|_| position >= self.span.first) else { return Ok(()) };
+        let expected = *self.size.get_or_insert(got);
+        if expected != got {
+            self.changed.get_or_insert(position);
+            return Err(Error::FrameSize { expected, got });
+        }
+        Ok(())
+    }
+
+    /// Seconds from the first frame to the one at `position`, which is of the right size.
     fn time(&mut self, position: usize, shown: Option<Shown>) -> Result<Option<f64>> {
         let Some(shown) = shown else { return Ok(None) };
-        if let (Some(got), true) = (shown.size, position >= self.span.first) {
-            let expected = *self.size.get_or_insert(got);
-            if expected != got {
-                self.changed.get_or_insert(position);
-                return Err(Error::FrameSize { expected, got });
-            }
-        }
+        self.check_size(position, shown.size)?;
         let Some(time) = shown.time else { return Ok(None) };
         Ok(time.since(*self.first.get_or_insert(time)))
     }
@@ -234,11 +239,10 @@ impl Iterator for Frames {
                 }),
                 Err(reason) => {
                     // A form that has one size for all fails with another: that is what is to be said.
-                    let time = self.time(position, shown);
+                    let _ = self.check_size(position, shown.and_then(|shown| shown.size));
                     let reason = self.change_of_size().unwrap_or(reason);
                     self.decoder = None;
-                    let failed = Err(Error::Sequence { path: self.input.path().into(), reason });
-                    if self.changed.is_some() { failed } else { time.and(failed) }
+                    Err(Error::Sequence { path: self.input.path().into(), reason })
                 }
             };
             if decoded.is_ok() && position < self.span.first {

@@ -3,6 +3,7 @@
 mod frames;
 mod input;
 mod probe;
+mod says;
 mod sought;
 mod timeline;
 mod watched;
@@ -135,7 +136,8 @@ impl Video {
         if let Some(entry) = entry {
             command.args(["-ss", &format!("{:.6}", entry.seconds)]);
         }
-        // `showinfo` tells the time of each frame and its size. That nothing is shown for long is no mistake of the file.
+        // `showinfo` tells the time of each frame and its size. That nothing is shown for long is no mistake of the
+        // file.
         let filters = format!("showinfo=checksum=0{filter}");
         command.args(["-dts_delta_threshold", LONGEST_PAUSE]);
         command.args(self.input.arguments()).args(["-map", "0:V:0", "-vf", &filters]);

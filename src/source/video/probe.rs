@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -14,7 +14,10 @@ use crate::error::{Error, Result};
 use crate::ffmpeg::{self, version};
 
 /// Most bytes of an answer; the times of a day of frames have 50 MB.
-const MAX_ANSWER: u64 = 1 << 28;
+const MAX_ANSWER: usize = 1 << 28;
+
+/// Most bytes of what it says of errors.
+const MAX_SAID: usize = 1 << 16;
 
 /// The first video of a file or stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,8 +107,8 @@ impl Probe {
 }
 
 /// The time of every frame in seconds, in the order in which they are shown, the first at 0; `None` where that is known
-/// only once they are decoded: some packets have no times, or begin anew, or the first is of a picture that needs others
-/// before it. The file is read, but nothing is decoded.
+/// only once they are decoded: some packets have no times, or these begin anew, or the first is of a picture that needs
+/// others before it. The file is read, but nothing is decoded.
 ///
 /// # Errors
 /// As [`Probe::of`].
@@ -156,32 +159,21 @@ fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
     // V, not v: the picture on the cover of a record is no video.
     command.args(["-v", "error", "-select_streams", "V:0"]).args(question).args(input.arguments());
     let mut child = ffmpeg::start(&mut command, input.path())?;
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let (sender, answer) = channel();
     let come = Arc::new(AtomicUsize::new(0));
-    let read = |name: &str, from: Option<Box<dyn Read + Send>>, most: u64| {
-        let (sender, come) = (sender.clone(), Arc::clone(&come));
-        let is_answer = name == "ffprobe";
-        let work = move || {
-            let text = from.map(|from| text(from, most, &come)).unwrap_or_default();
-            let _ = sender.send((is_answer, text));
-        };
-        let spawned = std::thread::Builder::new().name(name.into()).spawn(work);
-        spawned.map(drop).map_err(|source| Error::io("a thread for ffprobe", source))
-    };
-    read("ffprobe", out.map(|out| Box::new(out) as _), MAX_ANSWER)?;
-    read("ffprobe says", err.map(|err| Box::new(err) as _), 1 << 16)?;
-    let (mut answers, mut before) = ((None, None), 0);
-    while answers.0.is_none() || answers.1.is_none() {
-        match answer.recv_timeout(patience) {
-            Ok((true, text)) => answers.0 = Some(text),
-            Ok((false, said)) => answers.1 = Some(said),
+    let out = gathered(child.stdout.take(), MAX_ANSWER, &come)?;
+    let err = gathered(child.stderr.take(), MAX_SAID, &come)?;
+    let mut before = 0;
+    let mut whole = |text: &Receiver<String>| loop {
+        match text.recv_timeout(patience) {
+            Ok(text) => return Some(text),
             // Of a long video the answer takes its time, but it comes.
-            Err(_) if come.load(Ordering::Relaxed) > before => before = come.load(Ordering::Relaxed),
-            Err(_) => break,
+            Err(_) => match come.load(Ordering::Relaxed) {
+                now if now > before => before = now,
+                _ => return None,
+            },
         }
-    }
-    let answer = answers.0.zip(answers.1);
+    };
+    let answer = whole(&out).zip(whole(&err));
     if answer.is_none() {
         let _ = child.kill();
     }
@@ -201,15 +193,22 @@ fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
     Ok(text)
 }
 
-/// All that comes, of which the first `most` bytes are kept.
-fn text(mut from: Box<dyn Read + Send>, most: u64, come: &AtomicUsize) -> String {
-    let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
-    while let Ok(read @ 1..) = from.read(&mut piece) {
-        come.fetch_add(read, Ordering::Relaxed);
-        let room = (most as usize).saturating_sub(kept.len());
-        kept.extend_from_slice(&piece[..read.min(room)]);
-    }
-    String::from_utf8_lossy(&kept).into_owned()
+/// Reads all of an output on a thread of its own; `come` counts its bytes.
+fn gathered(
+    from: Option<impl Read + Send + 'static>,
+    most: usize,
+    come: &Arc<AtomicUsize>,
+) -> Result<Receiver<String>> {
+    let (sender, text) = channel();
+    let come = Arc::clone(come);
+    let read = move || {
+        let count = |read| {
+            come.fetch_add(read, Ordering::Relaxed);
+        };
+        let _ = sender.send(from.map(|from| ffmpeg::drained(from, most, count)).unwrap_or_default());
+    };
+    let spawned = std::thread::Builder::new().name("ffprobe".into()).spawn(read);
+    spawned.map(|_| text).map_err(|source| Error::io("a thread for ffprobe", source))
 }
 
 /// A fraction such as 30000/1001; 0/0 stands for an unknown one.

@@ -4,9 +4,9 @@ use super::frames::Frames;
 use crate::error::Result;
 use crate::source::Item;
 
-/// The frames of a video from `next` on, of which ffmpeg was told to begin near it. Where one of them is not the one that
-/// was there (of a file without an index, or where a picture needs others before its key frame), the video is decoded
-/// from its first frame.
+/// The frames of a video from `next` on, of which ffmpeg was told to begin near it. Where one of them is not the one
+/// that was there (of a file without an index, or where a picture needs others before its key frame), the video is
+/// decoded from its first frame.
 pub(super) struct Sought<F> {
     frames: Frames,
     next: usize,

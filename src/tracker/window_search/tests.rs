@@ -215,8 +215,8 @@ fn what_is_said_of_a_place_is_of_the_best_window_within_a_cell() {
     }
 }
 
-/// Where nothing is like the target, scores lie between the background's mean of -1 and 0: nearness must not favour those
-/// that are far away.
+/// Where nothing is like the target, scores lie between the background's mean of -1 and 0: nearness must not favour
+/// those that are far away.
 #[test]
 fn nearness_counts_above_the_mean_of_the_background() {
     let mut search = search(MachineKind::Klda, |_| {});
