@@ -135,6 +135,8 @@ def table(rows):
     for name, (auc, p20, fps, source, ours) in sorted(rows.items(), key=lambda row: -row[1][0]):
         shown = f"**{name}**" if ours else name
         lines.append(f"| {shown} | {auc:.3f} | {p20:.3f} | {f'{fps:.0f}' if fps else ''} | {source} |")
+    chosen = ", ".join(name for name, row in rows.items() if row[4] and name != "paper")
+    lines += ["", f"The settings of {chosen} were chosen on these sequences; those of paper are the authors'."]
     return "\n".join(lines) + "\n"
 
 

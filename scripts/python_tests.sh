@@ -24,7 +24,7 @@ most=$((5 * 1024 * 1024))
 mkdir -p "$place"
 [ -x "$place/tools/bin/maturin" ] || {
     python3 -m venv "$place/tools"
-    "$place/tools/bin/pip" install -q "maturin>=1.9,<2"
+    "$place/tools/bin/pip" install -q --no-compile "maturin>=1.9,<2"
 }
 [ -x "$place/venv/bin/pytest" ] || {
     "$python" -m venv "$place/venv"
@@ -32,7 +32,7 @@ mkdir -p "$place"
     wanted="$(sed -n 's/^test = //p' pyproject.toml)"
     [ "$free" = 1 ] && wanted='["pytest", "scikit-learn>=1.6"]'
     python3 -c 'import json, sys; print("numpy", *json.loads(sys.argv[1]), sep="\n")' "$wanted" > "$place/wanted.txt"
-    "$place/venv/bin/pip" install -q -r "$place/wanted.txt"
+    "$place/venv/bin/pip" install -q --no-compile -r "$place/wanted.txt"
 }
 if [ "${1:-}" = --prepare ]; then
     exit

@@ -14,7 +14,7 @@ use super::Failure;
 pub struct OutputArgs {
     /// Any output, as its ending says: .json, .jsonl, .csv, .txt (as --otb, or --mot of several targets), .mp4 or
     /// another video of overlays, or none for a folder of them; as often as needed
-    #[arg(long, short, value_name = "PATH")]
+    #[arg(long, short, alias = "output", value_name = "PATH")]
     out: Vec<PathBuf>,
     /// One JSON document, written when the run is over
     #[arg(long, value_name = "FILE|-")]

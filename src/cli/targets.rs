@@ -31,6 +31,7 @@ impl TargetArgs {
 }
 
 fn formats() -> impl TypedValueParser<Value = BoxFormat> {
-    let names = BoxFormat::NAMES.map(|(name, what)| PossibleValue::new(name).help(what));
+    let names = std::iter::zip(BoxFormat::NAMES, BoxFormat::OTHER_NAMES);
+    let names = names.map(|((name, what), other)| PossibleValue::new(name).alias(other).help(what));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<BoxFormat>())
 }

@@ -8,6 +8,7 @@ use crate::annotation::{Base, Row};
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 use crate::source::{Sequence, SequenceOptions, Truth, layout, otb};
+use crate::tracker::SMALLEST_SIDE;
 
 /// A sequence to be evaluated: its frames and a label for each.
 #[derive(Clone, Debug)]
@@ -153,6 +154,10 @@ fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<S
     if end < truth.len() {
         warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
     }
+    if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| start.w.min(start.h) < SMALLEST_SIDE)
+    {
+        warnings.push(format!("{name}: the first box is {w}x{h} pixels, too little of a target to follow it"));
+    }
     warnings.extend(sequence.warnings().iter().map(|w| format!("{name}: {w}")));
     let base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
     let facts = sequence.otb().or_else(|| otb::find(&layout::folder_name(folder), target));
@@ -281,6 +286,16 @@ pub(crate) mod tests {
         let dataset = Dataset::open(dir.path(), &[]).unwrap();
         assert_eq!(dataset.sequences[0].frames.len(), 3);
         assert!(dataset.warnings.iter().any(|w| w.contains("short")), "{:?}", dataset.warnings);
+    }
+
+    #[test]
+    fn a_target_too_small_to_be_seen_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, row) in [("seen", "3,3,20,6"), ("small", "3,3,20,5")] {
+            write_sequence(&dir.path().join(name), "", 2, "groundtruth.txt", &[row.into(), row.into()]);
+        }
+        let warnings = Dataset::open(dir.path(), &[]).unwrap().warnings;
+        assert_eq!(warnings, ["small: the first box is 20x5 pixels, too little of a target to follow it"]);
     }
 
     #[test]

@@ -22,6 +22,9 @@ impl BoxFormat {
     /// Their names, and what each is.
     pub const NAMES: [(&str, &str); 2] = [("xywh", "Left, top, width, height"), ("xyxy", "Left, top, right, bottom")];
 
+    /// What others call them, in the same order.
+    pub const OTHER_NAMES: [&str; 2] = ["ltwh", "ltrb"];
+
     /// The box that the numbers are.
     ///
     /// # Errors
@@ -55,8 +58,8 @@ impl FromStr for BoxFormat {
 
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
-            "xywh" => Ok(Self::Xywh),
-            "xyxy" => Ok(Self::Xyxy),
+            "xywh" | "ltwh" => Ok(Self::Xywh),
+            "xyxy" | "ltrb" => Ok(Self::Xyxy),
             _ => Err(format!("--init-format {name}: must be xywh or xyxy")),
         }
     }

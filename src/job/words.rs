@@ -5,13 +5,10 @@ use std::time::Duration;
 use super::words_in_flags;
 use crate::export::{StateCounts, Summary, TargetRecord};
 use crate::source::Source;
-use crate::tracker::Params;
+use crate::tracker::{Params, SMALLEST_SIDE};
 
 /// What to do after a run that wrote nothing.
 pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
-
-/// Pixels of the shorter side of a box below which its features say nothing.
-const SMALLEST: f64 = 6.0;
 
 /// What to say of the frames and of the targets in them before they are followed.
 pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
@@ -24,9 +21,9 @@ pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
 fn too_small(target: &TargetRecord, several: bool) -> Option<String> {
     let (w, h) = (target.bbox.w, target.bbox.h);
     let whose = if several { format!(" of target {}", target.id) } else { String::new() };
-    (w.min(h) < SMALLEST).then(|| {
+    (w.min(h) < SMALLEST_SIDE).then(|| {
         format!(
-            "the box{whose} is {w}x{h} pixels: below about {SMALLEST} too little of a target is seen to follow it; \
+            "the box{whose} is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it; \
              enlarge the images"
         )
     })

@@ -13,6 +13,9 @@ use crate::setting::{Kind, Row, check};
 /// Curvature that a pair of equal samples counts with.
 const LEAST_CURVATURE: f64 = 1e-12;
 
+/// The part of a bound that rounding may leave of it.
+const ROUNDING: f64 = 1e-12;
+
 /// Parameters of [`Svm`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
@@ -146,11 +149,17 @@ impl Machine for Svm {
 }
 
 /// Moves a coefficient by `by`; one that used all its room lands on the bound exactly, whatever rounding says.
+///
+/// So does one that rounding alone keeps off it: where all samples are at their bounds the bias is the midpoint of an
+/// interval, and a coefficient that seemed free would put it on one of its ends.
 fn move_within(a: &mut f64, by: f64, to_the_bound: bool, bound: f64) {
+    let moved = *a + by;
     *a = match to_the_bound {
         true if by > 0.0 => bound,
         true => 0.0,
-        false => (*a + by).clamp(0.0, bound),
+        false if moved > bound * (1.0 - ROUNDING) => bound,
+        false if moved < bound * ROUNDING => 0.0,
+        false => moved,
     };
 }
 

@@ -16,9 +16,9 @@ const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/g
 /// Levels below a dataset's folder on which sequences may lie: GOT-10k's splits and VOT's workspace are one between.
 const NESTING: usize = 2;
 
-/// The truth file of a folder that has one for all its targets.
-pub fn plain_truth(folder: &Path) -> Option<PathBuf> {
-    TRUTH_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+/// The truth files of a folder that has one for all its targets; where there are several, the first one is read.
+pub fn plain_truths(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    TRUTH_FILES.iter().map(|name| folder.join(name)).filter(|path| path.is_file())
 }
 
 /// The truth files `groundtruth_rect.N.txt` of a folder, by `N`; none in a folder that may not be listed.
@@ -40,7 +40,7 @@ pub fn target_of(file_name: &str) -> Option<u32> {
 /// Whether a folder is meant to be a sequence: it has a truth file, or a folder of images of the known names. That it
 /// can be read is seen later, so that a broken one is named.
 pub fn is_sequence(folder: &Path) -> bool {
-    plain_truth(folder).is_some()
+    plain_truths(folder).next().is_some()
         || !numbered_truths(folder).is_empty()
         || IMAGE_FOLDERS.iter().any(|name| folder.join(name).is_dir())
 }

@@ -42,8 +42,8 @@ impl Sequence {
     /// or beside the images. A missing truth is no error.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file, has no images or not the
-    /// target that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
+    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file or has no images,
+    /// [`Error::Parameter`] when there is no truth of the target that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
     pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
         let given = path.as_ref();
         let Found { folder: image_folder, images, mut warnings } = images_of(given)?;
@@ -75,6 +75,14 @@ impl Sequence {
                 let path = annotations.path();
                 if !annotations.has_boxes() {
                     warnings.push(format!("{}: no row holds a box", path.display()));
+                }
+                if let Some(other) = found.unread.first() {
+                    let more = if found.unread.len() > 1 { ", among others," } else { "" };
+                    warnings.push(format!(
+                        "{}: this is read as the truth; {}{more} lies beside it and is not",
+                        path.display(),
+                        other.display()
+                    ));
                 }
                 if let ([_, _, ..], Some(target)) = (&found.choice[..], found.target) {
                     warnings.push(format!(

@@ -6,7 +6,7 @@ use crate::annotation::{Annotations, Row};
 use crate::error::{Error, Result};
 
 use super::folder::{file_name, number};
-use super::layout::{numbered_truths, plain_truth, target_of};
+use super::layout::{numbered_truths, plain_truths, target_of};
 use super::otb::{self, OtbSequence};
 
 /// Where the truth comes from.
@@ -37,6 +37,8 @@ pub(super) struct Found {
     pub target: Option<u32>,
     /// All targets that there is a truth of, where nobody said which one is meant.
     pub choice: Vec<u32>,
+    /// Truth files beside it that are not read.
+    pub unread: Vec<PathBuf>,
 }
 
 impl Found {
@@ -46,20 +48,23 @@ impl Found {
         let choice = annotations.targets();
         match target {
             Some(target) if !choice.is_empty() => match annotations.of_target(target) {
-                Some(annotations) => Ok(Self { annotations, target: Some(target), choice: Vec::new() }),
+                Some(annotations) => {
+                    Ok(Self { annotations, target: Some(target), choice: Vec::new(), unread: Vec::new() })
+                }
                 None => Err(no_target(path, target, &choice)),
             },
-            _ => Ok(Self { target: target.or(annotations.target()), annotations, choice }),
+            _ => Ok(Self { target: target.or(annotations.target()), annotations, choice, unread: Vec::new() }),
         }
     }
 }
 
 fn no_target(path: &Path, target: u32, there: &[u32]) -> Error {
-    let reason = match there {
-        [] => format!("there is no target {target}: its truth is of one target"),
-        there => format!("there is no target {target}: there are {}", listed(there)),
+    let path = path.display();
+    let expected = match there {
+        [] => format!("{path}: its truth is of one target"),
+        there => format!("{path}: there is a truth of the targets {}", listed(there)),
     };
-    Error::Sequence { path: path.to_path_buf(), reason }
+    Error::Parameter { name: "target", value: target.to_string(), expected }
 }
 
 /// The first of many numbers.
@@ -72,7 +77,7 @@ pub(super) fn listed(numbers: &[u32]) -> String {
 /// Reads the truth that `options` ask for, looking into `folders` one after the other.
 ///
 /// # Errors
-/// As [`Annotations::read`]; [`Error::Sequence`] for a target that has no file.
+/// As [`Annotations::read`]; [`Error::Parameter`] for a target that there is no truth of.
 pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Option<Found>> {
     match &options.truth {
         Truth::Ignore => return Ok(None),
@@ -88,15 +93,16 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         {
             return Found::read(path, Some(target)).map(Some);
         }
-        let plain = plain_truth(folder);
+        let mut plain = plain_truths(folder);
         if let Some(target) = options.target
             && !numbered.is_empty()
         {
             let there: Vec<_> = numbered.iter().map(|(number, _)| *number).collect();
             return Err(no_target(folder, target, &there));
         }
-        if let Some(path) = plain {
-            let found = Found::read(&path, options.target)?;
+        if let Some(path) = plain.next() {
+            let unread = plain.chain(numbered.into_iter().map(|(_, path)| path)).collect();
+            let found = Found { unread, ..Found::read(&path, options.target)? };
             return match options.target {
                 // A file of one target has no others, but its one may be called the first.
                 Some(target) if found.annotations.targets().is_empty() && target != 1 => {
@@ -122,9 +128,13 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         }
     }
     match options.target {
-        Some(target) => Err(Error::Sequence {
-            path: folders.first().map(|folder| folder.to_path_buf()).unwrap_or_default(),
-            reason: format!("there is no groundtruth_rect.{target}.txt"),
+        Some(target) => Err(Error::Parameter {
+            name: "target",
+            value: target.to_string(),
+            expected: format!(
+                "{}: there is no groundtruth_rect.{target}.txt",
+                folders.first().map(|folder| folder.display().to_string()).unwrap_or_default()
+            ),
         }),
         None => Ok(None),
     }

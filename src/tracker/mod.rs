@@ -55,6 +55,10 @@ use crate::profile::Profile;
 use engine::Engine;
 use search::FrameKind;
 
+/// Pixels of the shorter side of a box below which its features say nothing.
+#[cfg(feature = "eval")]
+pub(crate) const SMALLEST_SIDE: f64 = 6.0;
+
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {

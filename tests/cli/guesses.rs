@@ -22,6 +22,23 @@ fn a_folder_needs_no_flag_and_common_flags_are_short() {
 }
 
 #[test]
+fn flags_of_other_programs_are_told_what_they_are_called_here() {
+    let place = place(2);
+    for (flag, tip) in [("--bbox 1,2,3,4", "--init X,Y,W,H"), ("--input a.mp4", "SRC"), ("--tracker csrt", "--preset")]
+    {
+        place
+            .run(flag)
+            .assert()
+            .code(2)
+            .stderr(contains(format!("'{}'", &flag[..flag.find(' ').unwrap()])).and(contains(tip)));
+    }
+    place.run("--output @a.csv").assert().success();
+    assert_eq!(place.read("a.csv").lines().count(), 3);
+    // Where no other program has it, similar letters are the better guess.
+    place.run("--jsonn @a").assert().code(2).stderr(contains("'--json'"));
+}
+
+#[test]
 fn the_ending_of_an_output_says_its_form() {
     let place = place(3);
     place.run("-o @a.json -o @a.jsonl -o @a.csv -o @a.txt --out @boxes").assert().success();
@@ -47,6 +64,7 @@ fn a_box_is_four_words_or_one_and_may_be_two_corners() {
         &["--init=40,30,24,32"],
         &["--init", "40", "30", "64", "62", "--init-format", "xyxy"],
         &["-i", "40,30,64,62", "--init-format=xyxy"],
+        &["-i", "40,30,64,62", "--init-format=ltrb"],
     ] {
         place.run("--json @a.json").args(words).assert().success();
         assert_eq!(bbox(&place.json("a.json")["frames"][0]), [40.0, 30.0, 24.0, 32.0], "{words:?}");

@@ -229,7 +229,7 @@ fn a_folder_a_video_and_a_pipe_give_the_same_boxes() {
 fn an_overlay_has_the_times_of_the_video() {
     let place = place(7);
     // Frames that come ever later, and two at one time.
-    let vary = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=1 -vf settb=1/1000,setpts=N*N*10 \
+    let vary = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=0.5 -vf settb=1/1000,setpts=N*N*10 \
                 -fps_mode passthrough -enc_time_base 1:1000 -c:v ffv1 vary.mkv";
     if !ffmpeg(&place.path(""), vary) {
         return;

@@ -51,7 +51,11 @@ fn a_truth_in_mot_format_is_followed_by_target() {
     assert!(summary(&place)["mean_overlap"].as_f64().unwrap() > 0.7);
     place.run("--json @a.json --target 2").assert().success().stderr(contains("targets").not());
     assert_eq!(bbox(&place.json("a.json")["frames"][0]), [4.0, 5.0, 20.0, 20.0]);
-    place.run("--target 3").assert().code(1).stderr(contains("no target 3: there are 2, 7"));
+    place
+        .run("--target 3")
+        .assert()
+        .code(2)
+        .stderr(contains("--target 3: ").and(contains("truth of the targets 2, 7")));
     // The same file, named.
     place.run("--target 7 --truth @seq/gt/gt.txt").assert().success().stdout(contains("truth of 5 of them"));
 }

@@ -215,7 +215,8 @@ fn a_target_chooses_its_truth() {
     assert_eq!((tenth.target(), tenth.truth()[0].unwrap().x), (Some(10), 8.0));
     let first = Sequence::open(&folder, &target(1)).unwrap();
     assert!(!first.has_truth() && first.warnings()[0].contains("no row holds a box"), "{:?}", first.warnings());
-    assert!(reason(&folder, &target(3)).contains("no target 3: there are 1, 2, 10"));
+    let none = Sequence::open(&folder, &target(3)).unwrap_err().to_string();
+    assert!(none.starts_with("target 3: ") && none.ends_with("there is a truth of the targets 1, 2, 10"), "{none}");
 
     std::fs::write(root.path().join("one.txt"), "7,7,5,5\n7,7,5,5\n").unwrap();
     let file = SequenceOptions { truth: Truth::File(root.path().join("one.txt")), ..Default::default() };
@@ -223,11 +224,20 @@ fn a_target_chooses_its_truth() {
     let none = SequenceOptions { truth: Truth::File(root.path().join("none.txt")), ..Default::default() };
     assert!(matches!(Sequence::open(&folder, &none), Err(Error::Io { .. })));
 
+    // Of two files one is read, and it is said which.
+    std::fs::write(folder.join("groundtruth.txt"), "5,5,5,5\n5,5,5,5\n").unwrap();
+    let both = open(&folder);
+    assert_eq!((both.target(), both.truth()[0].unwrap().x), (None, 5.0));
+    let said = &both.warnings()[0];
+    assert!(said.contains("groundtruth.txt: this is read") && said.contains("groundtruth_rect.1.txt, among"), "{said}");
+    assert!(Sequence::open(&folder, &target(10)).unwrap().warnings().is_empty());
+
     let single = root.path().join("single");
     images(&single, numbered(1, 2));
-    assert!(reason(&single, &target(2)).contains("groundtruth_rect.2.txt"));
+    let wrong = |target: &SequenceOptions| Sequence::open(&single, target).unwrap_err().to_string();
+    assert!(wrong(&target(2)).contains("there is no groundtruth_rect.2.txt"));
     std::fs::write(single.join("groundtruth.txt"), rows(2)).unwrap();
-    assert!(reason(&single, &target(2)).contains("one target"));
+    assert!(wrong(&target(2)).contains("one target"));
     assert!(Sequence::open(&single, &target(1)).unwrap().has_truth());
 }
 

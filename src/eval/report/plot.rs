@@ -92,7 +92,22 @@ fn both(width: u32, draw: impl Fn(Root<'_>, u32) -> Result<(), String>) -> Resul
     let mut png = Vec::new();
     let picture = image::RgbImage::from_raw(width, height, pixels).ok_or_else(|| wrong("its size is wrong".into()))?;
     picture.write_with_encoder(PngEncoder::new(&mut png)).map_err(|error| wrong(error.to_string()))?;
-    Ok(Plot { svg, png })
+    Ok(Plot { svg: short_font_sizes(&svg), png })
+}
+
+/// Sizes of letters to a tenth of a pixel: what `plotters` writes has fifteen digits of a quotient.
+fn short_font_sizes(svg: &str) -> String {
+    const NAME: &str = "font-size=\"";
+    let mut parts = svg.split(NAME);
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        short.push_str(NAME);
+        match part.split_once('"').map(|(size, rest)| (size.parse::<f64>(), rest)) {
+            Some((Ok(size), rest)) => short.push_str(&format!("{:.1}\"{rest}", size)),
+            _ => short.push_str(part),
+        }
+    }
+    short
 }
 
 /// The font of PNG plots. In SVG the reader's own sans-serif is used.
@@ -307,6 +322,7 @@ mod tests {
             (0..12).map(|i| plot.svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
         assert!(places.is_sorted());
         assert!(plot.svg.contains("[0.500]") && plot.svg.contains("Overlap threshold"));
+        assert!(plot.svg.contains(r#"font-size="15.3""#) && !plot.svg.contains(r#"font-size="15.32"#), "{}", plot.svg);
     }
 
     #[test]
