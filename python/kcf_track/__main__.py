@@ -25,7 +25,7 @@ OUTPUTS = {
     "csv": "a table with a header line",
     "mot": "boxes of any number of targets as the MOT challenge has them, 1-based",
     "coco": "an annotation document as COCO has it",
-    "cvat": "an annotation document of tracks as CVAT takes it",
+    "cvat": "tracks for CVAT: .xml is what a task uploads, any other ending the annotations.json of a backup",
     "label-studio": "an annotation document as Label Studio imports it",
 }
 #: What the Rust program does besides, and what there is for it in Python.

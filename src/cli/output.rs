@@ -35,7 +35,8 @@ pub struct OutputArgs {
     /// An annotation document as COCO has it
     #[arg(long, value_name = "FILE|-")]
     coco: Option<Destination>,
-    /// An annotation document of tracks as CVAT takes it
+    /// Tracks for CVAT: .xml is what a task uploads (CVAT for video 1.1), any other ending the annotations.json of a
+    /// backup
     #[arg(long, value_name = "FILE|-")]
     cvat: Option<Destination>,
     /// An annotation document as Label Studio imports it

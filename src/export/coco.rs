@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::document::Document;
 use super::mot::is_believed;
+use super::record::{CONFIDENCE_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
 use crate::tracker::State;
@@ -61,7 +62,7 @@ impl Export for Coco {
                 "track_id": record.id.unwrap_or(1),
                 "state": record.state,
                 "given": record.state == State::Initial,
-                "confidence": record.confidence,
+                "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
             },
         }));
         Ok(())
@@ -93,7 +94,8 @@ mod tests {
         coco.begin(&run).unwrap();
         let of = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
         let lost = FrameRecord { state: State::Lost, ..of(&records[1], 9) };
-        for record in [of(&records[0], 3), of(&records[0], 9), of(&records[1], 3), lost] {
+        let sure = FrameRecord { confidence: Some(0.9994), ..of(&records[1], 3) };
+        for record in [of(&records[0], 3), of(&records[0], 9), sure, lost] {
             coco.frame(&record, &FrameView::default()).unwrap();
         }
         coco.finish(&Tally::default().completed(None)).unwrap();
@@ -110,7 +112,7 @@ mod tests {
         assert_eq!(third["area"], 30.0 * 40.25);
         assert_eq!(
             third["attributes"],
-            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75})
+            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.9994})
         );
         assert_eq!(annotations[0]["attributes"]["given"], true);
     }

@@ -1,20 +1,34 @@
 //! Boxes as CVAT has them, for tools that annotate videos.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::document::Document;
-use super::tracks::{Track, Tracks};
-use super::{Destination, Export, FrameRecord, FrameView, Summary};
+use super::record::rounded;
+use super::tracks::{Shape, Track, Tracks};
+use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
 
-/// A document as CVAT's interface takes it (`PUT /api/tasks/ID/annotations`, `annotations.json` of a task's backup): a
-/// track a target, a rectangle `[left, top, right, bottom]` a frame, frames **0-based**, corners 0-based. Boxes that a
-/// person drew are `manual`, all others `auto`; a target that is lost is `outside`. Every track has the label `target`.
+/// The label of every track.
+const LABEL: &str = "target";
+
+/// Digits behind the point of a corner in XML, as CVAT itself writes them.
+const DIGITS: i32 = 2;
+
+/// Tracks as CVAT has them: a track a target, a rectangle from its left upper to its right lower corner a frame, frames
+/// and corners **0-based**. What a person drew is `manual`, all else `auto`; a target that is lost is `outside`. Every
+/// track has the label `target`.
 ///
-/// It appears when the run is over; it is kept in memory until then.
+/// In a file with the ending `.xml` they are "CVAT for video 1.1", which "Upload annotations" in the menu of a task
+/// takes; else the JSON list of `annotations.json` in the backup of a task of one job.
+///
+/// The document appears when the run is over; it is kept in memory until then.
 pub struct Cvat {
     document: Document,
     tracks: Tracks,
+    xml: bool,
+    size: (usize, usize),
 }
 
 impl Cvat {
@@ -23,18 +37,26 @@ impl Cvat {
     /// # Errors
     /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
     pub fn create(destination: &Destination) -> Result<Self> {
-        Ok(Self { document: Document::create(destination)?, tracks: Tracks::default() })
+        let xml = destination.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
+        Ok(Self { document: Document::create(destination)?, tracks: Tracks::default(), xml, size: (0, 0) })
     }
 }
 
-fn track(track: &Track) -> Value {
-    let source = |given: bool| if given { "manual" } else { "auto" };
-    let shape = |shape: &super::tracks::Shape| {
-        let [x, y, w, h] = <[f64; 4]>::from(shape.bbox);
+fn source(given: bool) -> &'static str {
+    if given { "manual" } else { "auto" }
+}
+
+fn corners(shape: &Shape) -> [f64; 4] {
+    let [x, y, w, h] = <[f64; 4]>::from(shape.bbox);
+    [x, y, x + w, y + h]
+}
+
+fn json_track(track: &Track) -> Value {
+    let shape = |shape: &Shape| {
         json!({
             "type": "rectangle",
             "frame": shape.index - 1,
-            "points": [x, y, x + w, y + h],
+            "points": corners(shape),
             "rotation": 0.0,
             "occluded": false,
             "outside": !shape.seen,
@@ -47,24 +69,64 @@ fn track(track: &Track) -> Value {
     let frame = track.shapes.first().map_or(0, |shape| shape.index - 1);
     json!({
         "frame": frame,
-        "label": "target",
+        "label": LABEL,
         "group": track.id,
-        "source": "auto",
+        "source": source(false),
         "attributes": [],
         "shapes": shapes,
     })
 }
 
+/// Nothing in it needs to be escaped: all but the label is numbers.
+fn xml(tracks: &Tracks, (width, height): (usize, usize)) -> String {
+    let frames = tracks.last();
+    let mut text = format!(
+        r#"<?xml version="1.0" encoding="utf-8"?>
+<annotations>
+  <version>1.1</version>
+  <meta>
+    <task>
+      <size>{frames}</size>
+      <mode>interpolation</mode>
+      <labels><label><name>{LABEL}</name><attributes></attributes></label></labels>
+      <original_size><width>{width}</width><height>{height}</height></original_size>
+    </task>
+  </meta>
+"#
+    );
+    for Track { id, shapes } in &tracks.0 {
+        // CVAT counts tracks from 0 and keeps ids of its own: the group tells ours.
+        let _ = writeln!(text, r#"  <track id="{id}" label="{LABEL}" source="auto" group_id="{id}">"#);
+        for shape in shapes {
+            let [left, top, right, bottom] = corners(shape).map(|at| rounded(at, DIGITS));
+            let (frame, outside) = (shape.index - 1, u8::from(!shape.seen));
+            let _ = write!(text, r#"    <box frame="{frame}" outside="{outside}" occluded="0" keyframe="1""#);
+            let _ = write!(text, r#" xtl="{left}" ytl="{top}" xbr="{right}" ybr="{bottom}""#);
+            let _ = writeln!(text, r#" z_order="0"></box>"#);
+        }
+        text.push_str("  </track>\n");
+    }
+    text + "</annotations>\n"
+}
+
 impl Export for Cvat {
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        self.size = (run.source.width, run.source.height);
+        Ok(())
+    }
+
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
         self.tracks.add(record);
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
-        let tracks: Vec<Value> = self.tracks.0.iter().map(track).collect();
-        let document = json!({ "version": 0, "tags": [], "shapes": [], "tracks": tracks });
-        self.document.commit_json(&document)
+    fn finish(mut self: Box<Self>, _: &Summary) -> Result<()> {
+        if self.xml {
+            self.document.write(xml(&self.tracks, self.size).as_bytes())?;
+            return self.document.commit();
+        }
+        let tracks: Vec<Value> = self.tracks.0.iter().map(json_track).collect();
+        self.document.commit_json(&json!([{ "version": 0, "tags": [], "shapes": [], "tracks": tracks }]))
     }
 }
 
@@ -75,24 +137,47 @@ mod tests {
     use crate::export::record::tests::run;
     use crate::tracker::State;
 
-    #[test]
-    fn a_track_a_target() {
+    /// What is written of two targets, the second lost at once.
+    fn written(name: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.json");
-        let (_, records) = run();
+        let path = folder.path().join(name);
+        let (run, records) = run();
         let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap());
+        cvat.begin(&run).unwrap();
         let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {
             cvat.frame(record, &FrameView::default()).unwrap();
         }
         cvat.finish(&Tally::default().completed(None)).unwrap();
-        let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let tracks = document["tracks"].as_array().unwrap();
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn a_track_a_target() {
+        let document: Value = serde_json::from_str(&written("run.json")).unwrap();
+        assert_eq!(document.as_array().unwrap().len(), 1, "an element a job");
+        let tracks = document[0]["tracks"].as_array().unwrap();
         assert_eq!((tracks.len(), &tracks[1]["frame"], &tracks[1]["group"]), (2, &json!(1), &json!(9)));
         let shapes = tracks[0]["shapes"].as_array().unwrap();
         assert_eq!(shapes.len(), 2);
         assert_eq!((&shapes[0]["source"], &shapes[1]["source"]), (&json!("manual"), &json!("auto")));
         assert_eq!(shapes[1]["points"], json!([-0.5, 21.0, 29.5, 61.25]));
         assert_eq!((&shapes[1]["outside"], &tracks[1]["shapes"][0]["outside"]), (&json!(false), &json!(true)));
+    }
+
+    #[test]
+    fn by_its_ending_it_is_what_a_task_uploads() {
+        let text = written("run.XML");
+        let lines: Vec<_> = text.lines().map(str::trim).collect();
+        let track = lines.iter().position(|line| line.starts_with("<track")).unwrap();
+        assert_eq!(lines[2], "<version>1.1</version>");
+        assert!(text.contains("<size>2</size>") && text.contains("<width>64</width><height>48</height>"), "{text}");
+        assert_eq!(lines[track], r#"<track id="1" label="target" source="auto" group_id="1">"#);
+        assert_eq!(
+            lines[track + 2],
+            r#"<box frame="1" outside="0" occluded="0" keyframe="1" xtl="-0.5" ytl="21" xbr="29.5" ybr="61.25" z_order="0"></box>"#
+        );
+        assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
+        assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);
     }
 }

@@ -152,7 +152,7 @@ impl FrameRecord {
             decision: evidence.and_then(|evidence| evidence.decision).map(|decision| rounded_f32(decision, 4)),
             refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
             state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
-            confidence: evidence.and_then(|evidence| evidence.confidence).map(|v| rounded_f32(v, 4)),
+            confidence: evidence.and_then(|evidence| evidence.confidence).map(|v| rounded_f32(v, CONFIDENCE_DIGITS)),
             long_term: evidence.and_then(|evidence| evidence.long_term).map(|v| rounded_f32(v, 4)),
             decode_ms: item.decode_ms,
             track_ms: outcome.took.as_secs_f64() * 1e3,
@@ -177,6 +177,9 @@ fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Err
 
 /// Decimals of a pixel: as many as a truth file has at most.
 pub(crate) const BOX_DIGITS: i32 = 4;
+
+/// Decimals of a confidence.
+pub(crate) const CONFIDENCE_DIGITS: i32 = 4;
 
 /// A number with so many decimals; one that is none, or too large to have any, stays as it is.
 pub(crate) fn rounded(value: f64, digits: i32) -> f64 {

@@ -23,8 +23,8 @@ fn too_small(target: &TargetRecord, several: bool) -> Option<String> {
     let whose = if several { format!(" of target {}", target.id) } else { String::new() };
     (w.min(h) < SMALLEST_SIDE).then(|| {
         format!(
-            "the box{whose} is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it; \
-             enlarge the images"
+            "the box{whose} is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow \
+             it; enlarge the images"
         )
     })
 }

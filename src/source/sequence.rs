@@ -43,7 +43,8 @@ impl Sequence {
     ///
     /// # Errors
     /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file or has no images,
-    /// [`Error::Parameter`] when there is no truth of the target that is asked for, [`Error::Annotation`] for a truth file that cannot be understood.
+    /// [`Error::Parameter`] when there is no truth of the target that is asked for, [`Error::Annotation`] for a truth
+    /// file that cannot be understood.
     pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
         let given = path.as_ref();
         let Found { folder: image_folder, images, mut warnings } = images_of(given)?;

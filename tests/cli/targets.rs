@@ -60,7 +60,7 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     assert!(table.lines().next().unwrap().ends_with(",time,id") && table.lines().nth(1).unwrap().ends_with(",,7"));
     let coco = place.json("coco.json");
     assert_eq!((coco["images"].as_array().unwrap().len(), coco["annotations"].as_array().unwrap().len()), (5, 9));
-    assert_eq!(place.json("cvat.json")["tracks"].as_array().unwrap().len(), 2);
+    assert_eq!(place.json("cvat.json")[0]["tracks"].as_array().unwrap().len(), 2);
     assert_eq!(place.json("ls.json")[0]["predictions"][0]["result"].as_array().unwrap().len(), 2);
     assert_eq!(place.visible("drawn").len(), 5);
     let maps = place.visible("maps");
