@@ -96,6 +96,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let targets = wanted.within(span, source)?;
     warnings.extend(job::oddities(source, &targets));
     let outputs = outputs(asked, wanted.named)?;
+    asked.init_file.as_ref().map_or(Ok(()), |path| outputs.spare("--init-file", path))?;
     let exports = outputs.open(source, asked.inset)?;
     if let Some(jobs) = asked.jobs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
@@ -111,7 +112,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
         span,
         targets,
         named: wanted.named,
-        given: !init.is_empty(),
+        given: !wanted.is_empty(),
         tracker: &tracker,
         parameters: params.document(&asked.preset),
         skip_bad_frames: asked.skip_bad_frames,

@@ -1,7 +1,7 @@
 //! The tracker's settings on the command line: flags, `--set` and `--config`, all made from the one table of settings.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -50,6 +50,11 @@ impl ParamArgs {
         self.apply(&mut params)?;
         params.check()?;
         Ok(Resolved { preset, params })
+    }
+
+    /// The file that settings are read from.
+    pub fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     /// Whether nothing but a preset was given.

@@ -1,6 +1,6 @@
 //! What is to be followed, as flags.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -24,6 +24,11 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// The file of more targets.
+    pub fn file(&self) -> Option<&Path> {
+        self.init_file.as_deref()
+    }
+
     /// Reads them all. None where the truth shall say it.
     pub fn read(&self) -> Result<Targets, Failure> {
         Ok(Targets::read(&self.init, self.init_format, self.init_file.as_deref())?)

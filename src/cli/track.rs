@@ -93,6 +93,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         warnings.push(format!("the box is of frame {first}, the first with truth; --start 1 begins with the first"));
     }
     let outputs = args.output.all(wanted.named)?;
+    for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
+        path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
+    }
     let exports = outputs.open(source, args.output.inset)?;
     let to_stdout = outputs.uses_stdout();
     // Rows that a person reads as they come, perhaps by way of another program, are progress enough.
@@ -120,7 +123,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         span,
         targets,
         named: wanted.named,
-        given: !args.targets.init.is_empty(),
+        given: !wanted.is_empty(),
         tracker: &tracker,
         parameters: resolved.params.document(&resolved.preset),
         skip_bad_frames: args.skip_bad_frames,

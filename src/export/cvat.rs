@@ -29,6 +29,8 @@ pub struct Cvat {
     tracks: Tracks,
     xml: bool,
     size: (usize, usize),
+    /// Frames of the source, where that is known.
+    frames: Option<usize>,
 }
 
 impl Cvat {
@@ -38,12 +40,29 @@ impl Cvat {
     /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
     pub fn create(destination: &Destination) -> Result<Self> {
         let xml = destination.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
-        Ok(Self { document: Document::create(destination)?, tracks: Tracks::default(), xml, size: (0, 0) })
+        Ok(Self {
+            document: Document::create(destination)?,
+            tracks: Tracks::default(),
+            xml,
+            size: (0, 0),
+            frames: None,
+        })
+    }
+
+    /// Of a source of so many frames: where a track ends before the last of them, it is `outside` from then on. CVAT
+    /// would draw its last box until the end.
+    pub fn of_frames(self, frames: Option<usize>) -> Self {
+        Self { frames, ..self }
     }
 }
 
 fn source(given: bool) -> &'static str {
     if given { "manual" } else { "auto" }
+}
+
+/// The group of a target; those that CVAT's database has no room for are in none.
+fn group(id: u32) -> i32 {
+    i32::try_from(id).unwrap_or(0)
 }
 
 fn corners(shape: &Shape) -> [f64; 4] {
@@ -70,7 +89,7 @@ fn json_track(track: &Track) -> Value {
     json!({
         "frame": frame,
         "label": LABEL,
-        "group": track.id,
+        "group": group(track.id),
         "source": source(false),
         "attributes": [],
         "shapes": shapes,
@@ -78,8 +97,8 @@ fn json_track(track: &Track) -> Value {
 }
 
 /// Nothing in it needs to be escaped: all but the label is numbers.
-fn xml(tracks: &Tracks, (width, height): (usize, usize)) -> String {
-    let frames = tracks.last();
+fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: Option<usize>) -> String {
+    let frames = frames.unwrap_or_else(|| tracks.last());
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
 <annotations>
@@ -96,7 +115,8 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize)) -> String {
     );
     for Track { id, shapes } in &tracks.0 {
         // CVAT counts tracks from 0 and keeps ids of its own: the group tells ours.
-        let _ = writeln!(text, r#"  <track id="{id}" label="{LABEL}" source="auto" group_id="{id}">"#);
+        let group = group(*id);
+        let _ = writeln!(text, r#"  <track id="{id}" label="{LABEL}" source="auto" group_id="{group}">"#);
         for shape in shapes {
             let [left, top, right, bottom] = corners(shape).map(|at| rounded(at, DIGITS));
             let (frame, outside) = (shape.index - 1, u8::from(!shape.seen));
@@ -121,8 +141,13 @@ impl Export for Cvat {
     }
 
     fn finish(mut self: Box<Self>, _: &Summary) -> Result<()> {
+        for track in &mut self.tracks.0 {
+            let last = track.shapes.last().filter(|last| self.frames.is_some_and(|frames| last.index < frames));
+            let end = last.map(|last| Shape { index: last.index + 1, seen: false, given: false, ..*last });
+            track.shapes.extend(end);
+        }
         if self.xml {
-            self.document.write(xml(&self.tracks, self.size).as_bytes())?;
+            self.document.write(xml(&self.tracks, self.size, self.frames).as_bytes())?;
             return self.document.commit();
         }
         let tracks: Vec<Value> = self.tracks.0.iter().map(json_track).collect();
@@ -137,12 +162,12 @@ mod tests {
     use crate::export::record::tests::run;
     use crate::tracker::State;
 
-    /// What is written of two targets, the second lost at once.
-    fn written(name: &str) -> String {
+    /// What is written of two targets, the second lost at once, in so many frames.
+    fn written(name: &str, frames: usize) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         let (run, records) = run();
-        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap());
+        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(Some(frames)));
         cvat.begin(&run).unwrap();
         let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {
@@ -154,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_track_a_target() {
-        let document: Value = serde_json::from_str(&written("run.json")).unwrap();
+        let document: Value = serde_json::from_str(&written("run.json", 2)).unwrap();
         assert_eq!(document.as_array().unwrap().len(), 1, "an element a job");
         let tracks = document[0]["tracks"].as_array().unwrap();
         assert_eq!((tracks.len(), &tracks[1]["frame"], &tracks[1]["group"]), (2, &json!(1), &json!(9)));
@@ -167,7 +192,7 @@ mod tests {
 
     #[test]
     fn by_its_ending_it_is_what_a_task_uploads() {
-        let text = written("run.XML");
+        let text = written("run.XML", 2);
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         let track = lines.iter().position(|line| line.starts_with("<track")).unwrap();
         assert_eq!(lines[2], "<version>1.1</version>");
@@ -179,5 +204,20 @@ mod tests {
         );
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
         assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);
+    }
+
+    #[test]
+    fn a_track_that_ends_early_is_outside_from_then_on() {
+        let document: Value = serde_json::from_str(&written("run.json", 3)).unwrap();
+        let shapes = document[0]["tracks"][0]["shapes"].as_array().unwrap();
+        assert_eq!((shapes.len(), &shapes[2]["frame"], &shapes[2]["outside"]), (3, &json!(2), &json!(true)));
+        let text = written("run.xml", 3);
+        assert!(text.contains("<size>3</size>") && text.contains(r#"<box frame="2" outside="1""#), "{text}");
+        assert!(!written("run.xml", 2).contains(r#"<box frame="2""#));
+    }
+
+    #[test]
+    fn groups_have_room_in_the_database() {
+        assert_eq!([0, 7, 2_147_483_647, 2_147_483_648].map(group), [0, 7, 2_147_483_647, 0]);
     }
 }

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 use crate::replace::{parent, sweep, temporary_beside};
 
-/// A file, or `-` for the standard output.
+/// A file, or `-` (`/dev/stdout`) for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// The standard output.
@@ -19,9 +19,18 @@ pub enum Destination {
     File(PathBuf),
 }
 
+/// Other names of the standard output.
+const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Where names of what is open already begin: what lies behind them is written on, never replaced.
+const OPEN: [&str; 3] = ["/dev/stderr", "/dev/fd/", "/proc/self/fd/"];
+
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_path_buf()) }
+        match STDOUT.iter().any(|name| path == Path::new(name)) {
+            true => Self::Stdout,
+            false => Self::File(path.to_path_buf()),
+        }
     }
 }
 
@@ -56,6 +65,14 @@ impl Destination {
         let Self::File(path) = self else { return Ok(Target::Stdout) };
         let wrong = |reason: String| Error::Output { path: path.clone(), reason };
         sweep(parent(path));
+        if path.to_str().is_some_and(|path| OPEN.iter().any(|open| path.starts_with(open))) {
+            let open = OpenOptions::new().append(true).open(path);
+            return open.map(Target::Special).map_err(|error| wrong(format!("{error}; name a file")));
+        }
+        // The file behind a link is written, also when it is not there yet.
+        if let Some(target) = dangling(path) {
+            return Self::File(target).probe();
+        }
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => Err(wrong("it is a folder; name a file".into())),
             // Opened, but not emptied: the old content stays until there is something new.
@@ -89,6 +106,11 @@ impl Destination {
         }
     }
 
+    /// Whether both are one place that only one may write to.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.identity().is_some_and(|place| other.identity() == Some(place))
+    }
+
     /// The same for two names of one place; none for devices, which any number of outputs may share.
     fn identity(&self) -> Option<PathBuf> {
         let Self::File(path) = self else { return Some("-".into()) };
@@ -96,11 +118,27 @@ impl Destination {
             Ok(there) if there.is_file() || there.is_dir() => fs::canonicalize(path).ok(),
             Ok(_) => None,
             Err(_) => {
+                let target = dangling(path);
+                let path = target.as_ref().unwrap_or(path);
                 let folder = fs::canonicalize(parent(path)).unwrap_or_else(|_| parent(path).to_path_buf());
                 Some(folder.join(path.file_name().unwrap_or(OsStr::new(""))))
             }
         }
     }
+}
+
+/// What a link leads to that leads to nothing.
+fn dangling(path: &Path) -> Option<PathBuf> {
+    /// Links that lead to links; a circle has no end.
+    const MOST: usize = 8;
+    let mut at = path.to_path_buf();
+    for _ in 0..MOST {
+        match fs::read_link(&at) {
+            Ok(target) => at = parent(&at).join(target),
+            Err(_) => return (at != path && !at.exists()).then_some(at),
+        }
+    }
+    None
 }
 
 /// Endings of videos that can be written.
@@ -251,7 +289,26 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let (file, link) = (Destination::File(file), Destination::File(link));
-        assert!(check_distinct(&[("json", &file), ("csv", &link)]).is_err());
+        // Also when there is no file yet: the link stays, and leads to it.
+        let (new, early) = (folder.path().join("new"), folder.path().join("early"));
+        std::os::unix::fs::symlink("new", &early).unwrap();
+        for (file, link) in [(file, link), (new.clone(), early.clone())] {
+            let (file, link) = (Destination::File(file), Destination::File(link));
+            assert!(check_distinct(&[("json", &file), ("csv", &link)]).is_err());
+        }
+        assert!(matches!(Destination::File(early).probe(), Ok(Target::File(path)) if path == new));
+        // A circle is an error as any other.
+        let circle = folder.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(Destination::File(circle).probe().is_err());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_open_already_is_written_on() {
+        for name in ["/dev/stdout", "/dev/fd/1", "-"] {
+            assert_eq!(Destination::from(Path::new(name)), Destination::Stdout);
+        }
+        assert!(matches!(Destination::from(Path::new("/dev/fd/2")).probe(), Ok(Target::Special(_))));
     }
 }

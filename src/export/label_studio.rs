@@ -6,13 +6,15 @@ use super::document::Document;
 use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
+use crate::geometry::BBox;
 
 /// Frames a second where nothing tells: what Label Studio's `Video` takes.
 const RATE: f64 = 24.0;
 
 /// A list of one Label Studio task: the source as `video`, and as its prediction a `videorectangle` a target. Frames
-/// are **1-based**; places and sizes are percents of the frame's, of what of a box lies within it. A target that is
-/// lost or beside the frame is not `enabled` there. Frames without a time have the rate of those with one, or 24 a
+/// are **1-based**; places and sizes are percents of the frame's, of what of a box lies within it. A keyframe is
+/// drawn in its frame; one that is not `enabled` is the last before the target is lost, beside the frame, or the run at
+/// its end. Frames without a time have the rate of those with one, or 24 a
 /// second.
 ///
 /// It fits a labelling page with `<Video name="video">`, `<VideoRectangle name="box" toName="video"/>` and a label
@@ -36,15 +38,12 @@ impl LabelStudio {
 
     /// What became of one target in so many `frames`, at so many of them a second.
     fn region(&self, track: &Track, frames: usize, rate: f64) -> Value {
-        let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
-        let shape = |shape: &Shape| {
-            let bbox = shape.bbox;
-            let (left, right) = (percent(bbox.x, width), percent(bbox.x + bbox.w, width));
-            let (top, bottom) = (percent(bbox.y, height), percent(bbox.y + bbox.h, height));
+        let shape = |shape: &Shape, goes_on: bool| {
+            let [left, top, right, bottom] = self.within(shape);
             json!({
                 "frame": shape.index,
                 "time": shape.time.unwrap_or(shape.index.saturating_sub(1) as f64 / rate),
-                "enabled": shape.seen && right > left && bottom > top,
+                "enabled": goes_on,
                 "rotation": 0,
                 "x": left,
                 "y": top,
@@ -52,7 +51,13 @@ impl LabelStudio {
                 "height": bottom - top,
             })
         };
-        let sequence: Vec<Value> = track.shapes.iter().map(shape).collect();
+        let shown = |shape: &Shape| {
+            let [left, top, right, bottom] = self.within(shape);
+            shape.seen && right > left && bottom > top
+        };
+        let next = track.shapes.iter().skip(1).map(Some).chain([None]);
+        let pairs = track.shapes.iter().zip(next).filter(|(this, _)| shown(this));
+        let sequence: Vec<Value> = pairs.map(|(this, next)| shape(this, next.is_some_and(shown))).collect();
         json!({
             "id": format!("target-{}", track.id),
             "type": "videorectangle",
@@ -66,6 +71,13 @@ impl LabelStudio {
                 "labels": ["target"],
             },
         })
+    }
+
+    /// What of a box lies in the frame: left, top, right, bottom in percents.
+    fn within(&self, shape: &Shape) -> [f64; 4] {
+        let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
+        let BBox { x, y, w, h } = shape.bbox;
+        [percent(x, width), percent(y, height), percent(x + w, width), percent(y + h, height)]
     }
 
     /// Frames a second, from the last one that has a time.
@@ -113,7 +125,6 @@ mod tests {
     use super::*;
     use crate::export::Tally;
     use crate::export::record::tests::run;
-    use crate::geometry::BBox;
     use crate::tracker::State;
 
     /// What is written of `records`.
@@ -133,18 +144,23 @@ mod tests {
     fn a_region_a_target_in_percents() {
         let (run, records) = run();
         let bbox = BBox::new(-8.0, 0.0, 16.0, 1e4);
-        let lost = FrameRecord { state: State::Lost, index: 3, bbox, ..records[1].clone() };
-        let document = written(&run, &[records[0].clone(), records[1].clone(), lost]);
+        let lost = FrameRecord { state: State::Lost, index: 3, ..records[1].clone() };
+        let again = FrameRecord { index: 4, bbox, ..records[1].clone() };
+        let document = written(&run, &[records[0].clone(), records[1].clone(), lost, again]);
         assert_eq!(document[0]["data"]["video"], "seq/car");
         let value = &document[0]["predictions"][0]["result"][0]["value"];
-        assert_eq!(value["framesCount"], 3);
-        let first = &value["sequence"][0];
-        assert_eq!((&first["x"], &first["frame"], &first["enabled"]), (&json!(15.625), &json!(1), &json!(true)));
-        assert_eq!((&first["time"], &value["duration"]), (&json!(0.0), &json!(3.0 / 24.0)));
+        assert_eq!(value["framesCount"], 4);
+        let shapes = value["sequence"].as_array().unwrap();
+        assert_eq!((&shapes[0]["x"], &shapes[0]["time"]), (&json!(15.625), &json!(0.0)));
+        assert_eq!(value["duration"], json!(0.166666667));
         // Label Studio refuses places and sizes above 100 percent.
-        let last = &value["sequence"][2];
-        assert_eq!((&last["x"], &last["width"]), (&json!(0.0), &json!(12.5)));
-        assert_eq!((&last["height"], &last["enabled"]), (&json!(100.0), &json!(false)));
+        assert_eq!(
+            (&shapes[2]["x"], &shapes[2]["width"], &shapes[2]["height"]),
+            (&json!(0.0), &json!(12.5), &json!(100.0))
+        );
+        // Its timeline draws each keyframe, and goes on behind those that are enabled.
+        let life: Vec<_> = shapes.iter().map(|shape| (shape["frame"].as_u64(), shape["enabled"].as_bool())).collect();
+        assert_eq!(life, [(Some(1), Some(true)), (Some(2), Some(false)), (Some(4), Some(false))]);
     }
 
     #[test]
@@ -158,13 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_the_picture_is_not_enabled() {
+    fn what_lies_beside_the_picture_is_not_drawn() {
         let (run, records) = run();
         let beside = FrameRecord { bbox: BBox::new(-20.0, 3.0, 10.0, 10.0), ..records[1].clone() };
         let nowhere = FrameRecord { id: Some(2), bbox: BBox::new(f64::NAN, 3.0, 10.0, 10.0), ..records[1].clone() };
-        let document = written(&run, &[beside, nowhere]);
+        let document = written(&run, &[records[0].clone(), beside, nowhere]);
         let regions = document[0]["predictions"][0]["result"].as_array().unwrap();
         assert_eq!(regions.len(), 1);
-        assert_eq!(regions[0]["value"]["sequence"][0]["enabled"], false);
+        let shapes = regions[0]["value"]["sequence"].as_array().unwrap();
+        assert_eq!((shapes.len(), &shapes[0]["enabled"]), (1, &json!(false)));
     }
 }

@@ -57,6 +57,9 @@ pub(super) fn label(picture: &mut RgbImage, record: &FrameRecord, letters: &Lett
     let far = i32::MAX as f64 / 4.0;
     let (left, top) = (bbox.x.clamp(-far, far) as i32, bbox.y.clamp(-far, far) as i32 - line - 1);
     let top = if top >= height { top - height } else { top + 2 * line + 2 };
+    // All of the words are seen where they fit, beside what of the box lies outside.
+    let most = |side: u32, length: i32| i32::try_from(side).unwrap_or(i32::MAX).saturating_sub(length).max(0);
+    let (left, top) = (left.clamp(0, most(picture.width(), width)), top.clamp(0, most(picture.height(), height)));
     darken(picture, [left, top, left + width, top + height]);
     letters.write(picture, &words, (left + 3, top + 2), size, ink(record.state));
 }

@@ -75,6 +75,17 @@ const VP9: &[&str] = &[
     "yuv420p",
 ];
 
+/// What ffmpeg complains of when the end of a file could not be written, and still succeeds.
+const UNWRITTEN: [&str; 7] = [
+    "No space left",
+    "Input/output error",
+    "Disk quota exceeded",
+    "File too large",
+    "Error writing trailer",
+    "Error closing file",
+    "Stale file handle",
+];
+
 /// Forms that have one rate: that of a GIF's pictures is kept to hundredths of a second.
 const OF_ONE_RATE: [&str; 2] = ["avi", "gif"];
 
@@ -202,9 +213,10 @@ impl OverlayVideo {
         let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread ended")));
         let status = child.wait().map_err(|source| Error::io(&path, source))?;
         let said = complaints.join().unwrap_or_default();
-        if !status.success() {
-            let said = said.lines().next().unwrap_or("it did not say why").trim().to_owned();
-            return Err(Error::Output { path, reason: format!("ffmpeg could not encode it: {said}") });
+        let broken = said.lines().find(|line| UNWRITTEN.iter().any(|what| line.contains(what)));
+        if let Some(said) = broken.or(said.lines().next().or(Some("it did not say why")).filter(|_| !status.success()))
+        {
+            return Err(Error::Output { path, reason: format!("ffmpeg could not encode it: {}", said.trim()) });
         }
         written.map_err(|source| Error::io(&path, source))?;
         let file = file.persist(&path).map_err(|error| Error::io(&path, error.error))?;

@@ -86,6 +86,9 @@ pub(super) fn frame(text: &str) -> Result<usize, String> {
 
 /// Reads four numbers separated by commas or blanks.
 pub(super) fn numbers(text: &str) -> Result<[f64; 4], String> {
+    if text.contains(',') && text.split(',').any(|cell| cell.trim().is_empty()) {
+        return Err(format!("`{}` has nothing between two commas, or beside one", text.trim()));
+    }
     let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
     let numbers = parts
         .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is no number")))
@@ -138,6 +141,9 @@ mod tests {
                 "1",
                 "1,2,3",
                 "1,2,3,4,5",
+                "1,,2,3,4",
+                ",1,2,3,4",
+                "1,2,3,4,",
                 "a,b,c,d",
                 "1,2,3,NaN",
                 "1,2,inf,4",

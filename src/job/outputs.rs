@@ -150,6 +150,20 @@ impl Outputs {
         self.all.iter().any(|(_, _, to)| *to == Destination::Stdout)
     }
 
+    /// Checks that none of them is the file at `path`, which is read by the flag `read`.
+    ///
+    /// # Errors
+    /// Wrong usage that says which.
+    pub fn spare(&self, read: &str, path: &Path) -> Result<(), Failure> {
+        let given = Destination::File(path.to_path_buf());
+        match self.all.iter().find(|(_, _, to)| to.is_same(&given)) {
+            Some((flag, _, to)) => {
+                Err(Failure::Usage(format!("--{flag} {to}: this is what {read} reads; name another place")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Checks them together and opens them; `inset` draws the response into a corner of overlays.
     ///
     /// # Errors
@@ -175,7 +189,7 @@ impl Outputs {
                 Form::Csv => exports.push(Csv::create(to)?),
                 Form::Mot => exports.push(Mot::create(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
-                Form::Cvat => exports.push(Cvat::create(to)?),
+                Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.expected_length())),
                 Form::LabelStudio => exports.push(LabelStudio::create(to)?),
                 #[cfg(feature = "cli")]
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),

@@ -8,7 +8,7 @@ use crate::export::{Exports, Journal, Summary, TargetRecord};
 use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, Session, Step, Watch};
 use crate::source::{Item, Source, Span};
-use crate::tracker::{Evidence, Tracker};
+use crate::tracker::{Evidence, Tracker, check_start};
 
 /// All that a run needs to know.
 pub struct Plan<'a> {
@@ -86,10 +86,11 @@ impl Plan<'_> {
             journal.name_targets(self.targets.iter().copied());
         }
         journal.switch_profile(self.profile);
-        let mut watch = Writing { journal, watcher };
+        let mut watch = Writing { journal, watcher, unseen: Some(&self.targets), refused: None };
         let ended = session.run(frames, &mut watch);
-        let Writing { mut journal, watcher } = watch;
+        let Writing { mut journal, watcher, refused, .. } = watch;
         let result = match ended {
+            Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),
             Ok(End::Complete) if journal.frames() == 0 => Err(Failure::usage("the range holds no frame")),
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
@@ -122,6 +123,14 @@ impl Plan<'_> {
         session
     }
 
+    /// What is wrong with the only box that was given.
+    fn beginning(&self, error: &Error) -> String {
+        match self.targets.first().filter(|_| self.named) {
+            Some(target) => format!("target {}: {error}", target.id),
+            None => format!("--init: {error}"),
+        }
+    }
+
     /// What a session's halt is to whoever asked for it; `first` where it happened at the first frame.
     fn failure(&self, halt: Halt, first: bool) -> Failure {
         let said = halt.to_string();
@@ -131,8 +140,11 @@ impl Plan<'_> {
                 let said = format!("target {}: {error}", self.targets.get(target).map_or(0, |target| target.id));
                 if first { Failure::Usage(said) } else { Failure::Failed(format!("frame {}: {said}", halt.position)) }
             }
-            Cause::Target { error, .. } if first && self.given => Failure::Usage(format!("--init: {error}")),
+            Cause::Target { error, .. } if first && self.given => Failure::Usage(self.beginning(&error)),
             // Without the first frame there is nothing to follow, whether bad frames are to be skipped or not.
+            Cause::Frame(_) if !first && self.skip_bad_frames => {
+                Failure::Failed(format!("{said}; a target begins in it: give its box of another frame"))
+            }
             Cause::Frame(_) if !first => Failure::Failed(format!("{said}; --skip-bad-frames goes on without it")),
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(said),
         }
@@ -143,6 +155,24 @@ impl Plan<'_> {
 struct Writing<'a, 'w, W: ?Sized> {
     journal: Journal<'a>,
     watcher: &'w mut W,
+    /// Targets whose boxes no frame was held against yet.
+    unseen: Option<&'w [TargetRecord]>,
+    /// What is wrong with a box of a later frame.
+    refused: Option<String>,
+}
+
+impl<W: ?Sized> Writing<'_, '_, W> {
+    /// Holds the boxes of later frames against the first frame, which is as large: one that cannot be followed is told
+    /// now, and not after hours.
+    fn foresee(&mut self, step: &Item) -> Result<(), Error> {
+        let Ok(frame) = &step.frame else { return Ok(()) };
+        for target in self.unseen.take().unwrap_or_default() {
+            check_start(&frame.into(), target.bbox).inspect_err(|error| {
+                self.refused = Some(format!("target {}, which begins in frame {}: {error}", target.id, target.start));
+            })?;
+        }
+        Ok(())
+    }
 }
 
 impl<W: Watcher + ?Sized> Watch<Tracker> for Writing<'_, '_, W> {
@@ -151,6 +181,7 @@ impl<W: Watcher + ?Sized> Watch<Tracker> for Writing<'_, '_, W> {
     }
 
     fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+        self.foresee(step.item)?;
         let written = self.journal.add(step);
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
         self.watcher.frame(estimate.as_ref().map(|estimate| &estimate.evidence));

@@ -60,21 +60,46 @@ fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<Wanted>, Failure> {
     let shown = path.display();
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--init-file {shown}: {error}")))?;
-    let mut wanted = Vec::new();
+    let (mut wanted, mut begun) = (Vec::new(), false);
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
         let line = line.trim();
-        let header = number == 1 && line.starts_with(|c: char| c.is_ascii_alphabetic());
-        if line.is_empty() || line.starts_with('#') || header {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |said| Failure::usage(format!("--init-file {shown}, line {number}: {said}"));
+        if !std::mem::replace(&mut begun, true) && is_header(line) {
+            header(line, format).map_err(wrong)?;
             continue;
         }
         let target = row(line)
             .and_then(|(id, start, numbers)| Ok(Wanted { id, start: Some(start), bbox: format.to_bbox(numbers)? }));
-        wanted.push(target.map_err(|said| Failure::usage(format!("--init-file {shown}, line {number}: {said}")))?);
+        wanted.push(target.map_err(wrong)?);
     }
     if wanted.is_empty() {
         return Err(Failure::usage(format!("--init-file {shown}: it names no target: a line is id,frame,x,y,w,h")));
     }
     Ok(wanted)
+}
+
+fn is_header(line: &str) -> bool {
+    line.trim_start_matches(['"', '\'']).starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Checks that columns are named in the order in which they are read: in another one, ids would be taken for frames.
+fn header(line: &str, format: BoxFormat) -> Result<(), String> {
+    let names: Vec<_> =
+        line.split(',').map(|name| name.trim().trim_matches(['"', '\'']).to_ascii_lowercase()).collect();
+    let named = |place: usize, known: &[&str]| names.get(place).is_none_or(|name| known.contains(&name.as_str()));
+    if !named(0, &["id", "target", "target_id", "track", "track_id"]) || !named(1, &["frame", "start", "index"]) {
+        return Err(format!("the columns are `{line}`: they must be id,frame,x,y,w,h, in this order"));
+    }
+    let corner = ["x2", "right", "xmax", "x_max", "xbr"];
+    match format {
+        BoxFormat::Xywh if names.get(4).is_some_and(|name| corner.contains(&name.as_str())) => {
+            Err(format!("the columns are `{line}`: right and bottom are read with --init-format xyxy"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A line `id,frame,x,y,w,h`.
@@ -141,6 +166,28 @@ mod tests {
         match failure {
             Failure::Usage(said) => said,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_header_names_the_columns_that_are_read() {
+        for fine in [
+            "id,frame,x,y,w,h\n7,3,1,2,3,4\n",
+            "# by hand\n\"id\",\"frame\",\"x\",\"y\",\"w\",\"h\"\n7,3,1,2,3,4\n",
+            "Target, Start, left, top, width, height\n7,3,1,2,3,4\n",
+        ] {
+            let wanted = read(&[], Some(fine)).unwrap().wanted;
+            assert_eq!((wanted[0].id, wanted[0].start), (7, Some(3)), "{fine}");
+        }
+        for (wrong, what) in [
+            ("frame,id,x,y,w,h\n3,7,1,2,3,4\n", "line 1: the columns are `frame,id,x,y,w,h`"),
+            ("# MOT\nframe,id,x,y,w,h\n3,7,1,2,3,4\n", "line 2: "),
+            ("id,frame,x1,y1,x2,y2\n7,3,1,2,3,4\n", "--init-format xyxy"),
+            // A second one is no header.
+            ("id,frame,x,y,w,h\nid,frame,x,y,w,h\n", "line 2: the id `id`"),
+        ] {
+            let said = said(read(&[], Some(wrong)).unwrap_err());
+            assert!(said.contains(what), "{said}");
         }
     }
 

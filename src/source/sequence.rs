@@ -87,7 +87,7 @@ impl Sequence {
                 }
                 if let ([_, _, ..], Some(target)) = (&found.choice[..], found.target) {
                     warnings.push(format!(
-                        "{}: there is a truth of {} targets ({}): {target} is followed, `target` chooses another",
+                        "{}: there is a truth of {} targets ({}): that of {target} is read, `target` chooses another",
                         path.display(),
                         found.choice.len(),
                         truth::listed(&found.choice)

@@ -59,6 +59,15 @@ use search::FrameKind;
 #[cfg(feature = "eval")]
 pub(crate) const SMALLEST_SIDE: f64 = 6.0;
 
+/// Whether a target can begin at `bbox` in such a frame, as [`Tracker::init`] asks it.
+///
+/// # Errors
+/// [`Error::Box`] with the reason why not.
+#[cfg(feature = "eval")]
+pub(crate) fn check_start(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
+    search::check_box(FrameKind::of(frame), bbox)
+}
+
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {

@@ -288,3 +288,24 @@ fn a_target_that_has_turned_has_corners_in_json() {
         assert!(reach(0) >= x + w - 1e-3 && reach(1) >= y + h - 1e-3, "{frame}");
     }
 }
+
+/// What a shell has opened is written on: nothing of it is replaced, and a person's summary is not mixed with it.
+#[test]
+#[cfg(target_os = "linux")]
+fn other_names_of_the_standard_output_are_the_same() {
+    let place = place(3);
+    let shell = |what: &str| {
+        let code = format!("\"$0\" \"$1\" --init 40,30,24,32 {what}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &code, env!("CARGO_BIN_EXE_kcf-track")]).arg(place.seq()).current_dir(place.path(""));
+        command.output().unwrap()
+    };
+    std::fs::write(place.path("log"), "precious\n").unwrap();
+    assert!(shell("-q --jsonl /dev/stdout >> log").status.success());
+    assert!(shell("-q --jsonl /dev/stderr 2>> log").status.success());
+    let log = place.read("log");
+    assert!(log.starts_with("precious\n{") && log.lines().count() == 7, "{log}");
+    let piped = shell("--json /dev/stdout");
+    assert!(serde_json::from_slice::<serde_json::Value>(&piped.stdout).is_ok());
+    assert_eq!(shell("-q --jsonl - --csv /dev/fd/1").status.code(), Some(2));
+}

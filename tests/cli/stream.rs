@@ -276,3 +276,27 @@ fn an_overlay_can_be_a_video() {
     let assert = over.args(["--init", INIT, "--overlay"]).arg(&clip).assert();
     assert.code(2).stderr(contains("is the video that is read"));
 }
+
+/// ffmpeg ends without an error when the end of a file finds no room: the file is not whole all the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_overlay_without_room_on_the_disk_keeps_the_old_one() {
+    let place = place(24);
+    if !ffmpeg(&place.path(""), "-version") {
+        return;
+    }
+    for name in ["drawn.mp4", "drawn.mov", "drawn.mkv", "drawn.avi", "drawn.webm", "drawn.gif"] {
+        place.run(&format!("--overlay @whole-{name} -q")).assert().success();
+        let size = fs::metadata(place.path(&format!("whole-{name}"))).unwrap().len();
+        fs::write(place.path(name), "old").unwrap();
+        // No file may be as large as the whole video: in blocks of 512 bytes.
+        let code =
+            format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$1\" --init {INIT} -q --overlay {name}", size / 512);
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &code, env!("CARGO_BIN_EXE_kcf-track")]).arg(place.seq()).current_dir(place.path(""));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains(name), "{name}: {:?} {said}", output.status);
+        assert_eq!(fs::read_to_string(place.path(name)).unwrap(), "old", "{name}");
+    }
+}

@@ -4,7 +4,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{bbox, place};
+use crate::helper::{bbox, place, store_flat};
 use crate::schema;
 
 /// Boxes on the rendered scene: the target's own, and two pieces of ground.
@@ -109,8 +109,43 @@ fn what_is_wrong_with_targets_ends_the_run_with_a_reason() {
     usage(&format!("--init {a} --inset"), "add --overlay");
     assert!(!place.path("o.txt").exists());
     // In the middle of a run: what was tracked until then is kept.
-    let line = format!("--init {a} --init 4:500,500,20,20 --mot @o.txt --json @o.json -q");
+    store_flat(&place.frame(4), 160, 120, 90);
+    let line = format!("--init {a} --init 4:{b} --mot @o.txt --json @o.json -q");
     place.run(&line).assert().code(1).stderr(contains("frame 4: target 2: box"));
     assert_eq!(place.read("o.txt").lines().count(), 3);
     assert_eq!(place.json("o.json")["summary"]["completed"], false);
+}
+
+#[test]
+fn a_box_that_no_later_frame_can_hold_is_told_at_the_first() {
+    let place = place(6);
+    let [a, ..] = BOXES;
+    std::fs::write(place.path("o.csv"), "old").unwrap();
+    let late = contains("target 2, which begins in frame 5").and(contains("lies outside the frame of 160x120"));
+    place.run(&format!("--init {a} --init 5:400,10,30,30 --csv @o.csv")).assert().code(2).stderr(late);
+    assert_eq!(place.read("o.csv"), "old");
+    // A file of one target is named as one of many is.
+    std::fs::write(place.path("one.csv"), "9,1,-500,97,25,101\n").unwrap();
+    place.run("--init-file @one.csv").assert().code(2).stderr(contains("target 9: box"));
+    // A target cannot begin in a frame that cannot be read, skipped or not.
+    std::fs::write(place.frame(3), "").unwrap();
+    let bad = format!("--init {a} --init 3:{a} --skip-bad-frames");
+    place.run(&bad).assert().code(1).stderr(contains("a target begins in it").and(contains("goes on without").not()));
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let place = place(3);
+    let text = format!("1,1,{}\n", BOXES[0]);
+    std::fs::write(place.path("ini.csv"), &text).unwrap();
+    place
+        .run("--init-file @ini.csv --csv @./ini.csv")
+        .assert()
+        .code(2)
+        .stderr(contains("this is what --init-file reads"));
+    assert_eq!(place.read("ini.csv"), text);
+    std::fs::write(place.path("cfg.toml"), "preset = \"fast\"\n").unwrap();
+    let over = format!("--init {} --config @cfg.toml --json @cfg.toml", BOXES[0]);
+    place.run(&over).assert().code(2).stderr(contains("this is what --config reads"));
+    assert_eq!(place.read("cfg.toml"), "preset = \"fast\"\n");
 }

@@ -43,7 +43,7 @@ fn a_truth_in_mot_format_is_followed_by_target() {
         lines += &format!("{frame},7,{bbox},1,1,1\n{frame},2,5,6,20,20,0,8,0.5\n");
     }
     fs::write(place.seq().join("gt/gt.txt"), &lines).unwrap();
-    let said = contains("2 targets (2, 7): 7 is followed").and(contains("--target N"));
+    let said = contains("2 targets (2, 7): that of 7 is read").and(contains("--target N"));
     place.run("--json @a.json").assert().success().stderr(said);
     let numbers: Vec<f64> = boxes[0].split(',').map(|word| word.parse().unwrap()).collect();
     let first = bbox(&place.json("a.json")["frames"][0]);
@@ -66,7 +66,7 @@ fn several_targets_in_the_truth_are_said() {
     let boxes = rows(&place);
     fs::rename(place.seq().join("groundtruth_rect.txt"), place.seq().join("groundtruth_rect.1.txt")).unwrap();
     fs::write(place.seq().join("groundtruth_rect.2.txt"), "5,5,20,20\n".repeat(3)).unwrap();
-    place.run("").assert().success().stderr(contains("2 targets (1, 2): 1 is followed"));
+    place.run("").assert().success().stderr(contains("2 targets (1, 2): that of 1 is read"));
     place.run("-q --target 2").assert().success().stderr("");
     // One that holds no box is none to choose.
     fs::write(place.seq().join("groundtruth_rect.2.txt"), "").unwrap();

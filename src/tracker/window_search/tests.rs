@@ -217,6 +217,24 @@ fn what_is_said_of_a_place_is_of_the_best_window_within_a_cell() {
 
 /// Where nothing is like the target, scores lie between the background's mean of -1 and 0: nearness must not favour
 /// those that are far away.
+/// `1 - prior` at the border, 1 in the middle, and a Hann window in both directions between: what is left of the cosine
+/// by both.
+#[test]
+fn nearness_is_a_raised_cosine_in_both_directions() {
+    for prior in [0.0, 0.3, 1.0] {
+        let search = search(MachineKind::Svm, |p| p.prior = prior);
+        let (height, width) = search.grid.windows();
+        let cosine = |at: usize, of: usize| {
+            let angle = std::f64::consts::TAU * (at + 1) as f64 / (of + 1) as f64;
+            0.5 - 0.5 * angle.cos()
+        };
+        for (i, &weight) in search.prior.iter().enumerate() {
+            let expected = 1.0 - prior * (1.0 - cosine(i / width, height) * cosine(i % width, width));
+            assert!((f64::from(weight) - expected).abs() < 1e-6, "prior {prior} at {i}: {weight}, not {expected}");
+        }
+    }
+}
+
 #[test]
 fn nearness_counts_above_the_mean_of_the_background() {
     let mut search = search(MachineKind::Klda, |_| {});
