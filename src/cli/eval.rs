@@ -176,7 +176,14 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let progress = Progress::new(args.quiet > 0);
-    let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &|event| progress.show(event));
+    let watch = |event: Event<'_>| {
+        // Nothing else says it before the shards are merged.
+        if let (Event::Failed { tracker, sequence, reason }, true) = (&event, args.shard.is_some() && args.quiet > 0) {
+            let _ = writeln!(std::io::stderr(), "{tracker}: {sequence} failed: {reason}");
+        }
+        progress.show(event);
+    };
+    let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &watch);
     progress.finish();
     ran?;
     if let Some(folder) = &args.save_results {
@@ -190,6 +197,10 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
                  --out DIR",
                 shard.count()
             )?;
+        }
+        // The exit code is that of the merge: a cluster would take another one for a shard that is to be done again.
+        for left in &evaluation.dataset.left_out {
+            let _ = writeln!(std::io::stderr(), "left out: {}: {}", left.sequence, left.reason);
         }
         return Ok(());
     }

@@ -53,7 +53,11 @@ impl Dataset {
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut matched = vec![false; wanted.len()];
         let mut names = Vec::new();
-        for folder in found {
+        for (path, error) in found.unread.into_iter().filter(|_| wanted.is_empty()) {
+            let sequence = layout::folder_name(&path);
+            dataset.left_out.push(LeftOut { sequence, tracker: None, reason: error.to_string() });
+        }
+        for folder in found.sequences {
             for (name, target) in layout::targets(&folder) {
                 names.push(name.clone());
                 let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(&name, &wanted[i])).collect();
@@ -111,8 +115,9 @@ impl Dataset {
 /// Whether a sequence is meant by a name that a person wrote.
 fn is_called(name: &str, wanted: &str) -> bool {
     let (name, wanted) = (key(name), key(wanted));
-    let folder = name.rsplit_once('-').map_or(name.as_str(), |(folder, _)| folder);
-    name == wanted || folder == wanted
+    let is_number = |target: &str| !target.is_empty() && target.chars().all(|c| c.is_ascii_digit());
+    let folder = name.rsplit_once('-').filter(|(_, target)| is_number(target)).map(|(folder, _)| folder);
+    name == wanted || folder == Some(wanted.as_str())
 }
 
 /// A sequence's name without what writers disagree on: `jogging-2` for `Jogging.2`, `Jogging_2` and `jogging-2`.
@@ -158,11 +163,17 @@ fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<S
     {
         warnings.push(format!("{name}: the first box is {w}x{h} pixels, too little of a target to follow it"));
     }
-    warnings.extend(sequence.warnings().iter().map(|w| format!("{name}: {w}")));
+    let plain = |said: &String| format!("{name}: {}", said.replace(", `target` chooses another", ""));
+    warnings.extend(sequence.warnings().iter().map(plain));
     let base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
-    let facts = sequence.otb().or_else(|| otb::find(&layout::folder_name(folder), target));
-    let attributes =
-        facts.map(|s| s.attributes.iter().filter(|a| !a.is_empty()).cloned().collect()).unwrap_or_default();
+    // A part of an OTB sequence has its attributes, but other benchmarks have sequences called david and girl as well:
+    // those have truth files of another name.
+    let name_of_otb = || otb::find(&layout::folder_name(folder), target).filter(|_| base == Base::One);
+    let attributes = sequence
+        .otb()
+        .or_else(name_of_otb)
+        .map(|s| s.attributes.iter().filter(|a| !a.is_empty()).cloned().collect())
+        .unwrap_or_default();
     Ok(LabelledSequence {
         name: name.to_owned(),
         frames: sequence.images()[first..first + end].to_vec(),
@@ -217,6 +228,46 @@ pub(crate) mod tests {
         assert!(dataset.sequences[0].attributes.contains(&"SV".to_string()));
         // A sequence's own folder is a dataset of one.
         assert_eq!(Dataset::open(&dir.path().join("Crossing"), &[]).unwrap().sequences.len(), 1);
+    }
+
+    #[test]
+    fn sequences_of_other_benchmarks_have_no_attributes_of_otb() {
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("david"), "color", 3, "groundtruth.txt", &rows(3));
+        write_sequence(&dir.path().join("Girl"), "", 3, "groundtruth.txt", &rows(3));
+        write_sequence(&dir.path().join("surfer"), "img", 3, "groundtruth_rect.txt", &rows(3));
+        let found = Dataset::open(dir.path(), &[]).unwrap().sequences;
+        let facts: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.attributes.is_empty())).collect();
+        assert_eq!(facts, [("Girl", true), ("david", true), ("surfer", false)]);
+    }
+
+    #[test]
+    fn a_short_name_is_that_of_numbered_targets_alone() {
+        for (name, wanted, is) in [
+            ("dog-agility", "dog", false),
+            ("dog", "dog", true),
+            ("Jogging-1", "jogging", true),
+            ("Jogging-1", "Jogging.1", true),
+            ("dog-agility", "dog-agility", true),
+        ] {
+            assert_eq!(is_called(name, wanted), is, "{name}, {wanted}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_that_may_not_be_listed_is_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("one"), "", 3, "groundtruth.txt", &rows(3));
+        let shut = dir.path().join("shut");
+        fs::create_dir(&shut).unwrap();
+        fs::set_permissions(&shut, fs::Permissions::from_mode(0o0)).unwrap();
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        // Nothing is shut for root.
+        let expected = usize::from(fs::read_dir(&shut).is_err());
+        assert_eq!(dataset.left_out.iter().filter(|left| left.sequence == "shut").count(), expected);
+        assert_eq!(dataset.sequences.len(), 1);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub struct Evaluated {
     pub boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>>,
 }
 
+/// Why a sequence without a usable label is none.
+const NO_LABEL: &str = "no frame has a label that counts by the rules of this toolkit (see the table of rules)";
+
 struct Loaded {
     traces: std::result::Result<Vec<Trace>, String>,
     fps: Option<f64>,
@@ -50,17 +53,27 @@ impl Evaluation {
         let usable: Vec<&LabelledSequence> =
             self.dataset.sequences.iter().filter(|s| starts.contains_key(s.name.as_str())).collect();
 
-        let mut scored = Vec::new();
+        let (mut scored, mut sparse) = (Vec::new(), Vec::new());
         let mut add = |name: &str, origin, parameters, loaded: Vec<(&LabelledSequence, Loaded)>| {
             let mut scores = BTreeMap::new();
             let mut fps = BTreeMap::new();
             for (sequence, loaded) in loaded {
                 let score = loaded.traces.and_then(|traces| {
                     let score = score_traces(&sequence.truth, &traces, self.toolkit).map_err(|e| e.to_string())?;
+                    if score.labelled == 0 {
+                        return Err(NO_LABEL.to_owned());
+                    }
                     Ok((score, traces))
                 });
                 match score {
                     Ok((score, traces)) => {
+                        if 2 * score.labelled < score.frames {
+                            let (labelled, all, name) = (score.labelled, score.frames, &sequence.name);
+                            sparse.push(format!(
+                                "{name}: {labelled} of {all} frames have a label that counts; by these rules the \
+                                 others lower some scores"
+                            ));
+                        }
                         scores.insert(sequence.name.clone(), score);
                         fps.extend(loaded.fps.or_else(|| rate(&traces)).map(|r| (sequence.name.clone(), r)));
                         if let Some(first) = traces.into_iter().next() {
@@ -90,8 +103,10 @@ impl Evaluation {
                     Stored::Absent | Stored::Unusable(_) => {
                         return Err(Error::Evaluation {
                             what: format!("{}, {}", runner.name(), sequence.name),
-                            reason: "its runs are missing: the evaluation, or one of its shards, is not finished"
-                                .into(),
+                            reason:
+                                "its runs are missing: the evaluation, or one of its shards, is not finished, or its \
+                                     frames are not those that it was run on (merge: is --data the right folder?)"
+                                    .into(),
                         });
                     }
                 };
@@ -113,6 +128,7 @@ impl Evaluation {
             let read = read.collect();
             add(&files.name, Origin::Results, serde_json::Value::Null, read);
         }
+        warnings.append(&mut sparse);
         if scored.iter().all(|s| s.scores.is_empty()) {
             let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
             return Err(Error::Evaluation {

@@ -51,11 +51,18 @@ impl Protocol {
                 reason: "the first frame has no usable label to start from".into(),
             });
         };
-        Ok(match self {
+        let starts = match self {
             Self::Ope => vec![Start { frame: 0, init: first }],
             Self::Tre => temporal(truth),
             Self::Sre => Shift::ALL.iter().map(|s| Start { frame: 0, init: s.apply(&first, width, height) }).collect(),
-        })
+        };
+        if starts.is_empty() {
+            return Err(Error::Evaluation {
+                what: format!("protocol {self}"),
+                reason: "no frame has a label to start from: all their numbers would have to be above 0".into(),
+            });
+        }
+        Ok(starts)
     }
 }
 
@@ -208,6 +215,12 @@ mod tests {
         );
         assert_eq!(starts[19].frame, 79);
         assert!(starts.windows(2).all(|w| w[0].frame < w[1].frame));
+    }
+
+    #[test]
+    fn labels_that_no_start_can_be_made_of_are_an_error() {
+        let beside = vec![Some(BBox::new(-3.0, 5.0, 10.0, 10.0)); 30];
+        assert!(Protocol::Tre.starts(&beside, 640, 480).unwrap_err().to_string().contains("no frame has a label"));
     }
 
     #[test]

@@ -6,8 +6,9 @@
 //! | GOT-10k | `GOT-10k_Val_000001/GOT-10k_Val_000001_001.txt` |
 //! | pysot for VOT | `baseline/bag/bag_001.txt`, with lines of one number where a run is started or has failed |
 //!
-//! Separators are free, names are compared without case and without `.`, `_` and `-` before their number. Numbers are
-//! in the base of the sequence's own truth file, as all these tools hand its first row to the tracker as it stands.
+//! Separators are free, names are compared without case and without `.`, `_` and `-` before their number; a file that
+//! bears the very name is the one. Numbers are in the base of the sequence's own truth file, as all these tools hand
+//! its first row to the tracker as it stands; those of MOT are 1-based.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -32,8 +33,16 @@ pub struct ResultFiles {
     /// The tracker's name.
     pub name: String,
     folder: PathBuf,
-    files: BTreeMap<String, PathBuf>,
+    /// By [`key`]; those that have one in common are told apart by their whole names.
+    files: BTreeMap<String, Vec<Named>>,
     seconds: BTreeMap<String, PathBuf>,
+}
+
+/// A file, and the name of the sequence that it is of.
+#[derive(Clone, Debug)]
+struct Named {
+    sequence: String,
+    path: PathBuf,
 }
 
 /// Boxes that were read, and what was odd about them.
@@ -45,11 +54,20 @@ pub struct ReadResult {
     pub rows: usize,
     /// Frames per second, the mean over the frames whose time was written.
     pub fps: Option<f64>,
+    /// Whether the first box is the label moved by a pixel in both directions: what is 1-based was taken for 0-based,
+    /// or the other way round.
+    pub moved: bool,
 }
 
 impl ReadResult {
     /// What a person should know: that there is not one row a frame, and what a toolkit of these rules then does.
     pub fn warning(&self, tracker: &str, sequence: &str, rules: &Rules) -> Option<String> {
+        if self.moved {
+            return Some(format!(
+                "{tracker}, {sequence}: the first box is the label moved by (1, 1): its numbers seem to be 1-based where \
+                 the sequence's are 0-based, or the other way round"
+            ));
+        }
         let (rows, frames) = (self.rows, self.boxes.len());
         let what = match (rows.cmp(&frames), rules.invalid_prediction) {
             (Ordering::Equal, _) => return None,
@@ -70,7 +88,7 @@ impl ResultFiles {
         let mut found = Vec::new();
         list(folder, DEPTH, &mut found).map_err(|e| Error::io(folder, e))?;
         found.sort();
-        let (mut files, mut seconds) = (BTreeMap::new(), BTreeMap::new());
+        let (mut files, mut seconds) = (BTreeMap::<String, Vec<Named>>::new(), BTreeMap::new());
         for path in found {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if let Some(of) = stem.strip_suffix("_time") {
@@ -79,9 +97,13 @@ impl ResultFiles {
             }
             // `bag/bag_001.txt`: the first of several runs stands for the tracker.
             let of_folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-            let run = stem.strip_prefix(of_folder.as_str()).filter(|rest| is_run_number(rest));
-            let sequence = if run.is_some() { of_folder } else { stem };
-            files.entry(key(&sequence)).or_insert(path);
+            let run = stem.strip_prefix(of_folder.as_str()).filter(|rest| is_run_number(rest)).is_some();
+            let sequence = if run { of_folder } else { stem };
+            let there = files.entry(key(&sequence)).or_default();
+            let beside = |other: &Named| other.sequence == sequence && other.path.parent() == path.parent();
+            if !run || !there.iter().any(beside) {
+                there.push(Named { sequence, path });
+            }
         }
         if files.is_empty() {
             return Err(Error::Evaluation {
@@ -101,19 +123,35 @@ impl ResultFiles {
     /// cannot be read.
     pub fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
-        let Some(path) = self.files.get(&key(&sequence.name)) else {
-            return Err(wrong(format!("there is no file for {} in {}", sequence.name, self.folder.display())));
+        let there = self.files.get(&key(&sequence.name)).map_or(&[][..], Vec::as_slice);
+        let exact: Vec<_> = there.iter().filter(|named| named.sequence == sequence.name).collect();
+        let path = match if exact.is_empty() { there.iter().collect() } else { exact }[..] {
+            [] => return Err(wrong(format!("there is no file for {} in {}", sequence.name, self.folder.display()))),
+            [named] => &named.path,
+            [one, other, ..] => {
+                return Err(wrong(format!(
+                    "{} and {} may both be of {}: give the folder of one tracker",
+                    one.path.display(),
+                    other.path.display(),
+                    sequence.name
+                )));
+            }
         };
         let text = fs::read(path).map_err(|e| Error::io(path, e))?;
         let annotations = Annotations::parse(&without_codes(&text), path, sequence.base)?;
         let none = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
-        let mut boxes: Vec<BBox> = annotations.rows().iter().map(|row| sequence.base.to_bbox(row.numbers())).collect();
+        let mut boxes: Vec<BBox> = annotations.rows().iter().map(|row| row.base().to_bbox(row.numbers())).collect();
         if boxes.is_empty() {
             return Err(wrong(format!("{} is empty", path.display())));
         }
         let rows = boxes.len();
         boxes.resize(sequence.truth.len(), none);
-        Ok(ReadResult { boxes, rows, fps: self.fps(&sequence.name) })
+        let by = |at: f64, label: f64| ((at - label).abs() - 1.0).abs() < 1e-9;
+        let moved = boxes.first().zip(sequence.truth.first().copied().flatten()).is_some_and(|(first, label)| {
+            let same_way = (first.x - label.x) * (first.y - label.y) > 0.0;
+            same_way && by(first.x, label.x) && by(first.y, label.y) && (first.w, first.h) == (label.w, label.h)
+        });
+        Ok(ReadResult { boxes, rows, fps: self.fps(&sequence.name), moved })
     }
 
     /// As got10k counts: the mean of the frames' rates.
@@ -229,6 +267,34 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         dir
+    }
+
+    #[test]
+    fn rows_of_mot_are_one_based_for_any_sequence() {
+        let sequence = sequence("car", 2, Base::Zero);
+        let dir = written(&[("car.txt", "1,1,1,2,10,12,1,-1,-1,-1\n2,1,1,2,10,12,1,-1,-1,-1\n")]);
+        let read = ResultFiles::open("t", dir.path()).unwrap().read(&sequence).unwrap();
+        assert_eq!(read.boxes, [BBox::new(0.0, 1.0, 10.0, 12.0); 2]);
+        assert!(!read.moved);
+        // The same without the columns that tell: it is seen that something is wrong.
+        let dir = written(&[("car.txt", "1,2,10,12\n1,2,10,12\n")]);
+        let read = ResultFiles::open("t", dir.path()).unwrap().read(&sequence).unwrap();
+        assert!(read.warning("t", "car", &Toolkit::Otb.rules()).unwrap().contains("moved by (1, 1)"));
+    }
+
+    #[test]
+    fn the_very_name_wins_and_two_that_may_be_meant_are_named() {
+        let dir = written(&[("car-1.txt", "0,1,10,12\n"), ("car_1.txt", "5,5,10,12\n")]);
+        let files = ResultFiles::open("t", dir.path()).unwrap();
+        let first = |name: &str| files.read(&sequence(name, 1, Base::Zero)).map(|read| read.boxes[0].x);
+        assert_eq!((first("car-1").unwrap(), first("car_1").unwrap()), (0.0, 5.0));
+        assert!(first("car.1").unwrap_err().to_string().contains("may both be of car.1"));
+        // The folder of several trackers; several runs of one are one.
+        let dir = written(&[("a/car.txt", "0,1,10,12\n"), ("b/car.txt", "5,5,10,12\n")]);
+        let several = ResultFiles::open("t", dir.path()).unwrap().read(&sequence("car", 1, Base::Zero));
+        assert!(several.unwrap_err().to_string().contains("give the folder of one tracker"));
+        let dir = written(&[("car/car_001.txt", "0,1,10,12\n"), ("car/car_002.txt", "5,5,10,12\n")]);
+        assert_eq!(ResultFiles::open("t", dir.path()).unwrap().read(&sequence("car", 1, Base::Zero)).unwrap().rows, 1);
     }
 
     #[test]

@@ -228,13 +228,15 @@ impl Store {
     }
 }
 
-/// A name that is one part of a path on any system.
+/// A name that is one part of a path on any system. What is not the name itself ends with a number of it: two names
+/// that differ in what a path cannot hold have two files.
 pub fn file_name(name: &str) -> String {
     let safe: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.+ ".contains(c) { c } else { '_' }).collect();
-    match safe.trim_matches(['.', ' ']) {
-        "" => "_".into(),
-        trimmed => trimmed.into(),
+    let safe = safe.trim_matches(['.', ' ']);
+    if safe == name {
+        return name.into();
     }
+    format!("{safe}-{:08x}", crc32fast::hash(name.as_bytes()))
 }
 
 /// Writes a file such that it is whole or, after a kill, the old one; folders on the way are made.
@@ -378,8 +380,10 @@ mod tests {
 
     #[test]
     fn names_cannot_leave_the_folder() {
-        assert_eq!(file_name("../../etc"), "_.._etc");
-        assert_eq!(file_name(".."), "_");
+        assert_eq!(file_name("../../etc"), "_.._etc-13c1bb1e");
+        assert_eq!(file_name(".."), "-9608161c");
+        assert_ne!(file_name("a:b"), file_name("a?b"));
+        assert_ne!(file_name("a:b"), file_name("a_b"));
         assert_eq!(file_name("Jogging-1"), "Jogging-1");
     }
 }

@@ -107,6 +107,7 @@ impl Destination {
     }
 
     /// Whether both are one place that only one may write to.
+    #[cfg(feature = "eval")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.identity().is_some_and(|place| other.identity() == Some(place))
     }

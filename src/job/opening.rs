@@ -68,6 +68,6 @@ impl Opening<'_> {
 /// # Errors
 /// Wrong usage for seconds that are not above zero, or not finite.
 pub fn seconds(timeout: f64) -> Result<Duration, Failure> {
-    let patience = Duration::try_from_secs_f64(timeout).ok().filter(|patience| !patience.is_zero());
-    patience.ok_or_else(|| Failure::Usage(format!("--timeout {timeout}: seconds above zero")))
+    let patience = Duration::try_from_secs_f64(timeout).ok().filter(|patience| !patience.is_zero() && timeout <= 1e9);
+    patience.ok_or_else(|| Failure::Usage(format!("--timeout {timeout}: seconds above zero, at most 1e9")))
 }

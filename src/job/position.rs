@@ -52,7 +52,7 @@ impl Position {
     pub fn begin(self, source: &dyn Source) -> Result<usize> {
         match self {
             Self::Frame(frame) => Ok(frame),
-            Self::Time(seconds) => Ok(source.frames_before(seconds - NEAR)? + 1),
+            Self::Time(seconds) => Ok(source.frames_before(seconds - NEAR)?.saturating_add(1)),
         }
     }
 

@@ -231,6 +231,9 @@ fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded,
         reader
     };
     if header::holds_several(encoded.clone(), format) {
+        if format == ImageFormat::Tiff {
+            return Err("it holds several pages, and a frame is one: write each page to a file of its own".into());
+        }
         return Err("it holds several pictures, and a frame is one: give the file by itself, as a video".into());
     }
     let (width, height) = reader().into_dimensions().map_err(|error| error.to_string())?;

@@ -45,20 +45,28 @@ pub fn is_sequence(folder: &Path) -> bool {
         || IMAGE_FOLDERS.iter().any(|name| folder.join(name).is_dir())
 }
 
-/// The folders of sequences in a dataset's `folder`, in natural order; those that lie nearer come first. The folder may
-/// be a sequence itself.
+/// The folders of sequences in a dataset.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// In natural order; those that lie nearer come first.
+    pub sequences: Vec<PathBuf>,
+    /// Folders that may not be listed, and why: nobody knows what is in them.
+    pub unread: Vec<(PathBuf, Error)>,
+}
+
+/// The folders of sequences in a dataset's `folder`, and in the folders in it. The folder may be a sequence itself.
 ///
 /// # Errors
 /// [`Error::Io`] when it cannot be listed.
-pub fn sequences(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+pub fn sequences(folder: &Path) -> Result<Listed> {
+    let mut found = Listed::default();
     find(folder, NESTING, &mut found)?;
     Ok(found)
 }
 
-fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+fn find(folder: &Path, depth: usize, found: &mut Listed) -> Result<()> {
     if is_sequence(folder) {
-        found.push(folder.to_path_buf());
+        found.sequences.push(folder.to_path_buf());
         return Ok(());
     }
     let io = |e| Error::io(folder, e);
@@ -71,10 +79,13 @@ fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
     }
     below.sort_by(|a, b| alphanumeric_sort::compare_path(a, b).then_with(|| a.cmp(b)));
     let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
-    found.extend(here);
-    for path in deeper.iter().filter(|_| depth > 1) {
-        // A folder that may not be listed hides no sequence that could be used.
-        let _ = find(path, depth - 1, found);
+    found.sequences.extend(here);
+    for path in deeper {
+        if depth > 1 {
+            find(&path, depth - 1, found).unwrap_or_else(|error| found.unread.push((path, error)));
+        } else if let Err(error) = std::fs::read_dir(&path) {
+            found.unread.push((path.clone(), Error::io(path, error)));
+        }
     }
     Ok(())
 }
@@ -89,7 +100,7 @@ pub fn folder_name(folder: &Path) -> String {
 /// where it is a folder of OTB's.
 pub fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
     let name = folder_name(folder);
-    let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
+    let known: Vec<_> = otb::all().iter().filter(|s| s.name == name).collect();
     let several = numbered_truths(folder);
     match (&known[..], &several[..]) {
         // Human4's second file is the only one with boxes.

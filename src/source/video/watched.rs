@@ -210,6 +210,7 @@ impl Ffmpeg {
             Some(0) if ending == Ending::Never => Some(format!("the camera gave no more after {after} frames{said}")),
             Some(0) if ending == Ending::Lenient || complaints.late.is_empty() && complaints.begun => None,
             Some(0) if complaints.early.is_empty() && complaints.late.is_empty() => None,
+            Some(0) => Some(format!("it is damaged; all {after} frames that ffmpeg gives of it were read{said}")),
             Some(_) => Some(format!("ffmpeg stopped after {after} frames{said}")),
         }
     }
@@ -287,7 +288,11 @@ mod tests {
         for (script, ending, said) in [
             ("exit 0", Ending::Strict, None),
             ("echo '[error] bad slice' >&2; exit 0", Ending::Lenient, None),
-            ("echo '[error] bad slice' >&2; exit 0", Ending::Strict, Some("ffmpeg stopped after 7 frames: bad slice")),
+            (
+                "echo '[error] bad slice' >&2; exit 0",
+                Ending::Strict,
+                Some("it is damaged; all 7 frames that ffmpeg gives of it were read: bad slice"),
+            ),
             ("exit 1", Ending::Lenient, Some("ffmpeg stopped after 7 frames")),
             ("kill -9 $$", Ending::Lenient, Some("ffmpeg was killed after 7 frames")),
         ] {
