@@ -249,3 +249,68 @@ fn nearness_counts_above_the_mean_of_the_background() {
     let step = search.grid.step();
     assert_eq!(search.reach(), ((width / 2) as f64 * step, (height / 2) as f64 * step));
 }
+
+/// What becomes background are the windows that score at least as high as all eight around them, and lie apart.
+#[test]
+fn distractors_are_the_maxima_of_their_neighbourhoods() {
+    let mut search = search(MachineKind::Svm, |p| p.hard_negatives = 1000);
+    let both = picture(START).with_likeness(BESIDE, 0.7);
+    scan(&mut search, &both);
+    let at = search.grid.place_of(target_at(START).center());
+    search.find_distractors(at);
+    let (height, width) = search.grid.windows();
+    let response = search.detector.response();
+    let value = |r: i64, c: i64| {
+        let inside = (0..height as i64).contains(&r) && (0..width as i64).contains(&c);
+        inside.then(|| response[r as usize * width + c as usize])
+    };
+    let mut expected = Vec::new();
+    for r in 0..height as i64 {
+        for c in 0..width as i64 {
+            let around = (-1..=1).flat_map(|y| (-1..=1).map(move |x| (r + y, c + x)));
+            let highest = around.filter_map(|(y, x)| value(y, x)).fold(f32::NEG_INFINITY, f32::max);
+            let here = value(r, c).unwrap();
+            if here == highest && search.grid.apart(r as f64 - at.0, c as f64 - at.1) {
+                expected.push((here, r as usize, c as usize));
+            }
+        }
+    }
+    let mut found = search.peaks.clone();
+    found.sort_by_key(|&(_, r, c)| (r, c));
+    assert!(expected.len() > 3, "{expected:?}");
+    assert_eq!(found, expected);
+}
+
+/// Exactly at a bound: the gate is to be passed, the score of `lost` is not yet lost.
+#[test]
+fn a_score_at_a_bound_has_passed_neither() {
+    let mut search = search(MachineKind::Klda, |p| (p.gate, p.every) = (0.25, 1));
+    search.lost = -0.5;
+    let judged = |score: f32| search.judge(&Evidence { decision: Some(score), ..nothing() });
+    assert_eq!([0.25, -0.5].map(judged), [State::Uncertain; 2]);
+    scan(&mut search, &picture(START));
+    let before = search.detector.response().to_vec();
+    let half = Picture::ground(180, 150).with_likeness(START, 0.5);
+    search.learn_if_believed(&half.frame(), here(), 0.25, &mut Stopwatch::default());
+    scan(&mut search, &picture(START));
+    assert_eq!(search.detector.response(), before);
+}
+
+/// What is said of a look is of the place that was found: its peak, how that stands out, and how often such are right.
+#[test]
+fn evidence_is_of_the_place_that_was_found() {
+    let mut search = search(MachineKind::Svm, |_| {});
+    let there = search.look(&picture(START).frame(), here(), &mut Stopwatch::default()).evidence;
+    let place = search.best(true).place;
+    let size = search.grid.windows();
+    let Peak { psr, apce, .. } =
+        Peak::at(search.detector.response(), size, place, PEAK_RADIUS, ResponseLayout::Centered);
+    assert_eq!((there.psr, there.apce), (psr, apce));
+    assert!(psr > 1.0 && apce > 1.0, "{there:?}");
+    let likeness = search.matching_score_at_middle().unwrap();
+    let gone = search.look(&Picture::ground(180, 150).frame(), here(), &mut Stopwatch::default()).evidence;
+    let sure = [there, gone].map(|evidence| search.confidence(&evidence).unwrap());
+    assert!(sure[0] < 1.0 && sure[0] > sure[1] + 0.2 && sure[1] > 0.0, "{sure:?}");
+    let unlike = search.matching_score_at_middle().unwrap();
+    assert!((-1.0..=1.0).contains(&likeness) && likeness > unlike + 0.2, "{likeness}, {unlike}");
+}
