@@ -45,7 +45,7 @@ def test_the_command_line_writes_every_form(demo, tmp_path):
     assert len((tmp_path / "csv").read_text().splitlines()) == 11
     assert np.allclose(np.loadtxt(tmp_path / "mot", delimiter=",")[:, 2:6] - [1, 1, 0, 0], expected, atol=1e-2)
     assert len(json.loads((tmp_path / "coco").read_text())["annotations"]) == 10
-    assert len(json.loads((tmp_path / "cvat").read_text())["tracks"]) == 1
+    assert len(json.loads((tmp_path / "cvat").read_text())[0]["tracks"]) == 1
     assert json.loads((tmp_path / "label-studio").read_text())
 
 

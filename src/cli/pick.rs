@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use kcf_track::BBox;
-use kcf_track::job::Frames;
+use kcf_track::job::{self, Frames};
 use kcf_track::serve::view;
 use kcf_track::source::{Demand, Item, Prefetch, Source, Span};
 
@@ -28,7 +28,7 @@ pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, interrupt: &In
     let first = match frames.next() {
         Some(item) => item,
         None if interrupt.asked() => return Err(interrupted()),
-        None => return Err(Failure::usage("the range holds no frame")),
+        None => return Err(job::no_frame(source, span).into()),
     };
     let told = |url: &str| {
         let _ = writeln!(std::io::stderr(), "pick: {url}");

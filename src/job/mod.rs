@@ -18,7 +18,7 @@ pub use flags::{in_flags, words_in_flags};
 pub use frames::Frames;
 pub use opening::{Opening, seconds};
 pub use outputs::{Form, Outputs, refuse};
-pub use plan::{Done, Plan, Watcher};
+pub use plan::{Done, Plan, Watcher, no_frame};
 pub use position::{Position, expected, span};
 pub use targets::Targets;
 pub use words::{NEXT, first_words, last_words, oddities};

@@ -86,13 +86,13 @@ impl Plan<'_> {
             journal.name_targets(self.targets.iter().copied());
         }
         journal.switch_profile(self.profile);
-        let mut watch = Writing { journal, watcher, unseen: Some(&self.targets), refused: None };
+        let mut watch = Writing { journal, watcher, unseen: Some(&self.targets), refused: None, last: 0 };
         let ended = session.run(frames, &mut watch);
-        let Writing { mut journal, watcher, refused, .. } = watch;
+        let Writing { mut journal, watcher, refused, last, .. } = watch;
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),
-            Ok(End::Complete) if journal.frames() == 0 => Err(Failure::usage("the range holds no frame")),
+            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.source, self.span)),
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::Failed(format!(
                     "target {} never began: it waits for frame {start}, and there are no more frames",
@@ -102,6 +102,9 @@ impl Plan<'_> {
             },
             Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
         };
+        if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end)) {
+            watcher.warn(&format!("the frames end with {last}, before --end {end}"));
+        }
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
         let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
         let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
@@ -151,6 +154,12 @@ impl Plan<'_> {
     }
 }
 
+/// Why a run of these frames has none.
+pub fn no_frame(source: &dyn Source, span: Span) -> Failure {
+    let there = source.expected_length().map_or(String::new(), |count| format!(" (about {count})"));
+    Failure::Usage(format!("the run begins with frame {} (--start), and there are fewer{there}", span.first))
+}
+
 /// Writes what the session does, and tells whoever looks on.
 struct Writing<'a, 'w, W: ?Sized> {
     journal: Journal<'a>,
@@ -159,6 +168,8 @@ struct Writing<'a, 'w, W: ?Sized> {
     unseen: Option<&'w [TargetRecord]>,
     /// What is wrong with a box of a later frame.
     refused: Option<String>,
+    /// Position of the last frame.
+    last: usize,
 }
 
 impl<W: ?Sized> Writing<'_, '_, W> {
@@ -181,6 +192,7 @@ impl<W: Watcher + ?Sized> Watch<Tracker> for Writing<'_, '_, W> {
     }
 
     fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+        self.last = step.item.position;
         self.foresee(step.item)?;
         let written = self.journal.add(step);
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);

@@ -132,7 +132,7 @@ impl Targets {
         if self.is_empty() {
             let bbox = source.initial_box(span.first);
             let bbox =
-                bbox.map_err(|error| Failure::Failed(format!("{error}: give the first box by --init x,y,w,h")))?;
+                bbox.map_err(|error| Failure::usage(format!("{error}: give the first box by --init x,y,w,h")))?;
             return Ok(vec![TargetRecord { id: 1, start: span.first, bbox }]);
         }
         let placed = self.wanted.iter().map(|target| {

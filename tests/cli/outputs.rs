@@ -231,7 +231,7 @@ fn presets_and_features_and_kernels_combine() {
 fn a_folder_of_plain_images_without_truth_needs_a_box() {
     let place = place(3);
     fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
-    place.run("").assert().code(1).stderr(predicates::str::contains("--init x,y,w,h"));
+    place.run("").assert().code(2).stderr(predicates::str::contains("--init x,y,w,h"));
     let text = run(["--seq"]).arg(place.seq().join("img")).args(["--init", "40,30,24,32"]).assert().success();
     let text = String::from_utf8(text.get_output().stdout.clone()).unwrap();
     assert!(text.contains("3 frames") && !text.contains("precision"), "{text}");

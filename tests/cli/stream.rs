@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -77,7 +78,7 @@ fn what_is_no_pipe_of_frames_is_said() {
         run(["-", "--init", INIT]).write_stdin(bytes).assert().code(1).stderr(contains(words));
     }
     // A pipe has no truth.
-    run(["-"]).write_stdin(&b"YUV4MPEG2 W160 H120\n"[..]).assert().code(1).stderr(contains("--init x,y,w,h"));
+    run(["-"]).write_stdin(&b"YUV4MPEG2 W160 H120\n"[..]).assert().code(2).stderr(contains("--init x,y,w,h"));
 }
 
 /// A folder with programs called ffmpeg and ffprobe that are shell scripts.
@@ -299,4 +300,24 @@ fn an_overlay_without_room_on_the_disk_keeps_the_old_one() {
         assert!(output.status.code() == Some(1) && said.contains(name), "{name}: {:?} {said}", output.status);
         assert_eq!(fs::read_to_string(place.path(name)).unwrap(), "old", "{name}");
     }
+}
+
+#[test]
+fn a_range_beside_a_video_is_told_in_its_flags() {
+    let place = place(7);
+    if !ffmpeg(&place.path(""), "-r 25 -i seq/img/%04d.png -c:v ffv1 clip.mkv") {
+        return;
+    }
+    let clip = place.path("clip.mkv");
+    let track = |range: &[&str]| {
+        let mut run = run([&clip]);
+        run.args(["--init", INIT, "-p", "fast"]).args(range);
+        run.assert()
+    };
+    track(&["--start", "100"])
+        .code(2)
+        .stderr(contains("begins with frame 100 (--start), and there are fewer (about 7)"));
+    track(&["--end", "500"]).success().stderr(contains("warning: the frames end with 7, before --end 500"));
+    track(&["--end", "7"]).success().stderr(contains("warning").not());
+    run([&clip]).assert().code(2).stderr(contains("give the first box by --init"));
 }
