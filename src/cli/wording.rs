@@ -99,6 +99,9 @@ fn unknown(flag: &str, tip: &str) -> String {
 /// What is said of a word too many, by the first one.
 fn unexpected(word: &str, first: &str) -> String {
     let (what, help) = match first {
+        "eval" if strsim::jaro_winkler(word, "merge") >= 0.8 => {
+            ("is `kcf-track eval merge` meant?".into(), "eval --help")
+        }
         "eval" => (format!("the folder of sequences is given by --data {word}"), "eval --help"),
         "help" => {
             let command = Cli::command();

@@ -290,6 +290,7 @@ fn a_word_too_many_is_not_called_a_subcommand() {
         (&[&seq, "-i", "13", "45", "38", "60", "70"], "four numbers"),
         (&["track", &seq], "tracking has no word of its own: kcf-track "),
         (&["eval", "OTB"], "the folder of sequences is given by --data OTB"),
+        (&["eval", "merg", "a", "b"], "is `kcf-track eval merge` meant?"),
         (&["help", "nosuch"], "there is help of synth, completions, man, eval, trax, view"),
     ] {
         let said = contains("unexpected word").and(contains(part)).and(contains("subcommand").not());
