@@ -46,8 +46,9 @@
 //! # }
 //! ```
 //!
-//! To read a folder of images with the truth beside it, decoded ahead on another thread, see [`source::Sequence`]; to
-//! write results as JSON, CSV, OTB text or pictures, [`export`].
+//! Several targets in the frames of a camera: [`run::Session`] follows any number of them; `add` begins one, and `feed`
+//! takes a frame in memory (feature `files`). To read a folder of images with the truth beside it, decoded ahead on
+//! another thread, see [`source::Sequence`]; to write results as JSON, CSV, OTB text or pictures, [`export`].
 //!
 //! # Boxes and states
 //! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one,
@@ -60,7 +61,7 @@
 //! | [`State::Recovered`] | found again, after it was lost |
 //! | [`State::Uncertain`] | a weak match, or most of the box has left the picture: the box is a guess |
 //! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
-//! | [`State::Missing`] | the frame could not be read (said by the command line only) |
+//! | [`State::Missing`] | the frame could not be read (said of sources, not by [`Tracker::update`]) |
 //!
 //! The tracker goes on in every state and may find the target again. By default, states come from
 //! [`Evidence::confidence`], the probability that the box overlaps the target by more than half; while a target is lost
@@ -78,10 +79,10 @@
 //!
 //! # Features
 //! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
-//! and takes what is needed: `files` (sequences of image files and results), `synth` (rendered sequences), `eval`
-//! (scores over many sequences, and runs as a person asks for them), `serve` (the tracker as a server of other
-//! programs), `view` (the live view in a
-//! browser). Without any, the tracker works on frames in memory.
+//! and takes what is needed: `files` (sequences of image files and results, and several targets at once), `synth`
+//! (rendered sequences), `eval` (scores over many sequences, and runs as a person asks for them), `serve` (the tracker
+//! as a server of other programs), `view` (the live view in a browser). Without any, the tracker follows one target in
+//! frames in memory.
 #![deny(missing_docs)]
 
 pub mod annotation;

@@ -1,6 +1,6 @@
 """Accuracy against speed: presets of ours, and OpenCV's trackers where they are installed, on a benchmark's sequences.
 
-    pip install kcf-track matplotlib
+    pip install . matplotlib    # in a clone of kcf-track
     python examples/python/accuracy_speed.py OTB --out frontier.png --preset paper --preset fast --preset robust
 
 Run it on a machine that does nothing else: sequences run one after the other, so that their times mean something.

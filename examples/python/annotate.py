@@ -1,6 +1,6 @@
 """Boxes pushed through a video for annotation: drawn once, followed, and written as COCO and MOT.
 
-    pip install kcf-track
+    pip install .    # in a clone of kcf-track
     python examples/python/annotate.py clip.mp4 --box car:10,20,30,40 --box car:200,20,40,30 --coco a.json --mot gt.txt
 
 The source is a video (read by ffmpeg) or a folder of images. Frames in which a target is not to be believed (less than

@@ -1,6 +1,6 @@
 """Our tracker in the got10k toolkit: its ExperimentOTB, and the score beside that of our own evaluation.
 
-    pip install kcf-track got10k six wget matplotlib
+    pip install . got10k six wget matplotlib    # in a clone of kcf-track
     python examples/python/got10k_tracker.py OTB --preset paper --preset fast
 
 OTB is the folder of the sequences; those that are there count. The exit code is 1 where the two AUCs differ by more

@@ -1,6 +1,6 @@
 """OpenCV's tracker swapped for ours: `cv2.TrackerKCF_create()` becomes `kcf_track.Tracker("paper")`.
 
-    pip install kcf-track opencv-contrib-python-headless
+    pip install . opencv-contrib-python-headless    # in a clone of kcf-track
     python examples/python/opencv_swap.py VIDEO_OR_FOLDER/%04d.jpg x,y,w,h
 """
 

@@ -48,6 +48,8 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
             program.find_subcommand(name).ok_or_else(unknown)?.clone()
         }
     };
+    // The page leaves out the help of what `-h` does not show.
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
     let mut page = Vec::new();
     Man::new(command).render(&mut page)?;
     std::io::stdout().write_all(&page)?;

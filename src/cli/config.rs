@@ -153,8 +153,9 @@ pub fn write(preset: &str, params: &Params) -> String {
             None => tables.push((table, line)),
         }
     }
-    let mut out =
-        String::from("# All settings of kcf-track, for --config FILE. What is left out stays as the preset has it.\n");
+    let mut out = String::from(
+        "# The settings in force, for --config FILE. What is left out there stays as the preset has it.\n",
+    );
     for (table, lines) in tables {
         if !table.is_empty() {
             out += &format!("\n[{table}]\n");

@@ -6,11 +6,28 @@ use clap::CommandFactory;
 
 use super::Cli;
 
-/// The subcommand that a word is meant for that was taken for a folder, as a question.
+/// The source, or else the subcommand, that a word is meant for that was taken for a folder, as a question or an advice.
 pub fn meant(word: &Path) -> Option<String> {
+    source(word).or_else(|| subcommand(word.to_str()?))
+}
+
+/// The source that a word is meant for which other programs have for one.
+pub fn source(word: &Path) -> Option<String> {
+    let text = word.to_str()?;
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(format!("is the camera /dev/video{text} meant?"));
+    }
+    let name = word.file_name()?.to_str()?;
+    name.contains(['%', '*', '?']).then(|| match word.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => format!("give the folder {}, not a pattern", folder.display()),
+        None => "give the folder, not a pattern".into(),
+    })
+}
+
+/// The subcommand that is most like a word.
+fn subcommand(word: &str) -> Option<String> {
     /// As alike as `evla` and `eval`.
     const ALIKE: f64 = 0.8;
-    let word = word.to_str()?;
     let command = Cli::command();
     let names = command.get_subcommands().map(|command| command.get_name().to_owned());
     let alike = |name: &String| strsim::jaro_winkler(name, word);

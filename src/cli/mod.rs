@@ -53,7 +53,7 @@ enum Command {
 
 const EXAMPLES: &str = "\
 Examples:
-  Follow the box at 198,214 of 34x81 pixels, write everything about it as JSON:
+  Follow the box at 197,213 of 34x81 pixels, write everything about it as JSON:
     kcf-track Basketball/img --init 197,213,34,81 --json boxes.json
 
   A benchmark sequence with its ground truth: no box needed, precision and AUC at the end:
@@ -78,7 +78,7 @@ pub fn run() -> ExitCode {
                 let _ = error.print();
                 return ExitCode::SUCCESS;
             }
-            wording::print(&error);
+            wording::print(error);
             return ExitCode::from(2);
         }
     };

@@ -80,10 +80,12 @@ pub fn print(resolved: &Resolved) -> Result<(), Failure> {
     Ok(std::io::stdout().write_all(config::write(&resolved.preset, &resolved.params).as_bytes())?)
 }
 
+const FILTERS: &str = "Filters (--detector kcf and background-aware)";
 const FILTER: &str = "Correlation filter (--detector kcf)";
 const BACKGROUND: &str = "Background-aware filter (--detector background-aware)";
 const WINDOWS: &str = "Kernel machines over real windows (--detector with the name of one, --guard)";
 const SIZE: &str = "Size of the target (--scale)";
+const STATES: &str = "States and recovery";
 const GUARD: &str = "Guard (--guard)";
 
 impl Args for ParamArgs {
@@ -100,12 +102,12 @@ impl Args for ParamArgs {
                 own("set")
                     .value_name("PATH=VALUE")
                     .action(ArgAction::Append)
-                    .help("Set anything by its path, as often as needed: --set search.filter.padding=2"),
+                    .help("Set anything by its path, as often as needed: --set search.background.padding=2"),
             )
             .arg(
                 own("print-config")
                     .action(ArgAction::SetTrue)
-                    .help("Print all settings as a TOML file, and do nothing else"),
+                    .help("Print the settings that are in force as a TOML file, and do nothing else"),
             );
         let mut known: Vec<&str> = Vec::new();
         for setting in settings::table() {
@@ -139,14 +141,20 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
     let heading = match setting.path {
         "search" | "guard" => "Detector",
         path if path.contains(".scale") => SIZE,
-        path if path.starts_with("search.filter") => FILTER,
+        path if path.contains(".states") => STATES,
+        path if path.starts_with("search.filter") => {
+            match places(flag).any(|place| place.path.contains("background")) {
+                true => FILTERS,
+                false => FILTER,
+            }
+        }
         path if path.starts_with("search.background") => BACKGROUND,
         path if path.contains(".windows.") => WINDOWS,
         _ => GUARD,
     };
     let argument =
         Arg::new(flag).long(flag).help_heading(heading).hide_short_help(heading == GUARD || heading == BACKGROUND);
-    let default = default_of(setting);
+    let default = default_of(flag, setting);
     match setting.kind {
         Kind::Choice(names) => {
             let names = names.iter().map(|(name, what)| PossibleValue::new(*name).help(*what));
@@ -163,8 +171,31 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
         kind => argument
             .value_name(if matches!(kind, Kind::Whole(..) | Kind::WholeOr(..)) { "N" } else { "X" })
             .allow_negative_numbers(true)
-            .help(format!("{} ({}) {default}", setting.help, kind.range())),
+            .help(format!("{} ({}) {default}", setting.help, by_place(flag, |place| Some(place.kind.range())))),
     }
+}
+
+/// The settings that a flag may mean.
+fn places(flag: &str) -> impl Iterator<Item = &'static Setting> {
+    settings::table().iter().filter(move |setting| setting.flags.contains(&flag))
+}
+
+/// What is said of the settings that a flag may mean; where it differs, each with the branch of the tree it is of.
+fn by_place(flag: &str, text: impl Fn(&Setting) -> Option<String>) -> String {
+    let mut said: Vec<(&Setting, String)> = Vec::new();
+    for place in places(flag) {
+        if let Some(text) = text(place).filter(|text| said.iter().all(|(_, known)| known != text)) {
+            said.push((place, text));
+        }
+    }
+    let first = said.first().map_or("", |(place, _)| place.path);
+    let branch = |path: &'static str| path.split('.').zip(first.split('.')).find(|(here, there)| here != there);
+    let said = said.iter().map(|(place, text)| match branch(place.path) {
+        None => text.clone(),
+        Some(("background", _)) => format!("background-aware: {text}"),
+        Some((name, _)) => format!("{name}: {text}"),
+    });
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// The values of all settings of a preset, or of a machine as search or guard, by its name.
@@ -175,21 +206,37 @@ struct Defaults {
     presets: Vec<Named>,
     searches: Vec<Named>,
     guards: Vec<Named>,
+    /// Of trees with the branches that none of these has.
+    branches: Vec<HashMap<&'static str, String>>,
 }
 
 static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
     let named = |name, params: Params| (name, params.values().into_iter().collect());
     let search = |kind: &MachineKind| named(kind.name(), WindowParams::of(*kind).into());
     let guard = |kind: MachineKind| named(kind.name(), Params::default().guarded(GuardParams::of(kind)));
+    let branch = |choices: &[(&str, &str)]| {
+        let mut params = Params::default();
+        let chosen = choices.iter().try_for_each(|(path, name)| params.set(path, name));
+        debug_assert!(chosen.is_ok(), "{chosen:?}");
+        params.values().into_iter().collect()
+    };
+    let aspect = ("search.background.aspect", "filter");
+    let colors = ("search.background.color-weighting", "separation");
+    let verify = |name| ("search.background.belief.verify", name);
     Defaults {
         presets: Params::PRESETS.map(|(name, _)| named(name, Params::preset(name).unwrap_or_default())).to_vec(),
         searches: MachineKind::ALL.iter().map(search).collect(),
         guards: MachineKind::all_guards().map(guard).collect(),
+        branches: vec![
+            branch(&[aspect, colors, verify("decision")]),
+            branch(&[verify("matching")]),
+            branch(&[("search", "svm"), ("search.windows.kernel", "polynomial")]),
+        ],
     }
 });
 
-/// The default, by preset or by machine where it depends on it.
-fn default_of(setting: &Setting) -> String {
+/// The default, by preset or by machine where it depends on it, or else by the branch that has it.
+fn default_of(flag: &str, setting: &Setting) -> String {
     let all = if setting.path.starts_with("search.windows") {
         &DEFAULTS.searches
     } else if setting.path.starts_with("guard.") {
@@ -217,6 +264,11 @@ fn default_of(setting: &Setting) -> String {
     }
     let by_preset = all.first().is_some_and(|(name, _)| *name == Params::DEFAULT_PRESET);
     match &groups[..] {
+        [] => {
+            let branches = &DEFAULTS.branches;
+            let said = by_place(flag, |place| branches.iter().find_map(|values| values.get(place.path).cloned()));
+            format!("[default: {said}]")
+        }
         [(text, _)] if !by_preset => format!("[default: {text}]"),
         groups => {
             let said = groups.iter().map(|(text, names)| {

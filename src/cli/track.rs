@@ -33,7 +33,8 @@ pub struct TrackArgs {
     /// Ask for the first box on a page in the browser, whose address is printed
     #[arg(long, conflicts_with_all = ["init", "init_file"])]
     pick: bool,
-    /// First frame, its position from 1, or its time (80.5s, 00:01:20.5) [default: the first with truth, else 1]
+    /// First frame, its position from 1, or its time (80s, 00:01:20.5; a number with a point, as 0.5, is seconds)
+    /// [default: the first with truth, else 1]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     start: Option<Position>,
     /// Last frame, its position from 1, or its time [default: the last]
@@ -167,7 +168,7 @@ fn open_source(args: &TrackArgs, given: &Path, by_truth: bool) -> Result<(Box<dy
             ..VideoOptions::default()
         },
         by_truth,
-        hint: if by_flag { |_| None } else { inputs::meant },
+        hint: if by_flag { inputs::source } else { inputs::meant },
     };
     Ok(opening.open()?)
 }

@@ -18,20 +18,36 @@ const NUMBERS: [(&str, &str); 6] = [
 ];
 
 /// What flags of other programs are called here. Those with similar letters would be the wrong advice.
-const FLAGS: [(&[&str], &str); 4] = [
+const FLAGS: [(&[&str], &str); 9] = [
     (&["bbox", "box", "rect", "roi"], "the box of a target is given by --init X,Y,W,H"),
     (&["camera", "input", "source", "video"], "what is read needs no flag: kcf-track SRC"),
     (&["algorithm", "method", "tracker"], "how to track is chosen by --preset NAME or --detector NAME"),
     (&["format"], "the ending of --out says the form: .json, .jsonl, .csv, .txt, .mp4"),
+    (&["threads"], "the number of threads is given by --jobs N"),
+    (&["ss"], "the first frame, or its time, is given by --start: --start 80.5"),
+    (&["show", "display"], "kcf-track view SRC shows the boxes in a browser, --overlay draws them"),
+    (&["fps"], "no flag is needed: a video that is drawn keeps the times of its frames"),
+    (&["y", "yes", "overwrite"], "no flag is needed: the outputs of tracking take the place of older files"),
 ];
 
+/// Presets by the names that other programs have for them.
+const PRESETS: [(&str, &str); 2] = [("kcf", "KCF is --preset paper"), ("dcf", "DCF is --preset paper-dcf")];
+
 /// Prints it.
-pub fn print(error: &Error) {
+pub fn print(mut error: Error) {
+    let given: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if error.kind() == ErrorKind::UnknownArgument {
+        // That it could be a value behind `--` helps nobody who meant a flag.
+        error.remove(ContextKind::Suggested);
+    }
+    if let Some(tip) = preset(&error) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
     let rendered = error.render();
     let mut err = std::io::stderr();
     let colorful = err.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let said = match (extra_word(error), elsewhere(error)) {
-        (Some(word), _) => one_source(&word),
+    let said = match (extra_word(&error), elsewhere(&error, &given)) {
+        (Some(word), _) => unexpected(&word, given.first().map_or("", String::as_str)),
         (None, Some((flag, tip))) => unknown(&flag, tip),
         (None, None) if colorful => rendered.ansi().to_string(),
         (None, None) => rendered.to_string(),
@@ -52,23 +68,51 @@ fn extra_word(error: &Error) -> Option<String> {
     Cli::command().find_subcommand(&word).is_none().then_some(word)
 }
 
-/// A flag that other programs have, and what it is called here.
-fn elsewhere(error: &Error) -> Option<(String, &'static str)> {
+/// A flag that other programs have, as it was given, and what it is called here.
+fn elsewhere(error: &Error, given: &[String]) -> Option<(String, &'static str)> {
     let flag = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag,
         _ => return None,
     };
+    // Of `-ss` the first letter alone was looked at.
+    let whole = given.iter().find(|word| !flag.starts_with("--") && !word.starts_with("--") && word.starts_with(flag));
+    let flag = whole.unwrap_or(flag);
     let name = flag.trim_start_matches('-');
     FLAGS.iter().find(|(theirs, _)| theirs.contains(&name)).map(|(_, tip)| (flag.clone(), *tip))
+}
+
+/// The preset that a name is meant for which is none.
+fn preset(error: &Error) -> Option<&'static str> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    };
+    let value = text(ContextKind::InvalidArg).filter(|flag| flag.starts_with("--preset"));
+    let name = value.and_then(|_| text(ContextKind::InvalidValue))?;
+    PRESETS.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name)).map(|(_, tip)| *tip)
 }
 
 fn unknown(flag: &str, tip: &str) -> String {
     format!("error: unexpected argument '{flag}' found\n\n  tip: {tip}\n\nFor more information, try '--help'.\n")
 }
 
-fn one_source(word: &str) -> String {
-    format!(
-        "error: unexpected word '{word}': one folder, video or camera is followed at a time, and a box is four numbers \
-         (-i 10,20,30,40)\n\nFor more information, try '--help'.\n"
-    )
+/// What is said of a word too many, by the first one.
+fn unexpected(word: &str, first: &str) -> String {
+    let (what, help) = match first {
+        "eval" if strsim::jaro_winkler(word, "merge") >= 0.8 => {
+            ("is `kcf-track eval merge` meant?".into(), "eval --help")
+        }
+        "eval" => (format!("the folder of sequences is given by --data {word}"), "eval --help"),
+        "help" => {
+            let command = Cli::command();
+            let names: Vec<_> = command.get_subcommands().map(|command| command.get_name()).collect();
+            (format!("there is help of {}", names.join(", ")), "--help")
+        }
+        "track" => (format!("tracking has no word of its own: kcf-track {word}"), "--help"),
+        _ => {
+            let what = "one folder, video or camera is followed at a time, and a box is four numbers (-i 10,20,30,40)";
+            (what.into(), "--help")
+        }
+    };
+    format!("error: unexpected word '{word}': {what}\n\nFor more information, try 'kcf-track {help}'.\n")
 }

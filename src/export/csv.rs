@@ -29,8 +29,8 @@ const HEADER: [&str; 18] = [
     "id",
 ];
 
-/// CSV with a header: the fields of the JSON document's frames, the box in four columns (corner 0-based), nothing where
-/// there is no number. Of several targets each has a row a frame.
+/// CSV with a header: the fields of the JSON document's frames but the polygon, the box in four columns (corner
+/// 0-based), nothing where there is no number. Of several targets each has a row a frame.
 pub struct Csv {
     lines: Lines,
     begun: bool,

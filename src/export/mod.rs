@@ -5,7 +5,7 @@
 //! | [`Json`] | one versioned document (`assets/result.schema.json`) | a file or `-` |
 //! | [`JsonLines`] | one object a frame | a file or `-` |
 //! | [`Otb`] | one 1-based `x,y,w,h` a frame | a file or `-` |
-//! | [`Csv`] | a table of all fields | a file or `-` |
+//! | [`Csv`] | a table of all fields but the polygon | a file or `-` |
 //! | [`Mot`] | MOT-challenge text, any number of targets | a file or `-` |
 //! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotators | a file or `-` |
 //! | [`ResponseMaps`] | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |

@@ -94,7 +94,8 @@ pub struct FrameRecord {
     /// there of one that stands upright.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polygon: Option<[f64; 8]>,
-    /// The highest response; null where nothing was searched for.
+    /// The filter's answer at the box, or a machine's decision: near 1 for a KCF that sees what it has learned, up to
+    /// about 2 for `robust`, whose response map is this merged with colour. Null where nothing was searched for.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub peak: Option<f32>,
@@ -114,7 +115,8 @@ pub struct FrameRecord {
     pub refit_kept: bool,
     /// How far the box can be trusted.
     pub state: State,
-    /// The probability that the box overlaps the target by more than half; null of trackers that are not calibrated.
+    /// The probability that the box overlaps the target by more than half; null of trackers that are not calibrated,
+    /// and in frames that are `initial` or `missing`.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub confidence: Option<f32>,

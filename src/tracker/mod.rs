@@ -125,9 +125,9 @@ impl Tracker {
     /// The evidence is what the new model answers to this very frame: a measure of how distinct the target is.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that is not finite, of no size, wholly outside the frame, too large to track or around
-    /// nothing but uniform pixels; [`Error::Samples`] and [`Error::Gram`] when a machine cannot be fitted at all, as
-    /// with settings far off the default. The earlier target, if any, is then kept.
+    /// [`Error::Box`] for a box that is not finite, smaller than a pixel, wholly outside the frame, too large to track
+    /// or around nothing but uniform pixels; [`Error::Samples`] and [`Error::Gram`] when a machine cannot be fitted at
+    /// all, as with settings far off the default. The earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
         let (engine, estimate) = Engine::new(&self.params, &frame, bbox, self.profiling)?;
@@ -136,6 +136,9 @@ impl Tracker {
     }
 
     /// Finds the target in the next frame and learns how it looks there.
+    ///
+    /// Frames may turn from colour to gray and back: nothing is refused. In gray frames colour histograms have no say,
+    /// and a tracker that began with a gray frame has none.
     ///
     /// A machine over real windows that cannot be fitted to what it has seen by now keeps its earlier decision
     /// function, and [`Evidence::refit_kept`] says so.
@@ -153,7 +156,8 @@ impl Tracker {
         Ok(engine.update(&frame))
     }
 
-    /// The score of every translation that was considered in the last frame; `None` before [`Tracker::init`].
+    /// The score of every translation in the last area that was looked at; `None` before [`Tracker::init`]. While a
+    /// target is lost, that area may be anywhere in the frame.
     pub fn response(&self) -> Option<ResponseMap<'_>> {
         self.target.as_ref().map(|target| target.engine.response())
     }

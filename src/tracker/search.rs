@@ -18,17 +18,21 @@ const MAX_AREA: f64 = (1 << 28) as f64;
 const BLANK: f32 = 1e-6;
 
 /// How far the box of a frame stands out from everything else that was considered. All of it is of that box, not of
-/// another maximum of the response. By default nothing speaks for it.
+/// another maximum of the response; but where states are made of the confidence, and the target is lost, the box stays
+/// where it was, and the evidence is of the best place around it. By default nothing speaks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
-    /// The response there: 1 where a filter sees exactly what it has learned; a machine's decision.
+    /// The filter's answer there, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about
+    /// 2 for a background-aware filter, whose response map is this merged with colour. There, PSR and APCE are of the
+    /// filter alone too.
     pub peak: f32,
     /// Peak-to-sidelobe ratio, see [`Peak::psr`](super::confidence::Peak::psr).
     pub psr: f32,
     /// Average peak-to-correlation energy, see [`Peak::apce`](super::confidence::Peak::apce).
     pub apce: f32,
-    /// What a kernel machine, the detector or the guard, says of the box: the means of its classes are at +1 and -1.
-    /// `None` without a machine, or where there was no texture to judge.
+    /// What a kernel machine, the detector or the guard, says of the box. Its classes lie about +1 and -1: their means
+    /// do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there was no
+    /// texture to judge.
     pub decision: Option<f32>,
     /// What a filter that follows far more slowly answers there, or how like the target is to a memory that does: small
     /// where it does not look as it has for long. `None` of a search without one.
@@ -36,7 +40,7 @@ pub struct Evidence {
     /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
     pub color: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
-    /// truth. `None` of a search that has none.
+    /// truth. `None` of a search that has none, and of the box that was given.
     pub confidence: Option<f32>,
     /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
     pub refit_kept: bool,

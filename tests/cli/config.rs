@@ -128,6 +128,22 @@ fn help_knows_every_flag_of_the_table() {
             }
         }
         assert!(text.contains("max-steps: Steps after which it is given up (1 to 1000000000000) [default: 100000]"));
+        assert!(!text.contains("[]"));
+        // The help is broken into lines.
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "Filters (--detector kcf and background-aware): --max-cells",
+            "States and recovery: --states",
+            "(-100 to 100; matching: -1 to 1) [default: -0.5; matching: 0.05]",
+            "an odd number (3 to 23) [default: 17]",
+        ] {
+            assert!(words.contains(part), "{part}");
+        }
+        let cells = format!(
+            "({}; background-aware: 1296 to 6400)",
+            settings::find("search.filter.area.bounded.max-cells").unwrap().kind.range()
+        );
+        assert!(words.contains(&cells), "{cells}");
     }
 }
 

@@ -24,14 +24,24 @@ fn a_folder_needs_no_flag_and_common_flags_are_short() {
 #[test]
 fn flags_of_other_programs_are_told_what_they_are_called_here() {
     let place = place(2);
-    for (flag, tip) in [("--bbox 1,2,3,4", "--init X,Y,W,H"), ("--input a.mp4", "SRC"), ("--tracker csrt", "--preset")]
-    {
-        place
-            .run(flag)
-            .assert()
-            .code(2)
-            .stderr(contains(format!("'{}'", &flag[..flag.find(' ').unwrap()])).and(contains(tip)));
+    for (line, tip) in [
+        ("--bbox 1,2,3,4", "--init X,Y,W,H"),
+        ("--input a.mp4", "SRC"),
+        ("--tracker csrt", "--preset"),
+        ("--threads 4", "--jobs N"),
+        ("-ss 80.5", "--start 80.5"),
+        ("--ss 80.5", "--start 80.5"),
+        ("--show", "kcf-track view SRC"),
+        ("--fps 30", "no flag is needed"),
+        ("-y", "no flag is needed"),
+    ] {
+        let flag = line.split(' ').next().unwrap();
+        place.run(line).assert().code(2).stderr(contains(format!("'{flag}'")).and(contains(tip)));
     }
+    place.run("--nonsense").assert().code(2).stderr(contains("'--nonsense'").and(contains("as a value").not()));
+    place.run("--preset KCF").assert().code(2).stderr(contains("tip: KCF is --preset paper\n"));
+    place.run("-p dcf").assert().code(2).stderr(contains("tip: DCF is --preset paper-dcf\n"));
+    place.run("-p kfc").assert().code(2).stderr(contains("[possible values: robust").and(contains("tip").not()));
     place.run("--output @a.csv").assert().success();
     assert_eq!(place.read("a.csv").lines().count(), 3);
     // Where no other program has it, similar letters are the better guess.
@@ -86,6 +96,20 @@ fn a_word_that_is_almost_a_subcommand_is_guessed() {
         .assert()
         .code(2)
         .stderr(contains("some-frames: there is no such folder").and(contains("meant").not()));
+}
+
+#[test]
+fn a_source_as_other_programs_write_it_is_told_what_it_is_here() {
+    for (word, said) in [
+        ("0", "is the camera /dev/video0 meant?"),
+        ("img/%04d.jpg", "give the folder img, not a pattern"),
+        ("img/*.jpg", "give the folder img, not a pattern"),
+        ("*.png", "give the folder, not a pattern"),
+    ] {
+        for words in [&[word][..], &["--seq", word]] {
+            run(words).assert().code(2).stdout("").stderr(contains("there is no such folder").and(contains(said)));
+        }
+    }
 }
 
 /// What is wrong with the command line itself ends in 2, and is named by its flag.

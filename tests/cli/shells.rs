@@ -129,8 +129,14 @@ zpty -d z"#
 #[test]
 fn every_page_of_the_manual_is_one() {
     for (words, parts) in [
-        (&["man"][..], &["kcf-track(1)", "NAME", "--overlay", "--guard", "kcf-track-eval(1)"][..]),
-        (&["man", "eval"], &["kcf-track-eval(1)", "--protocol", "--resume"]),
+        (
+            &["man"][..],
+            &["kcf-track(1)", "NAME", "--overlay", "--guard", "kcf-track-eval(1)", "Weight of the colour histograms"][..],
+        ),
+        (
+            &["man", "eval"],
+            &["kcf-track-eval(1)", "--protocol", "--resume", "Search areas a frame of that search; 0 for no such"],
+        ),
         (&["man", "synth"], &["kcf-track-synth(1)", "--occlusion"]),
     ] {
         let page = run(words).assert().success().get_output().stdout.clone();

@@ -70,8 +70,10 @@ fn a_flag_of_another_kernel_is_a_mistake() {
         ("--preset fast --half-size-from 50", "--half-size-from needs --max-cells inf"),
         ("--preset paper --max-cells 500 --half-size-from 50", "--half-size-from needs --max-cells inf"),
         ("--preset paper --padding 2 --set search.filter.padding=3", "contradict each other"),
-        ("--set search.filter.padding", "PATH=VALUE"),
+        ("--set search.filter.padding", "PATH=VALUE, such as search.background.padding=2"),
         ("--set search.filter.paddin=2", "search.filter.padding may be meant"),
+        ("--set search.background.paddin=2", "search.background.padding may be meant"),
+        ("--set paddin=2", "search.background.padding may be meant"),
         ("--set search.windows.prior=0.2", "needs --detector svm (or another machine)"),
         (
             "--preset paper --set search.filter.padding=-1",
@@ -81,6 +83,8 @@ fn a_flag_of_another_kernel_is_a_mistake() {
         place.run(line).assert().code(2).stdout("").stderr(contains(said));
     }
     place.run("--preset fast --max-cells inf --half-size-from 50").assert().success();
+    // What messages name as an example works with the default preset.
+    place.run("--set search.background.padding=2").assert().success();
 }
 
 #[test]
@@ -162,7 +166,9 @@ fn nothing_given_is_wrong_usage_and_help_helps() {
         contains("Examples:")
             .and(contains("kcf-track OTB/Deer"))
             .and(contains("Exit codes"))
-            .and(contains("[paper: 0.0001]")),
+            .and(contains("[paper: 0.0001]"))
+            .and(contains("box at 197,213 of 34x81"))
+            .and(contains("0.5, is seconds")),
     );
     run(["-h"]).assert().success().stdout(contains("--skip-bad-frames"));
     run(["--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
@@ -279,8 +285,15 @@ fn the_number_of_cells_is_a_flag_of_every_search_that_has_one() {
 fn a_word_too_many_is_not_called_a_subcommand() {
     let place = place(2);
     let seq = place.seq().into_os_string().into_string().unwrap();
-    for words in [&[seq.as_str(), "other"][..], &[&seq, "-i", "13", "45", "38", "60", "70"], &["track", &seq]] {
-        let said = contains("unexpected word").and(contains("four numbers")).and(contains("subcommand").not());
+    for (words, part) in [
+        (&[seq.as_str(), "other"][..], "four numbers"),
+        (&[&seq, "-i", "13", "45", "38", "60", "70"], "four numbers"),
+        (&["track", &seq], "tracking has no word of its own: kcf-track "),
+        (&["eval", "OTB"], "the folder of sequences is given by --data OTB"),
+        (&["eval", "merg", "a", "b"], "is `kcf-track eval merge` meant?"),
+        (&["help", "nosuch"], "there is help of synth, completions, man, eval, trax, view"),
+    ] {
+        let said = contains("unexpected word").and(contains(part)).and(contains("subcommand").not());
         run(words).assert().code(2).stdout("").stderr(said);
     }
 }

@@ -1,6 +1,6 @@
 """Kernel machines with scikit-learn's conventions, over arrays or precomputed Gram matrices.
 
-They need scikit-learn: `pip install kcf-track[machines]`.
+They need scikit-learn: `pip install ".[machines]"` in a clone of kcf-track.
 
 | class | machine | methods |
 | --- | --- | --- |
@@ -30,7 +30,8 @@ Examples:
 try:
     import sklearn  # noqa: F401
 except ImportError as error:
-    raise ImportError("kcf_track.machines needs scikit-learn: pip install kcf-track[machines]") from error
+    message = "kcf_track.machines needs scikit-learn: pip install '.[machines]' in a clone of kcf-track"
+    raise ImportError(message) from error
 
 from ._classifiers import SLEM, SVM, KernelPCAClassifier, KernelRidgeClassifier
 from ._embeddings import KDSPE, KernelFisher, KernelPCA

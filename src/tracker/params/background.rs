@@ -18,7 +18,7 @@ pub struct BackgroundParams {
     /// Extra area around the target, relative to the geometric mean of its sides: the search area is a square whose
     /// side is `1 + padding` times that mean.
     pub padding: f64,
-    /// Cells of the search area at most: a larger one is seen at a coarser scale.
+    /// Cells of the search area at most, 1296 to 6400: a larger one is seen at a coarser scale.
     pub max_cells: f64,
     /// Width of the labels' peak, relative to the target's size.
     pub output_sigma: f64,
@@ -107,7 +107,8 @@ pub enum VerifyParams {
 pub struct DecisionSettings {
     /// Which machine, with its defaults.
     pub machine: MachineKind,
-    /// The decision from which on a candidate is the target: the means of the classes are at +1 and -1.
+    /// The decision from which on a candidate is the target: the classes lie about +1 and -1 (their means do, those of
+    /// `krr` are lower, `svm` has its margins there).
     pub least: f64,
     /// One of so many frames is learned in which the target is tracked for sure.
     pub every: usize,

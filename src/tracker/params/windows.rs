@@ -57,9 +57,9 @@ pub struct WindowSearchParams {
     /// Decisions below this, or below the gate where that is lower, are [`State::Lost`](crate::State::Lost). Boxes do
     /// not depend on it.
     ///
-    /// The means of the classes are at +1 and -1, but the window is the best of hundreds. Of frames that overlap the
-    /// truth by more than half (on OTB), two to five in a hundred lie below the default, by the machine; of the others
-    /// a third and more.
+    /// The classes lie about +1 and -1 (their means do, those of `krr` are lower, `svm` has its margins there), but the
+    /// window is the best of hundreds. Of frames that overlap the truth by more than half (on OTB), two to five in a
+    /// hundred lie below the default, by the machine; of the others a third and more.
     pub lost: f64,
 }
 

@@ -98,7 +98,7 @@ impl Changes {
     /// # Errors
     /// As [`Self::path`], and a word without a sign between the two.
     pub fn path_pair(&mut self, pair: &str) -> Result<(), String> {
-        let (path, text) = halves(pair, "--set", "PATH=VALUE, such as search.filter.padding=2")?;
+        let (path, text) = halves(pair, "--set", "PATH=VALUE, such as search.background.padding=2")?;
         self.path(path, text)
     }
 

@@ -85,7 +85,13 @@ pub fn find(path: &str) -> Result<&'static Setting> {
     table().iter().find(|setting| setting.path == path).ok_or_else(|| {
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().replace('_', "-");
         let near = table().iter().map(|setting| (distance(&last(setting.path), &last(path)), setting.path));
-        let meant = near.filter(|(distance, _)| *distance <= 2).min_by_key(|(distance, _)| *distance);
+        let near = near.filter(|(distance, _)| *distance <= 2);
+        // Of those with the same end the one whose whole path is nearest, or, of an end alone, one of the default tree.
+        let default = Params::default();
+        let meant = near.min_by_key(|(end, near)| match path.contains('.') {
+            true => (*end, distance(near, path)),
+            false => (*end, usize::from(default.unmet(near).is_some())),
+        });
         let meant = meant.map_or(String::new(), |(_, path)| format!("; {path} may be meant"));
         Error::Parameter { name: "setting", value: path.into(), expected: format!("there is no such setting{meant}") }
     })
