@@ -180,9 +180,16 @@ impl Controller {
     fn wanted(&self, last: usize) -> Option<usize> {
         let next = |(target, track): (&u32, &Track)| {
             let (missing, (start, _)) = track.missing(last)?;
-            Some(self.heads.get(target).map_or(start, |heads| heads.next(start, missing)))
+            let next = self.heads.get(target).map_or(start, |heads| heads.next(start, missing));
+            // A piece that cannot be followed any more is no reason for the other targets to stop.
+            (!self.is_gone(next)).then_some(next)
         };
         self.board.look(|state| state.tracks().iter().filter_map(next).min())
+    }
+
+    /// Whether a frame came once, and is kept no more.
+    fn is_gone(&self, position: usize) -> bool {
+        self.reel.source().is_live() && position < self.reel.oldest()
     }
 
     /// Shows a frame to all trackers that want it. A sentence where one of them cannot go on.

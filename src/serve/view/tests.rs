@@ -217,6 +217,38 @@ fn of_a_camera_the_last_frames_can_be_corrected() {
 }
 
 #[test]
+fn a_target_whose_beginning_is_gone_stops_no_other() {
+    let frame = 96 * 72 + size_of::<crate::source::Item>();
+    let seat = seat(true, 6 * frame, None);
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Step { by: 14 });
+    seat.stands_at(15);
+    // An end, and a box that was drawn amiss: what comes before them began in a frame that is gone.
+    seat.order(Order::End { target: 1, position: 15 });
+    let gone = seat.refused(Order::TakeBack { target: 1, position: 15 });
+    assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
+    seat.order(Order::Give { target: 2, position: 14, bbox: seat.truth(14) });
+    let gone = seat.refused(Order::TakeBack { target: 2, position: 14 });
+    assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
+    // What began in a frame that is kept is taken back.
+    seat.order(Order::End { target: 2, position: 15 });
+    seat.order(Order::TakeBack { target: 2, position: 15 });
+    // The new box that it says helps.
+    seat.order(Order::Give { target: 1, position: 15, bbox: seat.truth(15) });
+    seat.order(Order::Step { by: 5 });
+    seat.stands_at(20);
+    assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
+    // However a piece came to be out of reach, the others are followed on.
+    seat.view.board.change(|state| state.change(1, |track| track.take_back(15)));
+    seat.order(Order::Seek { position: 20 });
+    seat.play_to_the_end();
+    assert_eq!(seat.found(1).len(), 14);
+    assert_eq!(seat.found(2), [plain(1, seat.truth(1), 13), plain(14, seat.truth(14), FRAMES)].concat());
+    seat.view.close().unwrap();
+}
+
+#[test]
 fn what_cannot_be_done_is_said_and_changes_nothing() {
     let seat = seat(false, KEPT_BYTES, None);
     seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });

@@ -41,6 +41,7 @@ impl Controller {
             }
             Order::TakeBack { target, position } => {
                 let none = "only a box that was given after the first one, or an end, can be taken back";
+                self.can_go_on(target, position)?;
                 self.unmark(target, none, |track| track.take_back(position))?;
             }
             Order::Remove { target } => {
@@ -172,6 +173,24 @@ impl Controller {
         self.log.outdated();
         self.stand(&item);
         self.write(target, position).map_err(|error| error.to_string())
+    }
+
+    /// Refuses to take back what was said of a target at `position` where the piece before that cannot be followed on:
+    /// the frames that its tracker must see are gone.
+    fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
+        let from = self.board.look(|state| {
+            let track = state.tracks().get(&target)?;
+            track.marks().get(&position)?;
+            let (missing, start) = track.resumes(position)?;
+            Some(self.heads.get(&target).map_or(start, |heads| heads.next(start, missing)))
+        });
+        match from.filter(|from| self.is_gone(*from)) {
+            Some(from) => Err(format!(
+                "this cannot be taken back: target {target} would be followed from frame {from} on, and its beginning \
+                 is gone: draw a new box"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Changes the marks of a target other than by a box; `else_said` where that is not possible.
