@@ -313,9 +313,31 @@ fn lines_are_in_order_at_the_end() {
     assert_eq!(lines, found);
 }
 
+#[test]
+fn lines_of_a_target_that_is_added_late_are_in_order_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let seat = seat(false, KEPT_BYTES, Some(&path));
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Step { by: 9 });
+    seat.stands_at(10);
+    seat.order(Order::Add { id: None, position: 4, bbox: seat.truth(4) });
+    seat.order(Order::Seek { position: 10 });
+    seat.stands_at(10);
+    seat.order(Order::Step { by: 1 });
+    seat.stands_at(11);
+    seat.view.close().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<FrameLine>(line).unwrap());
+    let order: Vec<_> = lines.map(|line| (line.index, line.id)).collect();
+    let expected = (1..=11).flat_map(|index| (1..=if index < 4 { 1 } else { 2 }).map(move |id| (index, id)));
+    assert_eq!(order, expected.collect::<Vec<_>>());
+}
+
 #[derive(serde::Deserialize)]
 struct FrameLine {
     index: usize,
+    id: u32,
     bbox: BBox,
 }
 
