@@ -262,7 +262,8 @@ impl Controller {
         }
         let before = self.shown.replace(Arc::clone(item));
         let speed = self.board.look(|state| state.status.speed);
-        let lasts = speed.map_or(Duration::ZERO, |speed| Duration::from_secs_f64(self.pace(before, item) / speed));
+        let lasts = speed.and_then(|speed| Duration::try_from_secs_f64(self.pace(before, item) / speed).ok());
+        let lasts = lasts.unwrap_or_default();
         // A frame that came late does not make the next ones hurry for longer than one of them lasts.
         self.due = (self.due + lasts).max(now.checked_sub(lasts).unwrap_or(now));
         self.pictures += 1;

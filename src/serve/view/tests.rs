@@ -275,6 +275,8 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         (Order::Seek { position: FRAMES + 1 }, "no frame"),
         (Order::Speed { times: Some(f64::NAN) }, "speed"),
         (Order::Speed { times: Some(0.0) }, "speed"),
+        (Order::Speed { times: Some(1e-300) }, "speed"),
+        (Order::Speed { times: Some(65.0) }, "speed"),
         (Order::Pick { bbox }, "nobody asks"),
     ] {
         let answer = seat.refused(order);

@@ -1,6 +1,6 @@
 //! Orders, done one by one.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ const ORDER_PATIENCE: Duration = Duration::from_secs(2);
 /// Most targets at a time.
 const MOST_TARGETS: usize = 100;
 
-/// The fastest multiple of the source's rate.
-const FASTEST: f64 = 64.0;
+/// The slowest and the fastest multiple of the source's rate.
+const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 impl Controller {
     /// Does what is asked, or says why not.
@@ -70,8 +70,8 @@ impl Controller {
             }
             Order::Seek { position } => self.go(position, false)?,
             Order::Speed { times } => {
-                if !times.is_none_or(|times| times > 0.0 && times <= FASTEST) {
-                    return Err(format!("the speed must be above 0 and at most {FASTEST}, or null"));
+                if !times.is_none_or(|times| SPEEDS.contains(&times)) {
+                    return Err(format!("the speed must be from {} to {}, or null", SPEEDS.start(), SPEEDS.end()));
                 }
                 self.due = Instant::now();
                 self.board.change(|state| state.status.speed = times);
