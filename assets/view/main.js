@@ -2,9 +2,9 @@
 /* What buttons, keys and drags do, and the loop over messages. */
 
 async function ask(what) {
-  const refused = await order(what);
-  panel.say(refused ?? "", Boolean(refused));
-  return !refused;
+  const { error, said } = await order(what);
+  panel.say(error ?? said ?? "", Boolean(error));
+  return error ? null : { said };
 }
 
 function select(id) {
@@ -47,7 +47,9 @@ async function give(bbox) {
   const at = position();
   stage.draft = bbox;
   const what = target === null ? { do: "add", position: at, bbox } : { do: "give", target, position: at, bbox };
-  if (await ask(what)) panel.say(target === null ? "A new target is there" : `Target ${target} has a new box`);
+  const done = await ask(what);
+  const words = target === null ? "A new target is there" : `Target ${target} has a new box`;
+  if (done) panel.say(done.said ? `${words}; ${done.said}` : words, Boolean(done.said));
   stage.draft = null;
   redraw();
 }

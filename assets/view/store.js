@@ -68,15 +68,16 @@ const store = {
   },
 };
 
-/* Asks the server to do something; what it says where it does not. */
+/* Asks the server to do something. Gives `error`, a sentence, where that is not done, and `said` where it is done but
+   something is odd about it. */
 async function order(what) {
   try {
     const body = JSON.stringify(what);
     const headers = { "Content-Type": "application/json" };
     const answer = await fetch("/order", { method: "POST", headers, body });
-    return answer.ok ? null : (await answer.json()).error;
+    return await answer.json();
   } catch {
-    return "the program does not answer";
+    return { error: "the program does not answer" };
   }
 }
 

@@ -169,6 +169,19 @@ fn a_message_has_the_frame_and_the_response() {
 }
 
 #[test]
+fn a_box_that_is_too_small_is_taken_with_a_warning() {
+    let place = place(3);
+    let served = serve(&place, "");
+    let add = |bbox: Value| served.post(&json!({ "do": "add", "position": 1, "bbox": bbox })).json();
+    assert_eq!(add(json!([40, 30, 6, 32])), json!({}));
+    let said = add(json!([40, 30, 24, 5]))["said"].as_str().unwrap().to_owned();
+    assert!(said.contains("24x5 pixels: below about 6"), "{said}");
+    let give = json!({ "do": "give", "target": 1, "position": 1, "bbox": [40, 30, 5, 5] });
+    assert!(served.post(&give).json()["said"].as_str().unwrap().contains("5x5 pixels"));
+    assert_eq!(served.news()["targets"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn strangers_and_nonsense_are_refused_in_a_sentence() {
     let place = place(3);
     let served = serve(&place, "");

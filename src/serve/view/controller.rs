@@ -32,10 +32,13 @@ const RATE: f64 = 30.0;
 /// wait for a minute.
 const LONGEST_SHOWN: f64 = 2.0;
 
+/// What became of an order: a sentence where it is not done, and where it is done but something is odd about it.
+pub type Obeyed = Result<Option<String>, String>;
+
 /// What comes to the controller.
 pub enum Call {
     /// An order, and where to say what became of it.
-    Order(Order, SyncSender<Result<(), String>>),
+    Order(Order, SyncSender<Obeyed>),
     /// To end.
     Stop,
 }

@@ -8,9 +8,10 @@ use super::super::heads::{Head, Seen};
 use super::super::order::Order;
 use super::super::reel::Reading;
 use super::super::track::Track;
-use super::{Controller, Goal, PATIENCE};
+use super::{Controller, Goal, Obeyed, PATIENCE};
 use crate::geometry::BBox;
 use crate::source::Item;
+use crate::tracker::SMALLEST_SIDE;
 
 /// How long an order waits for the frame that it is about.
 const ORDER_PATIENCE: Duration = Duration::from_secs(2);
@@ -23,7 +24,7 @@ const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 impl Controller {
     /// Does what is asked, or says why not.
-    pub(super) fn obey(&mut self, order: Order) -> Result<(), String> {
+    pub(super) fn obey(&mut self, order: Order) -> Obeyed {
         let picks = self.board.look(|state| state.status.pick);
         match order {
             Order::Pick { bbox } if picks => {
@@ -77,7 +78,10 @@ impl Controller {
                 self.board.change(|state| state.status.speed = times);
             }
         }
-        Ok(())
+        Ok(match order {
+            Order::Add { bbox, .. } | Order::Give { bbox, .. } | Order::Pick { bbox } => too_small(&bbox),
+            _ => None,
+        })
     }
 
     fn pause(&mut self) {
@@ -209,6 +213,13 @@ impl Controller {
         self.pause();
         Ok(())
     }
+}
+
+/// What to say of a box that is too small for its target to be seen.
+fn too_small(&BBox { w, h, .. }: &BBox) -> Option<String> {
+    (w.min(h) < SMALLEST_SIDE).then(|| {
+        format!("the box is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it")
+    })
 }
 
 fn no_target(target: u32) -> String {
