@@ -150,6 +150,12 @@ impl View {
         format!("http://{host}:{}/{token}", address.port())
     }
 
+    /// What to say of the address where it is not to be opened as it stands.
+    pub fn url_in_words(&self) -> Option<&'static str> {
+        let any = self.server.address().ip().is_unspecified();
+        any.then_some("HOST stands for the name or the address by which this machine is reached")
+    }
+
     /// Does what a page could ask for.
     ///
     /// # Errors
