@@ -253,6 +253,185 @@ async function byTouch(browser) {
   child.kill("SIGINT");
 }
 
+const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said").classList.contains("wrong")]);
+const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
+
+/* Keys do what the list says wherever the focus is, but for the fields that are written in. */
+async function byKeys(browser) {
+  const { child, url } = await serve(scene);
+  const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
+  const position = () => page.evaluate(() => store.status.position);
+  const selected = () => page.evaluate(() => stage.selected);
+  const focus = () => page.evaluate(() => document.activeElement.id);
+  await drag(page, [170, 120, 60, 80]);
+  await targets(page, 1);
+
+  // The slider and Speed give the keys back once a pointer has changed them.
+  await page.click("#seek");
+  await until(page, () => store.status.position > 50 && !panel.seeking);
+  assert.equal(await focus(), "");
+  await page.evaluate(() => order({ do: "seek", position: 2 }));
+  await standsAt(page, 2);
+  await page.focus("#speed");
+  for (const key of ["4", "1", "0"]) await page.keyboard.press(key);
+  assert.equal(await page.inputValue("#speed"), "1");
+  assert.equal(await selected(), 1);
+  await page.keyboard.press("Escape");
+  assert.equal(await focus(), "");
+  assert.equal(await selected(), 1, "Escape has left the field, and nothing else");
+
+  // Space plays after a click on a button, and presses one that was reached by a key.
+  await page.click("#trails");
+  await page.keyboard.press("Space");
+  await until(page, () => store.status.playing);
+  assert.equal(await page.isChecked("#trails"), false);
+  await page.keyboard.press("Space");
+  await until(page, () => !store.status.playing);
+  await page.focus("#speed");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  assert.equal(await focus(), "trails");
+  await page.keyboard.press("Space");
+  assert.equal(await page.isChecked("#trails"), true);
+  assert.equal(await page.evaluate(() => store.status.playing), false);
+
+  // With caps lock.
+  const [got] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("J")]);
+  assert.match(got.suggestedFilename(), /json$/);
+
+  // The numbers follow what is selected and shown, until they are changed.
+  await page.evaluate(() => order({ do: "seek", position: 1 }));
+  await standsAt(page, 1);
+  const numbers = () => page.$$eval("#box-form input", (fields) => fields.map((field) => Number(field.value)));
+  const shown = () => page.evaluate(() => store.record(1, store.status.position).bbox);
+  const near = (a, b) => a.every((value, i) => Math.abs(value - b[i]) < 0.01);
+  await page.keyboard.press("Escape");
+  await until(page, () => stage.selected === null);
+  await page.keyboard.press("b");
+  assert.deepEqual(await numbers(), [240, 180, 160, 120]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("1");
+  assert.ok(near(await numbers(), await shown()), "the selected target's box");
+  await page.keyboard.press("ArrowRight");
+  await standsAt(page, 2);
+  assert.ok(near(await numbers(), await shown()), "the box of the frame at hand");
+  assert.equal(await page.textContent("#box-give"), "Give target 1 this box");
+  await page.fill("#box-x", "33");
+  await page.keyboard.press("2");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowRight");
+  await standsAt(page, 3);
+  assert.equal((await numbers())[0], 332, "what was typed stays");
+  assert.equal(await selected(), 1, "digits in a field select nothing");
+
+  // Enter gives a box once.
+  await page.keyboard.press("n");
+  await page.keyboard.press("b");
+  await page.keyboard.press("Enter");
+  await targets(page, 2);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("ArrowRight");
+  await standsAt(page, 4);
+  assert.equal(await page.evaluate(() => store.targets.size), 2);
+  await page.focus("#box-y");
+  await drag(page, [300, 300, 3, 40]);
+  await targets(page, 3);
+  await says(page, "3x40 pixels: below about 6");
+  assert.equal(await focus(), "", "a drag on the frame takes the keys out of a field");
+  assert.deepEqual(page.errors, []);
+  console.log("keys: they do what the list says, wherever the focus is");
+  await page.context().close();
+  child.kill("SIGINT");
+}
+
+/* What changes under one's hands, and what is not there. */
+async function byAccident(browser) {
+  const broken = path.join(folder, "broken");
+  fs.cpSync(scene, broken, { recursive: true });
+  const files = fs.readdirSync(broken, { recursive: true });
+  const third = files.filter((name) => /\.(png|jpg|pgm|bmp)$/.test(name)).sort()[2];
+  fs.writeFileSync(path.join(broken, third), "no picture");
+  const { child, url } = await serve(broken);
+  const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
+  await drag(page, [170, 120, 60, 80]);
+  await targets(page, 1);
+
+  // Of a frame that could not be read no other frame's picture is shown.
+  await page.evaluate(() => order({ do: "step", by: 2 }));
+  await standsAt(page, 3);
+  await until(page, () => stage.image === null);
+  await page.evaluate(() => order({ do: "step", by: 1 }));
+  await standsAt(page, 4);
+  await until(page, () => stage.image !== null);
+
+  // A drag is of the frame and the target that it began with.
+  const begin = async () => {
+    const [from, to] = await onScreen(page, [[300, 200], [360, 260]]);
+    await page.mouse.move(...from);
+    await page.mouse.down();
+    await page.mouse.move(...to, { steps: 3 });
+  };
+  await begin();
+  await page.keyboard.press("ArrowRight");
+  await standsAt(page, 5);
+  await page.mouse.up();
+  const gone = "the box was begun in frame 4, which is not shown any more: draw it again";
+  assert.deepEqual(await said(page), [gone, true]);
+  await page.keyboard.press("1");
+  await begin();
+  await page.evaluate(() => order({ do: "remove", target: 1 }));
+  await targets(page, 0);
+  await page.mouse.up();
+  assert.deepEqual(await said(page), ["target 1 was removed while the box was drawn: draw it again", true]);
+  await page.evaluate(() => order({ do: "seek", position: 4 }));
+  await standsAt(page, 4);
+  assert.equal(await page.evaluate(() => store.targets.size), 0);
+  // One that begins while frames go by is of the frame that they stop at.
+  await page.evaluate(() => order({ do: "play" }));
+  await until(page, () => store.status.playing && store.status.position > 8);
+  await begin();
+  await until(page, () => !store.status.playing);
+  await page.mouse.up();
+  await targets(page, 1);
+
+  // The response and a selection leave catching up as it is; what is not followed to its end is said with the saving.
+  await page.evaluate(() => order({ do: "seek", position: 230 }));
+  await standsAt(page, 230);
+  await page.click("#save-json");
+  await says(page, "is followed to frame");
+  assert.match((await said(page))[0], /target 2 is followed to frame \d+ only: play on first/);
+  await page.click("#heat");
+  await page.keyboard.press("ArrowRight");
+  await until(page, () => store.status.catching_up || store.status.position === 231);
+  await page.keyboard.press("2");
+  await standsAt(page, 231);
+  await until(page, () => stage.heat && stage.selected === 2);
+  await page.click("#heat");
+  await until(page, () => !stage.heat);
+  await page.click("#heat");
+  await until(page, () => stage.heat);
+
+  // A program that answers again is not said to be silent.
+  assert.deepEqual(page.errors, []);
+  await page.route("**/news**", (route) => route.abort());
+  await page.evaluate(() => asking.end.abort());
+  await says(page, "does not answer");
+  await page.unroute("**/news**");
+  await says(page, "answers again");
+  assert.equal((await said(page))[1], false);
+
+  for (const [width, height, least] of [[320, 640, 200], [844, 390, 240]]) {
+    await page.setViewportSize({ width, height });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} is wide enough`);
+    const high = await page.evaluate(() => stage.canvas.clientHeight);
+    assert.ok(high >= least, `at ${width}x${height} the frame is ${high} high`);
+  }
+  console.log("accidents: what changes under one's hands changes nothing else");
+  await page.context().close();
+  child.kill("SIGINT");
+}
+
 async function main() {
   execFileSync(program, ["synth", "--out", scene, "--size", "640x480", "--frames", `${FRAMES}`, "--target", "60x80",
     "--seed", "5"]);
@@ -262,8 +441,13 @@ async function main() {
       "--disable-component-update", "--disable-sync"],
   });
   try {
+    // One part alone, by its name: to work on it.
+    const only = { byMouse, byTouch, byKeys, byAccident }[process.env.VIEW_PART];
+    if (only) return await only(browser);
     await byMouse(browser);
     await byTouch(browser);
+    await byKeys(browser);
+    await byAccident(browser);
   } finally {
     await browser.close();
   }

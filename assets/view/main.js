@@ -2,9 +2,9 @@
 /* What buttons, keys and drags do, and the loop over messages. */
 
 async function ask(what) {
-  const refused = await order(what);
-  panel.say(refused ?? "", Boolean(refused));
-  return !refused;
+  const { error, said } = await order(what);
+  panel.say(error ?? said ?? "", Boolean(error));
+  return error ? null : { said };
 }
 
 function select(id) {
@@ -17,8 +17,10 @@ function redraw() {
   if (!store.status) return;
   if (stage.selected !== null && !store.targets.has(stage.selected)) stage.selected = null;
   if (store.size) byId("stage-box").style.setProperty("--shape", `${store.size[0]} / ${store.size[1]}`);
+  stage.stopped();
   stage.draw();
   curve.draw();
+  followNumbers();
   panel.draw();
 }
 
@@ -28,26 +30,39 @@ function mapTarget() {
   return stage.selected ?? [...store.targets.keys()][0] ?? null;
 }
 
-/* Asks for the frame at hand again, with or without its map. */
+/* Asks for the news again, with or without the map; what plays or is caught up with goes on. */
 function showMap() {
-  if (!store.status || store.status.playing) return;
-  if (byId("heat").checked || stage.heat) order({ do: "seek", position: store.status.position });
+  if (!store.status || !byId("heat").checked && !stage.heat) return;
+  asking.anew = true;
+  asking.end?.abort();
 }
 
 const position = () => store.status.position;
 const toggle = () => ask({ do: store.status.playing ? "pause" : "play" });
 const step = (by) => ask({ do: "step", by });
 
-async function give(bbox) {
+/* Why a drag is of a target or a frame that is not at hand any more. */
+function strayed({ target, position: at }) {
+  if (target !== null && !store.targets.has(target)) return `target ${target} was removed while the box was drawn`;
+  if (target !== stage.selected) return "another target was selected while the box was drawn";
+  if (at !== null && at !== position()) return `the box was begun in frame ${at}, which is not shown any more`;
+  return null;
+}
+
+async function give(bbox, drag = null) {
   if (store.status.pick) {
     stage.draft = bbox;
     return redraw();
   }
+  const wrong = drag && strayed(drag);
+  if (wrong) return panel.say(`${wrong}: draw it again`, true);
   const target = stage.selected;
   const at = position();
   stage.draft = bbox;
   const what = target === null ? { do: "add", position: at, bbox } : { do: "give", target, position: at, bbox };
-  if (await ask(what)) panel.say(target === null ? "A new target is there" : `Target ${target} has a new box`);
+  const taken = await ask(what);
+  const words = target === null ? "A new target is there" : `Target ${target} has a new box`;
+  if (taken) panel.say(taken.said ? `${words}; ${taken.said}` : words, Boolean(taken.said));
   stage.draft = null;
   redraw();
 }
@@ -60,7 +75,14 @@ async function pick() {
   byId("pick").disabled = true;
 }
 
-async function save(path, name) {
+/* Which of the targets are not followed to the last frame, in words; empty where all are. */
+function unfinished(ids) {
+  const words = ids.map((id) => [id, store.followedTo(id)]).filter(([, at]) => at !== null);
+  return words.map(([id, at]) => `target ${id} is followed to frame ${at} only`).join(", ");
+}
+
+/* Saves what was found of some targets. */
+async function save(path, name, of = [...store.targets.keys()]) {
   try {
     const answer = await fetch(path);
     if (!answer.ok) return panel.say((await answer.json()).error, true);
@@ -69,7 +91,8 @@ async function save(path, name) {
     link.download = `${store.status.source.replace(/[^\w.-]+/g, "_")}${name}`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-    panel.say(`Saved as ${link.download}`);
+    const partly = unfinished(of);
+    panel.say(`Saved as ${link.download}${partly && `; ${partly}: play on first`}`, Boolean(partly));
   } catch {
     panel.say("the program does not answer", true);
   }
@@ -95,14 +118,14 @@ const KEYS = [
   [["Home"], "To the first frame", () => ask({ do: "seek", position: store.status.oldest })],
   [["−", "+"], "Slower or faster", (key) => faster(key === "-" ? -1 : 1), ["-", "+", "="]],
   [["1", "… 9"], "Select a target", (key) => select(Number(key)), [..."123456789"]],
-  [["N"], "The next drag draws a new target", () => select(null), ["n", "N"]],
-  [["B"], "The box in numbers: a new target's, or the selected one's", numbers, ["b", "B"]],
-  [["E"], "End the selected target at this frame", () => ofSelected({ do: "end", position: position() }), ["e", "E"]],
+  [["N"], "The next drag draws a new target", () => select(null), ["n"]],
+  [["B"], "The box in numbers: a new target's, or the selected one's", numbers, ["b"]],
+  [["E"], "End the selected target at this frame", () => ofSelected({ do: "end", position: position() }), ["e"]],
   [["U"], "Take back the box or end given here", () => ofSelected({ do: "take-back", position: position() }),
-    ["u", "U"]],
+    ["u"]],
   [["Delete"], "Remove the selected target", () => ofSelected({ do: "remove" })],
-  [["R"], "Show or hide the response", () => flip("heat"), ["r", "R"]],
-  [["T"], "Show or hide trails", () => flip("trails"), ["t", "T"]],
+  [["R"], "Show or hide the response", () => flip("heat"), ["r"]],
+  [["T"], "Show or hide trails", () => flip("trails"), ["t"]],
   [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => flip({ j: "save-json", m: "save-mot", o: "save-otb" }[key]),
     ["j", "m", "o"]],
   [["Escape"], "Give up a drag, or the selection", escape],
@@ -121,27 +144,56 @@ function numbers() {
   byId("box-x").focus();
 }
 
+let edited = false; // whether the numbers are a person's, who has not given them yet
+
+/* Keeps the numbers at the selected target and the frame at hand, until a person changes them. */
+function followNumbers() {
+  if (!byId("numbers").open) return;
+  const { pick } = store.status;
+  const whose = stage.selected === null ? "Add a target in this box" : `Give target ${stage.selected} this box`;
+  byId("box-give").textContent = pick ? "Take this box" : whose;
+  if (!edited) fillNumbers();
+}
+
 /* The box at hand, or one in the middle of the frame. */
 function fillNumbers() {
+  edited = false;
   const [w, h] = store.size ?? [0, 0];
   const known = stage.draft ?? store.record(stage.selected, position())?.bbox;
   const bbox = known ?? [w * 3 / 8, h * 3 / 8, w / 4, h / 4];
   bbox.forEach((value, i) => { byId(`box-${"xywh"[i]}`).value = Math.round(value * 100) / 100; });
 }
 
+/* Whether what has the focus got it by a key: then Space and arrows are its own. */
+let reached = false;
+
+/* Whether what has the focus does something of its own at a key. */
+function isItsOwn(key, on) {
+  if (on.closest("input[type=number]")) return true;
+  const moves = key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(key);
+  if (on.closest("select")) return moves || key === "Enter" || (key === " " && reached);
+  if (on.closest("input[type=range]")) return moves && reached;
+  if (on.closest("input[type=radio]") && moves) return reached;
+  return on.closest("button, summary, input") !== null && (key === "Enter" || (key === " " && reached));
+}
+
 function onKey(event) {
   if (!store.status || event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
-  const typed = event.target.closest("input[type=number], select, input[type=range]");
-  const pressed = event.target.closest("button, summary, input[type=checkbox], input[type=radio]");
-  if (typed && event.key !== "Escape") return;
-  if (pressed && [" ", "Enter"].includes(event.key)) return;
+  if (event.key === "Escape" && event.target.closest("input[type=number], input[type=range], select")) {
+    event.target.blur();
+    return;
+  }
+  if (isItsOwn(event.key, event.target)) return;
+  // A list goes to the entry that begins with what is typed.
+  if (event.key.length === 1 && event.target.closest("select")) event.preventDefault();
   if (store.status.pick) {
     if (event.key === "Enter") pick();
     else if (event.key === "Escape") escape();
-    else if (event.key === "b") numbers();
+    else if (event.key.toLowerCase() === "b") numbers();
     return;
   }
-  const name = event.key === " " ? "Space" : event.key;
+  // With caps lock, too, a key does what the list shows.
+  const name = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (event.shiftKey && name.startsWith("Arrow") && /Left|Right/.test(name)) {
     event.preventDefault();
     step(name === "ArrowLeft" ? -10 : 10);
@@ -157,7 +209,10 @@ function connect() {
   byId("play").addEventListener("click", toggle);
   byId("back").addEventListener("click", () => step(-1));
   byId("on").addEventListener("click", () => step(1));
-  byId("speed").addEventListener("change", (event) => setSpeed(event.target.value));
+  byId("speed").addEventListener("change", (event) => {
+    setSpeed(event.target.value);
+    if (!reached) event.target.blur();
+  });
   byId("trails").addEventListener("change", (event) => {
     stage.trails = event.target.checked;
     redraw();
@@ -166,16 +221,24 @@ function connect() {
   byId("save-json").addEventListener("click", () => save("/result.json", ".json"));
   byId("save-mot").addEventListener("click", () => save("/result-mot.txt", "-mot.txt"));
   byId("save-otb").addEventListener("click", () =>
-    save(`/result-otb.txt?target=${chosen()}`, `-${chosen()}-otb.txt`));
+    save(`/result-otb.txt?target=${chosen()}`, `-${chosen()}-otb.txt`, [chosen()]));
   byId("draw-new").addEventListener("change", () => select(null));
   byId("end").addEventListener("click", () => ofSelected({ do: "end", position: position() }));
   byId("take-back").addEventListener("click", () => ofSelected({ do: "take-back", position: position() }));
   byId("remove").addEventListener("click", () => ofSelected({ do: "remove" }));
   byId("pick").addEventListener("click", pick);
   byId("help-open").addEventListener("click", () => byId("help").showModal());
-  byId("numbers").addEventListener("toggle", () => store.status && fillNumbers());
+  byId("numbers").addEventListener("toggle", () => {
+    edited = false;
+    if (store.status) followNumbers();
+  });
+  byId("box-form").addEventListener("input", () => { edited = true; });
   byId("box-form").addEventListener("submit", (event) => {
     event.preventDefault();
+    if (!store.status) return;
+    edited = false;
+    // Another Enter would give the same box once more.
+    document.activeElement?.blur();
     give([..."xywh"].map((side) => Number(byId(`box-${side}`).value)));
   });
   const keys = KEYS.flatMap(([shown, words]) => {
@@ -190,8 +253,9 @@ function connect() {
   });
   byId("keys").append(...keys);
   document.addEventListener("keydown", onKey);
+  document.addEventListener("focusin", (event) => { reached = event.target.matches(":focus-visible"); });
   seekSoon.listen();
-  stage.onDown = () => store.status.playing && ask({ do: "pause" });
+  stage.onDown = () => (store.status.playing || store.status.catching_up) && ask({ do: "pause" });
   stage.onBox = give;
   stage.onClick = (id) => id !== stage.selected && select(id);
   curve.onSeek = (at) => seekSoon.to(at);
@@ -221,7 +285,10 @@ const seekSoon = {
       panel.seeking = true;
       this.to(Number(seek.value));
     });
-    seek.addEventListener("change", () => { panel.seeking = false; });
+    seek.addEventListener("change", () => {
+      panel.seeking = false;
+      if (!reached) seek.blur();
+    });
   },
 };
 
@@ -229,18 +296,32 @@ const visible = () => document.hidden
   && new Promise((shown) => document.addEventListener("visibilitychange", shown, { once: true }));
 const pause = (ms) => new Promise((later) => setTimeout(later, ms));
 
+/* The question for news that is under way. */
+const asking = {
+  end: null,
+  anew: false, // whether it is to be answered at once, whatever this page knows
+  now() {
+    if (this.anew) known.serial = 0;
+    this.anew = false;
+    this.end = new AbortController();
+    return news(mapTarget(), this.end.signal);
+  },
+};
+
 let done = false; // whether the program has what it asked for and listens no more
 
 /* Takes message after message; the next is asked for while a frame is being drawn. */
 async function watch() {
-  let begun = null;
+  let [begun, silent] = [null, false];
   for (;;) {
     await visible();
     try {
-      const { told, jpeg, levels } = await (begun ?? news(mapTarget()));
+      const { told, jpeg, levels } = await (begun ?? asking.now());
       if (done) return;
+      if (silent) panel.say("The program answers again");
+      silent = false;
       Object.assign(known, { serial: told.serial, changes: told.changes_until, picture: told.picture ?? 0 });
-      begun = document.hidden ? null : news(mapTarget());
+      begun = document.hidden ? null : asking.now();
       begun?.catch(() => {});
       // A frame and its boxes are shown together.
       const image = jpeg?.size ? await createImageBitmap(jpeg) : null;
@@ -251,9 +332,11 @@ async function watch() {
       }
       stage.colour(store.map, store.levels);
       redraw();
-    } catch {
+    } catch (error) {
       if (done) return;
       begun = null;
+      if (error.name === "AbortError") continue;
+      silent = true;
       known.picture = 0;
       panel.say("The program does not answer; trying again", true);
       await pause(700);

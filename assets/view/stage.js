@@ -7,7 +7,7 @@ const CLICK = 4; // pixels of the screen that a pointer may move within a click
 const stage = {
   canvas: document.getElementById("stage"),
   image: null,
-  drag: null, // {x, y, x2, y2} on the image
+  drag: null, // {x, y, x2, y2} on the image, {target, position} that it is a box of
   draft: null, // the box that was drawn last and is not taken yet: [x, y, w, h]
   selected: null,
   trails: true,
@@ -21,6 +21,12 @@ const stage = {
     const [w, h] = store.size ?? [4, 3];
     const scale = Math.min(width / w, height / h);
     return { scale, left: (width - w * scale) / 2, top: (height - h * scale) / 2 };
+  },
+
+  /* A drag that began while frames went by is of the frame that they have stopped at. */
+  stopped() {
+    const { playing, catching_up: late, position } = store.status;
+    if (this.drag && !playing && !late) this.drag.position ??= position;
   },
 
   /* Fits the canvas to its place on the screen. */
@@ -185,7 +191,14 @@ const stage = {
       this.canvas.setPointerCapture(event.pointerId);
       const [x, y] = this.point(event);
       this.draft = null;
-      this.drag = { id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false };
+      // What is prevented above is also that whatever had the focus, and the keys, gives it away.
+      document.activeElement?.blur();
+      const { playing, catching_up: late, position } = store.status;
+      this.drag = {
+        id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false,
+        // Whose box it becomes, and in which frame; while frames go by, the one that they stop at.
+        target: this.selected, position: playing || late ? null : position,
+      };
       this.onDown();
     });
     this.canvas.addEventListener("pointermove", (event) => {
@@ -200,7 +213,7 @@ const stage = {
       if (drag?.id !== event.pointerId) return;
       this.drag = null;
       const bbox = boxOf(drag);
-      if (event.type === "pointerup" && drag.moved && bbox[2] > 0 && bbox[3] > 0) this.onBox(bbox);
+      if (event.type === "pointerup" && drag.moved && bbox[2] > 0 && bbox[3] > 0) this.onBox(bbox, drag);
       else if (event.type === "pointerup") this.onClick(this.at(drag.x, drag.y));
       this.draw();
     };

@@ -62,21 +62,34 @@ const store = {
     return live ? Math.max(newest, position) : last ?? Math.max(expected ?? 1, newest);
   },
 
+  /* The frame that a target is followed to without a gap; null where nothing is missing up to the last frame. */
+  followedTo(id) {
+    const { marks, records } = this.target(id);
+    const { last, newest } = this.status;
+    const pieces = [...marks].sort(([a], [b]) => a - b);
+    for (const [i, [from, given]] of pieces.entries()) {
+      const until = Math.min(pieces[i + 1]?.[0] ?? Infinity, (last ?? newest) + 1);
+      for (let at = from; given && at < until; at += 1) if (!records.has(at)) return at - 1;
+    }
+    return null;
+  },
+
   /* Whether a box or an end was given at a position. */
   mark(id, position) {
     return this.targets.get(id)?.marks.get(position);
   },
 };
 
-/* Asks the server to do something; what it says where it does not. */
+/* Asks the server to do something. Gives `error`, a sentence, where that is not done, and `said` where it is done but
+   something is odd about it. */
 async function order(what) {
   try {
     const body = JSON.stringify(what);
     const headers = { "Content-Type": "application/json" };
     const answer = await fetch("/order", { method: "POST", headers, body });
-    return answer.ok ? null : (await answer.json()).error;
+    return await answer.json();
   } catch {
-    return "the program does not answer";
+    return { error: "the program does not answer" };
   }
 }
 
@@ -84,14 +97,16 @@ async function order(what) {
 const known = { serial: 0, changes: 0, picture: 0 };
 
 /* The next message: its JSON, its JPEG and the levels of its map. */
-async function news(map) {
+async function news(map, signal) {
   const query = new URLSearchParams({ after: known.serial, changes: known.changes, picture: known.picture });
   if (map) query.set("map", map);
-  const answer = await fetch(`/news?${query}`);
+  const answer = await fetch(`/news?${query}`, { signal });
   if (!answer.ok) throw new Error((await answer.json()).error);
   const bytes = await answer.arrayBuffer();
   const length = new DataView(bytes).getUint32(0);
   const told = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
-  const jpeg = told.jpeg ? new Blob([new Uint8Array(bytes, 4 + length, told.jpeg)], { type: "image/jpeg" }) : null;
+  // Null of a picture that is shown already; empty of a frame that could not be read.
+  const picture = () => new Blob([new Uint8Array(bytes, 4 + length, told.jpeg)], { type: "image/jpeg" });
+  const jpeg = told.jpeg === null ? null : picture();
   return { told, jpeg, levels: new Uint8Array(bytes, 4 + length + (told.jpeg ?? 0), told.levels) };
 }

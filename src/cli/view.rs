@@ -19,12 +19,18 @@ use super::targets::TargetArgs;
 /// How often it is asked whether to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// What the view says of `--init`: it begins with no target of its own.
+const INIT: &str = "A target's box: left, top (0-based), width, height in pixels; before it, where it is not the start \
+                    frame, the target's first frame and a colon. As often as there are targets [default: none, they \
+                    are drawn on the page]";
+
 /// Draw targets in a browser, follow them, correct them, and follow them on
 ///
 /// Prints the address of a page and serves it until Ctrl-C. Drag a box around each target in the first frame, and play;
 /// where a box has left its target, pause and drag a new one: what was before it stays, what comes after it is followed
 /// anew. The page downloads JSON, MOT and OTB; --jsonl writes as frames are tracked.
 #[derive(Debug, Args)]
+#[command(override_usage = "kcf-track view [OPTIONS] <SRC>", mut_arg("init", |arg| arg.help(INIT)))]
 pub struct ViewArgs {
     /// A folder of images, a video that ffmpeg reads, a camera (/dev/video0), an address (rtsp, http), or -, a Y4M pipe
     #[arg(value_name = "SRC", required_unless_present = "print-config")]
@@ -80,6 +86,7 @@ fn token(text: &str) -> Result<String, String> {
     }
 }
 
+/// Serves the page until it is told to end, which is how a view ends and no error; the exit code says what ended it.
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let resolved = args.params.resolve(args.preset.as_deref())?;
     if args.params.print_config {
@@ -118,11 +125,19 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         let _ = view.order(Order::Seek { position: span.first });
     }
     let _ = writeln!(err, "view: {}", view.url());
+    if let Some(said) = view.url_in_words() {
+        let _ = writeln!(err, "{said}");
+    }
     while !interrupt.asked() && !view.has_ended() {
         std::thread::sleep(LOOK_EVERY);
     }
     view.close()?;
-    Err(Failure::Interrupted { code: interrupt.code() })
+    if !interrupt.asked() {
+        return Ok(());
+    }
+    let _ = writeln!(err, "interrupted: the view has ended, and what was written is complete");
+    // All is closed and written; a failure would be called an error.
+    std::process::exit(interrupt.code().into())
 }
 
 /// What was given to be viewed, and what is odd about it.

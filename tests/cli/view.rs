@@ -38,7 +38,7 @@ fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
     assert_eq!(served.get("/result-otb.txt").status, 400);
     let (code, said) = served.interrupt();
     assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("interrupted"), "{said}");
+    assert!(said.contains("interrupted: the view has ended") && !said.contains("error:"), "{said}");
     let lines: Vec<Value> = place.read("view.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.iter().map(|line| &line["bbox"]).collect::<Vec<_>>(), boxes(&plain));
 }
@@ -78,6 +78,29 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
     assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=2").body).unwrap().lines().count(), 6);
     served.interrupt();
     assert_eq!(place.read("view.jsonl").lines().count(), 14);
+}
+
+#[test]
+fn a_text_of_rows_ends_before_a_frame_that_is_still_to_be_followed() {
+    let place = place(12);
+    let served = serve(&place, "--init 40,30,24,32");
+    served.order(json!({ "do": "step", "by": 11 }));
+    served.stands_at(12);
+    let rows = || String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap();
+    let before = rows();
+    assert_eq!(before.lines().count(), 12);
+    served.order(json!({ "do": "give", "target": 1, "position": 9, "bbox": [41, 31, 24, 32] }));
+    served.order(json!({ "do": "give", "target": 1, "position": 5, "bbox": [41, 31, 24, 32] }));
+    // Frames 6 to 8 are not followed anew yet, which is not the same as gone; what names its frames has all the others.
+    let text = rows();
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert_eq!(text.lines().take(4).collect::<Vec<_>>(), before.lines().take(4).collect::<Vec<_>>());
+    assert_eq!(served.get("/result.json").json()["frames"].as_array().unwrap().len(), 6);
+    // Gone has rows without numbers.
+    served.order(json!({ "do": "end", "target": 1, "position": 6 }));
+    let text = rows();
+    assert_eq!(text.lines().count(), 9, "{text}");
+    assert!(text.lines().nth(6).unwrap().to_lowercase().contains("nan"), "{text}");
 }
 
 #[test]
@@ -169,6 +192,19 @@ fn a_message_has_the_frame_and_the_response() {
 }
 
 #[test]
+fn a_box_that_is_too_small_is_taken_with_a_warning() {
+    let place = place(3);
+    let served = serve(&place, "");
+    let add = |bbox: Value| served.post(&json!({ "do": "add", "position": 1, "bbox": bbox })).json();
+    assert_eq!(add(json!([40, 30, 6, 32])), json!({}));
+    let said = add(json!([40, 30, 24, 5]))["said"].as_str().unwrap().to_owned();
+    assert!(said.contains("24x5 pixels: below about 6"), "{said}");
+    let give = json!({ "do": "give", "target": 1, "position": 1, "bbox": [40, 30, 5, 5] });
+    assert!(served.post(&give).json()["said"].as_str().unwrap().contains("5x5 pixels"));
+    assert_eq!(served.news()["targets"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn strangers_and_nonsense_are_refused_in_a_sentence() {
     let place = place(3);
     let served = serve(&place, "");
@@ -252,6 +288,11 @@ fn a_token_is_demanded_where_others_can_come() {
     assert!(served.url.ends_with("/?token=my-own-token"));
     assert_eq!(served.get("/").status, 403);
     assert_eq!(served.get("/?token=my-own-token").status, 200);
+    // What HOST is stands below the address.
+    let (_, said) = serve(&place, "--host 0.0.0.0").interrupt();
+    assert!(said.starts_with("HOST stands for"), "{said}");
+    let (_, said) = serve(&place, "").interrupt();
+    assert!(!said.contains("HOST"), "{said}");
 }
 
 #[test]
@@ -318,6 +359,15 @@ fn wrong_usage_is_told() {
     crate::helper::run(["view", "no-such-folder"]).assert().code(2).stderr(contains("no such folder or file"));
     let both = ["--pick", "--init", "1,2,3,4"];
     crate::helper::run(both).arg(place.seq()).assert().code(2).stderr(contains("--pick"));
+}
+
+#[test]
+fn the_help_says_what_holds_for_the_view() {
+    let help = crate::helper::run(["view", "--help"]).assert().success().get_output().stdout.clone();
+    let words = String::from_utf8(help).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Usage: kcf-track view [OPTIONS] <SRC>"), "{words}");
+    assert!(words.contains("[default: none, they are drawn on the page]"), "{words}");
+    assert!(!words.contains("[default: the ground truth's]"), "{words}");
 }
 
 #[test]

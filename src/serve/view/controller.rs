@@ -32,10 +32,13 @@ const RATE: f64 = 30.0;
 /// wait for a minute.
 const LONGEST_SHOWN: f64 = 2.0;
 
+/// What became of an order: a sentence where it is not done, and where it is done but something is odd about it.
+pub type Obeyed = Result<Option<String>, String>;
+
 /// What comes to the controller.
 pub enum Call {
     /// An order, and where to say what became of it.
-    Order(Order, SyncSender<Result<(), String>>),
+    Order(Order, SyncSender<Obeyed>),
     /// To end.
     Stop,
 }
@@ -180,9 +183,16 @@ impl Controller {
     fn wanted(&self, last: usize) -> Option<usize> {
         let next = |(target, track): (&u32, &Track)| {
             let (missing, (start, _)) = track.missing(last)?;
-            Some(self.heads.get(target).map_or(start, |heads| heads.next(start, missing)))
+            let next = self.heads.get(target).map_or(start, |heads| heads.next(start, missing));
+            // A piece that cannot be followed any more is no reason for the other targets to stop.
+            (!self.is_gone(next)).then_some(next)
         };
         self.board.look(|state| state.tracks().iter().filter_map(next).min())
+    }
+
+    /// Whether a frame came once, and is kept no more.
+    fn is_gone(&self, position: usize) -> bool {
+        self.reel.source().is_live() && position < self.reel.oldest()
     }
 
     /// Shows a frame to all trackers that want it. A sentence where one of them cannot go on.
@@ -255,7 +265,8 @@ impl Controller {
         }
         let before = self.shown.replace(Arc::clone(item));
         let speed = self.board.look(|state| state.status.speed);
-        let lasts = speed.map_or(Duration::ZERO, |speed| Duration::from_secs_f64(self.pace(before, item) / speed));
+        let lasts = speed.and_then(|speed| Duration::try_from_secs_f64(self.pace(before, item) / speed).ok());
+        let lasts = lasts.unwrap_or_default();
         // A frame that came late does not make the next ones hurry for longer than one of them lasts.
         self.due = (self.due + lasts).max(now.checked_sub(lasts).unwrap_or(now));
         self.pictures += 1;

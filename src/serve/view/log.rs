@@ -16,8 +16,10 @@ use crate::replace::replace;
 #[derive(Default)]
 pub struct Log {
     lines: Option<(Destination, JsonLines)>,
-    /// Whether a line was written that counts no more.
+    /// Whether a line was written that counts no more, or one behind a line that comes after it in order.
     outdated: bool,
+    /// The frame and the target of the last line.
+    last: (usize, Option<u32>),
 }
 
 impl Log {
@@ -27,7 +29,7 @@ impl Log {
     /// As [`JsonLines::create`].
     pub fn create(destination: Option<Destination>) -> Result<Self> {
         let lines = destination.map(|to| Ok((to.clone(), JsonLines::create(&to)?))).transpose()?;
-        Ok(Self { lines, outdated: false })
+        Ok(Self { lines, ..Self::default() })
     }
 
     /// Whether anything is written.
@@ -40,6 +42,9 @@ impl Log {
     /// # Errors
     /// [`Error::Io`] with the path.
     pub fn write(&mut self, record: &FrameRecord) -> Result<()> {
+        // A target that is added late is caught up with: its lines come behind later frames of the others.
+        let before = std::mem::replace(&mut self.last, (record.index, record.id));
+        self.outdated |= self.last < before;
         match &mut self.lines {
             Some((_, lines)) => lines.frame(record, &FrameView::default()),
             None => Ok(()),

@@ -37,7 +37,7 @@ pub use self::picture::LONGEST_SIDE;
 pub use self::reel::{KEPT_BYTES, Reel};
 
 use self::board::Board;
-use self::controller::{Call, Controller};
+use self::controller::{Call, Controller, Obeyed};
 use self::log::Log;
 use self::results::Results;
 use super::http::{Gate, Server, make_token};
@@ -150,12 +150,18 @@ impl View {
         format!("http://{host}:{}/{token}", address.port())
     }
 
+    /// What to say of the address where it is not to be opened as it stands.
+    pub fn url_in_words(&self) -> Option<&'static str> {
+        let any = self.server.address().ip().is_unspecified();
+        any.then_some("HOST stands for the name or the address by which this machine is reached")
+    }
+
     /// Does what a page could ask for.
     ///
     /// # Errors
     /// A sentence that says why not.
     pub fn order(&self, order: Order) -> std::result::Result<(), String> {
-        call(&self.calls, order)
+        call(&self.calls, order).map(drop)
     }
 
     /// The first box, once somebody who was asked for it has given it.
@@ -181,7 +187,7 @@ impl View {
 }
 
 /// Hands an order to the controller and waits for what becomes of it.
-fn call(calls: &Sender<Call>, order: Order) -> std::result::Result<(), String> {
+fn call(calls: &Sender<Call>, order: Order) -> Obeyed {
     let (reply, answer) = sync_channel(1);
     let ended = || "tracking has ended: start the program again".to_owned();
     calls.send(Call::Order(order, reply)).map_err(|_| ended())?;

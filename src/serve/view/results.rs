@@ -41,7 +41,9 @@ impl Results {
         written(|to| Ok(Box::new(Mot::create(to)?)), &found)
     }
 
-    /// OTB text of one target: a row for each frame from its first box to the last frame that it was followed in.
+    /// OTB text of one target: a row for each frame from its first box to the last frame that it was followed in. It
+    /// ends before a frame that is still to be followed, after a correction for instance: a row that says nothing would
+    /// mean that the target is gone there.
     ///
     /// # Errors
     /// As [`Results::json`], and when there is no such target.
@@ -51,7 +53,10 @@ impl Results {
             value: target.to_string(),
             expected: "there is no such target".into(),
         };
-        let known = |state: &State| state.tracks().get(&target).map(|track| track.records().cloned().collect());
+        let until = |track: &Track| track.missing(usize::MAX).map_or(usize::MAX, |(missing, _)| missing);
+        let before_gap =
+            |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
+        let known = |state: &State| state.tracks().get(&target).map(before_gap);
         let records: Vec<FrameRecord> = board.look(known).ok_or_else(none)?;
         let mut rows: Vec<FrameRecord> = Vec::new();
         for record in records {

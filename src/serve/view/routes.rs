@@ -91,7 +91,8 @@ impl Routes {
             Err(error) => return Response::refused(400, &format!("this is no order: {error}")),
         };
         match call(&self.calls, order) {
-            Ok(()) => Response::ok("application/json", "{}"),
+            Ok(None) => Response::ok("application/json", "{}"),
+            Ok(Some(said)) => Response::ok("application/json", serde_json::json!({ "said": said }).to_string()),
             Err(said) => Response::refused(409, &said),
         }
     }

@@ -217,6 +217,38 @@ fn of_a_camera_the_last_frames_can_be_corrected() {
 }
 
 #[test]
+fn a_target_whose_beginning_is_gone_stops_no_other() {
+    let frame = 96 * 72 + size_of::<crate::source::Item>();
+    let seat = seat(true, 6 * frame, None);
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Step { by: 14 });
+    seat.stands_at(15);
+    // An end, and a box that was drawn amiss: what comes before them began in a frame that is gone.
+    seat.order(Order::End { target: 1, position: 15 });
+    let gone = seat.refused(Order::TakeBack { target: 1, position: 15 });
+    assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
+    seat.order(Order::Give { target: 2, position: 14, bbox: seat.truth(14) });
+    let gone = seat.refused(Order::TakeBack { target: 2, position: 14 });
+    assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
+    // What began in a frame that is kept is taken back.
+    seat.order(Order::End { target: 2, position: 15 });
+    seat.order(Order::TakeBack { target: 2, position: 15 });
+    // The new box that it says helps.
+    seat.order(Order::Give { target: 1, position: 15, bbox: seat.truth(15) });
+    seat.order(Order::Step { by: 5 });
+    seat.stands_at(20);
+    assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
+    // However a piece came to be out of reach, the others are followed on.
+    seat.view.board.change(|state| state.change(1, |track| track.take_back(15)));
+    seat.order(Order::Seek { position: 20 });
+    seat.play_to_the_end();
+    assert_eq!(seat.found(1).len(), 14);
+    assert_eq!(seat.found(2), [plain(1, seat.truth(1), 13), plain(14, seat.truth(14), FRAMES)].concat());
+    seat.view.close().unwrap();
+}
+
+#[test]
 fn what_cannot_be_done_is_said_and_changes_nothing() {
     let seat = seat(false, KEPT_BYTES, None);
     seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
@@ -243,6 +275,8 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         (Order::Seek { position: FRAMES + 1 }, "no frame"),
         (Order::Speed { times: Some(f64::NAN) }, "speed"),
         (Order::Speed { times: Some(0.0) }, "speed"),
+        (Order::Speed { times: Some(1e-300) }, "speed"),
+        (Order::Speed { times: Some(65.0) }, "speed"),
         (Order::Pick { bbox }, "nobody asks"),
     ] {
         let answer = seat.refused(order);
@@ -281,9 +315,31 @@ fn lines_are_in_order_at_the_end() {
     assert_eq!(lines, found);
 }
 
+#[test]
+fn lines_of_a_target_that_is_added_late_are_in_order_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let seat = seat(false, KEPT_BYTES, Some(&path));
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Step { by: 9 });
+    seat.stands_at(10);
+    seat.order(Order::Add { id: None, position: 4, bbox: seat.truth(4) });
+    seat.order(Order::Seek { position: 10 });
+    seat.stands_at(10);
+    seat.order(Order::Step { by: 1 });
+    seat.stands_at(11);
+    seat.view.close().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<FrameLine>(line).unwrap());
+    let order: Vec<_> = lines.map(|line| (line.index, line.id)).collect();
+    let expected = (1..=11).flat_map(|index| (1..=if index < 4 { 1 } else { 2 }).map(move |id| (index, id)));
+    assert_eq!(order, expected.collect::<Vec<_>>());
+}
+
 #[derive(serde::Deserialize)]
 struct FrameLine {
     index: usize,
+    id: u32,
     bbox: BBox,
 }
 

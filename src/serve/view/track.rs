@@ -114,6 +114,18 @@ impl Track {
         }
     }
 
+    /// The first position without a record, and the beginning, of the piece that a mark at `position` cuts off; `None`
+    /// where the target has ended before.
+    pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
+        match self.piece(position.checked_sub(1)?)? {
+            (_, Mark::End) => None,
+            (start, Mark::Given(_)) => {
+                let last = self.found.range(start..position).next_back();
+                Some((last.map_or(start, |(last, _)| last + 1), start))
+            }
+        }
+    }
+
     fn mark(&mut self, position: usize, mark: Mark) -> Range<usize> {
         self.marks.insert(position, mark);
         self.clear(position)
@@ -225,6 +237,17 @@ mod tests {
         assert_eq!(track.missing(100), Some((5, (3, bbox(3.0)))));
         assert_eq!(track.take_back(3), None);
         assert_eq!(track.take_back(4), None);
+    }
+
+    #[test]
+    fn what_a_mark_cuts_off_goes_on_behind_its_last_record() {
+        let mut track = track();
+        track.give(bbox(7.5), record(7, 7.5));
+        assert_eq!(track.resumes(7), Some((7, 3)));
+        track.end(12);
+        assert_eq!(track.resumes(12), Some((8, 7)));
+        assert_eq!(track.resumes(14), None);
+        assert_eq!((track.resumes(3), track.resumes(0)), (None, None));
     }
 
     #[test]

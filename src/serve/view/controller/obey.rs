@@ -1,6 +1,6 @@
 //! Orders, done one by one.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,10 @@ use super::super::heads::{Head, Seen};
 use super::super::order::Order;
 use super::super::reel::Reading;
 use super::super::track::Track;
-use super::{Controller, Goal, PATIENCE};
+use super::{Controller, Goal, Obeyed, PATIENCE};
 use crate::geometry::BBox;
 use crate::source::Item;
+use crate::tracker::SMALLEST_SIDE;
 
 /// How long an order waits for the frame that it is about.
 const ORDER_PATIENCE: Duration = Duration::from_secs(2);
@@ -18,12 +19,12 @@ const ORDER_PATIENCE: Duration = Duration::from_secs(2);
 /// Most targets at a time.
 const MOST_TARGETS: usize = 100;
 
-/// The fastest multiple of the source's rate.
-const FASTEST: f64 = 64.0;
+/// The slowest and the fastest multiple of the source's rate.
+const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 impl Controller {
     /// Does what is asked, or says why not.
-    pub(super) fn obey(&mut self, order: Order) -> Result<(), String> {
+    pub(super) fn obey(&mut self, order: Order) -> Obeyed {
         let picks = self.board.look(|state| state.status.pick);
         match order {
             Order::Pick { bbox } if picks => {
@@ -41,6 +42,7 @@ impl Controller {
             }
             Order::TakeBack { target, position } => {
                 let none = "only a box that was given after the first one, or an end, can be taken back";
+                self.can_go_on(target, position)?;
                 self.unmark(target, none, |track| track.take_back(position))?;
             }
             Order::Remove { target } => {
@@ -69,14 +71,17 @@ impl Controller {
             }
             Order::Seek { position } => self.go(position, false)?,
             Order::Speed { times } => {
-                if !times.is_none_or(|times| times > 0.0 && times <= FASTEST) {
-                    return Err(format!("the speed must be above 0 and at most {FASTEST}, or null"));
+                if !times.is_none_or(|times| SPEEDS.contains(&times)) {
+                    return Err(format!("the speed must be from {} to {}, or null", SPEEDS.start(), SPEEDS.end()));
                 }
                 self.due = Instant::now();
                 self.board.change(|state| state.status.speed = times);
             }
         }
-        Ok(())
+        Ok(match order {
+            Order::Add { bbox, .. } | Order::Give { bbox, .. } | Order::Pick { bbox } => too_small(&bbox),
+            _ => None,
+        })
     }
 
     fn pause(&mut self) {
@@ -174,6 +179,24 @@ impl Controller {
         self.write(target, position).map_err(|error| error.to_string())
     }
 
+    /// Refuses to take back what was said of a target at `position` where the piece before that cannot be followed on:
+    /// the frames that its tracker must see are gone.
+    fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
+        let from = self.board.look(|state| {
+            let track = state.tracks().get(&target)?;
+            track.marks().get(&position)?;
+            let (missing, start) = track.resumes(position)?;
+            Some(self.heads.get(&target).map_or(start, |heads| heads.next(start, missing)))
+        });
+        match from.filter(|from| self.is_gone(*from)) {
+            Some(from) => Err(format!(
+                "this cannot be taken back: target {target} would be followed from frame {from} on, and its beginning \
+                 is gone: draw a new box"
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Changes the marks of a target other than by a box; `else_said` where that is not possible.
     fn unmark(
         &mut self,
@@ -190,6 +213,13 @@ impl Controller {
         self.pause();
         Ok(())
     }
+}
+
+/// What to say of a box that is too small for its target to be seen.
+fn too_small(&BBox { w, h, .. }: &BBox) -> Option<String> {
+    (w.min(h) < SMALLEST_SIDE).then(|| {
+        format!("the box is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it")
+    })
 }
 
 fn no_target(target: u32) -> String {
