@@ -56,7 +56,7 @@ use engine::Engine;
 use search::FrameKind;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
-#[cfg(feature = "eval")]
+#[cfg(any(feature = "eval", feature = "view"))]
 pub(crate) const SMALLEST_SIDE: f64 = 6.0;
 
 /// Whether a target can begin at `bbox` in such a frame, as [`Tracker::init`] asks it.
