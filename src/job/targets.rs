@@ -214,7 +214,7 @@ mod tests {
             (&["1,2,3,4"][..], Some("1,1,1,2,3,4"), "two targets have the id 1"),
             (&[], Some("3,1,1,2,3,4\n3,2,1,2,3,4"), "two targets have the id 3"),
             (&[], Some("3,1,1,2,3"), "line 1: four numbers are needed"),
-            (&[], Some("x\n-3,1,1,2,3,4"), "line 2: the id `-3`"),
+            (&[], Some("id,frame,x,y,w,h\n-3,1,1,2,3,4"), "line 2: the id `-3`"),
             (&[], Some("3,0,1,2,3,4"), "line 1: the frame `0`"),
             (&[], Some("3,1,1,2,0,4"), "width and height must be above zero"),
             (&[], Some("id,frame\n"), "names no target"),
