@@ -130,7 +130,7 @@ def test_errors_are_of_the_library_and_of_python():
         ({"padding": float("nan")}, SettingError, "number"),
         ({"padding": "wide"}, SettingError, "number"),
         ({"padding": [1]}, TypeError, "list"),
-        ({"paddin": 2}, TypeError, "search.filter.padding may be meant"),
+        ({"paddin": 2}, TypeError, "search.background.padding may be meant"),
         ({"order": "rbg"}, SettingError, "rgb"),
         ({"kernel_a": 1}, SettingError, "polynomial"),
         ({"machine": {"c": 1}}, SettingError, "detector"),
