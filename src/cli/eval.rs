@@ -15,6 +15,7 @@ use kcf_track::eval::results::{self, ResultFiles};
 use kcf_track::eval::runner::Runner;
 use kcf_track::eval::shard::Shard;
 use kcf_track::eval::store::Store;
+use kcf_track::eval::summary::LeftOut;
 use kcf_track::eval::{Protocol, Toolkit, report};
 
 use super::Failure;
@@ -175,15 +176,8 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     let store = Store::in_folder(out);
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let progress = Progress::new(args.quiet > 0);
-    let watch = |event: Event<'_>| {
-        // Nothing else says it before the shards are merged.
-        if let (Event::Failed { tracker, sequence, reason }, true) = (&event, args.shard.is_some() && args.quiet > 0) {
-            let _ = writeln!(std::io::stderr(), "{tracker}: {sequence} failed: {reason}");
-        }
-        progress.show(event);
-    };
-    let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &watch);
+    let progress = Progress::new(args.quiet > 0, args.shard.is_some());
+    let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &|event| progress.show(event));
     progress.finish();
     ran?;
     if let Some(folder) = &args.save_results {
@@ -199,9 +193,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
             )?;
         }
         // The exit code is that of the merge: a cluster would take another one for a shard that is to be done again.
-        for left in &evaluation.dataset.left_out {
-            let _ = writeln!(std::io::stderr(), "left out: {}: {}", left.sequence, left.reason);
-        }
+        say_left_out(&evaluation.dataset.left_out);
         return Ok(());
     }
     finish(&evaluation, &store, out, args.quiet)
@@ -289,10 +281,7 @@ fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: u8) -> Resu
     for warning in evaluated.report.warnings.iter().filter(|_| quiet < 2) {
         let _ = writeln!(std::io::stderr(), "warning: {warning}");
     }
-    for left in &evaluated.report.left_out {
-        let tracker = left.tracker.as_ref().map_or(String::new(), |t| format!(" ({t})"));
-        let _ = writeln!(std::io::stderr(), "left out: {}{tracker}: {}", left.sequence, left.reason);
-    }
+    say_left_out(&evaluated.report.left_out);
     if quiet == 0 {
         let mut stdout = std::io::stdout().lock();
         write!(stdout, "{}", report::plain(&evaluated.report, &evaluated.timings))?;
@@ -306,16 +295,27 @@ fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: u8) -> Resu
     }
 }
 
+fn say_left_out(all: &[LeftOut]) {
+    for left in all {
+        let tracker = left.tracker.as_ref().map_or(String::new(), |t| format!(" ({t})"));
+        let _ = writeln!(std::io::stderr(), "left out: {}{tracker}: {}", left.sequence, left.reason);
+    }
+}
+
 /// A bar over all frames on a terminal, a line a sequence elsewhere. On standard error.
 enum Progress {
     Bar(ProgressBar),
     Lines,
+    /// What went wrong, and nothing else.
+    Failures,
     Quiet,
 }
 
 impl Progress {
-    fn new(quiet: bool) -> Self {
+    /// Nobody else says what went wrong in a `shard` before it is merged with others.
+    fn new(quiet: bool, shard: bool) -> Self {
         match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) if shard => Self::Failures,
             (true, _) => Self::Quiet,
             (false, false) => Self::Lines,
             (false, true) => {
@@ -327,9 +327,11 @@ impl Progress {
     }
 
     fn show(&self, event: Event<'_>) {
+        let failed = matches!(event, Event::Failed { .. });
         let line = |text: String| match self {
             Self::Bar(bar) => bar.println(text),
-            Self::Lines => drop(writeln!(std::io::stderr(), "{text}")),
+            Self::Failures if !failed => {}
+            Self::Lines | Self::Failures => drop(writeln!(std::io::stderr(), "{text}")),
             Self::Quiet => {}
         };
         match event {

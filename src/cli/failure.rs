@@ -15,8 +15,11 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// Something went wrong on the way: exit code 1.
     Failed(anyhow::Error),
-    /// Something went wrong, and whoever asked has been told already: exit code 1, nothing printed.
-    Told,
+    /// Whoever asked has been told already: nothing is printed.
+    Told {
+        /// The exit code.
+        code: u8,
+    },
     /// The reader of the output has gone, as `head` does: exit code 0, no message.
     ReaderGone,
     /// The user or the system asked to stop.
@@ -36,7 +39,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
-            Self::Told => return ExitCode::FAILURE,
+            Self::Told { code } => return ExitCode::from(code),
             Self::Usage(error) => (message(&error), 2),
             Self::Failed(error) => (message(&error), 1),
             Self::Interrupted { code } => ("interrupted; what was computed until now is kept".into(), code),

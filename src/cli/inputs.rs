@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use super::Cli;
 
-/// The source, or else the subcommand, that a word is meant for that was taken for a folder, as a question or an advice.
+/// The source, or else the subcommand, that a word is meant for that was taken for a folder, as a question or an
+/// advice.
 pub fn meant(word: &Path) -> Option<String> {
     source(word).or_else(|| subcommand(word.to_str()?))
 }
@@ -24,13 +25,16 @@ pub fn source(word: &Path) -> Option<String> {
     })
 }
 
-/// The subcommand that is most like a word.
+/// The program's subcommand that is most like a word.
 fn subcommand(word: &str) -> Option<String> {
+    nearest(word, &Cli::command()).map(|command| format!("is `kcf-track {command}` meant?"))
+}
+
+/// The name of a command's subcommand that is most like a word.
+pub fn nearest(word: &str, command: &Command) -> Option<String> {
     /// As alike as `evla` and `eval`.
     const ALIKE: f64 = 0.8;
-    let command = Cli::command();
-    let names = command.get_subcommands().map(|command| command.get_name().to_owned());
-    let alike = |name: &String| strsim::jaro_winkler(name, word);
-    let nearest = names.filter(|name| alike(name) >= ALIKE).max_by(|a, b| alike(a).total_cmp(&alike(b)));
-    nearest.map(|command| format!("is `kcf-track {command}` meant?"))
+    let alike = |name: &&str| strsim::jaro_winkler(name, word);
+    let names = command.get_subcommands().map(Command::get_name).filter(|name| alike(name) >= ALIKE);
+    names.max_by(|a, b| alike(a).total_cmp(&alike(b))).map(String::from)
 }

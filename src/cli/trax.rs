@@ -53,7 +53,7 @@ pub fn run(args: &TraxArgs) -> Result<(), Failure> {
         }
     };
     served.map_err(|error| match error {
-        Error::Trax { .. } => Failure::Told,
+        Error::Trax { .. } => Failure::Told { code: 1 },
         error => error.into(),
     })
 }

@@ -136,8 +136,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let _ = writeln!(err, "interrupted: the view has ended, and what was written is complete");
-    // All is closed and written; a failure would be called an error.
-    std::process::exit(interrupt.code().into())
+    Err(Failure::Told { code: interrupt.code() })
 }
 
 /// What was given to be viewed, and what is odd about it.

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error};
 
-use super::Cli;
+use super::{Cli, inputs};
 
 /// What the standard library says of a word that is no number, and what that means.
 const NUMBERS: [(&str, &str); 6] = [
@@ -98,13 +98,17 @@ fn unknown(flag: &str, tip: &str) -> String {
 
 /// What is said of a word too many, by the first one.
 fn unexpected(word: &str, first: &str) -> String {
+    let command = Cli::command();
     let (what, help) = match first {
-        "eval" if strsim::jaro_winkler(word, "merge") >= 0.8 => {
-            ("is `kcf-track eval merge` meant?".into(), "eval --help")
+        "eval" => {
+            let meant = command.find_subcommand("eval").and_then(|eval| inputs::nearest(word, eval));
+            let what = match meant {
+                Some(name) => format!("is `kcf-track eval {name}` meant?"),
+                None => format!("the folder of sequences is given by --data {word}"),
+            };
+            (what, "eval --help")
         }
-        "eval" => (format!("the folder of sequences is given by --data {word}"), "eval --help"),
         "help" => {
-            let command = Cli::command();
             let names: Vec<_> = command.get_subcommands().map(|command| command.get_name()).collect();
             (format!("there is help of {}", names.join(", ")), "--help")
         }

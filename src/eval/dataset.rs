@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::names::is_called;
 use super::summary::LeftOut;
 use crate::annotation::{Base, Row};
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 use crate::source::{Sequence, SequenceOptions, Truth, layout, otb};
-use crate::tracker::SMALLEST_SIDE;
+use crate::tracker::is_too_small;
 
 /// A sequence to be evaluated: its frames and a label for each.
 #[derive(Clone, Debug)]
@@ -112,25 +113,6 @@ impl Dataset {
     }
 }
 
-/// Whether a sequence is meant by a name that a person wrote.
-fn is_called(name: &str, wanted: &str) -> bool {
-    let (name, wanted) = (key(name), key(wanted));
-    let is_number = |target: &str| !target.is_empty() && target.chars().all(|c| c.is_ascii_digit());
-    let folder = name.rsplit_once('-').filter(|(_, target)| is_number(target)).map(|(folder, _)| folder);
-    name == wanted || folder == Some(wanted.as_str())
-}
-
-/// A sequence's name without what writers disagree on: `jogging-2` for `Jogging.2`, `Jogging_2` and `jogging-2`.
-pub(super) fn key(name: &str) -> String {
-    let lower = name.trim().to_lowercase();
-    let digits = lower.len() - lower.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let (head, tail) = lower.split_at(lower.len() - digits);
-    match head.strip_suffix(['.', '_', '-']) {
-        Some(head) if !tail.is_empty() => format!("{head}-{tail}"),
-        _ => lower,
-    }
-}
-
 fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<String>) -> Result<LabelledSequence> {
     // A folder with one plain truth file has no target to ask for.
     let numbered = layout::numbered_truths(folder);
@@ -159,8 +141,7 @@ fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<S
     if end < truth.len() {
         warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
     }
-    if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| start.w.min(start.h) < SMALLEST_SIDE)
-    {
+    if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
         warnings.push(format!("{name}: the first box is {w}x{h} pixels, too little of a target to follow it"));
     }
     let plain = |said: &String| format!("{name}: {}", said.replace(", `target` chooses another", ""));
@@ -239,19 +220,6 @@ pub(crate) mod tests {
         let found = Dataset::open(dir.path(), &[]).unwrap().sequences;
         let facts: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.attributes.is_empty())).collect();
         assert_eq!(facts, [("Girl", true), ("david", true), ("surfer", false)]);
-    }
-
-    #[test]
-    fn a_short_name_is_that_of_numbered_targets_alone() {
-        for (name, wanted, is) in [
-            ("dog-agility", "dog", false),
-            ("dog", "dog", true),
-            ("Jogging-1", "jogging", true),
-            ("Jogging-1", "Jogging.1", true),
-            ("dog-agility", "dog-agility", true),
-        ] {
-            assert_eq!(is_called(name, wanted), is, "{name}, {wanted}");
-        }
     }
 
     #[test]
@@ -389,13 +357,5 @@ pub(crate) mod tests {
             let number: f64 = begins[..4].parse().unwrap();
             assert_eq!(sequence.truth[0].unwrap().x, number - 1.0, "{name}");
         }
-    }
-
-    #[test]
-    fn names_are_compared_without_their_separators() {
-        assert_eq!(key("Jogging.2"), key("jogging_2"));
-        assert_eq!(key("Jogging-2"), "jogging-2");
-        assert_eq!(key("Freeman1"), "freeman1");
-        assert_eq!(key("GOT-10k_Val_000001"), "got-10k_val-000001");
     }
 }

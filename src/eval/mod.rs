@@ -5,6 +5,7 @@ pub mod dataset;
 pub mod evaluation;
 pub mod manifest;
 pub mod metrics;
+mod names;
 pub mod outcome;
 pub mod preset;
 pub mod protocol;

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::dataset::{LabelledSequence, key};
+use super::dataset::LabelledSequence;
+use super::names::{is_number, key};
 use super::protocol::Start;
 use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
@@ -64,8 +65,8 @@ impl ReadResult {
     pub fn warning(&self, tracker: &str, sequence: &str, rules: &Rules) -> Option<String> {
         if self.moved {
             return Some(format!(
-                "{tracker}, {sequence}: the first box is the label moved by (1, 1): its numbers seem to be 1-based where \
-                 the sequence's are 0-based, or the other way round"
+                "{tracker}, {sequence}: the first box is the label moved by (1, 1): its numbers seem to be 1-based \
+                 where the sequence's are 0-based, or the other way round"
             ));
         }
         let (rows, frames) = (self.rows, self.boxes.len());
@@ -168,7 +169,7 @@ impl ResultFiles {
 }
 
 fn is_run_number(rest: &str) -> bool {
-    rest.strip_prefix('_').is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+    rest.strip_prefix('_').is_some_and(is_number)
 }
 
 fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {

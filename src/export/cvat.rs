@@ -200,7 +200,10 @@ mod tests {
         assert_eq!(lines[track], r#"<track id="1" label="target" source="auto" group_id="1">"#);
         assert_eq!(
             lines[track + 2],
-            r#"<box frame="1" outside="0" occluded="0" keyframe="1" xtl="-0.5" ytl="21" xbr="29.5" ybr="61.25" z_order="0"></box>"#
+            concat!(
+                r#"<box frame="1" outside="0" occluded="0" keyframe="1" xtl="-0.5" ytl="21" xbr="29.5" ybr="61.25""#,
+                r#" z_order="0"></box>"#
+            )
         );
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
         assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);

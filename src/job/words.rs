@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::words_in_flags;
 use crate::export::{StateCounts, Summary, TargetRecord};
 use crate::source::Source;
-use crate::tracker::{Params, SMALLEST_SIDE};
+use crate::tracker::{self, Params};
 
 /// What to do after a run that wrote nothing.
 pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
@@ -19,14 +19,8 @@ pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
 
 /// What to say of a target that is too small to be seen, which is named where there are several.
 fn too_small(target: &TargetRecord, several: bool) -> Option<String> {
-    let (w, h) = (target.bbox.w, target.bbox.h);
     let whose = if several { format!(" of target {}", target.id) } else { String::new() };
-    (w.min(h) < SMALLEST_SIDE).then(|| {
-        format!(
-            "the box{whose} is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow \
-             it; enlarge the images"
-        )
-    })
+    tracker::too_small(&target.bbox).map(|said| format!("the box{whose} {said}; enlarge the images"))
 }
 
 /// What is said first: the preset, what was changed of it, and how to get the paper's tracker.

@@ -57,7 +57,21 @@ use search::FrameKind;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
 #[cfg(any(feature = "eval", feature = "view"))]
-pub(crate) const SMALLEST_SIDE: f64 = 6.0;
+const SMALLEST_SIDE: f64 = 6.0;
+
+/// Whether a target of this box is too small to be seen.
+#[cfg(any(feature = "eval", feature = "view"))]
+pub(crate) fn is_too_small(bbox: &BBox) -> bool {
+    bbox.w.min(bbox.h) < SMALLEST_SIDE
+}
+
+/// What to say of a box of such a target, behind the words for the box.
+#[cfg(any(feature = "eval", feature = "view"))]
+pub(crate) fn too_small(bbox: &BBox) -> Option<String> {
+    let BBox { w, h, .. } = bbox;
+    is_too_small(bbox)
+        .then(|| format!("is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it"))
+}
 
 /// Whether a target can begin at `bbox` in such a frame, as [`Tracker::init`] asks it.
 ///

@@ -128,11 +128,10 @@ zpty -d z"#
 
 #[test]
 fn every_page_of_the_manual_is_one() {
+    let program: &[&str] =
+        &["kcf-track(1)", "NAME", "--overlay", "--guard", "kcf-track-eval(1)", "Weight of the colour histograms"];
     for (words, parts) in [
-        (
-            &["man"][..],
-            &["kcf-track(1)", "NAME", "--overlay", "--guard", "kcf-track-eval(1)", "Weight of the colour histograms"][..],
-        ),
+        (&["man"][..], program),
         (
             &["man", "eval"],
             &["kcf-track-eval(1)", "--protocol", "--resume", "Search areas a frame of that search; 0 for no such"],

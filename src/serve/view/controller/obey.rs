@@ -11,7 +11,7 @@ use super::super::track::Track;
 use super::{Controller, Goal, Obeyed, PATIENCE};
 use crate::geometry::BBox;
 use crate::source::Item;
-use crate::tracker::SMALLEST_SIDE;
+use crate::tracker::too_small;
 
 /// How long an order waits for the frame that it is about.
 const ORDER_PATIENCE: Duration = Duration::from_secs(2);
@@ -79,7 +79,9 @@ impl Controller {
             }
         }
         Ok(match order {
-            Order::Add { bbox, .. } | Order::Give { bbox, .. } | Order::Pick { bbox } => too_small(&bbox),
+            Order::Add { bbox, .. } | Order::Give { bbox, .. } | Order::Pick { bbox } => {
+                too_small(&bbox).map(|said| format!("the box {said}"))
+            }
             _ => None,
         })
     }
@@ -213,13 +215,6 @@ impl Controller {
         self.pause();
         Ok(())
     }
-}
-
-/// What to say of a box that is too small for its target to be seen.
-fn too_small(&BBox { w, h, .. }: &BBox) -> Option<String> {
-    (w.min(h) < SMALLEST_SIDE).then(|| {
-        format!("the box is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it")
-    })
 }
 
 fn no_target(target: u32) -> String {
