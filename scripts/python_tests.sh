@@ -65,13 +65,24 @@ echo "$(basename "${wheel[0]}"): $size bytes"
 [ "$size" -lt "$most" ] || { echo "the wheel is larger than $most bytes" >&2; exit 1; }
 
 "$place/venv/bin/pip" install -q --no-deps --force-reinstall "${wheel[0]}"
+# The types beside the tests, which use one core.
+types() {
+    cd "$root"
+    "$place/venv/bin/mypy"
+    "$place/venv/bin/python" -m mypy.stubtest kcf_track._native kcf_track.machines --ignore-unused-allowlist \
+        --allowlist python/tests/stub_exceptions.txt --mypy-config-file pyproject.toml
+    "$place/venv/bin/pyright" --pythonpath "$place/venv/bin/python"
+}
+typing=
+if [ "$free" = 0 ]; then
+    (set -e; types) > "$place/types.log" 2>&1 &
+    typing=$!
+fi
 # From a folder without the sources: what is tested is what was installed.
-cd "$place"
-"$place/venv/bin/python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
-    "$root/python/tests" "$@"
-[ "$free" = 1 ] && exit
-cd "$root"
-"$place/venv/bin/mypy"
-"$place/venv/bin/python" -m mypy.stubtest kcf_track._native kcf_track.machines --ignore-unused-allowlist \
-    --allowlist python/tests/stub_exceptions.txt --mypy-config-file pyproject.toml
-"$place/venv/bin/pyright" --pythonpath "$place/venv/bin/python"
+tested=0
+(cd "$place" && "$place/venv/bin/python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" \
+    --rootdir "$root" "$root/python/tests" "$@") || tested=$?
+typed=0
+[ -z "$typing" ] || { wait "$typing" || typed=$?; cat "$place/types.log"; }
+[ "$tested" = 0 ] || exit "$tested"
+exit "$typed"
