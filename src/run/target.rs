@@ -82,8 +82,9 @@ impl<F: Follower> Target<F> {
         Some(learned.map(|estimate| (estimate, begun.elapsed())))
     }
 
-    /// Follows it in the frame of this position, or begins.
+    /// Follows it in the frame of this position, or begins. An answer that nobody took is gone.
     pub fn feed(&mut self, position: usize, frame: &Frame<'_>) {
+        self.answer = Said(None);
         let begun = Instant::now();
         let (start, given) = self.start;
         let answer = match (&mut self.follower, self.last) {

@@ -106,8 +106,8 @@ impl Engine {
             if state == State::Recovered {
                 state = self.take_up(frame, sighting.pose);
             }
-            if state == State::Lost
-                && sighting.seen
+            // Also while there is nothing to see where it was last: it may be back elsewhere.
+            if self.judge.as_ref().is_some_and(Judge::is_lost)
                 && let Some(found) = self.search_elsewhere(frame)
             {
                 state = self.take_up(frame, found.pose);
@@ -155,6 +155,9 @@ impl Engine {
             State::Tracking | State::Recovered if visible < MIN_VISIBLE => State::Uncertain,
             state => state,
         };
+        if let Some(judge) = &mut self.judge {
+            state = judge.tell(state);
+        }
         Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: sighting.evidence }
     }
 
@@ -164,8 +167,8 @@ impl Engine {
         let confidence = self.search.confidence(&sighting.evidence)?;
         let confidence = if sighting.seen { confidence } else { 0.0 };
         sighting.evidence.confidence = Some(confidence as f32);
-        let state = self.judge.as_mut()?.judge(confidence, sighting.evidence.long_term);
-        Some(if sighting.seen { state } else { State::Lost })
+        let judge = self.judge.as_mut()?;
+        Some(if sighting.seen { judge.judge(confidence, sighting.evidence.long_term) } else { judge.judge_nothing() })
     }
 
     /// Takes up a target that seems to be found again at `pose`, if it is known there.

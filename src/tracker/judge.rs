@@ -19,6 +19,8 @@ pub(super) struct Judge {
     usual: Option<f64>,
     /// Frames in a row in which it answered far less.
     faints: usize,
+    /// Whether the target was called lost, for whatever reason, and not found since.
+    told_lost: bool,
 }
 
 /// How fast the usual long-term answer follows, a frame in which the target is tracked for sure.
@@ -27,7 +29,7 @@ const USUAL_RATE: f64 = 0.02;
 impl Judge {
     /// Of a target that was just marked.
     pub fn new(params: BeliefParams) -> Self {
-        Self { params, sure: true, lost: false, doubts: 0, usual: None, faints: 0 }
+        Self { params, sure: true, lost: false, doubts: 0, usual: None, faints: 0, told_lost: false }
     }
 
     /// Whether the last state was lost.
@@ -82,6 +84,27 @@ impl Judge {
         if self.sure { State::Tracking } else { State::Uncertain }
     }
 
+    /// The state of a frame that shows nothing where the target is expected. It is no news of what the long-term model
+    /// usually answers.
+    pub fn judge_nothing(&mut self) -> State {
+        let usual = self.usual;
+        self.judge(0.0, usual.and(Some(0.0)));
+        self.usual = usual;
+        State::Lost
+    }
+
+    /// What is said of a frame of this state: a target that was called lost, be it for one picture without texture, is
+    /// found again before it is tracked.
+    pub fn tell(&mut self, state: State) -> State {
+        let told = if self.told_lost && state == State::Tracking { State::Recovered } else { state };
+        match told {
+            State::Lost => self.told_lost = true,
+            State::Tracking | State::Recovered => self.told_lost = false,
+            _ => {}
+        }
+        told
+    }
+
     /// The target was found again.
     pub fn find(&mut self) -> State {
         (self.sure, self.lost, self.doubts, self.faints) = (true, false, 0, 0);
@@ -98,7 +121,8 @@ impl Recorded for Judge {
         tape.flag(&mut asked)?;
         tape.place(&mut usual)?;
         self.usual = asked.then_some(usual);
-        tape.count(&mut self.faints, u32::MAX as usize)
+        tape.count(&mut self.faints, u32::MAX as usize)?;
+        tape.flag(&mut self.told_lost)
     }
 }
 
@@ -168,5 +192,41 @@ mod tests {
         assert!(judge.usual.unwrap() > 0.9);
         let mut never = Judge::new(BeliefParams { faint_below: 0.0, ..params });
         assert!((0..9).all(|_| never.judge(0.9, Some(1e-9)) == State::Tracking));
+    }
+
+    #[test]
+    fn a_frame_that_shows_nothing_does_not_become_the_usual_one() {
+        let params = BeliefParams { faint_below: 0.2, faint_after: 2, lost_after: 3, ..BeliefParams::default() };
+        let mut judge = Judge::new(params);
+        assert_eq!((judge.judge_nothing(), judge.is_lost()), (State::Lost, false));
+        assert_eq!(judge.judge(0.4, Some(1.0)), State::Uncertain);
+        assert!(judge.is_faint(Some(0.1)), "the first answer to something is the usual one");
+        // Later it is a faint one, and a doubtful one.
+        assert_eq!((judge.judge_nothing(), judge.is_lost()), (State::Lost, false));
+        assert_eq!((judge.judge_nothing(), judge.is_lost()), (State::Lost, true));
+        let mut judge = Judge::new(BeliefParams { faint_after: 9, ..params });
+        let lost = [(); 3].map(|()| (judge.judge_nothing(), judge.is_lost()));
+        assert_eq!(lost, [(State::Lost, false), (State::Lost, false), (State::Lost, true)]);
+    }
+
+    #[test]
+    fn what_was_called_lost_is_found_before_it_is_tracked() {
+        let mut judge = Judge::new(BeliefParams::default());
+        let (lost, unsure, there, found) = (State::Lost, State::Uncertain, State::Tracking, State::Recovered);
+        let states = [
+            (there, there),
+            (lost, lost),
+            (unsure, unsure),
+            (there, found),
+            (there, there),
+            (unsure, unsure),
+            (there, there),
+            (lost, lost),
+            (found, found),
+            (there, there),
+        ];
+        for (i, (state, told)) in states.into_iter().enumerate() {
+            assert_eq!(judge.tell(state), told, "{i}");
+        }
     }
 }

@@ -22,7 +22,7 @@ use crate::tape::{Recorded, Tape, unusable};
 const MAGIC: &[u8; 8] = b"KCFTRACK";
 
 /// What a state's numbers mean differs from version to version.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 #[derive(Serialize, Deserialize)]
 struct Head {

@@ -129,6 +129,19 @@ fn a_frame_that_is_refused_leaves_nothing_behind() {
     assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 11.0)]);
 }
 
+/// Two targets that cannot be learned: the second one's answer is not that to the next frame.
+#[test]
+fn what_a_target_said_of_one_frame_is_not_taken_for_another() {
+    let frame = FrameBuf::new(vec![7; 64 * 64], 64, 64, PixelFormat::Gray8).unwrap();
+    let mut session = Session::default();
+    let tracker = || crate::Tracker::new(crate::Params::preset("paper").unwrap()).unwrap();
+    for x in [10.0, 20.0] {
+        session.add(tracker(), 1, BBox::new(x, 10.0, 20.0, 20.0));
+    }
+    assert!(matches!(session.feed(1, &frame), Err(Cause::Target { target: 0, .. })));
+    assert_eq!(session.feed(2, &frame).unwrap(), []);
+}
+
 #[test]
 fn whoever_watches_ends_it() {
     struct Once(usize);

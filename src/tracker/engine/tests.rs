@@ -30,6 +30,8 @@ struct Scripted {
     /// What a look finds, and whether there is anything to see.
     found: Pose,
     seen: bool,
+    /// A place where there is nothing to see.
+    blank: Option<Pose>,
     /// What all evidence is worth, and what becomes of an offer to learn.
     state: State,
     confidence: Option<f64>,
@@ -44,7 +46,7 @@ impl Scripted {
     fn at(corner: (f64, f64)) -> Self {
         let found = Pose::of(target_at(corner));
         let (state, learned, calls) = (State::Tracking, Learned::Settled, Arc::default());
-        Self { found, seen: true, state, confidence: None, learned, calls }
+        Self { found, seen: true, blank: None, state, confidence: None, learned, calls }
     }
 
     fn note(&self, call: Call) {
@@ -70,7 +72,8 @@ impl Search for Scripted {
 
     fn look(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
         self.note(Call::Look(at));
-        Sighting { pose: self.found, evidence: evidence(PEAKS.0), seen: self.seen }
+        let seen = self.seen && self.blank != Some(at);
+        Sighting { pose: self.found, evidence: evidence(PEAKS.0), seen }
     }
 
     fn look_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
@@ -247,6 +250,41 @@ fn what_is_found_again_must_be_known() {
             assert_eq!(learned, known);
         }
     }
+}
+
+/// The frame is searched as soon as the target is lost, whether or not there is anything to see where it was last.
+#[test]
+fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
+    let here = Pose::of(target_at(START));
+    for blank in [None, Some(here)] {
+        let search = Scripted { confidence: Some(0.1), blank, ..Scripted::at(NEARBY) };
+        let belief = BeliefParams { lost_after: 2, tiles: 3, ..BeliefParams::default() };
+        let mut engine = Engine { judge: Some(Judge::new(belief)), ..engine(&search, None) };
+        let states = [(); 2].map(|()| {
+            engine.pose = here;
+            engine.update(&picture(START).frame()).state
+        });
+        assert_eq!(states, [if blank.is_some() { State::Lost } else { State::Uncertain }, State::Lost], "{blank:?}");
+        let looks = calls(&search).iter().filter(|call| matches!(call, Call::Look(_))).count();
+        assert_eq!(looks, 1 + 1 + 3, "{blank:?}");
+        engine.search = Scripted { confidence: Some(0.9), ..search }.boxed_clone();
+        let estimate = engine.update(&picture(NEARBY).frame());
+        assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Recovered), "{blank:?}");
+    }
+}
+
+/// One picture without texture is called lost, and the next one, where all goes on, the target found again.
+#[test]
+fn what_was_called_lost_for_one_picture_is_found_again() {
+    let search = Scripted { confidence: Some(0.9), ..Scripted::at(START) };
+    let mut engine = Engine { judge: Some(Judge::new(BeliefParams::default())), ..engine(&search, None) };
+    let frame = picture(START);
+    let mut said = |seen: bool| {
+        engine.search = Scripted { seen, ..search.clone() }.boxed_clone();
+        engine.update(&frame.frame()).state
+    };
+    let states = [true, false, true, true].map(&mut said);
+    assert_eq!(states, [State::Tracking, State::Lost, State::Recovered, State::Tracking]);
 }
 
 /// The verifier learns one of so many sure frames and no other.
