@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections.abc import Iterable, Iterator, Sized
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from ._errors import FormatError, FrameError
+from ._errors import FormatError, FrameError, SettingError
 from ._native import Estimate, Source, Tracker
 from ._progress import Progress
 
@@ -37,7 +38,8 @@ class Step(NamedTuple):
     box: Box
     #: What the tracker said; None of a frame that could not be used.
     estimate: Estimate | None
-    #: The pixels; None of a frame that could not be read.
+    #: The pixels: those that were given; of a file red, green, blue, or gray where the settings need no colour. None of
+    #: a frame that could not be read.
     frame: Frame | None
     #: Seconds from the first frame of the source; None where there are no times.
     time: float | None
@@ -143,9 +145,11 @@ def open_source(
         raise TypeError(f"a source is a folder, a video or an iterable of frames, not {type(source).__name__}")
     if init is None:
         raise TypeError("a box is needed to start from: track(source, (left, top, width, height))")
-    begin = 1 if start is None else start
+    begin = 1 if start is None else operator.index(start)
     if begin < 1 or (end is not None and end < begin):
         raise ValueError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
+    if length is not None and begin > max(length, 1):
+        raise _too_late(begin, length)
     until = end if length is None else min(end or length, length)
     return Opened(_numbered(source, begin, until), order, as_box(init), begin, until, None)
 
@@ -159,6 +163,10 @@ def as_box(given: Iterable[float]) -> Box:
     return x, y, w, h
 
 
+def _too_late(start: int, length: int) -> SettingError:
+    return SettingError(f"start {start}: there are {length} frames, counted from 1")
+
+
 def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator[Item]:
     rest = iter(frames)
     index = 0
@@ -167,6 +175,8 @@ def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator
         try:
             frame = next(rest)
         except StopIteration:
+            if 1 < first and index < first:
+                raise _too_late(first, index) from None
             return
         index += 1
         if index >= first:
@@ -192,7 +202,7 @@ def run(
                 else:
                     tracker.update(frame)
                 estimate = tracker.estimate
-            except (FormatError, FrameError, OSError):
+            except (FormatError, FrameError, OSError, TypeError):
                 # Without the first frame there is nothing to follow.
                 if box is None or not skip_bad_frames:
                     raise

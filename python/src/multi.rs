@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use kcf_track::{BBox, Estimate as Said, Frame};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use rayon::ThreadPool;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -138,7 +138,7 @@ impl MultiTracker {
     }
 
     /// Learns a target in ``box`` of ``frame``, and gives its id: ``id``, or the next free number. A target with that
-    /// id is replaced. ``preset`` and keywords are settings of this target alone.
+    /// id is replaced. Keywords change the settings of this target alone; with a ``preset`` it starts from that one's.
     ///
     /// Raises what ``Tracker.init`` raises, and FrameError for a frame of another size than that of the other targets.
     #[pyo3(signature = (frame, r#box, *, id = None, preset = None, **settings))]
@@ -151,9 +151,9 @@ impl MultiTracker {
         preset: Option<&str>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
-        let params = match (preset, settings) {
-            (None, None) => self.chosen.params.clone(),
-            (preset, settings) => settings::resolve(py, preset.unwrap_or(&self.chosen.preset), settings)?.params,
+        let params = match preset {
+            None => settings::changed(py, self.chosen.params.clone(), settings)?,
+            Some(preset) => settings::resolve(py, preset, settings)?.params,
         };
         let tracker = kcf_track::Tracker::new(params).or_raise(py)?;
         let pixels = Pixels::of(frame, self.order)?;
@@ -227,6 +227,17 @@ impl MultiTracker {
         }
         held.next = next;
         Ok(())
+    }
+
+    /// Whether there is a target of that id.
+    fn __contains__(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let held = self.lock()?;
+        Ok(id.extract::<u64>().is_ok_and(|id| held.targets.contains_key(&id)))
+    }
+
+    /// The ids, ascending.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.ids()?)?.try_iter()
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -22,8 +22,16 @@ pub struct Chosen {
 /// `SettingError` for an unknown preset, a value out of its range, or a setting that would have no effect; `TypeError`
 /// for a keyword that is no setting.
 pub fn resolve(py: Python<'_>, preset: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Chosen> {
+    let params = changed(py, Params::named(preset).or_raise(py)?, keywords)?;
+    Ok(Chosen { preset: preset.to_owned(), params })
+}
+
+/// Settings with keyword arguments on top.
+///
+/// # Errors
+/// As of [`resolve`].
+pub fn changed(py: Python<'_>, mut params: Params, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
     let refused = |said: String| exception(py, "SettingError", said);
-    let mut params = Params::named(preset).or_raise(py)?;
     let mut changes = Changes::new(Wording::Keywords);
     for (key, value) in keywords.into_iter().flatten() {
         let key = key.extract::<String>()?;
@@ -43,7 +51,7 @@ pub fn resolve(py: Python<'_>, preset: &str, keywords: Option<&Bound<'_, PyDict>
     }
     changes.apply(&mut params).map_err(refused)?;
     params.check().or_raise(py)?;
-    Ok(Chosen { preset: preset.to_owned(), params })
+    Ok(params)
 }
 
 fn by_flag(key: &str, value: &Bound<'_, PyAny>, changes: &mut Changes) -> PyResult<()> {

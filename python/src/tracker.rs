@@ -245,8 +245,9 @@ impl Tracker {
         Ok(PyBytes::new(py, &py.detach(|| inner.snapshot())))
     }
 
-    /// The tracker of a ``snapshot``. ``preset`` is the name that it has from then on, ``estimate`` what was said of
-    /// the last frame, where that is known.
+    /// The tracker of a ``snapshot``, which knows the settings and the target alone: frames are in ``order``, as they
+    /// were before, ``preset`` is the name that it has from then on, and ``estimate`` what was said of the last frame,
+    /// where that is known. (A pickle keeps all of it.)
     ///
     /// Raises SnapshotError for other bytes.
     #[staticmethod]

@@ -192,3 +192,21 @@ def test_every_bit_is_that_of_the_library(case):
         if case["name"] == "kpca":
             machine = machines.KernelPCA(3, sigma=CASES["sigma"]).fit(train)
         assert bits(machine.transform(test)) == case["embedding"]
+
+
+@pytest.mark.parametrize("made", ALL)
+def test_a_fit_that_fails_changes_nothing(made):
+    x = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.random.default_rng(0).normal(0, 0.1, (20, 2))
+    machine = made().fit(x, np.arange(20) // 10)
+    ask = machine.predict if hasattr(machine, "predict") else machine.transform
+    before = ask(x)
+    machine.sigma = -1.0
+    state = dict(vars(machine))
+    with pytest.raises(kcf_track.Error):
+        machine.fit(x[:14] + 5, np.arange(14) // 7 + 5)
+    assert vars(machine) == state
+    machine.sigma = 1.0
+    # The samples are the machine's own.
+    asked = x.copy()
+    x[:] = 0
+    assert np.array_equal(ask(asked), before)

@@ -202,3 +202,19 @@ def test_evaluations_that_cannot_be(demo, tmp_path):
     found = kcf_track.evaluate(demo, ["paper"], others={"broken": Broken})
     assert [left["tracker"] for left in found.report["left_out"]] == ["broken"]
     assert "by design" in found.report["left_out"][0]["reason"]
+
+
+def test_a_start_behind_the_end_is_said(noise):
+    for frames in ([noise] * 3, iter([noise] * 3)):
+        with pytest.raises(kcf_track.SettingError, match="start 10: there are 3 frames"):
+            list(track(frames, BOX, start=10))
+    with pytest.raises(TypeError):
+        list(track([noise] * 3, BOX, start=1.5))
+
+
+def test_what_is_no_frame_is_missing_where_bad_frames_are_skipped(noise):
+    frames = [noise, None, noise.astype(float), noise]
+    states = [step.state for step in track(frames, BOX, preset="paper", skip_bad_frames=True)]
+    assert states == ["initial", "missing", "missing", "tracking"]
+    with pytest.raises(TypeError):
+        list(track(frames, BOX, preset="paper"))

@@ -225,6 +225,19 @@ print(found)
     assert child == parent
 
 
+def test_a_target_of_its_own_settings_keeps_the_others(noise):
+    targets = MultiTracker("paper", kernel="linear")
+    one = Tracker("paper", kernel="linear", padding=2)
+    id = targets.add(noise, BOX, padding=2)
+    one.init(noise, BOX)
+    frame = np.roll(noise, 3, axis=1) // 2
+    targets.update(frame)
+    one.update(frame)
+    assert targets[id].evidence == one.evidence
+    other = targets.add(noise, BOX, preset="fast")
+    assert list(targets) == targets.ids == [id, other] and id in targets and 99 not in targets and "a" not in targets
+
+
 def test_many_targets_are_pickled(noise):
     targets = MultiTracker("fast", threads=2)
     targets.add(noise, (20, 20, 24, 24))

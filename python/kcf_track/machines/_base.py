@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 
@@ -12,6 +13,22 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import _native
 from .._errors import SettingError
+
+
+def whole(fit):
+    """A `fit` that leaves the machine as it was where it fails."""
+
+    @functools.wraps(fit)
+    def fitted(self, *arguments, **keywords):
+        before = dict(vars(self))
+        try:
+            return fit(self, *arguments, **keywords)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fitted
 
 
 class KernelMachine(BaseEstimator):
@@ -63,7 +80,8 @@ class KernelMachine(BaseEstimator):
                 raise ValueError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
             self.X_fit_ = None
             return x
-        self.X_fit_ = x
+        # A copy: whoever fills the array anew does not change what was learned.
+        self.X_fit_ = x.copy()
         return kernel.gram(x)
 
     def _cross(self, x):
@@ -101,6 +119,7 @@ def plain(value):
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Tells classes apart by a head for two of them, or one for each against the rest."""
 
+    @whole
     def fit(self, X, y, sample_weight=None):
         """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
         self._fit(X, y, sample_weight)

@@ -7,7 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from .. import _native
-from ._base import KernelClassifier, KernelMachine
+from ._base import KernelClassifier, KernelMachine, whole
 
 
 class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -31,6 +31,7 @@ class _Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 class _EmbeddingClassifier(_Embedding, KernelClassifier):
     """The same, with decisions between classes."""
 
+    @whole
     def fit(self, X, y):
         """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
         gram, numbers = self._fit(X, y)
@@ -143,6 +144,7 @@ class KernelPCA(_Embedding, KernelMachine):
     def _options(self):
         return {"rank": self.n_components}
 
+    @whole
     def fit(self, X, y=None):
         """Learn from samples (n, features), or their Gram matrix (n, n)."""
         X = validate_data(self, X, dtype=np.float64, order="C")

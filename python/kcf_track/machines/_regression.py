@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from .. import _native
-from ._base import KernelMachine
+from ._base import KernelMachine, whole
 
 
 class KernelRidge(RegressorMixin, KernelMachine):
@@ -31,6 +31,7 @@ class KernelRidge(RegressorMixin, KernelMachine):
     def _options(self):
         return {"lambda": self.alpha, "bias": self.bias}
 
+    @whole
     def fit(self, X, y, sample_weight=None):
         """Learn the numbers `y` (n,) of samples (n, features), or of their Gram matrix (n, n)."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)

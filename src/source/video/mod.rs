@@ -130,8 +130,10 @@ impl Video {
         if self.ending() == Ending::Strict {
             command.arg("-xerror");
         }
+        // Each thread that decodes frames of its own would hold one back. (`nobuffer` would throw away what is read to
+        // tell the form, and with `low_delay` frames are given before those that are shown earlier.)
         if self.input.is_live() {
-            command.args(["-fflags", "nobuffer", "-flags", "low_delay"]);
+            command.args(["-thread_type", "slice"]);
         }
         if let Some(entry) = entry {
             command.args(["-ss", &format!("{:.6}", entry.seconds)]);
