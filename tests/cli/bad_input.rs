@@ -96,7 +96,7 @@ fn black_frames_are_lost_and_the_target_is_found_again() {
     let document = place.json("a.json");
     assert_eq!(
         states(&document),
-        ["initial", "tracking", "tracking", "lost", "lost", "tracking", "tracking", "tracking"]
+        ["initial", "tracking", "tracking", "lost", "lost", "recovered", "tracking", "tracking"]
     );
     let frames = document["frames"].as_array().unwrap();
     assert_eq!(bbox(&frames[4]), bbox(&frames[2]));
