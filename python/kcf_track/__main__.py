@@ -70,6 +70,20 @@ class Elsewhere(argparse.Action):
         parser.error(f"{self.option_strings[0]}: the Rust program alone has it" + (f"; {instead}" if instead else ""))
 
 
+def once(action: type[argparse.Action]) -> type[argparse.Action]:
+    """The action for flags that stand there once, as those of the program do."""
+
+    class Once(action):  # type: ignore[valid-type, misc]
+        def __call__(self, parser: argparse.ArgumentParser, given: argparse.Namespace, *rest: Any) -> None:
+            seen = given.__dict__.setdefault("seen", set())
+            if self.dest in seen:
+                parser.error(f"the argument '{self.option_strings[0]}' cannot be used multiple times")
+            seen.add(self.dest)
+            super().__call__(parser, given, *rest)
+
+    return Once
+
+
 def parser() -> argparse.ArgumentParser:
     """The flags, those of settings from the library's table."""
     made = Parser(
@@ -80,8 +94,10 @@ def parser() -> argparse.ArgumentParser:
         "subcommands are the Rust program's alone.",
         allow_abbrev=False,
     )
+    for kind, action in ((None, argparse._StoreAction), ("store_true", argparse._StoreTrueAction)):
+        made.register("action", kind, once(action))
     add = made.add_argument
-    add("source", metavar="SRC", type=Path, help="folder of frames in natural order, a video, a camera, or - for Y4M")
+    add("source", metavar="SRC", help="folder of frames in natural order, a video, a camera, or - for Y4M")
     add(
         "--init", "-i", metavar="X,Y,W,H", action="append", default=[],
         help="a target's box: left, top (0-based), width, height in pixels; before it, where it is not the start "

@@ -59,7 +59,7 @@ def evaluate(
     what is called to make one, with OpenCV's `init` and `update` over frames in blue, green, red. `results` are
     folders of boxes that others have published, by name. `protocol` is `ope`, `tre` or `sre`, `toolkit` says whose
     rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
-    kept there, and taken up again by the next call.
+    kept there, and those of presets are taken up again by the next call; `others` run anew, as they may have changed.
 
     Examples:
         >>> import kcf_track

@@ -49,6 +49,10 @@ impl Runner for Stoppable {
         self.inner.parameters()
     }
 
+    fn is_described(&self) -> bool {
+        self.inner.is_described()
+    }
+
     fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
         Ok(Box::new(Stopping { inner: self.inner.begin()?, stop: self.stop.clone() }))
     }

@@ -39,6 +39,10 @@ impl Runner for Guest {
         Value::Null
     }
 
+    fn is_described(&self) -> bool {
+        false
+    }
+
     fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
         let made = Python::attach(|py| self.factory.call0(py)).map_err(|error| self.failed(&error))?;
         Ok(Box::new(Following { name: self.name.clone(), tracker: made, last: BBox::default() }))

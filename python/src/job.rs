@@ -75,9 +75,9 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let format = asked.init_format.as_deref().map(str::parse::<BoxFormat>).transpose().map_err(Failure::Usage)?;
     let wanted = Targets::read(&init, format, asked.init_file.as_deref())?;
     let opening = Opening {
-        path: &asked.source,
+        path: asked.source.clone(),
         flag: "",
-        truth: asked.truth.as_ref(),
+        truth: asked.truth.clone(),
         target: asked.target,
         video: VideoOptions {
             lenient: asked.skip_bad_frames,
@@ -87,7 +87,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
         by_truth: wanted.is_empty(),
         hint: |_: &Path| None,
     };
-    let (source, mut warnings) = opening.open()?;
+    let (source, mut warnings) = opening.open_unless(|| watching.asks())?;
     let source = source.as_ref();
     let position =
         |flag: &str, text: &Option<String>| text.as_ref().map(|text| read::<Position>(flag, text)).transpose();

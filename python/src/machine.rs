@@ -28,18 +28,22 @@ impl Head {
     /// A head of its parts, as ``parts`` gives them.
     #[new]
     #[pyo3(signature = (alpha, bias, subspace = None))]
-    fn new(alpha: PyReadonlyArray1<'_, f64>, bias: f64, subspace: Option<Parts<'_>>) -> Self {
+    fn new(py: Python<'_>, alpha: PyReadonlyArray1<'_, f64>, bias: f64, subspace: Option<Parts<'_>>) -> PyResult<Self> {
         let affine = Affine { alpha: alpha.as_array().to_owned(), bias };
-        Self(match subspace {
-            None => Function::Affine(affine),
-            Some((own, directions, offsets, factors)) => Function::Subspace(Subspace {
-                own,
-                affine,
-                directions: directions.as_array().to_owned(),
-                offsets: offsets.as_array().to_owned(),
-                factors: factors.as_array().to_owned(),
-            }),
-        })
+        let Some((own, directions, offsets, factors)) = subspace else { return Ok(Self(Function::Affine(affine))) };
+        let directions = directions.as_array().to_owned();
+        let (offsets, factors) = (offsets.as_array().to_owned(), factors.as_array().to_owned());
+        if directions.dim() != (affine.alpha.len(), offsets.len()) || factors.len() != offsets.len() {
+            let (n, d) = directions.dim();
+            let message = format!(
+                "a head of {} coefficients, directions ({n}, {d}), {} offsets and {} factors: they do not belong together",
+                affine.alpha.len(),
+                offsets.len(),
+                factors.len()
+            );
+            return Err(exception(py, "SnapshotError", message));
+        }
+        Ok(Self(Function::Subspace(Subspace { own, affine, directions, offsets, factors })))
     }
 
     /// The coefficients of the kernel values, (n,).

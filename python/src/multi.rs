@@ -65,6 +65,12 @@ impl MultiTracker {
 }
 
 impl Inner {
+    /// The number behind the largest one that was ever given; where there is none, the smallest that is free.
+    fn free(&self) -> u64 {
+        let all = std::iter::once(self.next).chain(1..);
+        all.into_iter().find(|id| !self.targets.contains_key(id)).unwrap_or(self.next)
+    }
+
     fn add(&mut self, mut tracker: kcf_track::Tracker, id: u64, frame: Frame<'_>, bbox: BBox) -> kcf_track::Result<()> {
         let size = (frame.width(), frame.height());
         if let Some(other) = self.targets.values().find(|other| other.size != size) {
@@ -160,7 +166,7 @@ impl MultiTracker {
         let (frame, bbox) = (pixels.frame()?, read_box(r#box)?);
         let mut held = self.lock()?;
         let inner = &mut *held;
-        let id = id.unwrap_or(inner.next);
+        let id = id.unwrap_or_else(|| inner.free());
         py.detach(|| inner.add(tracker, id, frame, bbox)).or_raise(py)?;
         Ok(id)
     }

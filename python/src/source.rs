@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
+use kcf_track::job::aside;
 use kcf_track::source::{
     Channels, Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Truth,
     VideoOptions, Wait, open,
 };
 use kcf_track::{FrameBuf, PixelFormat};
 use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::error::{Raise, in_use, raise};
@@ -49,7 +51,16 @@ impl Source {
     ) -> PyResult<Self> {
         let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File) };
         let video = VideoOptions { lenient, ..VideoOptions::default() };
-        py.detach(|| Self::open(&path, &OpenOptions { sequence, video })).or_raise(py)
+        let (stop, mut raised) = (video.stop.clone(), None);
+        let work = move || Self::open(&path, &OpenOptions { sequence, video });
+        let asked = || {
+            raised = Python::attach(|py| py.check_signals()).err();
+            raised.is_some()
+        };
+        match py.detach(|| aside(work, &stop, asked)).or_raise(py)? {
+            Some(opened) => opened.or_raise(py),
+            None => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))),
+        }
     }
 
     /// What people call it.
@@ -111,7 +122,7 @@ impl Source {
         let span = self.inner.span(start, end).or_raise(py)?;
         let channels = if color { Channels::Color } else { Channels::Luma };
         let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels)));
-        Ok(Frames(Mutex::new(opened.or_raise(py)?)))
+        Ok(Frames { frames: Mutex::new(opened.or_raise(py)?), process: std::process::id() })
     }
 
     fn __repr__(&self) -> String {
@@ -132,7 +143,11 @@ impl Source {
 
 /// The frames of a source, one after the other.
 #[pyclass(frozen, module = "kcf_track._native")]
-pub struct Frames(Mutex<Prefetch>);
+pub struct Frames {
+    frames: Mutex<Prefetch>,
+    /// The process whose thread decodes: after a fork the child has none.
+    process: u32,
+}
 
 /// A frame as Python has it.
 type Frame<'py> = (usize, String, Bound<'py, PyAny>, Option<f64>, f64);
@@ -144,7 +159,11 @@ impl Frames {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Frame<'py>>> {
-        let mut held = match self.0.try_lock() {
+        if self.process != std::process::id() {
+            let message = "these frames were begun before a fork: call `frames` in this process";
+            return Err(PyRuntimeError::new_err(message));
+        }
+        let mut held = match self.frames.try_lock() {
             Ok(held) => held,
             Err(TryLockError::Poisoned(held)) => held.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(in_use("iterator")),

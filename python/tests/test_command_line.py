@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -123,6 +124,27 @@ def test_a_signal_keeps_what_was_computed(demo, tmp_path, number, code):
     assert kept.endswith("\n") and all(json.loads(line) for line in kept.splitlines())
     found = json.loads(document.read_text())
     assert not found["summary"]["completed"] and len(found["frames"]) == len(kept.splitlines()) < 5000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="addresses are read by ffmpeg")
+def test_a_signal_ends_a_run_whose_source_stays_silent():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.mp4"
+        words = [sys.executable, "-m", "kcf_track", address, "--init", "1,2,30,40"]
+        running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=hear)
+        silent.settimeout(20)
+        asked, _ = silent.accept()
+        with asked:
+            running.send_signal(signal.SIGTERM)
+            _, said = running.communicate(timeout=10)
+    assert running.returncode == 143 and "interrupted" in said
+
+
+@pytest.mark.parametrize("words", [["--jobs", "1", "-j", "2"], ["--skip-bad-frames"] * 2, ["--kernel", "linear"] * 2])
+def test_a_flag_stands_there_once(demo, words):
+    ran = program(demo, *words)
+    assert ran.returncode == 2 and "cannot be used multiple times" in ran.stderr
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="videos are read by ffmpeg")

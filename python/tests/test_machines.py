@@ -90,6 +90,15 @@ def test_every_kernel_has_its_say(digits, kernel, options):
     assert cross_val_score(machines.SVM(kernel=kernel, C=100, **options), x, y, cv=3).mean() > 0.85
 
 
+def test_parts_of_a_head_belong_together():
+    alpha, directions, two = np.ones(3), np.ones((3, 2)), np.ones(2)
+    assert _native.Head(alpha, 0.0, (0.0, directions, two, two)).decision(np.ones((1, 3)), np.ones(1)).shape == (1,)
+    for parts in ((directions[:2], two, two), (directions, alpha, two), (directions, two, alpha)):
+        with pytest.raises(kcf_track.SnapshotError, match="belong together"):
+            _native.Head(alpha, 0.0, (0.0, *parts))
+
+
+
 @pytest.mark.parametrize("made", ALL)
 def test_a_pickled_machine_decides_the_same(digits, made):
     x, y = digits

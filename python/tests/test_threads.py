@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -138,3 +139,27 @@ def test_an_iterator_of_frames_in_the_hands_of_many(demo):
 
     assert not together(4, work)
     assert sorted(seen) == list(range(1, 61))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+def test_frames_that_were_begun_before_a_fork(demo):
+    """The thread that decodes them stays behind."""
+    program = f"""
+import os, warnings
+import kcf_track
+warnings.simplefilter("ignore")
+frames = kcf_track.Source({str(demo)!r}).frames(1, 20)
+next(frames)
+child = os.fork()
+if child == 0:
+    try:
+        next(frames)
+    except RuntimeError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(sum(1 for _ in frames))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    child, parent = ran.stdout.splitlines()
+    assert "before a fork" in child and parent == "19"

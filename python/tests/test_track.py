@@ -126,9 +126,13 @@ def test_a_run_that_is_left_early_leaves_nothing_behind(demo):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("what", ["track", "evaluate"])
+@pytest.mark.parametrize("what", ["track", "evaluate", "open"])
 def test_ctrl_c_raises_promptly(demo, what):
+    if what == "open" and shutil.which("ffmpeg") is None:
+        pytest.skip("addresses are read by ffmpeg")
     loops = {
+        "open": "import socket\nsilent = socket.create_server(('127.0.0.1', 0))\nprint(1, flush=True)\n"
+        "kcf_track.Source(f'http://127.0.0.1:{silent.getsockname()[1]}/a.mp4')",
         "track": "for _ in range(1000):\n    for step in kcf_track.track(DEMO): print(step.position, flush=True)",
         "evaluate": "print(1, flush=True)\nkcf_track.evaluate(DEMO, [('robust', {'padding': 3 + i / 100}) "
         "for i in range(100)])",
@@ -181,8 +185,9 @@ def test_presets_and_others_are_scored(demo, tmp_path):
     assert list(scores)[0] == "truth" and scores["truth"]["precision_20"] == 1.0
     assert scores["ours"]["auc"] == scores["robust"]["auc"] > scores["still"]["auc"]
     assert "robust+padding=2" in scores and scores["robust"]["fps"] > 0
-    again = kcf_track.evaluate(demo, ["robust"], folder=tmp_path / "runs")
+    again = kcf_track.evaluate(demo, ["robust"], others={"still": Ours}, folder=tmp_path / "runs")
     assert again.scores["robust"]["auc"] == scores["robust"]["auc"]
+    assert again.scores["still"]["auc"] == scores["ours"]["auc"], "what it was called before is of another tracker"
 
 
 def test_evaluations_that_cannot_be(demo, tmp_path):

@@ -225,6 +225,12 @@ print(found)
     assert child == parent
 
 
+def test_the_next_number_is_a_free_one(noise):
+    targets = MultiTracker("paper")
+    assert [targets.add(noise, BOX, id=id) for id in (1, 2**64 - 1, None, None)] == [1, 2**64 - 1, 2, 3]
+    assert len(targets) == 4
+
+
 def test_a_target_of_its_own_settings_keeps_the_others(noise):
     targets = MultiTracker("paper", kernel="linear")
     one = Tracker("paper", kernel="linear", padding=2)

@@ -4,8 +4,12 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use kcf_track::job;
+use kcf_track::source::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+
+use super::Failure;
 
 #[cfg(unix)]
 const SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
@@ -17,6 +21,7 @@ const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
 pub struct Interrupt {
     /// The signal that came last; 0 before any.
     signal: Arc<AtomicUsize>,
+    stop: Stop,
 }
 
 impl Interrupt {
@@ -34,12 +39,25 @@ impl Interrupt {
             let _ = flag::register(number, Arc::clone(&asked));
             let _ = flag::register_usize(number, Arc::clone(&signal), usize::try_from(number).unwrap_or_default());
         }
-        Self { signal }
+        Self { signal, stop: asked.into() }
+    }
+
+    /// What is set by the signal.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
     }
 
     /// Whether a signal has come.
     pub fn asked(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
+    }
+
+    /// The failure with which the run ends: of one that was told to end, that and nothing else.
+    pub fn or(&self, failure: job::Failure) -> Failure {
+        match failure {
+            _ if self.asked() => Failure::Interrupted { code: self.code() },
+            failure => failure.into(),
+        }
     }
 
     /// The exit code that tells which one.

@@ -79,10 +79,11 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let tracker = Tracker::new(resolved.params.clone())?;
     let wanted = args.targets.read()?;
     let given = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("--seq SRC is needed"))?;
-    let (source, mut warnings) = open_source(args, given, wanted.is_empty() && !args.pick)?;
-    let source = source.as_ref();
-    let span = job::span(source, args.start, args.end, wanted.first())?;
     let interrupt = Interrupt::watch();
+    let by_truth = wanted.is_empty() && !args.pick;
+    let (source, mut warnings) = open_source(args, given, by_truth, &interrupt)?;
+    let source = source.as_ref();
+    let span = job::span(source, args.start, args.end, wanted.first()).map_err(|failure| interrupt.or(failure))?;
     let picked = args.pick.then(|| pick(source, span, &resolved, &interrupt)).transpose()?;
     let (targets, begun) = match picked {
         Some(Picked { bbox, begun }) => (vec![TargetRecord { id: 1, start: span.first, bbox }], begun),
@@ -137,7 +138,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     watcher.progress.finish();
     let profile = done.profile;
     let summary = done.summary().map_err(|failure| match failure {
-        job::Failure::Interrupted => Failure::Interrupted { code: interrupt.code() },
+        job::Failure::Interrupted => interrupt.or(failure),
         failure => failure.into(),
     })?;
     if args.quiet == 0 {
@@ -155,22 +156,28 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
 }
 
 /// What was given to be read, and what to say of it. `by_truth` where the truth says what is followed.
-fn open_source(args: &TrackArgs, given: &Path, by_truth: bool) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
+fn open_source(
+    args: &TrackArgs,
+    given: &Path,
+    by_truth: bool,
+    interrupt: &Interrupt,
+) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
     let by_flag = args.source.is_none();
     let opening = Opening {
-        path: given,
+        path: given.into(),
         flag: if by_flag { "--seq " } else { "" },
-        truth: args.truth.as_ref(),
+        truth: args.truth.clone(),
         target: args.target,
         video: VideoOptions {
             lenient: args.skip_bad_frames,
             patience: job::seconds(args.timeout)?,
+            stop: interrupt.stop(),
             ..VideoOptions::default()
         },
         by_truth,
         hint: if by_flag { inputs::source } else { inputs::meant },
     };
-    Ok(opening.open()?)
+    opening.open_unless(|| interrupt.asked()).map_err(|failure| interrupt.or(failure))
 }
 
 /// Shows how far the run is, and hears whether somebody wants it to end.

@@ -11,10 +11,10 @@ use kcf_track::job::{self, Opening, Position};
 use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Setup, View};
 use kcf_track::source::{Demand, Source, VideoOptions};
 
-use super::Failure;
 use super::interrupt::Interrupt;
 use super::params::{self, ParamArgs};
 use super::targets::TargetArgs;
+use super::{Failure, inputs};
 
 /// How often it is asked whether to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -94,8 +94,9 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
-    let (source, mut warnings) = open_source(given)?;
-    let span = job::span(source.as_ref(), args.start, args.end, None)?;
+    let interrupt = Interrupt::watch();
+    let (source, mut warnings) = open_source(given, &interrupt)?;
+    let span = job::span(source.as_ref(), args.start, args.end, None).map_err(|failure| interrupt.or(failure))?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
     let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
     job::refuse(source.as_ref(), &outputs)?;
@@ -114,7 +115,6 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         lines: args.jsonl.clone(),
         pick: false,
     };
-    let interrupt = Interrupt::watch();
     let view = View::open(setup, &args.address.address())?;
     for target in &targets {
         let added = view.order(Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox });
@@ -140,10 +140,11 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
 }
 
 /// What was given to be viewed, and what is odd about it.
-fn open_source(given: &Path) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
-    let video = VideoOptions { revisited: true, ..VideoOptions::default() };
-    let hint = super::inputs::meant;
-    Ok(Opening { path: given, flag: "", truth: None, target: None, video, by_truth: false, hint }.open()?)
+fn open_source(given: &Path, interrupt: &Interrupt) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
+    let video = VideoOptions { revisited: true, stop: interrupt.stop(), ..VideoOptions::default() };
+    let (path, hint) = (given.into(), inputs::meant);
+    let opening = Opening { path, flag: "", truth: None, target: None, video, by_truth: false, hint };
+    opening.open_unless(|| interrupt.asked()).map_err(|failure| interrupt.or(failure))
 }
 
 #[cfg(test)]

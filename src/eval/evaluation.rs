@@ -96,11 +96,11 @@ impl Evaluation {
                 let key = self.key(runner.as_ref(), sequence, &starts);
                 frames += sequence.frames.len() as u64;
                 match store.load(&key) {
-                    Stored::Runs(_) => {
+                    Stored::Runs(_) if runner.is_described() => {
                         done += sequence.frames.len() as u64;
                         continue;
                     }
-                    Stored::Absent | Stored::Failed(_) => {}
+                    Stored::Runs(_) | Stored::Absent | Stored::Failed(_) => {}
                     Stored::Unusable(why) => watch(Event::Again(&why)),
                 }
                 jobs.push(Job { runner: runner.as_ref(), sequence, key });
@@ -181,6 +181,7 @@ mod tests {
     use crate::eval::dataset::tests::{rows, write_sequence};
     use crate::eval::runner::tests::Drift;
     use crate::eval::summary::Origin;
+    use crate::run::Follower;
 
     fn dataset(dir: &Path) {
         for (name, n) in [("Crossing", 9), ("Deer", 25), ("Toy", 6)] {
@@ -277,6 +278,41 @@ mod tests {
             Store::in_folder(merged.path()).absorb(&Store::in_folder(part.path())).unwrap();
         }
         assert_eq!(report(&evaluation, merged.path()), expected);
+    }
+
+    /// A tracker of which nobody knows what it is made of.
+    struct Unknown(Drift);
+
+    impl Runner for Unknown {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+
+        fn parameters(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+
+        fn is_described(&self) -> bool {
+            false
+        }
+
+        fn begin(&self) -> Result<Box<dyn Follower>> {
+            self.0.begin()
+        }
+    }
+
+    #[test]
+    fn runs_of_a_tracker_that_is_not_described_are_made_anew() {
+        let (data, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        dataset(data.path());
+        let mut evaluation = evaluation(data.path(), Protocol::Ope);
+        let with = |speed| Box::new(Unknown(Drift { name: "unknown".into(), speed })) as Box<dyn Runner>;
+        evaluation.runners[0] = with(0.0);
+        assert_eq!(run(&evaluation, out.path(), 1, None), 2 * 40);
+        let first = report(&evaluation, out.path());
+        evaluation.runners[0] = with(2.0);
+        assert_eq!(run(&evaluation, out.path(), 1, None), 40, "the other one is taken up again");
+        assert_ne!(report(&evaluation, out.path()), first);
     }
 
     #[test]

@@ -20,6 +20,12 @@ pub trait Runner: Send + Sync {
     /// All parameters, as they stand in the report. Runs that were made with other ones are not taken up again.
     fn parameters(&self) -> serde_json::Value;
 
+    /// Whether [`Runner::parameters`] say all that its boxes depend on. Runs of one that is not described are never
+    /// taken up again: it may have changed.
+    fn is_described(&self) -> bool {
+        true
+    }
+
     /// A tracker without a target.
     ///
     /// # Errors

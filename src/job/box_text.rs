@@ -80,7 +80,7 @@ impl FromStr for Given {
 
 /// Reads the number of a frame.
 pub(super) fn frame(text: &str) -> Result<usize, String> {
-    let frame = text.parse::<usize>().ok().filter(|&frame| frame > 0);
+    let frame = text.trim().parse::<usize>().ok().filter(|&frame| frame > 0);
     frame.ok_or_else(|| format!("the frame `{text}` is no whole number from 1"))
 }
 
@@ -105,17 +105,23 @@ pub(super) fn numbers(text: &str) -> Result<[f64; 4], String> {
     Ok(numbers)
 }
 
-/// The arguments of the program, where numbers that follow an `--init` or `-i` each on its own become one word. Fewer
-/// than four do so too: what is wrong with them is then said of the box.
+/// The arguments of the program, where numbers that follow an `--init` or `-i` each on its own, the first one behind a
+/// frame and a colon perhaps, become one word. Fewer than four do so too: what is wrong with them is then said of the
+/// box.
 pub fn joined(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter().collect::<Vec<_>>();
-    let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
+    let is_number = |(place, word): &(usize, &OsString)| {
+        let number = |text: &str| text.parse::<f64>().is_ok();
+        let framed =
+            |text: &str| text.split_once(':').is_some_and(|(start, text)| frame(start).is_ok() && number(text));
+        word.to_str().is_some_and(|word| number(word) || *place == 0 && framed(word))
+    };
     let mut from = 0;
     while let Some(flag) =
         arguments.iter().skip(from).position(|word| word == OsStr::new("--init") || word == OsStr::new("-i"))
     {
         let first = from + flag + 1;
-        let words = arguments.iter().skip(first).take(4).take_while(|word| is_number(word)).count();
+        let words = arguments.iter().skip(first).take(4).enumerate().take_while(is_number).count();
         let one = arguments[first..first + words].join(OsStr::new(","));
         if words > 1 {
             arguments.splice(first..first + words, [one]);
@@ -157,6 +163,7 @@ mod tests {
         assert_eq!(read("1,2.5,3,4", BoxFormat::Xywh), Ok(BBox::new(1.0, 2.5, 3.0, 4.0)));
         assert_eq!(read(" -1 2\t3, 4 ", BoxFormat::Xywh), Ok(BBox::new(-1.0, 2.0, 3.0, 4.0)));
         assert_eq!(read("10,20,40,60", BoxFormat::Xyxy), Ok(BBox::new(10.0, 20.0, 30.0, 40.0)));
+        assert_eq!(" 7 : 1, 2 ,3,4".parse(), Ok(Given { frame: Some(7), numbers: [1.0, 2.0, 3.0, 4.0] }));
         assert!(read("10,20,10,60", BoxFormat::Xyxy).unwrap_err().contains("right and bottom"));
     }
 
@@ -170,7 +177,8 @@ mod tests {
         assert_eq!(joined("kcf-track frames -i 1 2 3 4"), "kcf-track frames -i 1,2,3,4");
         assert_eq!(joined("kcf-track -i 1 2 3 frames"), "kcf-track -i 1,2,3 frames");
         assert_eq!(joined("kcf-track -i 1 2 3 4 5"), "kcf-track -i 1,2,3,4 5");
-        for same in ["kcf-track --init 1,2,3,4 5 6 7 8", "kcf-track --init", "kcf-track -i 1 x"] {
+        assert_eq!(joined("kcf-track -i 20:1 2 3 4 frames"), "kcf-track -i 20:1,2,3,4 frames");
+        for same in ["kcf-track --init 1,2,3,4 5 6 7 8", "kcf-track --init", "kcf-track -i 1 x", "kcf-track -i 1 x:3"] {
             assert_eq!(joined(same), same);
         }
     }

@@ -1,6 +1,7 @@
 //! One run as a person asks for it, in words: what is followed, in which frames, into which files, and what is said of
 //! it. The command line is made of this, and so is `python -m kcf_track`; nothing here prints.
 
+mod aside;
 mod box_text;
 mod failure;
 mod flags;
@@ -12,6 +13,7 @@ mod position;
 mod targets;
 mod words;
 
+pub use aside::aside;
 pub use box_text::{BoxFormat, Given, joined};
 pub use failure::Failure;
 pub use flags::{in_flags, words_in_flags};

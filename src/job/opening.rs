@@ -4,19 +4,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Failure;
+use super::{Failure, aside};
 use crate::error::Error;
 use crate::source::{OpenOptions, SequenceOptions, Source, Truth, VideoOptions, open};
 
 /// How the source of a run is opened.
-#[derive(Clone, Copy, Debug)]
-pub struct Opening<'a> {
+#[derive(Clone, Debug)]
+pub struct Opening {
     /// The folder, video, camera or address.
-    pub path: &'a Path,
+    pub path: PathBuf,
     /// What stands before it in messages: a flag and a blank, or nothing.
     pub flag: &'static str,
     /// The truth, in place of what lies beside the frames.
-    pub truth: Option<&'a PathBuf>,
+    pub truth: Option<PathBuf>,
     /// Which target's truth.
     pub target: Option<u32>,
     /// How videos are read.
@@ -27,21 +27,31 @@ pub struct Opening<'a> {
     pub hint: fn(&Path) -> Option<String>,
 }
 
-impl Opening<'_> {
+impl Opening {
+    /// The same unless `asked`, which is called again and again while it lasts, says that somebody wants the run to end:
+    /// what was begun for it ends then.
+    ///
+    /// # Errors
+    /// As [`Opening::open`], and [`Failure::Interrupted`].
+    pub fn open_unless(self, asked: impl FnMut() -> bool) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
+        let stop = self.video.stop.clone();
+        aside(move || self.open(), &stop, asked)?.ok_or(Failure::Interrupted)?
+    }
+
     /// The source, and what is odd about it besides its own warnings.
     ///
     /// # Errors
     /// Wrong usage for what is not there, a failure for what cannot be read.
     pub fn open(&self) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
         let options =
-            |truth| OpenOptions { sequence: SequenceOptions { target: self.target, truth }, video: self.video };
+            |truth| OpenOptions { sequence: SequenceOptions { target: self.target, truth }, video: self.video.clone() };
         let mut warnings = Vec::new();
-        let opened = match open(self.path, &options(self.truth.cloned().map_or(Truth::Beside, Truth::File))) {
+        let opened = match open(&self.path, &options(self.truth.clone().map_or(Truth::Beside, Truth::File))) {
             // The truth is only compared with: what is broken in it stops nobody who gives the box and did not ask for
             // it.
             Err(error @ Error::Annotation { .. }) if !self.by_truth && self.truth.is_none() => {
                 warnings.push(format!("{error}; the truth is left out"));
-                open(self.path, &options(Truth::Ignore))
+                open(&self.path, &options(Truth::Ignore))
             }
             opened => opened,
         };
@@ -55,7 +65,7 @@ impl Opening<'_> {
                 let hint = (self.hint)(&path).map_or(String::new(), |hint| format!("; {hint}"));
                 Err(Failure::Usage(format!("{}{}: there is no such folder or file{hint}", self.flag, path.display())))
             }
-            Err(Error::Io { path, source }) if Some(&path) == self.truth => {
+            Err(Error::Io { path, source }) if Some(&path) == self.truth.as_ref() => {
                 Err(Failure::Usage(format!("--truth {}: {source}", path.display())))
             }
             Err(error) => Err(error.into()),

@@ -18,6 +18,7 @@ mod open;
 pub mod otb;
 mod prefetch;
 mod sequence;
+mod stop;
 #[cfg(feature = "synth")]
 pub mod synth;
 mod truth;
@@ -38,6 +39,7 @@ pub use item::{Demand, Item, Span};
 pub use open::{OpenOptions, open};
 pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
+pub use stop::Stop;
 pub use truth::{SequenceOptions, Truth};
 pub use video::{Video, VideoOptions};
 pub use y4m::Y4m;

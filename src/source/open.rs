@@ -36,7 +36,9 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
             // Forms that pipes cannot have are ffmpeg's.
             return match pipe(given) {
                 Ok(frames) => Ok(Box::new(frames)),
-                Err(error) => Video::open(given, options.video).map(|video| Box::new(video) as _).map_err(|_| error),
+                Err(error) => {
+                    Video::open(given, options.video.clone()).map(|video| Box::new(video) as _).map_err(|_| error)
+                }
             };
         }
         if let Some(animation) = Animation::open(given)? {
@@ -56,7 +58,7 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
         return Ok(Box::new(pipe(given)?));
     }
-    Ok(Box::new(Video::open(given, options.video)?))
+    Ok(Box::new(Video::open(given, options.video.clone())?))
 }
 
 fn pipe(path: &Path) -> Result<Y4m> {

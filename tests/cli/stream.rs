@@ -181,6 +181,43 @@ fn ctrl_c_ends_a_run_that_waits_and_its_ffmpeg() {
     }
 }
 
+#[test]
+fn ctrl_c_ends_a_run_that_opens_its_source_and_its_ffprobe() {
+    // The answer comes late, or the question for the times of all frames has none.
+    for (script, arguments, seconds) in
+        [("exec sleep 97.33", [].as_slice(), "97.33"), ("exec sleep 97.34", &["--start", "2s"], "97.34")]
+    {
+        let place = place(1);
+        let mut command = video(&place, "exit 1", arguments);
+        let answers = place.path("bin/answers");
+        fs::rename(place.path("bin/ffprobe"), &answers).unwrap();
+        let first =
+            if arguments.is_empty() { "" } else { "case $* in *packet*) ;; *) exec $(dirname $0)/answers ;; esac" };
+        fs::write(place.path("bin/ffprobe"), format!("#!/bin/sh\n{first}\n{script}\n")).unwrap();
+        fs::set_permissions(place.path("bin/ffprobe"), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !sleeps(seconds) {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let ended = Instant::now();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
+        assert!(ended.elapsed() < Duration::from_secs(20) && !sleeps(seconds), "{arguments:?}");
+    }
+    // A pipe to which nobody writes cannot be told: it is left alone.
+    let mut child = interruptible().args(["-", "--init", INIT]).stdin(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let (ended, _open) = (Instant::now(), child.stdin.take());
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    while child.try_wait().unwrap().is_none() {
+        assert!(ended.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 /// Whether there is an ffmpeg; says so where there is none.
 fn ffmpeg(folder: &Path, arguments: &str) -> bool {
     let mut command = Command::new("ffmpeg");

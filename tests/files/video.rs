@@ -383,7 +383,9 @@ fn frames_that_change_their_size_are_seen() {
     std::fs::write(folder.path().join("both.mjpeg"), joined.concat()).unwrap();
     let video = VideoOptions { lenient: true, ..VideoOptions::default() };
     for color in [false, true] {
-        let both = open(&folder.path().join("both.mjpeg"), &OpenOptions { video, ..OpenOptions::default() }).unwrap();
+        let both =
+            open(&folder.path().join("both.mjpeg"), &OpenOptions { video: video.clone(), ..OpenOptions::default() })
+                .unwrap();
         let items = items(both.as_ref(), Demand { channels: Channels::Luma, color });
         let size = |item: &Item| {
             let frame = item.frame.as_ref().ok()?.as_frame();

@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::ChildStdout;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::VideoOptions;
 use super::input::Input;
 use super::probe::begins_with_a_key;
 use super::says::Shown;
@@ -48,7 +49,7 @@ type Taken = (Decoded, u32);
 /// The frames of a video until its end, or until ffmpeg fails.
 pub(super) struct Frames {
     input: Input,
-    patience: Duration,
+    options: VideoOptions,
     ffmpeg: Ffmpeg,
     /// `None` after the last frame.
     decoder: Option<Decoder>,
@@ -74,7 +75,7 @@ pub(super) struct Frames {
 
 impl Frames {
     pub fn new(
-        (input, patience): (Input, Duration),
+        (input, options): (Input, VideoOptions),
         (ffmpeg, out): (Ffmpeg, BufReader<ChildStdout>),
         form: Form,
         (span, demand): (Span, Demand),
@@ -86,7 +87,7 @@ impl Frames {
         };
         Self {
             input,
-            patience,
+            options,
             ffmpeg,
             decoder: Some(decoder),
             span,
@@ -154,7 +155,7 @@ impl Frames {
         }
         let complaint = self.ffmpeg.early_complaint().filter(|_| self.ending == Ending::Strict)?;
         // A recording that begins between two key frames has pictures that cannot be decoded before its first one.
-        let whole = begins_with_a_key(&self.input, self.patience).unwrap_or(true);
+        let whole = begins_with_a_key(&self.input, &self.options).unwrap_or(true);
         whole.then(|| format!("ffmpeg stopped after {} frames: {complaint}", self.read))
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::yuv::Levels;
-use super::{Demand, Source, Span, Stream};
+use super::{Demand, Source, Span, Stop, Stream};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::frame::Channels;
@@ -25,7 +25,7 @@ use timeline::{Entry, Timeline};
 use watched::{Ending, Ffmpeg, Process};
 
 /// How a video is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct VideoOptions {
     /// Goes on where data is damaged, with what ffmpeg makes of it; else the first damage is an error. Streams of a
     /// network or a camera are always read so.
@@ -35,11 +35,13 @@ pub struct VideoOptions {
     pub revisited: bool,
     /// How long the next frame may take.
     pub patience: Duration,
+    /// Ends what is waited for before frames come: what ffprobe says, and frames that are counted.
+    pub stop: Stop,
 }
 
 impl Default for VideoOptions {
     fn default() -> Self {
-        Self { lenient: false, revisited: false, patience: Duration::from_secs(30) }
+        Self { lenient: false, revisited: false, patience: Duration::from_secs(30), stop: Stop::default() }
     }
 }
 
@@ -86,7 +88,7 @@ impl Video {
                 return Err(Error::Sequence { path: input.path().into(), reason: "the file is empty".into() });
             }
         }
-        let probe = Probe::of(&input, options.patience)?;
+        let probe = Probe::of(&input, &options)?;
         let name = input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
         Ok(Self { name, input, options, probe, process: Arc::default(), timeline: Timeline::default() })
     }
@@ -161,7 +163,7 @@ impl Video {
         let running = Ffmpeg::start(&mut command, self.input.path(), self.options.patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
         let mut frames =
-            Frames::new((self.input.clone(), self.options.patience), running, form, (span, demand), self.ending());
+            Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending());
         if self.options.revisited && !self.input.is_live() {
             frames = frames.noted_in(self.timeline.clone());
         }
@@ -202,13 +204,16 @@ impl Source for Video {
             let reason = "it has no times that are known ahead: count frames".into();
             return Err(Error::Sequence { path: self.input.path().into(), reason });
         }
-        if let Some(times) = probe::times(&self.input, self.options.patience)? {
+        if let Some(times) = probe::times(&self.input, &self.options)? {
             return Ok(times.partition_point(|&time| time < seconds));
         }
         let mut before = 0;
         for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None)? {
             if item.timestamp.is_some_and(|time| time >= seconds) || item.frame.is_err() && !self.options.lenient {
                 break;
+            }
+            if self.options.stop.is_set() {
+                return Err(Error::Sequence { path: self.input.path().into(), reason: "interrupted".into() });
             }
             before = item.position;
         }

@@ -5,13 +5,17 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
+use super::VideoOptions;
 use super::input::Input;
 use crate::error::{Error, Result};
 use crate::ffmpeg::{self, version};
+
+/// How often it is looked at whether somebody waits for the answer.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Most bytes of an answer; the times of a day of frames have 50 MB.
 const MAX_ANSWER: usize = 1 << 28;
@@ -80,11 +84,11 @@ impl Probe {
     /// Asks for the first video of `input`.
     ///
     /// # Errors
-    /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within `patience`.
-    pub fn of(input: &Input, patience: Duration) -> Result<Self> {
+    /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within its patience.
+    pub fn of(input: &Input, options: &VideoOptions) -> Result<Self> {
         let entries = "stream=width,height,pix_fmt,avg_frame_rate,nb_frames,duration:stream_side_data=rotation:\
                        format=duration";
-        let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], patience)?;
+        let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path().into(), reason })
     }
 
@@ -112,9 +116,9 @@ impl Probe {
 ///
 /// # Errors
 /// As [`Probe::of`].
-pub(super) fn times(input: &Input, patience: Duration) -> Result<Option<Vec<f64>>> {
+pub(super) fn times(input: &Input, options: &VideoOptions) -> Result<Option<Vec<f64>>> {
     let entries = ["-of", "csv=p=0", "-show_entries", "packet=pts_time,dts_time,flags"];
-    Ok(shown_at(&ask(input, &entries, patience)?))
+    Ok(shown_at(&ask(input, &entries, options)?))
 }
 
 fn shown_at(packets: &str) -> Option<Vec<f64>> {
@@ -147,13 +151,14 @@ fn shown_at(packets: &str) -> Option<Vec<f64>> {
 ///
 /// # Errors
 /// As [`Probe::of`].
-pub(super) fn begins_with_a_key(input: &Input, patience: Duration) -> Result<bool> {
+pub(super) fn begins_with_a_key(input: &Input, options: &VideoOptions) -> Result<bool> {
     let entries = ["-of", "csv=p=0", "-read_intervals", "%+#1", "-show_entries", "packet=flags"];
-    Ok(ask(input, &entries, patience)?.starts_with('K'))
+    Ok(ask(input, &entries, options)?.starts_with('K'))
 }
 
 /// Runs ffprobe on the first video of `input`; what it prints.
-fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
+fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<String> {
+    let VideoOptions { patience, stop, .. } = options;
     let wrong = |reason: String| Error::Sequence { path: input.path().into(), reason };
     let mut command: Command = ffmpeg::command("ffprobe");
     // V, not v: the picture on the cover of a record is no video.
@@ -162,14 +167,16 @@ fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
     let come = Arc::new(AtomicUsize::new(0));
     let out = gathered(child.stdout.take(), MAX_ANSWER, &come)?;
     let err = gathered(child.stderr.take(), MAX_SAID, &come)?;
-    let mut before = 0;
+    let (mut before, mut since) = (0, Instant::now());
     let mut whole = |text: &Receiver<String>| loop {
-        match text.recv_timeout(patience) {
+        match text.recv_timeout(LOOK_EVERY.min(*patience)) {
             Ok(text) => return Some(text),
+            Err(_) if stop.is_set() => return None,
             // Of a long video the answer takes its time, but it comes.
             Err(_) => match come.load(Ordering::Relaxed) {
-                now if now > before => before = now,
-                _ => return None,
+                now if now > before => (before, since) = (now, Instant::now()),
+                _ if since.elapsed() >= *patience => return None,
+                _ => {}
             },
         }
     };
@@ -179,7 +186,10 @@ fn ask(input: &Input, question: &[&str], patience: Duration) -> Result<String> {
     }
     let status = child.wait().map_err(|source| Error::io("ffprobe", source))?;
     let Some((text, said)) = answer else {
-        return Err(wrong(format!("ffprobe gave no answer within {} s", patience.as_secs_f64())));
+        return Err(wrong(match stop.is_set() {
+            true => "interrupted before ffprobe gave an answer".into(),
+            false => format!("ffprobe gave no answer within {} s", patience.as_secs_f64()),
+        }));
     };
     if !status.success() {
         // The last line is of the whole, those before it are of its parts and name them in brackets.
