@@ -95,6 +95,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let span = job::span(source, start, end, wanted.first())?;
     let targets = wanted.within(span, source)?;
     warnings.extend(job::oddities(source, &targets));
+    warnings.extend(job::left_out(source, span, &wanted, (start, end)));
     let outputs = outputs(asked, wanted.named)?;
     asked.init_file.as_ref().map_or(Ok(()), |path| outputs.spare("--init-file", path))?;
     let exports = outputs.open(source, asked.inset)?;

@@ -9,7 +9,8 @@ const LAST_FRAME: u32 = 1_000_000;
 const LAST_CLASS: f64 = 99.0;
 
 /// One line: `frame, id, x, y, w, h, conf, class, visibility`, the same without a visibility, or
-/// `frame, id, x, y, w, h, conf, x, y, z`. All counting begins with 1, that of frames, targets and pixels.
+/// `frame, id, x, y, w, h, conf, x, y, z`. All counting begins with 1, that of frames, targets and pixels; some tools
+/// count targets from 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub frame: u32,
@@ -34,7 +35,7 @@ impl Entry {
             [_, _, _] => true,
             _ => false,
         };
-        let (Some(frame), Some(target), true) = (count(frame), count(target), is_mot) else { return Ok(None) };
+        let (Some(frame), Some(target), true) = (count(frame, 1), count(target, 0), is_mot) else { return Ok(None) };
         if frame > LAST_FRAME {
             return Err(format!("frame {frame}: a sequence has at most {LAST_FRAME}"));
         }
@@ -42,9 +43,9 @@ impl Entry {
     }
 }
 
-/// A number that counts something from 1.
-fn count(value: f64) -> Option<u32> {
-    (value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
+/// A number that counts something from `first`.
+fn count(value: f64, first: u32) -> Option<u32> {
+    (value.fract() == 0.0 && (f64::from(first)..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
 }
 
 /// The target that comes first among those that count, or else among all; of several in one frame the lowest.
@@ -88,6 +89,7 @@ mod tests {
         assert!(read.of_target(4).is_none());
         // The older form, as tools write it.
         assert_eq!(parse("1,7,11,21,30,40,-1,-1,-1,-1").boxes(), boxes[..1]);
+        assert_eq!(parse("1,0,11,21,30,40,1,-1,-1,-1").target(), Some(0));
         // Where none counts, any does.
         assert_eq!(parse("1,1,912,484,97,109,0,7,1").target(), Some(1));
     }

@@ -132,7 +132,7 @@ fn read(line: &str, of_mot: bool) -> Result<Line, String> {
     let numbers = if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
     Err(format!(
         "{numbers} in `{}`: known are 4 (x,y,w,h), 8 (a polygon x1,y1,…,x4,y4) and the 8 to 10 of MOT, \
-         whose frame and id count from 1 (frame,id,x,y,w,h,conf,class,visibility, where the visibility of -1 to 1 may \
+         whose frames count from 1 (frame,id,x,y,w,h,conf,class,visibility, where the visibility of -1 to 1 may \
          be missing, or frame,id,x,y,w,h,conf,x,y,z)",
         shortened(line)
     ))

@@ -90,10 +90,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         None => (wanted.within(span, source)?, None),
     };
     warnings.extend(job::oddities(source, &targets));
-    if args.start.is_none() && !wanted.is_empty() && wanted.first().is_none() && span.first > 1 {
-        let first = span.first;
-        warnings.push(format!("the box is of frame {first}, the first with truth; --start 1 begins with the first"));
-    }
+    warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
     let outputs = args.output.all(wanted.named)?;
     for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
         path.map_or(Ok(()), |path| outputs.spare(flag, path))?;

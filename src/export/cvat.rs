@@ -97,8 +97,7 @@ fn json_track(track: &Track) -> Value {
 }
 
 /// Nothing in it needs to be escaped: all but the label is numbers.
-fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: Option<usize>) -> String {
-    let frames = frames.unwrap_or_else(|| tracks.last());
+fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> String {
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
 <annotations>
@@ -141,13 +140,15 @@ impl Export for Cvat {
     }
 
     fn finish(mut self: Box<Self>, _: &Summary) -> Result<()> {
+        // A number of frames that is only likely would do harm: CVAT refuses a box in a frame that it does not have.
+        let frames = self.frames.unwrap_or_else(|| self.tracks.last());
         for track in &mut self.tracks.0 {
-            let last = track.shapes.last().filter(|last| self.frames.is_some_and(|frames| last.index < frames));
+            let last = track.shapes.last().filter(|last| last.index < frames);
             let end = last.map(|last| Shape { index: last.index + 1, seen: false, given: false, ..*last });
             track.shapes.extend(end);
         }
         if self.xml {
-            self.document.write(xml(&self.tracks, self.size, self.frames).as_bytes())?;
+            self.document.write(xml(&self.tracks, self.size, frames).as_bytes())?;
             return self.document.commit();
         }
         let tracks: Vec<Value> = self.tracks.0.iter().map(json_track).collect();
@@ -163,11 +164,11 @@ mod tests {
     use crate::tracker::State;
 
     /// What is written of two targets, the second lost at once, in so many frames.
-    fn written(name: &str, frames: usize) -> String {
+    fn written(name: &str, frames: impl Into<Option<usize>>) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         let (run, records) = run();
-        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(Some(frames)));
+        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(frames.into()));
         cvat.begin(&run).unwrap();
         let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {
@@ -217,6 +218,9 @@ mod tests {
         let text = written("run.xml", 3);
         assert!(text.contains("<size>3</size>") && text.contains(r#"<box frame="2" outside="1""#), "{text}");
         assert!(!written("run.xml", 2).contains(r#"<box frame="2""#));
+        // Where it is not known how many there are, those that were followed are all.
+        let text = written("run.xml", None);
+        assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where an output goes, checked before anything is computed.
 
 use std::convert::Infallible;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,13 @@ impl From<&Path> for Destination {
             true => Self::Stdout,
             false => Self::File(path.to_path_buf()),
         }
+    }
+}
+
+/// Also of a name that is no UTF-8.
+impl From<OsString> for Destination {
+    fn from(path: OsString) -> Self {
+        Path::new(&path).into()
     }
 }
 

@@ -155,7 +155,7 @@ impl OverlayVideo {
     pub fn deliver(&self) -> Box<Deliver> {
         let (pictures, path) = (self.pictures.clone(), self.path.clone());
         Box::new(move |picture, place| match place {
-            // The other side goes when ffmpeg does, and says why at the end.
+            // The other side goes when ffmpeg does: `trouble` says why.
             Place::Turn(turn) => pictures.send((turn, picture)).map_err(|_| gone(&path)),
             Place::File(_) => Ok(()),
         })
@@ -205,23 +205,38 @@ impl OverlayVideo {
         Ok(Encoder { child, writer, complaints })
     }
 
+    /// Why ffmpeg takes no more pictures, where that is so.
+    pub fn trouble(&mut self) -> Option<Error> {
+        let encoder = self.encoder.take_if(|encoder| encoder.writer.is_finished())?;
+        encoder.end(&self.path).err()
+    }
+
     /// Ends the video and puts it in its place; one that has no picture leaves the old file.
     pub fn finish(self) -> Result<()> {
         let Self { path, file, pictures, encoder, .. } = self;
         drop(pictures);
-        let Some(Encoder { mut child, writer, complaints }) = encoder else { return Ok(()) };
+        let Some(encoder) = encoder else { return Ok(()) };
+        encoder.end(&path)?;
+        let file = file.persist(&path).map_err(|error| Error::io(&path, error.error))?;
+        let _ = file.unlock();
+        Ok(())
+    }
+}
+
+impl Encoder {
+    /// Waits until all that it is given is written; what it says of why it could not.
+    fn end(self, path: &Path) -> Result<()> {
+        let Self { mut child, writer, complaints } = self;
         let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread ended")));
-        let status = child.wait().map_err(|source| Error::io(&path, source))?;
+        let status = child.wait().map_err(|source| Error::io(path, source))?;
         let said = complaints.join().unwrap_or_default();
         let broken = said.lines().find(|line| UNWRITTEN.iter().any(|what| line.contains(what)));
         if let Some(said) = broken.or(said.lines().next().or(Some("it did not say why")).filter(|_| !status.success()))
         {
-            return Err(Error::Output { path, reason: format!("ffmpeg could not encode it: {}", said.trim()) });
+            let reason = format!("ffmpeg could not encode it: {}", said.trim());
+            return Err(Error::Output { path: path.into(), reason });
         }
-        written.map_err(|source| Error::io(&path, source))?;
-        let file = file.persist(&path).map_err(|error| Error::io(&path, error.error))?;
-        let _ = file.unlock();
-        Ok(())
+        written.map_err(|source| Error::io(path, source))
     }
 }
 

@@ -130,7 +130,11 @@ impl Export for Overlays {
         let Some(picture) = self.picture(view)? else { return Ok(()) };
         painting.picture = picture;
         let place = self.place(record, painting.picture.dimensions())?;
-        self.painters.paint(painting, place)
+        let painted = self.painters.paint(painting, place);
+        painted.map_err(|error| match &mut self.to {
+            To::Video(video) => video.trouble().unwrap_or(error),
+            To::Folder(_) => error,
+        })
     }
 
     fn finish(self: Box<Self>, _: &Summary) -> Result<()> {

@@ -23,4 +23,4 @@ pub use outputs::{Form, Outputs, refuse};
 pub use plan::{Done, Plan, Watcher, no_frame};
 pub use position::{Position, expected, span};
 pub use targets::Targets;
-pub use words::{NEXT, first_words, last_words, oddities};
+pub use words::{NEXT, first_words, last_words, left_out, oddities};

@@ -89,16 +89,34 @@ fn is_header(line: &str) -> bool {
 fn header(line: &str, format: BoxFormat) -> Result<(), String> {
     let names: Vec<_> =
         line.split(',').map(|name| name.trim().trim_matches(['"', '\'']).to_ascii_lowercase()).collect();
-    let named = |place: usize, known: &[&str]| names.get(place).is_none_or(|name| known.contains(&name.as_str()));
-    if !named(0, &["id", "target", "target_id", "track", "track_id"]) || !named(1, &["frame", "start", "index"]) {
-        return Err(format!("the columns are `{line}`: they must be id,frame,x,y,w,h, in this order"));
-    }
-    let corner = ["x2", "right", "xmax", "x_max", "xbr"];
+    // Some say of which box a side is: bb_left, bbox_x.
+    let plain = |name: &str| {
+        let of_box = ["bbox_", "box_", "bb_"].iter().find_map(|of| name.strip_prefix(of));
+        of_box.unwrap_or(name).replace('_', "")
+    };
+    let named =
+        |place: usize, known: &[&str]| names.get(place).is_none_or(|name| known.contains(&plain(name).as_str()));
+    let corner = [["x2", "right", "xmax", "xbr"], ["y2", "bottom", "ymax", "ybr"]];
+    let size = [["w", "width"], ["h", "height"]];
+    let begins = named(0, &["id", "target", "targetid", "track", "trackid"])
+        && named(1, &["frame", "start", "index", "frameid"])
+        && named(2, &["x", "left", "x1", "xmin", "xtl"])
+        && named(3, &["y", "top", "y1", "ymin", "ytl"]);
+    let ends_in_corner = named(4, &corner[0]) && named(5, &corner[1]);
+    let ends_in_size = named(4, &size[0]) && named(5, &size[1]);
     match format {
-        BoxFormat::Xywh if names.get(4).is_some_and(|name| corner.contains(&name.as_str())) => {
+        BoxFormat::Xywh if begins && ends_in_size => Ok(()),
+        BoxFormat::Xyxy if begins && ends_in_corner => Ok(()),
+        BoxFormat::Xywh if begins && ends_in_corner => {
             Err(format!("the columns are `{line}`: right and bottom are read with --init-format xyxy"))
         }
-        _ => Ok(()),
+        BoxFormat::Xyxy if begins && ends_in_size => {
+            Err(format!("the columns are `{line}`: width and height are read with --init-format xywh"))
+        }
+        _ => {
+            let last = if format == BoxFormat::Xywh { "w,h" } else { "x2,y2" };
+            Err(format!("the columns are `{line}`: they must be id,frame,x,y,{last}, in this order"))
+        }
     }
 }
 
@@ -175,6 +193,7 @@ mod tests {
             "id,frame,x,y,w,h\n7,3,1,2,3,4\n",
             "# by hand\n\"id\",\"frame\",\"x\",\"y\",\"w\",\"h\"\n7,3,1,2,3,4\n",
             "Target, Start, left, top, width, height\n7,3,1,2,3,4\n",
+            "track_id,frame,bb_left,bb_top,bb_width,bb_height\n7,3,1,2,3,4\n",
         ] {
             let wanted = read(&[], Some(fine)).unwrap().wanted;
             assert_eq!((wanted[0].id, wanted[0].start), (7, Some(3)), "{fine}");
@@ -183,6 +202,8 @@ mod tests {
             ("frame,id,x,y,w,h\n3,7,1,2,3,4\n", "line 1: the columns are `frame,id,x,y,w,h`"),
             ("# MOT\nframe,id,x,y,w,h\n3,7,1,2,3,4\n", "line 2: "),
             ("id,frame,x1,y1,x2,y2\n7,3,1,2,3,4\n", "--init-format xyxy"),
+            ("id,frame,cx,cy,w,h\n7,3,1,2,3,4\n", "id,frame,x,y,w,h, in this order"),
+            ("id,frame,y,x,h,w\n7,3,1,2,3,4\n", "id,frame,x,y,w,h, in this order"),
             // A second one is no header.
             ("id,frame,x,y,w,h\nid,frame,x,y,w,h\n", "line 2: the id `id`"),
         ] {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::words_in_flags;
+use super::{Position, Targets, words_in_flags};
 use crate::export::{StateCounts, Summary, TargetRecord};
-use crate::source::Source;
+use crate::source::{Source, Span};
 use crate::tracker::{self, Params};
 
 /// What to do after a run that wrote nothing.
@@ -15,6 +15,28 @@ pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
     let of_frames = source.warnings().iter().map(|said| words_in_flags(said));
     let several = targets.len() > 1;
     of_frames.chain(targets.iter().filter_map(|target| too_small(target, several))).collect()
+}
+
+/// What to say of frames that nobody asked to be left out, in a run of given boxes from `--start` to `--end`.
+pub fn left_out(
+    source: &dyn Source,
+    span: Span,
+    wanted: &Targets,
+    (start, end): (Option<Position>, Option<Position>),
+) -> Vec<String> {
+    let (first, mut said) = (span.first, Vec::new());
+    if wanted.is_empty() {
+        return said;
+    }
+    if start.is_none() && wanted.first().is_none() && first > 1 {
+        said.push(format!("the box is of frame {first}, the first with truth; --start 1 begins with the first"));
+    }
+    if let (None, Some(last), Some(count)) = (end, span.last, source.length())
+        && last < count
+    {
+        said.push(format!("frame {last} is the last that the benchmark uses; --end {count} ends with the last"));
+    }
+    said
 }
 
 /// What to say of a target that is too small to be seen, which is named where there are several.
@@ -92,4 +114,48 @@ pub fn last_words(name: &str, summary: &Summary, took: Duration, given: bool) ->
         text += "  no truth beyond the start: nothing to compare with\n";
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::source::{Demand, Stream};
+
+    /// Ten frames.
+    struct Ten;
+
+    impl Source for Ten {
+        fn name(&self) -> &str {
+            "ten"
+        }
+
+        fn length(&self) -> Option<usize> {
+            Some(10)
+        }
+
+        fn stream(&self, _: Span, _: Demand) -> Result<Stream> {
+            Ok(Box::new(std::iter::empty()))
+        }
+    }
+
+    #[test]
+    fn frames_that_a_benchmark_leaves_out_are_said_to_be() {
+        let targets = |init: &[&str]| {
+            let init: Vec<_> = init.iter().map(|text| text.parse().unwrap()).collect();
+            Targets::read(&init, None, None).unwrap()
+        };
+        let (one, later, by_truth) = (targets(&["1,2,3,4"]), targets(&["5:1,2,3,4"]), targets(&[]));
+        let said = |first, last, wanted: &Targets, range| {
+            left_out(&Ten, Span { first, last: Some(last) }, wanted, range).join("; ")
+        };
+        let all = (None, None);
+        assert_eq!(said(1, 10, &one, all), "");
+        assert!(said(3, 10, &one, all).contains("of frame 3, the first with truth; --start 1"));
+        assert!(said(1, 7, &one, all).contains("frame 7 is the last that the benchmark uses; --end 10"));
+        let (third, seventh) = (Some(Position::Frame(3)), Some(Position::Frame(7)));
+        assert_eq!(said(3, 7, &one, (third, seventh)), "");
+        assert_eq!(said(5, 10, &later, all), "");
+        assert_eq!(said(3, 7, &by_truth, all), "");
+    }
 }

@@ -32,6 +32,11 @@ pub fn numbered_truths(folder: &Path) -> Vec<(u32, PathBuf)> {
     found
 }
 
+/// All truth files of a folder.
+pub(super) fn truths(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    plain_truths(folder).chain(numbered_truths(folder).into_iter().map(|(_, path)| path))
+}
+
 /// The `N` of `groundtruth_rect.N.txt`.
 pub fn target_of(file_name: &str) -> Option<u32> {
     file_name.strip_prefix("groundtruth_rect.")?.strip_suffix(".txt")?.parse().ok()

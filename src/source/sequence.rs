@@ -7,10 +7,10 @@ use crate::annotation::Row;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
-use super::folder::{EXTENSIONS, file_name, list};
+use super::folder::{EXTENSIONS, file_name, is_image, list};
 use super::images::Images;
 use super::item::{Demand, Span};
-use super::layout::IMAGE_FOLDERS;
+use super::layout::{self, IMAGE_FOLDERS};
 use super::oddities::oddities;
 use super::otb::OtbSequence;
 use super::truth::{self, Aligned, SequenceOptions};
@@ -226,6 +226,12 @@ impl Sequence {
         self.images.chunk_by(same).filter_map(|images| images.first()?.parent())
     }
 
+    /// The folders in which a truth may lie: the one that was given, that of the frames, and those above these.
+    fn truth_folders(&self) -> impl Iterator<Item = &Path> {
+        let folders = [self.images.first().and_then(|image| image.parent()), Some(self.folder.as_path())];
+        folders.into_iter().flatten().flat_map(|folder| [Some(folder), folder.parent()]).flatten()
+    }
+
     /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one
     /// that the frames lie in.
     fn hides_frames(&self, path: &Path) -> bool {
@@ -273,15 +279,25 @@ impl Source for Sequence {
         if self.hides_frames(path) {
             return Some("would be taken for the folder of the frames by the next run");
         }
-        // What is not there yet can replace nothing.
-        let real = path.canonicalize().ok()?;
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside_frames = || {
+            let above = above.canonicalize().ok()?;
+            self.frame_folders().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == above)).then_some(())
+        };
+        // What is not there yet can replace nothing, but it may become one.
+        let Ok(real) = path.canonicalize() else {
+            return beside_frames().filter(|()| is_image(path)).map(|()| "would be taken for a frame by the next run");
+        };
         let is = |other: &Path| other.canonicalize().is_ok_and(|other| other == real);
         let name = real.file_name();
         // A frame of another name can only be the file that is there if it is a link.
         let may_be = |frame: &Path| frame.file_name() == name || frame.is_symlink();
-        if self.truth_path().is_some_and(is) {
+        let truths = || self.truth_folders().flat_map(layout::truths).any(|truth| is(&truth));
+        let leads_here =
+            |frame: &PathBuf| frame.is_symlink() && frame.canonicalize().is_ok_and(|to| to.parent() == Some(&real));
+        if self.truth_path().is_some_and(is) || truths() {
             Some("is the ground truth of this sequence")
-        } else if real.is_dir() && self.frame_folders().any(is) {
+        } else if real.is_dir() && (self.frame_folders().any(is) || self.images.iter().any(leads_here)) {
             Some("is the folder of the frames, and one of them could be replaced")
         } else if self.images.iter().any(|image| may_be(image) && is(image)) {
             Some("is a frame of this sequence")

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use kcf_track::annotation::{Annotations, Base};
 use ndarray::Array2;
+use predicates::str::contains;
 use serde_json::Value;
 
 use crate::npy::read_npy;
@@ -308,4 +309,64 @@ fn other_names_of_the_standard_output_are_the_same() {
     let piped = shell("--json /dev/stdout");
     assert!(serde_json::from_slice::<serde_json::Value>(&piped.stdout).is_ok());
     assert_eq!(shell("-q --jsonl - --csv /dev/fd/1").status.code(), Some(2));
+}
+
+#[test]
+fn no_output_takes_the_place_of_a_truth_or_of_a_frame() {
+    let place = place(4);
+    // The truth of another target, and one that is broken and therefore left out.
+    for (name, text) in [("groundtruth_rect.2.txt", "1,2,30,40\n"), ("groundtruth_rect.txt", "1,2,x,40\n")] {
+        let truth = place.seq().join(name);
+        fs::write(&truth, text).unwrap();
+        let mut command = place.run("--init 20,20,24,32 --otb");
+        command.arg(&truth).assert().code(2).stderr(contains("this is the ground truth of this sequence"));
+        assert_eq!(fs::read_to_string(truth).unwrap(), text);
+    }
+    // What would be a frame of the next run.
+    for (flag, name) in [("--csv", "0009.png"), ("--overlay", "seen.webp")] {
+        let path = place.seq().join("img").join(name);
+        let mut command = place.run(&format!("--init 20,20,24,32 {flag}"));
+        command.arg(&path).assert().code(2).stderr(contains("would be taken for a frame by the next run"));
+        assert!(!path.exists());
+    }
+    place.run("--init 20,20,24,32 --csv").arg(place.seq().join("img/boxes.csv")).assert().success();
+}
+
+#[cfg(unix)]
+#[test]
+fn an_overlay_does_not_remove_frames_that_are_read_by_links() {
+    let place = place(4);
+    place.run("--overlay @seen").assert().success();
+    fs::create_dir(place.path("links")).unwrap();
+    // The first frame lies elsewhere: that none is here has to be asked of each.
+    std::os::unix::fs::symlink(place.frame(1), place.path("links/1.png")).unwrap();
+    for i in 2..=4 {
+        std::os::unix::fs::symlink(place.path(&format!("seen/{i:04}.png")), place.path(&format!("links/{i}.png")))
+            .unwrap();
+    }
+    let mut command = run([place.path("links")]);
+    command.args(["--init", "20,20,24,32", "--overlay"]).arg(place.path("seen"));
+    command.assert().code(2).stderr(contains("one of them could be replaced"));
+    assert!(place.path("seen/0002.png").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_of_file_sizes_is_as_a_full_disk() {
+    let place = place(30);
+    let program = env!("CARGO_BIN_EXE_kcf-track");
+    let script = format!("ulimit -f 1; exec '{program}' '{}' --csv u.csv --json u.json -q", place.seq().display());
+    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("File too large"), "{:?}: {said}", output.status);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn outputs_may_have_names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = place(2);
+    let name = place.path("").join(std::ffi::OsStr::from_bytes(b"n\xff.csv"));
+    place.run("--csv").arg(&name).assert().success();
+    assert_eq!(fs::read_to_string(name).unwrap().lines().count(), 3);
 }

@@ -137,6 +137,18 @@ fn a_missing_ffmpeg_is_said_with_how_to_get_it() {
 }
 
 #[test]
+fn why_an_overlay_video_ends_early_is_said() {
+    let place = place(30);
+    let script = "case $* in *-version*) exit 0 ;; esac; head -c 200000 > /dev/null; \
+                  echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1";
+    let bin = programs(&place, script);
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let said = contains("No space left on device");
+    place.run("--overlay @seen.mp4 --csv @a.csv").env("PATH", path).assert().code(1).stderr(said);
+    assert!(!place.path("seen.mp4").exists() && place.path("a.csv").exists());
+}
+
+#[test]
 fn an_ffmpeg_that_hangs_is_ended() {
     let place = place(3);
     let script = after_frames(&place, 3, "exec sleep 98.71");

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -167,16 +167,17 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
     let come = Arc::new(AtomicUsize::new(0));
     let out = gathered(child.stdout.take(), MAX_ANSWER, &come)?;
     let err = gathered(child.stderr.take(), MAX_SAID, &come)?;
-    let (mut before, mut since) = (0, Instant::now());
+    // Time in which this program was stopped is not waited: looks are counted.
+    let (look, mut before, mut waited) = (LOOK_EVERY.min(*patience), 0, Duration::ZERO);
     let mut whole = |text: &Receiver<String>| loop {
-        match text.recv_timeout(LOOK_EVERY.min(*patience)) {
+        match text.recv_timeout(look) {
             Ok(text) => return Some(text),
             Err(_) if stop.is_set() => return None,
             // Of a long video the answer takes its time, but it comes.
             Err(_) => match come.load(Ordering::Relaxed) {
-                now if now > before => (before, since) = (now, Instant::now()),
-                _ if since.elapsed() >= *patience => return None,
-                _ => {}
+                now if now > before => (before, waited) = (now, Duration::ZERO),
+                _ if waited + look >= *patience => return None,
+                _ => waited += look,
             },
         }
     };

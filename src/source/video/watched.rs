@@ -28,8 +28,7 @@ const PIPE: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Process {
     child: Mutex<Child>,
-    begun: Instant,
-    /// Milliseconds from `begun` to when a frame was asked for; 0 while none is waited for.
+    /// The number of the frame that is waited for, as frames are asked for; 0 while none is.
     asked: AtomicU64,
     hung: AtomicBool,
     killed: AtomicBool,
@@ -70,10 +69,32 @@ pub(super) struct Ffmpeg {
     mute: bool,
     threads: Vec<JoinHandle<()>>,
     patience: Duration,
+    /// How many frames were asked for.
+    asks: AtomicU64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long a frame has been waited for, by one who looks again and again. Time in which nobody could look, while this
+/// program was stopped (Ctrl-Z) or the machine slept, is none in which ffmpeg gave nothing.
+#[derive(Default)]
+struct Waiting {
+    asked: u64,
+    waited: Duration,
+}
+
+impl Waiting {
+    /// The time by now: which frame is waited for, and how long ago it was looked the last time.
+    fn look(&mut self, asked: u64, since: Duration) -> Duration {
+        if asked == 0 || asked != self.asked {
+            *self = Self { asked, waited: Duration::ZERO };
+        } else {
+            self.waited += since.min(2 * WATCH_EVERY);
+        }
+        self.waited
+    }
 }
 
 impl Process {
@@ -104,20 +125,17 @@ impl Process {
 
     /// Ends the program once a frame is waited for longer than `patience`.
     fn watch(&self, patience: Duration) {
+        let (mut waiting, mut looked) = (Waiting::default(), Instant::now());
         while !self.ended.load(Ordering::Relaxed) {
             std::thread::park_timeout(WATCH_EVERY);
-            let asked = self.asked.load(Ordering::Relaxed);
-            let now = self.now();
-            if asked > 0 && u128::from(now.saturating_sub(asked)) > patience.as_millis() {
+            let waited = waiting.look(self.asked.load(Ordering::Relaxed), looked.elapsed());
+            looked = Instant::now();
+            if waited > patience {
                 self.hung.store(true, Ordering::Relaxed);
                 self.kill();
                 return;
             }
         }
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 }
 
@@ -131,7 +149,6 @@ impl Ffmpeg {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let process = Arc::new(Process {
             child: Mutex::new(child),
-            begun: Instant::now(),
             asked: AtomicU64::new(0),
             hung: AtomicBool::new(false),
             killed: AtomicBool::new(false),
@@ -139,7 +156,14 @@ impl Ffmpeg {
             complaints: Mutex::default(),
         });
         let (sender, shown) = channel();
-        let mut running = Self { process: Arc::clone(&process), shown, mute: false, threads: Vec::new(), patience };
+        let mut running = Self {
+            process: Arc::clone(&process),
+            shown,
+            mute: false,
+            threads: Vec::new(),
+            patience,
+            asks: AtomicU64::new(0),
+        };
         let listener = Arc::clone(&process);
         running.spawn("ffmpeg says", move || {
             if let Some(err) = err {
@@ -163,7 +187,7 @@ impl Ffmpeg {
 
     /// Does something that waits for output, under the eyes of the watch.
     pub fn waiting<T>(&self, read: impl FnOnce() -> T) -> T {
-        self.process.asked.store(self.process.now(), Ordering::Relaxed);
+        self.process.asked.store(self.asks.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         let read = read();
         self.process.asked.store(0, Ordering::Relaxed);
         read
@@ -246,6 +270,14 @@ mod tests {
         let mut bytes = Vec::new();
         ffmpeg.waiting(|| out.read_to_end(&mut bytes)).unwrap();
         bytes
+    }
+
+    #[test]
+    fn time_in_which_the_program_was_stopped_is_not_waited() {
+        let mut waiting = Waiting::default();
+        let looks = [(0, 1), (1, 50), (1, 50), (1, 60_000), (1, 50), (2, 50), (2, 60), (0, 50), (3, 50)];
+        let waited = looks.map(|(asked, since)| waiting.look(asked, Duration::from_millis(since)).as_millis());
+        assert_eq!(waited, [0, 0, 50, 150, 200, 0, 60, 0, 0]);
     }
 
     #[test]
