@@ -18,6 +18,8 @@ pub enum Kind {
     Limit(f64),
     /// A whole number of a range, both ends included.
     Whole(u64, u64),
+    /// An odd number of a range, both ends included.
+    Odd(u64, u64),
     /// A whole number of a range, or this other one.
     WholeOr(u64, u64, u64),
     /// True or false.
@@ -54,7 +56,7 @@ impl Kind {
                 number if number.is_finite() => number.into(),
                 _ => return None,
             },
-            Self::Whole(..) | Self::WholeOr(..) => text.parse::<u64>().ok()?.into(),
+            Self::Whole(..) | Self::Odd(..) | Self::WholeOr(..) => text.parse::<u64>().ok()?.into(),
             Self::Switch => text.parse::<bool>().ok()?.into(),
             Self::Choice(_) => text.into(),
         };
@@ -68,6 +70,7 @@ impl Kind {
             Self::Above(above, to) => value.as_f64().is_some_and(|v| v > above && v <= to),
             Self::Limit(from) => value.is_null() || value.as_f64().is_some_and(|v| v >= from),
             Self::Whole(from, to) => value.as_u64().is_some_and(|v| (from..=to).contains(&v)),
+            Self::Odd(from, to) => value.as_u64().is_some_and(|v| v % 2 == 1 && (from..=to).contains(&v)),
             Self::WholeOr(from, to, or) => value.as_u64().is_some_and(|v| (from..=to).contains(&v) || v == or),
             Self::Switch => value.is_boolean(),
             Self::Choice(names) => value.as_str().is_some_and(|v| names.iter().any(|(name, _)| *name == v)),
@@ -92,6 +95,7 @@ impl Kind {
             Self::Above(above, to) => format!("above {}, up to {}", plain(above), plain(to)),
             Self::Limit(from) => format!("from {} on, or inf", plain(from)),
             Self::Whole(from, to) => format!("{from} to {to}"),
+            Self::Odd(from, to) => format!("odd, {from} to {to}"),
             Self::WholeOr(from, to, or) => format!("{from} to {to}, or {or}"),
             Self::Switch => "true or false".into(),
             Self::Choice(names) => names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
@@ -106,6 +110,7 @@ impl Kind {
                 if matches!(self, Self::Number(..)) { format!("from {range}") } else { range }
             }),
             Self::Whole(..) => format!("must be a whole number from {}", self.range()),
+            Self::Odd(from, to) => format!("must be an odd number from {from} to {to}"),
             Self::WholeOr(..) => format!("must be {}", self.range()),
             Self::Switch => "must be true or false".into(),
             Self::Choice(_) => format!("must be one of {}", self.range()),
@@ -147,11 +152,12 @@ pub fn refused(path: &'static str, value: String, kind: &Kind) -> Error {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 7] = [
+    const KINDS: [Kind; 8] = [
         Kind::Number(0.0, 20.0),
         Kind::Above(0.0, 1e6),
         Kind::Limit(16.0),
         Kind::Whole(1, 64),
+        Kind::Odd(3, 23),
         Kind::WholeOr(1, 15, 31),
         Kind::Switch,
         Kind::Choice(&[("a", ""), ("b", "")]),
@@ -164,6 +170,7 @@ mod tests {
             &["1e-300", "0.0001", "1000000"],
             &["16", "20.5", "inf"],
             &["1", "64"],
+            &["3", "23"],
             &["15", "31"],
             &["true", "false"],
             &["a", "b"],
@@ -182,6 +189,7 @@ mod tests {
             &["0", "-1", "inf", "NaN"],
             &["15.9", "-inf", "NaN"],
             &["0", "65", "1.5", "-1", "99999999999999999999999"],
+            &["1", "4", "22", "25"],
             &["0", "16", "30", "32"],
             &["yes", "1"],
             &["c", ""],

@@ -42,11 +42,12 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
     program.build();
     let command = match &args.command {
         None => program,
-        Some(name) => {
-            let known: Vec<_> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+        // As pages are called: `eval-merge` is one of `eval merge`.
+        Some(name) => name.split('-').try_fold(program, |above, part| {
+            let known: Vec<_> = above.get_subcommands().map(|command| command.get_name().to_owned()).collect();
             let unknown = || Failure::usage(format!("man {name}: there are pages of {}", known.join(", ")));
-            program.find_subcommand(name).ok_or_else(unknown)?.clone()
-        }
+            above.find_subcommand(part).cloned().ok_or_else(unknown)
+        })?,
     };
     // The page leaves out the help of what `-h` does not show.
     let command = command.mut_args(|arg| arg.hide_short_help(false));

@@ -169,7 +169,7 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
             .default_missing_value("true")
             .help(format!("{} {default}", setting.help)),
         kind => argument
-            .value_name(if matches!(kind, Kind::Whole(..) | Kind::WholeOr(..)) { "N" } else { "X" })
+            .value_name(if matches!(kind, Kind::Whole(..) | Kind::Odd(..) | Kind::WholeOr(..)) { "N" } else { "X" })
             .allow_negative_numbers(true)
             .help(format!("{} ({}) {default}", setting.help, by_place(flag, |place| Some(place.kind.range())))),
     }

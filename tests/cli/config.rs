@@ -135,7 +135,7 @@ fn help_knows_every_flag_of_the_table() {
             "Filters (--detector kcf and background-aware): --max-cells",
             "States and recovery: --states",
             "(-100 to 100; matching: -1 to 1) [default: -0.5; matching: 0.05]",
-            "an odd number (3 to 23) [default: 17]",
+            "(odd, 3 to 23) [default: 17]",
         ] {
             assert!(words.contains(part), "{part}");
         }

@@ -137,6 +137,7 @@ fn every_page_of_the_manual_is_one() {
             &["kcf-track-eval(1)", "--protocol", "--resume", "Search areas a frame of that search; 0 for no such"],
         ),
         (&["man", "synth"], &["kcf-track-synth(1)", "--occlusion"]),
+        (&["man", "eval-merge"], &["kcf-track-eval-merge(1)", "Put the shards"]),
     ] {
         let page = run(words).assert().success().get_output().stdout.clone();
         assert!(page.starts_with(b".ie \\n(.g") || page.starts_with(b".TH"), "{words:?}");

@@ -149,6 +149,21 @@ fn why_an_overlay_video_ends_early_is_said() {
 }
 
 #[test]
+fn annotations_for_cvat_end_with_the_last_frame_that_there_is() {
+    let place = place(3);
+    let to = place.path("boxes.xml");
+    let mut command = video(&place, &after_frames(&place, 3, "exit 0"), &["--cvat", to.to_str().unwrap()]);
+    // More frames than there are, as a container has it whose video was cut.
+    let probe = place.path("bin/ffprobe");
+    let answer = fs::read_to_string(&probe).unwrap();
+    fs::write(&probe, answer.replace(r#""width""#, r#""nb_frames":"9","width""#)).unwrap();
+    assert!(command.output().unwrap().status.success());
+    let text = fs::read_to_string(to).unwrap();
+    assert!(text.contains("<size>3</size>") && text.contains(r#"<box frame="2""#), "{text}");
+    assert!(!text.contains(r#"<box frame="3""#), "{text}");
+}
+
+#[test]
 fn an_ffmpeg_that_hangs_is_ended() {
     let place = place(3);
     let script = after_frames(&place, 3, "exec sleep 98.71");

@@ -167,6 +167,7 @@ fn others(setting: &Setting, now: &str) -> Vec<String> {
             numbers.map(|v| v.to_string()).to_vec()
         }
         Kind::Limit(from) => [number / 8.0, from, 2.0 * number].map(|v| v.to_string()).to_vec(),
+        Kind::Odd(from, to) => [to as f64, from as f64, number + 2.0, number - 2.0].map(|v| v.to_string()).to_vec(),
         Kind::Whole(from, to) | Kind::WholeOr(from, to, _) => {
             [2.0 * number + 1.0, (number / 4.0).floor(), from as f64, number + 1.0, number - 1.0, to.min(100) as f64]
                 .map(|v| v.to_string())

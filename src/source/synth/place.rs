@@ -6,14 +6,24 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::Format;
 use crate::error::{Error, Result};
 use crate::replace::{replace, sweep};
 
 /// A file that lies in the folder until all others do.
 pub(super) const UNFINISHED: &str = ".kcf-unfinished";
 
-/// Makes the folders, or clears those of an earlier sequence when that is wanted.
-pub(super) fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
+/// Which frames of `img/` a run has rendered, or may have.
+struct Rendered {
+    /// The number of the last one.
+    frames: usize,
+    /// The endings of their names.
+    endings: Vec<String>,
+}
+
+/// Makes the folders, or clears those of an earlier sequence when that is wanted, for `frames` frames whose names have
+/// this ending.
+pub(super) fn prepare(out: &Path, images: &Path, force: bool, (frames, ending): (usize, &str)) -> Result<()> {
     let refuse = |expected: &str| {
         let value = out.display().to_string();
         Err(Error::Parameter { name: "out", value, expected: expected.into() })
@@ -29,7 +39,9 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
     }
     let parts = ["scene.json", "groundtruth_rect.txt"].map(|name| out.join(name));
     let old = old_images(images)?;
-    if !is_rendered(out) && (parts.iter().any(|part| part.exists()) || old.iter().any(|path| is_frame(path))) {
+    let rendered = Rendered::read(out);
+    let foreign = |path: &PathBuf| !rendered.as_ref().is_some_and(|rendered| rendered.holds(path));
+    if rendered.is_none() && parts.iter().any(|part| part.exists()) || old.iter().any(foreign) {
         return refuse(
             "it holds images or a truth that were not rendered by this program, and none of them is removed: choose \
              another",
@@ -38,7 +50,11 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
     fs::create_dir_all(images).map_err(|e| Error::io(images, e))?;
     [out, images].into_iter().for_each(sweep);
     // The mark comes first and goes last: what a killed run leaves is known, and does not look like a whole sequence.
-    write_whole(&out.join(UNFINISHED), b"The sequence beside this file is not finished.\n")?;
+    let mut left = rendered.unwrap_or(Rendered { frames, endings: Vec::new() });
+    left.frames = left.frames.max(frames);
+    left.endings.push(ending.into());
+    let mark = format!("The sequence beside this file is not finished.\n{} {}\n", left.frames, left.endings.join(" "));
+    write_whole(&out.join(UNFINISHED), mark.as_bytes())?;
     // Old rows and frames would belong to none of the new ones.
     for path in parts.into_iter().chain(old) {
         match fs::remove_file(&path) {
@@ -49,14 +65,36 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether a sequence of this program lies in a folder, be it one that was never finished.
-fn is_rendered(out: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Head {
-        schema: String,
+impl Rendered {
+    /// What a sequence of this program in a folder consists of, be it one that was never finished; `None` where none is.
+    fn read(out: &Path) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+            format: Format,
+            params: Params,
+        }
+        #[derive(Deserialize)]
+        struct Params {
+            frames: usize,
+        }
+        if let Ok(mark) = fs::read_to_string(out.join(UNFINISHED)) {
+            let mut words = mark.lines().nth(1).unwrap_or_default().split_whitespace();
+            let frames = words.next().and_then(|frames| frames.parse().ok()).unwrap_or(0);
+            return Some(Self { frames, endings: words.map(String::from).collect() });
+        }
+        let head: Head = serde_json::from_slice(&fs::read(out.join("scene.json")).ok()?).ok()?;
+        let endings = vec![head.format.extension().into()];
+        head.schema.starts_with("kcf-track-scene/").then_some(Self { frames: head.params.frames, endings })
     }
-    let head = fs::read(out.join("scene.json")).ok().and_then(|text| serde_json::from_slice::<Head>(&text).ok());
-    head.is_some_and(|head| head.schema.starts_with("kcf-track-scene/")) || out.join(UNFINISHED).is_file()
+
+    /// Whether a numbered picture is one of these.
+    fn holds(&self, path: &Path) -> bool {
+        let part = |part: Option<&std::ffi::OsStr>| part.and_then(|s| s.to_str()).unwrap_or_default().to_owned();
+        let (stem, ending) = (part(path.file_stem()), part(path.extension()));
+        let number = stem.parse().is_ok_and(|number: usize| (1..=self.frames).contains(&number));
+        number && stem.len() >= 4 && self.endings.contains(&ending)
+    }
 }
 
 /// What of an earlier sequence may lie in `images`.

@@ -137,7 +137,7 @@ pub fn write_sequence(
         Format::jpg(quality)?;
     }
     let images = out.join("img");
-    prepare(out, &images, options.force)?;
+    prepare(out, &images, options.force, (scene.frames(), options.format.extension()))?;
     let digits = scene.frames().to_string().len().max(4);
     let (bytes, done) = (AtomicU64::new(0), AtomicUsize::new(0));
     let frames = (0..scene.frames())
@@ -299,6 +299,16 @@ mod tests {
             assert_eq!((names(&out), names(&out.join("img"))), before);
             assert_eq!(fs::read_to_string(out.join(file)).unwrap(), "somebody's");
         }
+        // Beside what was rendered: a number that was not, or another form.
+        for (case, file) in [("d", "0003.png"), ("e", "0001.jpg"), ("f", "1.png")] {
+            let out = parent.path().join(case);
+            write_sequence(&scene(2), &out, &forced, |_| ()).unwrap();
+            fs::write(out.join("img").join(file), "somebody's").unwrap();
+            let before = names(&out.join("img"));
+            let refused = write_sequence(&scene(4), &out, &forced, |_| ()).unwrap_err().to_string();
+            assert!(refused.contains("not rendered by this program"), "{refused}");
+            assert_eq!(names(&out.join("img")), before);
+        }
     }
 
     #[test]
@@ -312,6 +322,8 @@ mod tests {
         assert!(std::panic::catch_unwind(|| write_sequence(&scene(4), out, &forced, stop)).is_err());
         assert_eq!(names(out), [UNFINISHED, "img"]);
         assert!(names(&images).len() <= 4);
+        // Of a run that was killed while it removed the old frames, these may be left, in their own form.
+        fs::write(images.join("0005.png"), "old").unwrap();
         write_sequence(&scene(3), out, &forced, |_| ()).unwrap();
         assert_eq!(names(out), ["groundtruth_rect.txt", "img", "scene.json"]);
         assert_eq!(names(&images), ["0001.png", "0002.png", "0003.png"]);

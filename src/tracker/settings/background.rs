@@ -119,7 +119,7 @@ pub(super) const BACKGROUND: &[Flagged] = &[
             "Learn from the area that the target was found in, up to so many cells of motion",
         ),
     ),
-    ("aspects", Row::new("aspect.filter.count", Kind::Whole(3, 23), "Shapes that are compared; an odd number")),
+    ("aspects", Row::new("aspect.filter.count", Kind::Odd(3, 23), "Shapes that are compared")),
     (
         "aspect-step",
         Row::new("aspect.filter.step", Kind::Number(1.001, 1.2), "From the aspect of a shape to the next's"),

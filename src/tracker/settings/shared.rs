@@ -104,7 +104,7 @@ pub(super) const BELIEF: &[Flagged] = &[
 /// Below every search: what follows the size. A choice stands before the settings that need it.
 pub(super) const SCALE: &[Flagged] = &[
     ("scale", Row::new("scale", SCALES, "How the target's size is followed")),
-    ("scales", Row::new("scale.filter.count", Kind::Whole(3, 23), "Scales that are compared; an odd number")),
+    ("scales", Row::new("scale.filter.count", Kind::Odd(3, 23), "Scales that are compared")),
     ("scale-step", Row::new("scale.filter.step", Kind::Number(1.001, 1.2), "From one scale to the next")),
     ("scale-rate", Row::new("scale.filter.rate", Kind::Number(0.0, 1.0), "How fast the filter for the scale follows")),
     ("", Row::new("scale.filter.lambda", Kind::Above(0.0, 1e6), "Regularisation of the filter for the scale")),

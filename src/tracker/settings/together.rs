@@ -17,8 +17,8 @@ pub(super) fn check(params: &Params) -> Result<()> {
                 return wrong("search.filter.states.psr.uncertain", uncertain.to_string(), expected);
             }
             StateParams::Belief(_) if Calibration::of_filter(filter).is_none() => {
-                let expected = "needs search.filter.feature = hog and search.filter.loss = ridge: no confidence was \
-                                fitted to others";
+                let expected = "needs search.filter.feature = hog and search.filter.loss = ridge, as no confidence was \
+                                fitted to others, or search.filter.states = psr";
                 return wrong("search.filter.states", "belief".into(), expected.into());
             }
             _ => {}
