@@ -410,6 +410,12 @@ fn frames_that_change_their_size_are_seen() {
     let stream = both.stream(Span { first: 12, last: None }, Channels::Color.into()).unwrap();
     let positions: Vec<_> = stream.map(|item| item.frame.map(|_| item.position).unwrap()).collect();
     assert_eq!(positions, (12..=20).collect::<Vec<_>>());
+    // In gray nothing can be read behind a change, wherever the span begins.
+    for first in [11, 15] {
+        let mut stream = both.stream(Span { first, last: None }, Channels::Luma.into()).unwrap();
+        let error = stream.next().unwrap().frame.unwrap_err().to_string();
+        assert!(error.contains("change their size at frame 11") && stream.next().is_none(), "{error}");
+    }
 }
 
 #[test]

@@ -188,15 +188,21 @@ impl Frames {
         !self.strayed
     }
 
-    /// Refuses a frame of another size than the first of the span: ffmpeg writes its pixels as if it had that one's.
+    /// Refuses a frame of another size than the first of the span: ffmpeg writes its pixels as if it had that one's. In
+    /// a form that has one size for all, that of the very first counts, and behind a change before the span is nothing.
     fn check_size(&mut self, position: usize, size: Option<(usize, usize)>) -> Result<()> {
-        let Some(got) = size.filter(|_| position >= self.span.first) else { return Ok(()) };
+        let wanted = position >= self.span.first;
+        let one_for_all = matches!(self.decoder, Some(Decoder::Y4m { .. }));
+        let Some(got) = size.filter(|_| wanted || one_for_all) else { return Ok(()) };
         let expected = *self.size.get_or_insert(got);
-        if expected != got {
-            self.changed.get_or_insert(position);
-            return Err(Error::FrameSize { expected, got });
+        if expected == got {
+            return Ok(());
         }
-        Ok(())
+        self.changed.get_or_insert(position);
+        match self.change_of_size().filter(|_| !wanted) {
+            Some(reason) => Err(Error::Sequence { path: self.input.path().into(), reason }),
+            None => Err(Error::FrameSize { expected, got }),
+        }
     }
 
     /// Seconds from the first frame to the one at `position`, which is of the right size.
@@ -246,8 +252,12 @@ impl Iterator for Frames {
                     Err(Error::Sequence { path: self.input.path().into(), reason })
                 }
             };
-            if decoded.is_ok() && position < self.span.first {
-                continue;
+            if position < self.span.first {
+                if decoded.is_ok() {
+                    continue;
+                }
+                // What was to come first does not come.
+                self.decoder = None;
             }
             return Some(Item::numbered(position, timestamp, decoded, decode_ms));
         }
