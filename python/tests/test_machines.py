@@ -42,7 +42,7 @@ def test_scikit_learn_takes_it_for_its_own(estimator, check):
 @pytest.fixture(scope="module")
 def digits():
     x, y = load_digits(return_X_y=True)
-    return x[:400] / 16.0, y[:400]
+    return x[:250] / 16.0, y[:250]
 
 
 @pytest.mark.parametrize("made", CLASSIFIERS)
