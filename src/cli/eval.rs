@@ -11,8 +11,9 @@ use kcf_track::eval::dataset::Dataset;
 use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
 use kcf_track::eval::manifest::Manifest;
 use kcf_track::eval::preset::Preset;
-use kcf_track::eval::results::{self, ResultFiles};
+use kcf_track::eval::results::ResultFiles;
 use kcf_track::eval::runner::Runner;
+use kcf_track::eval::saving;
 use kcf_track::eval::shard::Shard;
 use kcf_track::eval::store::Store;
 use kcf_track::eval::summary::LeftOut;
@@ -90,12 +91,15 @@ struct MergeArgs {
     /// The --out folders of all shards
     #[arg(value_name = "SHARD", required = true)]
     shards: Vec<PathBuf>,
-    /// New folder for the report and the runs
+    /// New folder for the report and the runs, or the one of this merge that failed
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
     /// Folder of sequences, where it is not the one that the first shard was given
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Folder of these results, where it is not the one that the first shard was given; may be given several times
+    #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
+    results: Vec<(String, PathBuf)>,
     /// No table; given twice, no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
@@ -171,7 +175,11 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     };
     // Everything that can be wrong with the arguments is found before the folder is touched.
     let evaluation = open(&manifest)?;
+    let same = Manifest::read(out).is_ok_and(|there| there == manifest);
     manifest.claim(out, args.resume)?;
+    if !same {
+        report::remove(out)?;
+    }
 
     let store = Store::in_folder(out);
     let jobs = args.jobs.map(usize::from);
@@ -214,12 +222,12 @@ fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
     if let Some(data) = &args.data {
         whole.data.clone_from(data);
     }
+    whole.move_results(&args.results)?;
     let evaluation = open(&whole)?;
-    whole.claim(&args.out, false)?;
+    whole.claim_to_merge(&args.out)?;
     let store = Store::in_folder(&args.out);
-    for folder in &args.shards {
-        store.absorb(&Store::in_folder(folder))?;
-    }
+    let parts: Vec<Store> = args.shards.iter().map(|folder| Store::in_folder(folder)).collect();
+    evaluation.gather(&store, &parts)?;
     finish(&evaluation, &store, &args.out, args.quiet)
 }
 
@@ -231,11 +239,10 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
     let results = manifest.results.iter().map(|(name, _)| name.as_str());
     let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).chain(results).collect();
     names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Failure::usage(format!(
-            "two trackers are called {}: give another name by --results NAME=DIR",
-            twice[0]
-        )));
+    if let Some(name) = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]) {
+        let read = manifest.results.iter().any(|(read, _)| read == name);
+        let advice = if read { "give another name by --results NAME=DIR" } else { "give each --preset once" };
+        return Err(Failure::usage(format!("two trackers are called {name}: {advice}")));
     }
     if !manifest.results.is_empty() && manifest.protocol != Protocol::Ope {
         return Err(Failure::usage(format!("--results are of one-pass runs, not of --protocol {}", manifest.protocol)));
@@ -268,7 +275,7 @@ fn save_results(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result
         for sequence in &evaluation.dataset.sequences {
             let traces = evaluation.traces(store, runner.as_ref(), sequence);
             if let Some(trace) = traces.as_ref().and_then(|t| t.first()) {
-                results::save(folder, runner.name(), sequence, trace)?;
+                saving::save(folder, runner.name(), sequence, trace)?;
             }
         }
     }

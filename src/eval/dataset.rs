@@ -3,29 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::labelled;
+pub use super::labelled::LabelledSequence;
 use super::names::is_called;
 use super::summary::LeftOut;
-use crate::annotation::{Base, Row};
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
-use crate::source::{Sequence, SequenceOptions, Truth, layout, otb};
-use crate::tracker::is_too_small;
-
-/// A sequence to be evaluated: its frames and a label for each.
-#[derive(Clone, Debug)]
-pub struct LabelledSequence {
-    /// Its name; the target's number is part of it where a folder has several: `Jogging-2`.
-    pub name: String,
-    /// The frames that count, in order.
-    pub frames: Vec<PathBuf>,
-    /// The label of each frame, 0-based, as it stands in the file: it may be of no size. `None` where there is no
-    /// number.
-    pub truth: Vec<Option<BBox>>,
-    /// Its attributes, abbreviated.
-    pub attributes: Vec<String>,
-    /// The base of the truth file, which results for the sequence share.
-    pub base: Base,
-}
+use crate::source::{layout, otb};
 
 /// What a folder gave.
 #[derive(Debug, Default)]
@@ -58,6 +41,16 @@ impl Dataset {
             let sequence = layout::folder_name(&path);
             dataset.left_out.push(LeftOut { sequence, tracker: None, reason: error.to_string() });
         }
+        for path in found.without_truth {
+            let sequence = layout::folder_name(&path);
+            let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(&sequence, &wanted[i])).collect();
+            hits.iter().for_each(|&i| matched[i] = true);
+            if wanted.is_empty() || !hits.is_empty() {
+                let reason = format!("images, but no truth file ({})", layout::TRUTH_FILES.join(", "));
+                let reason = Error::Sequence { path, reason }.to_string();
+                dataset.left_out.push(LeftOut { sequence, tracker: None, reason });
+            }
+        }
         for folder in found.sequences {
             for (name, target) in layout::targets(&folder) {
                 names.push(name.clone());
@@ -76,7 +69,7 @@ impl Dataset {
                     continue;
                 }
                 seen.insert(name.clone(), folder.clone());
-                match open_one(&folder, &name, target, &mut dataset.warnings) {
+                match labelled::open(&folder, &name, target, &mut dataset.warnings) {
                     Ok(sequence) => dataset.sequences.push(sequence),
                     Err(error) => {
                         dataset.left_out.push(LeftOut { sequence: name, tracker: None, reason: error.to_string() })
@@ -113,62 +106,12 @@ impl Dataset {
     }
 }
 
-fn open_one(folder: &Path, name: &str, target: Option<u32>, warnings: &mut Vec<String>) -> Result<LabelledSequence> {
-    // A folder with one plain truth file has no target to ask for.
-    let numbered = layout::numbered_truths(folder);
-    let numbered = target.filter(|target| numbered.iter().any(|(number, _)| number == target));
-    let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, truth: Truth::Beside })?;
-    let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
-    if !sequence.has_truth() {
-        return Err(wrong("there is no truth file with a box in it"));
-    }
-    let range = sequence.range(None, None)?;
-    let (first, last) = (*range.start() - 1, *range.end());
-    let rows = &sequence.rows()[first..last];
-    let truth: Vec<Option<BBox>> = rows
-        .iter()
-        .map(|row| {
-            let row = row.as_ref()?;
-            let numbers = row.numbers();
-            numbers.iter().all(|v| v.is_finite()).then(|| row.base().to_bbox(numbers))
-        })
-        .collect();
-    if !truth.iter().skip(1).flatten().any(BBox::is_valid) {
-        return Err(wrong("there is no truth beyond its first frame: nothing to compare with"));
-    }
-    // Frames after the last row cannot be scored; those of Football1 and Diving the benchmark leaves out by itself.
-    let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
-    if end < truth.len() {
-        warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
-    }
-    if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
-        warnings.push(format!("{name}: the first box is {w}x{h} pixels, too little of a target to follow it"));
-    }
-    let plain = |said: &String| format!("{name}: {}", said.replace(", `target` chooses another", ""));
-    warnings.extend(sequence.warnings().iter().map(plain));
-    let base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
-    // A part of an OTB sequence has its attributes, but other benchmarks have sequences called david and girl as well:
-    // those have truth files of another name.
-    let name_of_otb = || otb::find(&layout::folder_name(folder), target).filter(|_| base == Base::One);
-    let attributes = sequence
-        .otb()
-        .or_else(name_of_otb)
-        .map(|s| s.attributes.iter().filter(|a| !a.is_empty()).cloned().collect())
-        .unwrap_or_default();
-    Ok(LabelledSequence {
-        name: name.to_owned(),
-        frames: sequence.images()[first..first + end].to_vec(),
-        truth: truth[..end].to_vec(),
-        attributes,
-        base,
-    })
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::fs;
 
     use super::*;
+    use crate::geometry::BBox;
 
     /// Writes a sequence of `n` small pictures with the rows of a truth file.
     pub(crate) fn write_sequence(folder: &Path, images: &str, n: usize, truth: &str, rows: &[String]) {
@@ -223,6 +166,39 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn images_without_a_truth_file_are_named_and_other_pictures_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let pictures = |folder: &str, n: usize| {
+            fs::create_dir_all(at(folder)).unwrap();
+            (0..n).for_each(|i| image::GrayImage::new(4, 3).save(at(folder).join(format!("{i}.png"))).unwrap());
+        };
+        write_sequence(&at("Crossing"), "img", 3, "groundtruth_rect.txt", &rows(3));
+        write_sequence(&at("val/one"), "", 3, "groundtruth.txt", &rows(3));
+        // A preview beside sequences, a lone picture, our own reports, overlays and maps.
+        for (folder, n) in [("val", 2), ("about", 1), ("report", 4), ("overlays", 3), ("val/maps", 3)] {
+            pictures(folder, n);
+        }
+        fs::write(at("report/evaluation.json"), "{}").unwrap();
+        fs::write(at("overlays/.kcf-files"), "0.png\n").unwrap();
+        fs::write(at("val/maps/.kcf-files"), "0.png\n").unwrap();
+        assert!(Dataset::open(dir.path(), &[]).unwrap().left_out.is_empty());
+
+        pictures("Deer", 2);
+        pictures("val/two", 3);
+        fs::write(at("val/two/groundtruth.csv"), "1,1,2,2").unwrap();
+        let left = |wanted: &[String]| -> Vec<String> {
+            let dataset = Dataset::open(dir.path(), wanted).unwrap();
+            dataset.left_out.iter().map(|l| format!("{}: {}", l.sequence, l.reason)).collect()
+        };
+        let all = left(&[]);
+        assert!(all.len() == 2 && all.iter().all(|l| l.contains("images, but no truth file")), "{all:?}");
+        assert!(all[0].starts_with("Deer: ") && all[1].starts_with("two: "), "{all:?}");
+        assert!(left(&["Crossing".into()]).is_empty());
+        assert_eq!(left(&["Crossing".into(), "deer".into()]), all[..1]);
+    }
+
+    #[test]
     #[cfg(unix)]
     fn a_folder_that_may_not_be_listed_is_named() {
         use std::os::unix::fs::PermissionsExt;
@@ -249,6 +225,33 @@ pub(crate) mod tests {
         assert_eq!(all.sequences[1].truth[0].unwrap().x, 29.0);
         for (wanted, n) in [("jogging", 2), ("Jogging.2", 1), ("Jogging_1", 1)] {
             assert_eq!(Dataset::open(dir.path(), &[wanted.into()]).unwrap().sequences.len(), n, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn targets_of_otb_are_known_in_folders_of_other_names() {
+        let dir = tempfile::tempdir().unwrap();
+        // A folder a target; and Human4's, in lower case, whose first file is empty.
+        for name in ["Jogging-1", "Jogging_2", "Human4-2"] {
+            write_sequence(&dir.path().join("each").join(name), "img", 3, "groundtruth_rect.txt", &rows(3));
+        }
+        let human = dir.path().join("all/human4");
+        write_sequence(&human, "img", 3, "groundtruth_rect.1.txt", &[]);
+        fs::write(human.join("groundtruth_rect.2.txt"), rows(3).join("\n")).unwrap();
+        let each = Dataset::open(&dir.path().join("each"), &[]).unwrap();
+        assert!(each.sequences.iter().all(|s| !s.attributes.is_empty()), "{:?}", each.sequences);
+        assert_ne!(each.sequences[0].attributes, each.sequences[1].attributes);
+        assert_eq!(each.sequences[1].attributes, each.sequences[2].attributes, "Jogging's");
+        let all = Dataset::open(&dir.path().join("all"), &[]).unwrap();
+        let found: Vec<_> = all.sequences.iter().map(|s| (s.name.as_str(), &s.attributes)).collect();
+        assert_eq!(found, [("human4", &each.sequences[0].attributes)]);
+        assert!(all.left_out.is_empty(), "{:?}", all.left_out);
+        for wanted in ["Human4-2", "human4"] {
+            assert_eq!(
+                Dataset::open(&dir.path().join("all"), &[wanted.into()]).unwrap().sequences.len(),
+                1,
+                "{wanted}"
+            );
         }
     }
 
@@ -355,6 +358,7 @@ pub(crate) mod tests {
             assert_eq!((sequence.frames.len(), sequence.truth.len()), (frames, frames), "{name}");
             assert!(sequence.frames[0].ends_with(begins), "{name}: {:?}", sequence.frames[0]);
             let number: f64 = begins[..4].parse().unwrap();
+            assert_eq!(sequence.skipped as f64, number - first as f64, "{name}");
             assert_eq!(sequence.truth[0].unwrap().x, number - 1.0, "{name}");
         }
     }

@@ -117,6 +117,20 @@ impl Evaluation {
         pool.install(|| jobs.iter().par_bridge().try_for_each(|job| job.run(store, watch)))
     }
 
+    /// Puts the runs of this evaluation that `parts` have into `store`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a file cannot be read or written.
+    pub fn gather(&self, store: &Store, parts: &[Store]) -> Result<()> {
+        for sequence in &self.dataset.sequences {
+            let Ok(starts) = self.starts(sequence) else { continue };
+            for runner in &self.runners {
+                store.absorb(&self.key(runner.as_ref(), sequence, &starts), parts)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The runs of `runner` on `sequence`, if they are stored.
     pub fn traces(&self, store: &Store, runner: &dyn Runner, sequence: &LabelledSequence) -> Option<Vec<Trace>> {
         let starts = self.starts(sequence).ok()?;
@@ -275,7 +289,7 @@ mod tests {
         run(&evaluation, b.path(), 1, Some("2/2"));
         for part in [&a, &b] {
             assert!(evaluation.report(&Store::in_folder(merged.path())).is_err(), "not all parts are there yet");
-            Store::in_folder(merged.path()).absorb(&Store::in_folder(part.path())).unwrap();
+            evaluation.gather(&Store::in_folder(merged.path()), &[Store::in_folder(part.path())]).unwrap();
         }
         assert_eq!(report(&evaluation, merged.path()), expected);
     }

@@ -10,6 +10,7 @@ use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::store::{from_bytes, write_whole};
 use crate::error::{Error, Result};
+use crate::source::layout::EVALUATION;
 
 /// The document `evaluation.json` in the folder of an evaluation: what it was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub struct Manifest {
 impl Manifest {
     /// The identifier of this document's form.
     pub const SCHEMA: &'static str = "kcf-track-evaluation/2";
-    const FILE: &'static str = "evaluation.json";
+    const FILE: &'static str = EVALUATION;
 
     /// Reads that of an evaluation's folder.
     ///
@@ -60,9 +61,7 @@ impl Manifest {
     /// # Errors
     /// [`Error::Parameter`] when the folder may not be used, [`Error::Io`] when it cannot be written.
     pub fn claim(&self, folder: &Path, resume: bool) -> Result<()> {
-        let refuse = |expected: &str| {
-            Err(Error::Parameter { name: "out", value: folder.display().to_string(), expected: expected.into() })
-        };
+        let refuse = |expected| Err(refused(folder, expected));
         match fs::read_dir(folder) {
             Ok(mut entries) => {
                 let occupied = entries.next().is_some();
@@ -89,6 +88,49 @@ impl Manifest {
         write_whole(&path, &text)
     }
 
+    /// As [`Manifest::claim`], for an evaluation that is put together of shards: a folder that holds this very one may
+    /// be used again, and one where it came to no report also if sequences or results lay elsewhere.
+    ///
+    /// # Errors
+    /// As [`Manifest::claim`].
+    pub fn claim_to_merge(&self, folder: &Path) -> Result<()> {
+        let again = match Self::read(folder) {
+            Ok(there) => there == *self || there.is_alike(self) && !folder.join("report.json").exists(),
+            Err(_) => false,
+        };
+        if !again && folder.join(Self::FILE).is_file() {
+            return Err(refused(folder, "it holds another evaluation: give a new or empty folder"));
+        }
+        self.claim(folder, again)
+    }
+
+    /// Whether another one asks for the same, be it in other places: machines may keep the same data anywhere.
+    fn is_alike(&self, other: &Self) -> bool {
+        let names = |m: &Self| m.results.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        let there = Self { data: self.data.clone(), results: self.results.clone(), ..other.clone() };
+        there == *self && names(self) == names(other)
+    }
+
+    /// Takes the results of these names from other folders.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a name that there are no results of.
+    pub fn move_results(&mut self, folders: &[(String, PathBuf)]) -> Result<()> {
+        for (name, folder) in folders {
+            let Some((_, place)) = self.results.iter_mut().find(|(there, _)| there == name) else {
+                let there: Vec<&str> = self.results.iter().map(|(name, _)| name.as_str()).collect();
+                let there = if there.is_empty() { "none".into() } else { there.join(", ") };
+                return Err(Error::Parameter {
+                    name: "results",
+                    value: name.clone(),
+                    expected: format!("the name of results that the shards have: the shards have {there}"),
+                });
+            };
+            place.clone_from(folder);
+        }
+        Ok(())
+    }
+
     /// Checks that `parts` are all the shards of one evaluation, and gives that one.
     ///
     /// # Errors
@@ -104,10 +146,8 @@ impl Manifest {
                 Some(shard) => shard.parse()?,
                 None => return wrong(format!("{} is no shard but a whole evaluation", folder.display())),
             };
-            // Machines may keep the same data in different places.
-            let same = Self { shard: None, data: whole.data.clone(), results: whole.results.clone(), ..part.clone() };
-            let names = |m: &Self| m.results.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-            if same != whole || names(part) != names(&whole) || *count.get_or_insert(shard.count()) != shard.count() {
+            let same = whole.is_alike(&Self { shard: None, ..part.clone() });
+            if !same || *count.get_or_insert(shard.count()) != shard.count() {
                 return wrong(format!("{} and {} are not of one evaluation", first_folder.display(), folder.display()));
             }
             if let Some((_, other)) = seen.iter().find(|(index, _)| *index == shard.index()) {
@@ -123,6 +163,10 @@ impl Manifest {
         }
         Ok(whole)
     }
+}
+
+fn refused(folder: &Path, expected: &str) -> Error {
+    Error::Parameter { name: "out", value: folder.display().to_string(), expected: expected.into() }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod dataset;
 pub mod evaluation;
+mod labelled;
 pub mod manifest;
 pub mod metrics;
 mod names;
@@ -14,6 +15,7 @@ pub mod report;
 pub mod results;
 pub mod rules;
 pub mod runner;
+pub mod saving;
 pub mod shard;
 pub mod store;
 pub mod summary;

@@ -90,7 +90,10 @@ impl Evaluation {
             if let Some(timing) = TrackerTiming::of(fps, &usable) {
                 timings.trackers.insert(name.to_owned(), timing);
             }
-            scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
+            // One that was scored on nothing has no place among the others; what it lacks is left out by name.
+            if !scores.is_empty() {
+                scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
+            }
         };
 
         for runner in &self.runners {
@@ -129,7 +132,7 @@ impl Evaluation {
             add(&files.name, Origin::Results, serde_json::Value::Null, read);
         }
         warnings.append(&mut sparse);
-        if scored.iter().all(|s| s.scores.is_empty()) {
+        if scored.is_empty() {
             let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
             return Err(Error::Evaluation {
                 what: "report".into(),

@@ -1,4 +1,5 @@
-//! Other people's results: per-sequence text files in the layouts of OTB, GOT-10k and pysot, read and written.
+//! Other people's results: per-sequence text files in the layouts of OTB, GOT-10k and pysot.
+//! [`saving`](super::saving) writes them.
 //!
 //! | layout | file of a sequence |
 //! | --- | --- |
@@ -9,6 +10,9 @@
 //! Separators are free, names are compared without case and without `.`, `_` and `-` before their number; a file that
 //! bears the very name is the one. Numbers are in the base of the sequence's own truth file, as all these tools hand
 //! its first row to the tracker as it stands; those of MOT are 1-based.
+//!
+//! Rows of MOT name their images. Other rows are those of the evaluated frames, or of all images: of a sequence that is
+//! evaluated from a later image on, the first row or the one of that image is the label, which tells.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,12 +20,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::dataset::LabelledSequence;
-use super::names::{is_number, key};
+use super::names::{is_number, key, name_of_pysot};
 use super::protocol::Start;
 use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
-use super::store::{file_name, write_whole};
-use crate::annotation::{Annotations, Base};
+use crate::annotation::Annotations;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
@@ -51,9 +54,11 @@ struct Named {
 pub struct ReadResult {
     /// One box for each frame of the sequence; a frame without one has numbers that are NaN.
     pub boxes: Vec<BBox>,
-    /// Rows in the file.
+    /// Rows in the file, less those that are passed over.
     pub rows: usize,
-    /// Frames per second, the mean over the frames whose time was written.
+    /// Rows that are passed over, as they are of images before the first evaluated one.
+    pub passed_over: usize,
+    /// Frames per second, over the frames whose time was written.
     pub fps: Option<f64>,
     /// Whether the first box is the label moved by a pixel in both directions: what is 1-based was taken for 0-based,
     /// or the other way round.
@@ -70,13 +75,17 @@ impl ReadResult {
             ));
         }
         let (rows, frames) = (self.rows, self.boxes.len());
+        let before = match self.passed_over {
+            0 => String::new(),
+            n => format!(" from image {} on", n + 1),
+        };
         let what = match (rows.cmp(&frames), rules.invalid_prediction) {
             (Ordering::Equal, _) => return None,
             (Ordering::Greater, _) => "the last ones are left out",
             (Ordering::Less, InvalidPrediction::PreviousBox) => "the last box stands for those that are missing",
             (Ordering::Less, _) => "the frames without one count as misses",
         };
-        Some(format!("{tracker}, {sequence}: {rows} rows for {frames} frames: {what}"))
+        Some(format!("{tracker}, {sequence}: {rows} rows{before} for {frames} frames: {what}"))
     }
 }
 
@@ -124,7 +133,7 @@ impl ResultFiles {
     /// cannot be read.
     pub fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
-        let there = self.files.get(&key(&sequence.name)).map_or(&[][..], Vec::as_slice);
+        let there = names(sequence).find_map(|name| self.files.get(&key(&name))).map_or(&[][..], Vec::as_slice);
         let exact: Vec<_> = there.iter().filter(|named| named.sequence == sequence.name).collect();
         let path = match if exact.is_empty() { there.iter().collect() } else { exact }[..] {
             [] => return Err(wrong(format!("there is no file for {} in {}", sequence.name, self.folder.display()))),
@@ -145,6 +154,18 @@ impl ResultFiles {
         if boxes.is_empty() {
             return Err(wrong(format!("{} is empty", path.display())));
         }
+        let by_image = annotations.target().is_some() || begins_before(&boxes, sequence);
+        let passed_over = if by_image { sequence.skipped } else { 0 };
+        if boxes.len() <= passed_over {
+            return Err(wrong(format!(
+                "{} ends with image {}, and {} is evaluated from image {} on",
+                path.display(),
+                boxes.len(),
+                sequence.name,
+                passed_over + 1
+            )));
+        }
+        boxes.drain(..passed_over);
         let rows = boxes.len();
         boxes.resize(sequence.truth.len(), none);
         let by = |at: f64, label: f64| ((at - label).abs() - 1.0).abs() < 1e-9;
@@ -152,20 +173,28 @@ impl ResultFiles {
             let same_way = (first.x - label.x) * (first.y - label.y) > 0.0;
             same_way && by(first.x, label.x) && by(first.y, label.y) && (first.w, first.h) == (label.w, label.h)
         });
-        Ok(ReadResult { boxes, rows, fps: self.fps(&sequence.name), moved })
+        Ok(ReadResult { boxes, rows, passed_over, fps: self.fps(sequence), moved })
     }
 
-    /// As got10k counts: the mean of the frames' rates.
-    fn fps(&self, sequence: &str) -> Option<f64> {
-        let text = fs::read_to_string(self.seconds.get(&key(sequence))?).ok()?;
-        let rates: Vec<f64> = text
+    /// Frames by their time, as our own runs are counted. (got10k takes the mean of the frames' rates instead, in which
+    /// a few quick frames hide many slow ones.)
+    fn fps(&self, sequence: &LabelledSequence) -> Option<f64> {
+        let text = fs::read_to_string(names(sequence).find_map(|name| self.seconds.get(&key(&name)))?).ok()?;
+        let seconds: Vec<f64> = text
             .split(|c: char| c.is_whitespace() || c == ',')
-            .filter_map(|word| word.parse::<f64>().ok())
-            .filter(|&seconds| seconds > 0.0 && seconds.is_finite())
-            .map(|seconds| 1.0 / seconds)
+            .filter_map(|word| word.parse().ok())
+            .filter(|&seconds: &f64| seconds > 0.0 && seconds.is_finite())
             .collect();
-        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+        (!seconds.is_empty()).then(|| seconds.len() as f64 / seconds.iter().sum::<f64>())
     }
+}
+
+/// Whether rows that name no images begin with the first image of the folder, and not with the first evaluated one. A
+/// tracker begins with the label: published files of David have 770 rows, the first of which is that of image 300.
+fn begins_before(boxes: &[BBox], sequence: &LabelledSequence) -> bool {
+    let Some(label) = sequence.truth.first().copied().flatten() else { return false };
+    let agrees = |row: usize| boxes.get(row).filter(|row| row.is_valid()).map_or(0.0, |row| row.overlap(&label));
+    sequence.skipped > 0 && boxes.len() > sequence.truth.len() && agrees(sequence.skipped) > agrees(0)
 }
 
 fn is_run_number(rest: &str) -> bool {
@@ -196,46 +225,9 @@ fn without_codes(text: &[u8]) -> Vec<u8> {
     lines.join("\n").into_bytes()
 }
 
-/// What a tool calls a sequence with several targets in one folder.
-fn with_separator(name: &str, separator: &str) -> String {
-    match name.rsplit_once('-') {
-        Some((folder, target)) if !folder.is_empty() && (target == "1" || target == "2") => {
-            format!("{folder}{separator}{target}")
-        }
-        _ => name.to_owned(),
-    }
-}
-
-/// Writes the run of `tracker` as other tools look for it below `folder`: for got10k
-/// `got10k/OTB2015/<tracker>/<sequence>.txt` (with `times/`), to be given as `result_dir` to `ExperimentOTB`; for a
-/// sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`; for pysot `pysot/<tracker>/<sequence>.txt`.
-///
-/// # Errors
-/// [`Error::Io`] when a file cannot be written.
-pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
-    let tracker = file_name(tracker);
-    let text = |digits: Option<usize>| -> String {
-        // No tracker knows a box better than to a ten-thousandth of a pixel.
-        let short = |v: f64| ((v * 1e4).round() / 1e4).to_string();
-        let number = |v: f64| digits.map_or_else(|| short(v), |digits| format!("{v:.digits$}"));
-        let row = |b: &BBox| sequence.base.to_numbers(b).map(number).join(",") + "\n";
-        trace.boxes.iter().map(row).collect()
-    };
-    let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
-    let got10k = folder.join("got10k");
-    let (rows, times) = if sequence.base == Base::One {
-        let (name, home) = (file_name(&with_separator(&sequence.name, ".")), got10k.join("OTB2015").join(&tracker));
-        (home.join(format!("{name}.txt")), home.join("times").join(format!("{name}_time.txt")))
-    } else {
-        let name = file_name(&sequence.name);
-        let home = got10k.join("GOT-10k").join(&tracker).join(&name);
-        (home.join(format!("{name}_001.txt")), home.join(format!("{name}_time.txt")))
-    };
-    // Three decimals are got10k's own form.
-    write_whole(&rows, text(Some(3)).as_bytes())?;
-    write_whole(&times, seconds.as_bytes())?;
-    let pysot = folder.join("pysot").join(&tracker).join(format!("{}.txt", file_name(&sequence.name)));
-    write_whole(&pysot, text(None).as_bytes())
+/// What files of a sequence are called.
+fn names(sequence: &LabelledSequence) -> impl Iterator<Item = String> {
+    [Some(sequence.name.clone()), name_of_pysot(sequence)].into_iter().flatten()
 }
 
 /// Results as the trace of a one-pass run, to be scored like one.
@@ -245,15 +237,17 @@ pub fn as_trace(boxes: Vec<BBox>) -> Trace {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::annotation::Base;
     use crate::eval::metrics::score;
     use crate::eval::rules::Toolkit;
 
-    fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
+    pub(crate) fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
         LabelledSequence {
             name: name.into(),
             frames: vec![PathBuf::from("x.jpg"); n],
+            skipped: 0,
             truth: vec![Some(BBox::new(0.0, 1.0, 10.0, 12.0)); n],
             attributes: vec![],
             base,
@@ -281,6 +275,37 @@ mod tests {
         let dir = written(&[("car.txt", "1,2,10,12\n1,2,10,12\n")]);
         let read = ResultFiles::open("t", dir.path()).unwrap().read(&sequence).unwrap();
         assert!(read.warning("t", "car", &Toolkit::Otb.rules()).unwrap().contains("moved by (1, 1)"));
+    }
+
+    #[test]
+    fn rows_belong_to_the_images_that_they_are_of() {
+        // Evaluated from the third image on, whose label is the box of `sequence`.
+        let late = LabelledSequence { skipped: 2, ..sequence("late", 3, Base::Zero) };
+        let plain = |xs: &[usize]| xs.iter().map(|x| format!("{x},1,10,12\n")).collect::<String>();
+        let mot = |frames: &[usize]| {
+            frames.iter().map(|frame| format!("{frame},1,{},2,10,12,1,-1,-1,-1\n", frame + 1)).collect::<String>()
+        };
+        let read = |text: &str| {
+            let read = ResultFiles::open("t", written(&[("late.txt", text)]).path()).unwrap().read(&late);
+            read.map(|read| (read.boxes.iter().map(|b| b.x).collect::<Vec<f64>>(), read.rows, read.passed_over))
+        };
+        for (text, xs, rows, passed_over) in [
+            // A row an evaluated frame; more of them, of which the first is the label.
+            (plain(&[0, 1, 2]), [0.0, 1.0, 2.0], 3, 0),
+            (plain(&[0, 1, 2, 3, 4]), [0.0, 1.0, 2.0], 5, 0),
+            // A row an image, with boxes before the first evaluated one and without.
+            (plain(&[5, 4, 0, 1, 2]), [0.0, 1.0, 2.0], 3, 2),
+            (format!("NaN,NaN,NaN,NaN\nNaN,NaN,NaN,NaN\n{}", plain(&[0, 1, 2])), [0.0, 1.0, 2.0], 3, 2),
+            // These name their images.
+            (mot(&[3, 4, 5]), [3.0, 4.0, 5.0], 3, 2),
+            (mot(&[1, 2, 3, 4, 5]), [3.0, 4.0, 5.0], 3, 2),
+        ] {
+            assert_eq!(read(&text).unwrap(), (xs.to_vec(), rows, passed_over), "{text}");
+        }
+        let (boxes, rows, _) = read(&mot(&[3, 4])).unwrap();
+        assert!(boxes[2].is_nan() && rows == 2);
+        let error = read(&mot(&[1, 2])).unwrap_err().to_string();
+        assert!(error.contains("ends with image 2, and late is evaluated from image 3 on"), "{error}");
     }
 
     #[test]
@@ -313,6 +338,21 @@ mod tests {
             assert_eq!(read.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
             assert_eq!((read.rows, read.fps), (2, Some(2.0)), "{path}");
         }
+    }
+
+    #[test]
+    fn human4_is_read_under_the_names_of_each_tool() {
+        let human = sequence("Human4", 2, Base::One);
+        for file in ["Human4.txt", "Human4-2.txt", "human4_2.txt", "Human4.2.txt"] {
+            let dir = written(&[(file, "1,2,10,12\n1,2,10,12\n"), ("times/Human4_time.txt", "0.5\n0.5")]);
+            let read = ResultFiles::open("t", dir.path()).unwrap().read(&human).unwrap();
+            assert_eq!((read.rows, read.fps), (2, Some(2.0)), "{file}");
+        }
+        // Other benchmarks may number what they like.
+        let dir = written(&[("Human4-2.txt", "1,2,10,12\n")]);
+        let files = ResultFiles::open("t", dir.path()).unwrap();
+        assert!(files.read(&sequence("Human4", 1, Base::Zero)).is_err());
+        assert!(files.read(&sequence("Human3", 1, Base::One)).is_err());
     }
 
     #[test]
@@ -356,28 +396,5 @@ mod tests {
         assert!(files.read(&sequence("nan", 2, Base::One)).unwrap().boxes[1].x.is_nan());
         assert!(ResultFiles::open("none", tempfile::tempdir().unwrap().path()).is_err());
         assert!(ResultFiles::open("none", Path::new("/nowhere")).is_err());
-    }
-
-    #[test]
-    fn what_is_saved_is_read_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let jogging = sequence("Jogging-2", 2, Base::One);
-        let boxes = vec![BBox::new(0.0, 1.0, 10.0, 12.0), BBox::new(1.25, 1.5, 10.0, 12.0)];
-        let trace = Trace { micros: vec![2000, 4000], ..as_trace(boxes.clone()) };
-        save(dir.path(), "paper", &jogging, &trace).unwrap();
-        let home = dir.path().join("got10k/OTB2015/paper");
-        assert_eq!(
-            fs::read_to_string(home.join("Jogging.2.txt")).unwrap(),
-            "1.000,2.000,10.000,12.000\n2.250,2.500,10.000,12.000\n"
-        );
-        assert_eq!(fs::read_to_string(home.join("times/Jogging.2_time.txt")).unwrap(), "0.00200000\n0.00400000\n");
-        for folder in [home, dir.path().join("pysot/paper")] {
-            assert_eq!(ResultFiles::open("us", &folder).unwrap().read(&jogging).unwrap().boxes, boxes);
-        }
-        let val = sequence("GOT-10k_Val_000001", 2, Base::Zero);
-        save(dir.path(), "paper", &val, &trace).unwrap();
-        let home = dir.path().join("got10k/GOT-10k/paper");
-        assert_eq!(ResultFiles::open("us", &home).unwrap().read(&val).unwrap().boxes, boxes);
-        assert_eq!(ResultFiles::open("us", &home).unwrap().read(&val).unwrap().fps, Some(375.0));
     }
 }

@@ -87,6 +87,7 @@ mod tests {
             .map(|i| LabelledSequence {
                 name: format!("s{i}"),
                 frames: vec!["x".into(); 50 + i * 37 % 500],
+                skipped: 0,
                 truth: vec![],
                 attributes: vec![],
                 base: Base::One,

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::names::file_name;
 use super::protocol::{Protocol, Start};
 use super::runner::Trace;
 use crate::error::{Error, Result};
@@ -193,50 +194,31 @@ impl Store {
         write_whole(&path, &text)
     }
 
-    /// Takes over the files of another store that this one does not have.
+    /// Takes over the file of `key` from the first of `others` that has the runs, whatever others of them or this store
+    /// itself have under the same name: after a resumed shard that may be stale. Where nobody has the runs, a note of
+    /// their failure is taken, else a file that cannot be used.
     ///
     /// # Errors
     /// [`Error::Io`] when a file cannot be read or written.
-    pub fn absorb(&self, other: &Self) -> Result<()> {
-        let list = |folder: &Path| -> Result<Vec<PathBuf>> {
-            let entries = match fs::read_dir(folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-                Err(error) => return Err(Error::io(folder, error)),
-            };
-            let mut paths = Vec::new();
-            for entry in entries {
-                paths.push(entry.map_err(|e| Error::io(folder, e))?.path());
-            }
-            paths.sort();
-            Ok(paths)
+    pub fn absorb(&self, key: &RunKey, others: &[Self]) -> Result<()> {
+        let worth = |store: &Self| match store.load_alike(key) {
+            Stored::Runs(_) => 3,
+            Stored::Failed(_) => 2,
+            Stored::Unusable(_) => 1,
+            Stored::Absent => 0,
         };
-        for protocol in list(&other.root)? {
-            for tracker in list(&protocol)? {
-                for file in list(&tracker)? {
-                    let Ok(relative) = file.strip_prefix(&other.root) else { continue };
-                    let target = self.root.join(relative);
-                    let is_run = file.extension().is_some_and(|e| e == "json");
-                    if is_run && !target.exists() {
-                        let text = fs::read(&file).map_err(|e| Error::io(&file, e))?;
-                        write_whole(&target, &text)?;
-                    }
-                }
+        let mut best: Option<(u8, &Self)> = None;
+        for store in others.iter().chain([self]) {
+            let worth = worth(store);
+            if worth > best.map_or(0, |(best, _)| best) {
+                best = Some((worth, store));
             }
         }
-        Ok(())
+        let Some((_, store)) = best.filter(|(_, store)| store.root != self.root) else { return Ok(()) };
+        let from = store.path(key);
+        let text = fs::read(&from).map_err(|e| Error::io(&from, e))?;
+        write_whole(&self.path(key), &text)
     }
-}
-
-/// A name that is one part of a path on any system. What is not the name itself ends with a number of it: two names
-/// that differ in what a path cannot hold have two files.
-pub fn file_name(name: &str) -> String {
-    let safe: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.+ ".contains(c) { c } else { '_' }).collect();
-    let safe = safe.trim_matches(['.', ' ']);
-    if safe == name {
-        return name.into();
-    }
-    format!("{safe}-{:08x}", crc32fast::hash(name.as_bytes()))
 }
 
 /// Writes a file such that it is whole or, after a kill, the old one; folders on the way are made.
@@ -370,20 +352,40 @@ mod tests {
     }
 
     #[test]
-    fn stores_are_merged() {
-        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (ours, theirs) = (Store::in_folder(a.path()), Store::in_folder(b.path()));
-        theirs.save(&key(), &runs()).unwrap();
-        ours.absorb(&theirs).unwrap();
-        assert_eq!(ours.load(&key()), Stored::Runs(runs()));
+    fn of_several_files_that_which_fits_is_taken() {
+        let folders = [(); 4].map(|()| tempfile::tempdir().unwrap());
+        let [stale, failed, good, whole] = [0, 1, 2, 3].map(|i| Store::in_folder(folders[i].path()));
+        let other = RunKey { frames: FramesKey { content: 9, ..key().frames }, ..key() };
+        stale.save(&other, &runs()).unwrap();
+        failed.save_failure(&key(), "truncated").unwrap();
+        good.save(&key(), &runs()).unwrap();
+        let empty = Store::in_folder(&folders[3].path().join("none"));
+        whole.absorb(&key(), &[empty]).unwrap();
+        assert_eq!(whole.load(&key()), Stored::Absent);
+        // Each is worth more than the one before, in any order.
+        for (others, expected) in [
+            ([&stale, &stale], None),
+            ([&stale, &failed], Some(Stored::Failed("truncated".into()))),
+            ([&failed, &stale], Some(Stored::Failed("truncated".into()))),
+            ([&failed, &good], Some(Stored::Runs(runs()))),
+            ([&good, &stale], Some(Stored::Runs(runs()))),
+        ] {
+            whole.absorb(&key(), &others.map(Clone::clone)).unwrap();
+            match expected {
+                Some(expected) => assert_eq!(whole.load(&key()), expected),
+                None => assert!(matches!(whole.load(&key()), Stored::Unusable(_))),
+            }
+        }
     }
 
     #[test]
-    fn names_cannot_leave_the_folder() {
-        assert_eq!(file_name("../../etc"), "_.._etc-13c1bb1e");
-        assert_eq!(file_name(".."), "-9608161c");
-        assert_ne!(file_name("a:b"), file_name("a?b"));
-        assert_ne!(file_name("a:b"), file_name("a_b"));
-        assert_eq!(file_name("Jogging-1"), "Jogging-1");
+    fn runs_of_names_of_any_length_are_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(folder.path());
+        for long in ["paper+".to_owned() + &"padding=2.125+".repeat(40), "é".repeat(300), "點".repeat(300)] {
+            let long_key = RunKey { tracker: long.clone(), sequence: long.clone(), ..key() };
+            store.save(&long_key, &runs()).unwrap();
+            assert_eq!(store.load(&long_key), Stored::Runs(runs()));
+        }
     }
 }

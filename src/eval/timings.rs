@@ -21,7 +21,7 @@ pub struct Timings {
 pub struct TrackerTiming {
     /// Frames per second, the mean over sequences.
     pub fps: f64,
-    /// Frames per second of each sequence.
+    /// Frames per second of each sequence: its frames by the time that they took together.
     pub sequences: BTreeMap<String, f64>,
     /// Frames per second by attribute, the mean over the sequences that have it.
     #[serde(default)]

@@ -10,9 +10,7 @@ use image::ImageError;
 
 use crate::error::{Error, Result};
 use crate::replace::{parent, replace, sweep, temporary_beside};
-
-/// The names of all files that a run has put into a folder, one a line, so that the next run knows its own.
-const INDEX: &str = ".kcf-files";
+use crate::source::layout::INDEX;
 
 /// A folder that files are put into, each whole or not at all. A run removes what an earlier one has put there, and no
 /// other file.

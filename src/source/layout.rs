@@ -3,15 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::folder::file_name;
+use super::folder::{file_name, list};
 use super::otb;
 use crate::error::{Error, Result};
+
+/// The document in the folder of an evaluation.
+pub(crate) const EVALUATION: &str = "evaluation.json";
+
+/// The names of all files that a run has put into a folder, one a line, so that the next run knows its own.
+pub(crate) const INDEX: &str = ".kcf-files";
 
 /// Sub-folders that hold the images of a sequence: OTB's, VOT's and MOT's.
 pub(super) const IMAGE_FOLDERS: [&str; 3] = ["img", "color", "img1"];
 
 /// The only truth file of a folder: OTB's, that of VOT and GOT-10k, and MOT's, which holds all targets.
-const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
+pub(crate) const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
 
 /// Levels below a dataset's folder on which sequences may lie: GOT-10k's splits and VOT's workspace are one between.
 const NESTING: usize = 2;
@@ -57,6 +63,8 @@ pub struct Listed {
     pub sequences: Vec<PathBuf>,
     /// Folders that may not be listed, and why: nobody knows what is in them.
     pub unread: Vec<(PathBuf, Error)>,
+    /// Folders that look as sequences do but for a truth file.
+    pub without_truth: Vec<PathBuf>,
 }
 
 /// The folders of sequences in a dataset's `folder`, and in the folders in it. The folder may be a sequence itself.
@@ -86,13 +94,28 @@ fn find(folder: &Path, depth: usize, found: &mut Listed) -> Result<()> {
     let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
     found.sequences.extend(here);
     for path in deeper {
+        let before = (found.sequences.len(), found.without_truth.len());
         if depth > 1 {
-            find(&path, depth - 1, found).unwrap_or_else(|error| found.unread.push((path, error)));
+            if let Err(error) = find(&path, depth - 1, found) {
+                found.unread.push((path, error));
+                continue;
+            }
         } else if let Err(error) = std::fs::read_dir(&path) {
             found.unread.push((path.clone(), Error::io(path, error)));
+            continue;
+        }
+        // Pictures beside folders of sequences only show what is in these.
+        if before == (found.sequences.len(), found.without_truth.len()) && lacks_truth(&path) {
+            found.without_truth.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether a folder that is no sequence has the images of one: several, that this program has not drawn itself.
+fn lacks_truth(folder: &Path) -> bool {
+    let ours = [EVALUATION, INDEX].iter().any(|mark| folder.join(mark).is_file());
+    !ours && list(folder).is_ok_and(|listing| listing.images.len() > 1)
 }
 
 /// A folder's name, also of `.` and the like.
@@ -105,12 +128,14 @@ pub fn folder_name(folder: &Path) -> String {
 /// where it is a folder of OTB's.
 pub fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
     let name = folder_name(folder);
-    let known: Vec<_> = otb::all().iter().filter(|s| s.name == name).collect();
+    let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
     let several = numbered_truths(folder);
     match (&known[..], &several[..]) {
         // Human4's second file is the only one with boxes.
-        ([one], _) => vec![(one.result_name(), one.target)],
-        ([_, _, ..], [_, ..]) => known.iter().map(|s| (s.result_name(), s.target)).collect(),
+        ([one], _) => vec![(name, one.target)],
+        ([_, _, ..], [_, ..]) => {
+            known.iter().filter_map(|s| Some((format!("{name}-{}", s.target?), s.target))).collect()
+        }
         (_, [_, _, ..]) => several.iter().map(|&(n, _)| (format!("{name}-{n}"), Some(n))).collect(),
         _ => vec![(name, None)],
     }

@@ -47,6 +47,13 @@ impl OtbSequence {
         self.last + 1 - self.rows_from()
     }
 
+    /// The name with the target's number where [`OtbSequence::result_name`] is without: pysot and pytracking have a
+    /// `Human4-2`, as the truth of Human4's target is in the second of two files.
+    pub fn numbered_name(&self) -> Option<String> {
+        let target = self.target.filter(|_| self.result_name() == self.name)?;
+        Some(format!("{}-{target}", self.name))
+    }
+
     /// The name that tells two targets of one folder apart, as result files are called: `Jogging-2`, but `Human4`,
     /// whose folder has one sequence only.
     pub fn result_name(&self) -> String {
@@ -111,5 +118,7 @@ mod tests {
         let names: Vec<_> = all().iter().map(OtbSequence::result_name).filter(|name| name.contains('-')).collect();
         assert_eq!(names, ["Jogging-1", "Jogging-2", "Skating2-1", "Skating2-2"]);
         assert_eq!(find("Human4", None).unwrap().result_name(), "Human4");
+        let numbered: Vec<_> = all().iter().filter_map(OtbSequence::numbered_name).collect();
+        assert_eq!(numbered, ["Human4-2"]);
     }
 }

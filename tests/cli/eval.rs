@@ -171,6 +171,57 @@ fn a_detector_is_another_tracker() {
     assert!(outcome.stderr.contains("needs --detector kcf") && !refused.exists(), "{}", outcome.stderr);
 }
 
+/// A report that is there is of what the folder was last asked for.
+#[test]
+fn resuming_leaves_no_file_of_another_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
+    dataset(&data);
+    let run = |more: &[&str]| {
+        let outcome = eval(&[&["--data", text(&data), "-p", "paper", "-q", "--out", text(&out)], more].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    };
+    let written = || -> Vec<String> {
+        let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name != "evaluation.json" && name != "runs").collect();
+        names.sort();
+        names
+    };
+    run(&[]);
+    let whole = written();
+    assert!(whole.len() == 13 && whole.contains(&"attributes.svg".to_owned()), "{whole:?}");
+    fs::write(out.join("notes.txt"), "mine").unwrap();
+    // A sequence without attributes has no radar.
+    run(&["--resume", "--sequences", "plain"]);
+    let mut plain: Vec<_> = whole.into_iter().filter(|name| !name.starts_with("attributes")).collect();
+    plain.push("notes.txt".into());
+    plain.sort();
+    assert_eq!(written(), plain);
+    run(&["--resume", "--shard", "1/2"]);
+    assert_eq!(written(), ["notes.txt"]);
+}
+
+#[test]
+fn any_number_of_settings_may_be_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out, saved) = (dir.path().join("data"), dir.path().join("out"), dir.path().join("saved"));
+    sequence(&data.join("short"), 4, 1.0);
+    let mut args = vec!["--data", text(&data), "--preset", "paper", "-q", "--out", text(&out)];
+    args.extend(["--save-results", text(&saved)]);
+    let changes = "--lambda 0.00012345678912 --padding 1.52345678901234 --output-sigma 0.112345678912 --cell-size 5 \
+                   --learning-rate 0.02123456789123 --kernel-sigma 0.51234567891234 --max-cells 3000.51234567 \
+                   --states psr --uncertain-psr 5.12345678912345 --lost-psr 3.12345678912345 \
+                   --reuse-shift 0.1123456789123";
+    args.extend(changes.split_whitespace());
+    let outcome = eval(&args);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let name = report(&out)["trackers"][0]["name"].as_str().unwrap().to_owned();
+    assert!(name.len() > 255, "{name}");
+    args.push("--resume");
+    let outcome = eval(&args);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+}
+
 #[test]
 fn our_boxes_are_saved_for_other_tools_and_score_the_same_there() {
     let dir = tempfile::tempdir().unwrap();
@@ -277,7 +328,9 @@ fn wrong_usage_touches_nothing() {
     wrong(&["--protocol", "all"], "sre");
     wrong(&["--jobs", "0"], "--jobs");
     wrong(&["--results", "no-folder"], "NAME=DIR");
-    wrong(&["--preset", "paper", "--preset", "paper"], "two trackers are called paper");
+    wrong(&["--preset", "paper", "--preset", "paper"], "two trackers are called paper: give each --preset once");
+    let same = format!("paper={}", text(&data));
+    wrong(&["--preset", "paper", "--results", &same], "two trackers are called paper: give another name by --results");
 
     let mine = dir.path().join("mine");
     fs::create_dir(&mine).unwrap();

@@ -24,7 +24,7 @@ const QUALITY: u8 = 80;
 pub struct Strip {
     /// The sequence.
     pub sequence: String,
-    /// Its AUC.
+    /// Its AUC, over all runs of the protocol; all else is of the first.
     pub auc: f64,
     /// First frame without any overlap, from 1; `None` when there is none.
     pub lost_at: Option<usize>,
@@ -71,25 +71,34 @@ pub fn worst(evaluation: &Evaluation, evaluated: &Evaluated, tracker: &str) -> V
 }
 
 fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], auc: f64) -> Option<Strip> {
-    let errors = frame_errors(&sequence.truth, boxes, &evaluation.toolkit.rules()).ok()?;
+    // A run lasts to the end of the sequence, but may start behind its first frame.
+    let from = sequence.truth.len().checked_sub(boxes.len())?;
+    let (truth, files) = (&sequence.truth[from..], sequence.frames.get(from..)?);
+    let errors = frame_errors(truth, boxes, &evaluation.toolkit.rules()).ok()?;
     let lost = (0..errors.len()).find(|&i| errors.valid[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
     let pictures = moments(&errors.overlap, lost)
         .into_iter()
         .filter_map(|(i, caption)| {
-            let frame = decode(sequence.frames.get(i)?, Channels::Color).ok();
+            let frame = decode(files.get(i)?, Channels::Color).ok();
             let view = frame.as_ref().map(|f| f.as_frame());
             Some(Picture {
-                number: i + 1,
+                number: from + i + 1,
                 caption,
                 overlap: errors.valid[i].then_some(errors.overlap[i]),
                 size: view.map_or((4, 3), |v| (v.width(), v.height())),
-                truth: sequence.truth[i].filter(BBox::is_valid),
+                truth: truth[i].filter(BBox::is_valid),
                 predicted: boxes[i],
                 jpeg: view.and_then(|v| jpeg(&v)),
             })
         })
         .collect();
-    Some(Strip { sequence: sequence.name.clone(), auc, lost_at: lost.map(|i| i + 1), frames: boxes.len(), pictures })
+    Some(Strip {
+        sequence: sequence.name.clone(),
+        auc,
+        lost_at: lost.map(|i| from + i + 1),
+        frames: files.len() + from,
+        pictures,
+    })
 }
 
 /// Which frames tell the story: the start, the last good one, the loss, half-way on, the end.
@@ -155,6 +164,30 @@ mod tests {
         assert_eq!(moments(&overlap[..1], None), [(0, "start")]);
         assert!(moments(&[], None).is_empty());
         assert_eq!(moments(&[1.0, 0.0], Some(1)), [(0, "start"), (1, "lost")]);
+    }
+
+    #[test]
+    fn a_run_that_starts_late_is_beside_its_own_frames() {
+        use crate::eval::dataset::Dataset;
+        use crate::eval::dataset::tests::{rows, write_sequence};
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("Toy"), "img", 6, "groundtruth_rect.txt", &rows(6));
+        let evaluation = Evaluation {
+            dataset: Dataset::open(dir.path(), &[]).unwrap(),
+            runners: vec![],
+            results: vec![],
+            protocol: crate::eval::Protocol::Tre,
+            toolkit: crate::eval::Toolkit::Otb,
+        };
+        let toy = &evaluation.dataset.sequences[0];
+        // From the third frame on, and lost in the fifth.
+        let mut boxes: Vec<BBox> = toy.truth[2..].iter().map(|label| label.unwrap()).collect();
+        boxes[2] = boxes[2].translated(30.0, 0.0);
+        let strip = strip(&evaluation, toy, &boxes, 0.5).unwrap();
+        assert_eq!((strip.lost_at, strip.frames), (Some(5), 6));
+        let shown: Vec<_> = strip.pictures.iter().map(|p| (p.number, p.truth == toy.truth[p.number - 1])).collect();
+        assert_eq!(shown, [(3, true), (4, true), (5, true), (6, true)]);
+        assert!(strip.pictures.iter().all(|p| p.jpeg.is_some()));
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! The page: one file that needs nothing else, no network above all.
 
-use super::filmstrip::{Picture, Strip};
+use super::failures::failures;
+use super::filmstrip::Strip;
 use super::plot::Plot;
 use super::series::color_of;
 use super::table::{attributes, heading};
 use super::{Plots, styles};
+use crate::eval::Protocol;
 use crate::eval::bootstrap::Interval;
 use crate::eval::rules::{InvalidPrediction, InvalidTruth, Rules};
 use crate::eval::summary::{Difference, Origin, Report};
 use crate::eval::timings::Timings;
-use crate::geometry::BBox;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -45,7 +46,7 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, stri
     if !report.differences.is_empty() {
         sections.push(("differences", "Differences", differences(report)));
     }
-    sections.push(("failures", "Failures", failures(focus, strips)));
+    sections.push(("failures", "Failures", failures(report.protocol, focus, strips)));
     sections.push(("method", "How it was scored", method(report)));
 
     let links: String = sections.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>\n")).collect();
@@ -114,7 +115,8 @@ fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> St
              overlap above 0.5\">OR@0.5</th>\
              <th title=\"mean overlap\">IoU</th><th title=\"mean centre error in pixels\">CLE</th><th title=\"losses \
              of the target, all sequences\">Failures</th>\
-             <th title=\"tracking without decoding, mean over sequences\">fps</th><th title=\"number of \
+             <th title=\"frames by the time that tracking them took, without \
+             decoding; mean over sequences\">fps</th><th title=\"number of \
              sequences\">Seq.</th>";
     text += &format!(
         "<th title=\"mean difference, paired over sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
@@ -167,10 +169,14 @@ fn difference(report: &Report, a: &str, b: &str) -> Option<(f64, Option<Interval
 
 fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
     let attributes = attributes(report);
-    let radar = plots.attributes.as_ref()?;
-    let mut text = String::from("<div class=\"plots single\">\n");
-    text += &figure(radar, "AUC by attribute");
-    text += "</div>\n<div class=\"scroll\"><table class=\"sortable heat\" \
+    if attributes.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    if let Some(radar) = &plots.attributes {
+        text += &format!("<div class=\"plots single\">\n{}</div>\n", figure(radar, "AUC by attribute"));
+    }
+    text += "<div class=\"scroll\"><table class=\"sortable heat\" \
         id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
     for (short, long, n) in &attributes {
         text += &format!("<th title=\"{long}\">{short} ({n})</th>");
@@ -266,75 +272,14 @@ fn differences(report: &Report) -> String {
     text + "</tbody></table></div>\n"
 }
 
-fn failures(focus: &str, strips: &[Strip]) -> String {
-    if strips.is_empty() {
-        return format!("<p>{} covers the target more than half of the time in every sequence.</p>\n", escape(focus));
-    }
-    let mut text = format!(
-        "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key \
-         p\"></span>{0}</p>\n",
-        escape(focus)
-    );
-    for strip in strips {
-        let lost = strip
-            .lost_at
-            .map_or("never without any overlap".into(), |at| format!("target lost at frame {at} of {}", strip.frames));
-        text += &format!(
-            "<div class=\"strip\"><h3>{} <span class=\"soft\">AUC {:.3}, {lost}</span></h3>\n<div class=\"frames\">\n",
-            escape(&strip.sequence),
-            strip.auc
-        );
-        for picture in &strip.pictures {
-            text += &framed(picture);
-        }
-        text += "</div></div>\n";
-    }
-    text
-}
-
-fn framed(picture: &Picture) -> String {
-    let (width, height) = picture.size;
-    let rect = |class: &str, b: &BBox| {
-        format!(
-            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-            b.x,
-            b.y,
-            b.w.max(0.0),
-            b.h.max(0.0)
-        )
-    };
-    let image = picture.jpeg.as_ref().map_or(String::new(), |data| {
-        format!(
-            "<image href=\"data:image/jpeg;base64,{data}\" width=\"{width}\" height=\"{height}\" \
-            preserveAspectRatio=\"none\"/>"
-        )
-    });
-    let truth = picture.truth.as_ref().map_or(String::new(), |b| rect("truth", b));
-    let predicted = if picture.predicted.is_valid() { rect("predicted", &picture.predicted) } else { String::new() };
-    let (w, h) = (width as f64, height as f64);
-    let outside = picture.predicted.intersection(&BBox::new(0.0, 0.0, w, h)) <= 0.0;
-    let outside = if outside { ", box outside the frame" } else { "" };
-    let overlap = picture.overlap.map_or("no label".into(), |o| format!("overlap {o:.2}"));
-    format!(
-        "<figure><svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"frame \
-         {0}\">{image}{truth}{predicted}</svg>\
-         <figcaption>#{0} {1}, {overlap}{outside}</figcaption></figure>\n",
-        picture.number, picture.caption
-    )
-}
-
 fn method(report: &Report) -> String {
     let Rules { overlap_needs, invalid_truth, invalid_prediction, drops_zero_curves, .. } = report.toolkit.rules();
     let mut text = String::from("<ul>\n");
     let mut item = |line: &str| text += &format!("<li>{line}</li>\n");
     item(match report.protocol {
-        crate::eval::Protocol::Ope => "One-pass evaluation: each tracker runs once from the first label.",
-        crate::eval::Protocol::Tre => {
-            "Temporal robustness: runs from up to 20 labels spread over each sequence, pooled by frame."
-        }
-        crate::eval::Protocol::Sre => {
-            "Spatial robustness: 12 runs from shifted and scaled first labels, pooled by frame."
-        }
+        Protocol::Ope => "One-pass evaluation: each tracker runs once from the first label.",
+        Protocol::Tre => "Temporal robustness: runs from up to 20 labels spread over each sequence, pooled by frame.",
+        Protocol::Sre => "Spatial robustness: 12 runs from shifted and scaled first labels, pooled by frame.",
     });
     item(
         "Success: share of frames with an overlap above 0, 0.05, …, 1 (strictly). AUC is the mean of the 21 numbers; \

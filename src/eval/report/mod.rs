@@ -8,12 +8,15 @@
 //! | `success`, `precision`, `normalized_precision`, `attributes` as `.svg` and `.png` | plots for papers |
 //! | `table.tex`, `table.md` | the scores as tables |
 
+mod failures;
 mod filmstrip;
 mod html;
 pub mod plot;
 pub mod series;
 mod table;
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use plot::{Axes, Plot, curves, radar};
@@ -148,6 +151,38 @@ impl Plots {
     }
 }
 
+/// The files of a report but for its plots.
+const DOCUMENTS: [&str; 5] = ["report.html", "report.json", "timings.json", "table.md", "table.tex"];
+/// The plot that a report may lack.
+const ATTRIBUTES: [&str; 2] = ["attributes.svg", "attributes.png"];
+const PLOTS: [&str; 6] = [
+    "success.svg",
+    "success.png",
+    "precision.svg",
+    "precision.png",
+    "normalized_precision.svg",
+    "normalized_precision.png",
+];
+
+/// Removes the files of the report in the folder `out`, if there are any: those of another evaluation say nothing of
+/// the one that the folder is used for now.
+///
+/// # Errors
+/// [`Error::Io`] when one cannot be removed.
+pub fn remove(out: &Path) -> Result<()> {
+    remove_files(out, DOCUMENTS.iter().chain(&PLOTS).chain(&ATTRIBUTES))
+}
+
+fn remove_files<'a>(out: &Path, names: impl IntoIterator<Item = &'a &'a str>) -> Result<()> {
+    for path in names.into_iter().map(|name| out.join(name)) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The tracker that the others are compared with: the best of our own, else the best.
 fn focus(report: &Report) -> &str {
     let own = report.trackers.iter().find(|t| t.origin == Origin::Run);
@@ -168,6 +203,9 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     for (name, plot) in plots.files() {
         write_whole(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
         write_whole(&out.join(format!("{name}.png")), &plot.png)?;
+    }
+    if plots.attributes.is_none() {
+        remove_files(out, &ATTRIBUTES)?;
     }
     let focus = focus(report);
     let strips = filmstrip::worst(evaluation, evaluated, focus);
@@ -236,6 +274,51 @@ pub(crate) mod tests {
                 || page.matches("http://").count() == page.matches("http://www.w3.org/2000/svg").count()
         );
         assert!(!page.contains("https://"));
+    }
+
+    #[test]
+    fn attributes_have_their_table_without_a_radar() {
+        let mut report = report();
+        for tracker in &mut report.trackers {
+            tracker.attributes.retain(|name, _| name != "SV");
+        }
+        let plots = Plots::draw(&report).unwrap();
+        assert!(plots.attributes.is_none());
+        let page = html::page(&report, &Timings::default(), &plots, focus(&report), &[]);
+        assert!(page.contains("id=\"attributes-table\"") && page.contains("illumination variation"));
+        assert_eq!(page.matches("<svg").count(), 2 + 2, "success, precision, and two attributes");
+        for tracker in &mut report.trackers {
+            tracker.attributes.clear();
+        }
+        let plots = Plots::draw(&report).unwrap();
+        let page = html::page(&report, &Timings::default(), &plots, focus(&report), &[]);
+        assert!(!page.contains("attributes-table"));
+    }
+
+    #[test]
+    fn a_tracker_without_bad_sequences_is_praised_for_those_that_it_was_scored_on() {
+        let report = report();
+        let page = html::page(&report, &Timings::default(), &Plots::draw(&report).unwrap(), "good", &[]);
+        assert!(
+            page.contains("good covers the target at least half of the time in every sequence that it was scored on")
+        );
+    }
+
+    #[test]
+    fn strips_say_which_run_their_pictures_are_of() {
+        let mut report = report();
+        let strip =
+            filmstrip::Strip { sequence: "A".into(), auc: 0.25, lost_at: Some(7), frames: 20, pictures: vec![] };
+        let strips = [strip];
+        let plots = Plots::draw(&report).unwrap();
+        let mut said = |protocol| {
+            report.protocol = protocol;
+            html::page(&report, &Timings::default(), &plots, focus(&report), &strips)
+        };
+        assert!(said(Protocol::Ope).contains("AUC 0.250, target lost at frame 7 of 20"));
+        for protocol in [Protocol::Tre, Protocol::Sre] {
+            assert!(said(protocol).contains("AUC of all runs 0.250; first run: target lost at frame 7 of 20"));
+        }
     }
 
     #[test]

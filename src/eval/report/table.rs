@@ -82,13 +82,20 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
-/// The place of a value among those of its column: 0 is the best. `None` beyond the second, for equal values in all
-/// rows, or no value.
-fn place(column: &Column, report: &Report, value: Option<f64>) -> Option<usize> {
+/// The largest number of sequences that a tracker was scored on.
+fn most_sequences(report: &Report) -> usize {
+    report.trackers.iter().map(|t| t.overall.sequences).max().unwrap_or(0)
+}
+
+/// The place of a tracker's value among those of its column: 0 is the best. `None` beyond the second, for equal values
+/// in all rows, no value, or a tracker that others have more sequences than: it may have been spared the hard ones.
+fn place(column: &Column, report: &Report, tracker: &TrackerReport) -> Option<usize> {
     let more = column.more_is_better?;
-    let value = value?;
+    let most = most_sequences(report);
+    let ranked = |t: &&TrackerReport| t.overall.sequences == most;
+    let value = Some(tracker).filter(ranked).and_then(|t| (column.value)(&t.overall))?;
     let rounded = |v: f64| format!("{v:.*}", column.decimals);
-    let mut all: Vec<f64> = report.trackers.iter().filter_map(|t| (column.value)(&t.overall)).collect();
+    let mut all: Vec<f64> = report.trackers.iter().filter(ranked).filter_map(|t| (column.value)(&t.overall)).collect();
     all.sort_by(|a, b| if more { b.total_cmp(a) } else { a.total_cmp(b) });
     let mut distinct: Vec<String> = all.into_iter().map(rounded).collect();
     distinct.dedup();
@@ -123,7 +130,7 @@ pub fn markdown(report: &Report) -> String {
         for column in &COLUMNS {
             let value = (column.value)(&tracker.overall);
             let mut cell = value.map_or("–".into(), |v| format!("{v:.*}", column.decimals));
-            match place(column, report, value) {
+            match place(column, report, tracker) {
                 Some(0) => cell = format!("**{cell}**"),
                 Some(1) => cell = format!("_{cell}_"),
                 _ => {}
@@ -163,7 +170,7 @@ pub fn latex(report: &Report) -> String {
         for column in &COLUMNS {
             let value = (column.value)(&tracker.overall);
             let mut cell = value.map_or("--".into(), |v| format!("{v:.*}", column.decimals));
-            match place(column, report, value) {
+            match place(column, report, tracker) {
                 Some(0) => cell = format!("\\textbf{{{cell}}}"),
                 Some(1) => cell = format!("\\underline{{{cell}}}"),
                 _ => {}
@@ -205,8 +212,13 @@ pub(super) fn heading(report: &Report) -> String {
 }
 
 fn caption(report: &Report) -> String {
+    let most = most_sequences(report);
+    let ranked = match report.trackers.iter().all(|t| t.overall.sequences == most) {
+        true => String::new(),
+        false => format!(" Ranked are the trackers with {most} sequences."),
+    };
     format!(
-        "{}, mean over sequences with bootstrap 95 % intervals, rules of the {} toolkit.",
+        "{}, mean over sequences with bootstrap 95 % intervals, rules of the {} toolkit.{ranked}",
         heading(report),
         report.toolkit
     )
@@ -272,6 +284,23 @@ mod tests {
             assert!(cells.windows(2).all(|w| w[0] == w[1]), "{cells:?}");
         }
         assert!(plain(&report, &Timings::default()).lines().count() == 1 + report.trackers.len());
+    }
+
+    #[test]
+    fn a_tracker_with_fewer_sequences_than_others_is_not_ranked() {
+        let whole = report();
+        let line = |report: &Report, name: &str| {
+            let md = markdown(report);
+            md.lines().find(|line| line.starts_with(&format!("| {name} "))).unwrap().to_owned()
+        };
+        assert!(line(&whole, "good").contains("**") && !markdown(&whole).contains("Ranked"));
+        let mut partial = whole.clone();
+        let good = partial.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        good.overall.sequences = 2;
+        assert!(!line(&partial, "good").contains(['*', '_']), "{}", line(&partial, "good"));
+        assert!(line(&partial, "a\\|b_<1>").contains("**"), "{}", markdown(&partial));
+        assert!(markdown(&partial).contains("Ranked are the trackers with 3 sequences."));
+        assert!(latex(&partial).contains("\\textbf{"));
     }
 
     #[test]
