@@ -110,7 +110,7 @@ fn native<'py>(py: Python<'py>, kind: Kind, text: &str) -> PyResult<Bound<'py, P
         Kind::Number(..) | Kind::Above(..) | Kind::Limit(_) => {
             PyFloat::new(py, text.parse().unwrap_or(f64::NAN)).into_any()
         }
-        Kind::Whole(..) | Kind::WholeOr(..) => text.parse::<u64>()?.into_pyobject(py)?.into_any(),
+        Kind::Whole(..) | Kind::Odd(..) | Kind::WholeOr(..) => text.parse::<u64>()?.into_pyobject(py)?.into_any(),
         Kind::Switch => PyBool::new(py, text == "true").to_owned().into_any(),
         Kind::Choice(_) => PyString::new(py, text).into_any(),
     })
