@@ -19,14 +19,17 @@ const assets = process.env.VIEW_ASSETS;
 const PROGRAM = ["store", "stage", "curve", "panel", "main"];
 const running = [];
 
-function serve(frames, ...more) {
-  const child = spawn(program, ["view", frames, "--port", "0", "--preset", PRESET, ...more]);
+const serve = (frames, ...more) => started("view", ["view", frames, "--port", "0", "--preset", PRESET, ...more]);
+
+/* A program that prints an address behind a word. */
+function started(word, args) {
+  const child = spawn(program, args);
   running.push(child);
   return new Promise((resolve, reject) => {
     let said = "";
     child.stderr.on("data", (data) => {
       said += data;
-      const url = said.match(/^view: (\S+)$/m);
+      const url = said.match(new RegExp(`^${word}: (\\S+)$`, "m"));
       if (url) resolve({ child, url: url[1] });
     });
     child.on("exit", () => reject(new Error(said)));
@@ -339,6 +342,14 @@ async function byKeys(browser) {
   await targets(page, 3);
   await says(page, "3x40 pixels: below about 6");
   assert.equal(await focus(), "", "a drag on the frame takes the keys out of a field");
+
+  // Where nothing is selected, a key that needs that says so.
+  for (const key of ["e", "u", "o", "Delete"]) {
+    await page.evaluate(() => { select(null); panel.say(""); });
+    await page.keyboard.press(key);
+    await says(page, "select a target first");
+  }
+  assert.equal(await page.evaluate(() => store.targets.size), 3);
   assert.deepEqual(page.errors, []);
   console.log("keys: they do what the list says, wherever the focus is");
   await page.context().close();
@@ -432,6 +443,80 @@ async function byAccident(browser) {
   child.kill("SIGINT");
 }
 
+/* A video that does not say how long it is. */
+async function byUnknownEnd(browser) {
+  const video = path.join(folder, "scene.mjpeg");
+  execFileSync("ffmpeg", ["-loglevel", "error", "-framerate", "30", "-i", path.join(scene, "img", "%04d.jpg"), "-c",
+    "copy", video]);
+  const { child, url } = await serve(video);
+  const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
+  const fact = () => page.textContent("#fact-frame");
+  assert.deepEqual([await fact(), await page.isEnabled("#on")], ["1", true]);
+  await drag(page, [170, 120, 60, 80]);
+  await targets(page, 1);
+  await page.click("#on");
+  await standsAt(page, 2);
+  const early = JSON.parse((await download(page, "#save-json")).text);
+  assert.equal(early.summary.completed, false);
+  await says(page, "target 1 is followed to frame 2 only: play on first");
+
+  // Too far is the last frame.
+  await page.evaluate(() => order({ do: "seek", position: 5000 }));
+  await standsAt(page, FRAMES);
+  await says(page, `frame ${FRAMES} is the last one`);
+  await until(page, () => byId("on").disabled);
+  assert.equal(await fact(), `${FRAMES} of ${FRAMES}`);
+  // What is missing is followed by playing on, though it is the last frame.
+  await page.click("#play");
+  await until(page, (frames) => store.target(1).records.size === frames && !store.status.playing, FRAMES);
+  const whole = JSON.parse((await download(page, "#save-json")).text);
+  assert.deepEqual([whole.summary.completed, whole.frames.length], [true, FRAMES]);
+  await until(page, () => byId("said").textContent.startsWith("Saved"));
+  assert.doesNotMatch((await said(page))[0], /only/);
+
+  // Where it goes is shown until it is there; about how far, where no more is known.
+  const shown = (change) => page.evaluate((change) => {
+    const before = store.status;
+    store.status = { ...before, ...change };
+    panel.draw();
+    const seen = [byId("hint").textContent, byId("seek").value, byId("fact-frame").textContent, byId("on").disabled];
+    store.status = before;
+    panel.draw();
+    return seen;
+  }, change);
+  assert.deepEqual(await shown({ going_to: 90 }), ["Going to frame 90", "90", `${FRAMES} of ${FRAMES}`, true]);
+  const about = await shown({ last: null, expected_last: 250 });
+  assert.deepEqual(about.slice(2), [`${FRAMES} of about 250`, false]);
+  assert.deepEqual(page.errors, []);
+  console.log("a video of unknown length: its end is found, and what is not followed to it is said");
+  await page.context().close();
+  child.kill("SIGINT");
+}
+
+/* The page that only asks for a first box. */
+async function byPick(browser) {
+  const out = path.join(folder, "picked.json");
+  const { child, url } = await started("pick", ["--pick", scene, "--end", "3", "-q", "--preset", PRESET, "--json", out]);
+  const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  assert.deepEqual(await page.$$eval("#keys kbd", (keys) => keys.map((key) => key.textContent)),
+    ["Enter", "B", "Escape", "?"]);
+  await violations(page, "shortcuts of the first box");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+  await says(page, "drag a box around the target first");
+  await drag(page, [170, 120, 60, 80]);
+  await until(page, () => stage.draft);
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  await page.keyboard.press("Enter");
+  assert.equal(await ended, 0);
+  assert.equal(JSON.parse(fs.readFileSync(out)).frames.length, 3);
+  assert.deepEqual(page.errors.filter((error) => !error.includes("ERR_CONNECTION")), []);
+  console.log("a first box: the keys that are listed work");
+  await page.context().close();
+}
+
 async function main() {
   execFileSync(program, ["synth", "--out", scene, "--size", "640x480", "--frames", `${FRAMES}`, "--target", "60x80",
     "--seed", "5"]);
@@ -442,12 +527,14 @@ async function main() {
   });
   try {
     // One part alone, by its name: to work on it.
-    const only = { byMouse, byTouch, byKeys, byAccident }[process.env.VIEW_PART];
+    const only = { byMouse, byTouch, byKeys, byAccident, byUnknownEnd, byPick }[process.env.VIEW_PART];
     if (only) return await only(browser);
     await byMouse(browser);
     await byTouch(browser);
     await byKeys(browser);
     await byAccident(browser);
+    await byUnknownEnd(browser);
+    await byPick(browser);
   } finally {
     await browser.close();
   }

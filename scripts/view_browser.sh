@@ -4,7 +4,8 @@
 # Drags by mouse and touch, plays, corrects, removes, downloads; holds the boxes against the command line's, measures
 # the time between two frames on the page, and looks for accessibility violations (axe). PROGRAM is the kcf-track
 # program, a release build for numbers that mean something; PICTURES a folder for screenshots, of which those in docs/
-# are made (ffmpeg -i view-dark.png -quality 82 view-dark.webp). Needs node, npm and Chromium (CHROMIUM names it).
+# are made (ffmpeg -i view-dark.png -quality 82 view-dark.webp). Needs node, npm, ffmpeg and Chromium (CHROMIUM names
+# it).
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 program="$(realpath "${1:-$here/../target/release/kcf-track}")"

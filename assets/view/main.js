@@ -68,7 +68,9 @@ async function give(bbox, drag = null) {
 }
 
 async function pick() {
-  if (!stage.draft || !(await ask({ do: "pick", bbox: stage.draft }))) return;
+  if (done) return;
+  if (!stage.draft) return panel.say("drag a box around the target first", true);
+  if (!(await ask({ do: "pick", bbox: stage.draft }))) return;
   done = true;
   byId("hint").textContent = "The box is taken; this page can be closed";
   panel.say("The box is taken; this page can be closed.");
@@ -107,8 +109,16 @@ function faster(by) {
   setSpeed(next);
 }
 const setSpeed = (text) => ask({ do: "speed", times: text === "" ? null : Number(text) });
-const ofSelected = (what) => stage.selected !== null && ask({ ...what, target: stage.selected });
+/* Says what is missing where something is done to the selected target. */
+const nothing = () =>
+  panel.say(store.targets.size ? "select a target first" : "there is no target yet: draw a box", true);
+const ofSelected = (what) => stage.selected === null ? nothing() : ask({ ...what, target: stage.selected });
 const flip = (id) => byId(id).click();
+const saveBy = (id) => byId(id).disabled ? nothing() : flip(id);
+const help = () => {
+  byId("keys").replaceChildren(...keys().flatMap(listed));
+  byId("help").showModal();
+};
 
 /* Keys, what the list of shortcuts says of them, and what they do. */
 const KEYS = [
@@ -126,11 +136,32 @@ const KEYS = [
   [["Delete"], "Remove the selected target", () => ofSelected({ do: "remove" })],
   [["R"], "Show or hide the response", () => flip("heat"), ["r"]],
   [["T"], "Show or hide trails", () => flip("trails"), ["t"]],
-  [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => flip({ j: "save-json", m: "save-mot", o: "save-otb" }[key]),
+  [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => saveBy({ j: "save-json", m: "save-mot", o: "save-otb" }[key]),
     ["j", "m", "o"]],
   [["Escape"], "Give up a drag, or the selection", escape],
-  [["?"], "This list", () => byId("help").showModal()],
+  [["?"], "This list", help],
 ];
+
+/* The same where only a first box is asked for. */
+const PICK_KEYS = [
+  [["Enter"], "Take the box, and start tracking", pick],
+  [["B"], "The box in numbers", numbers, ["b"]],
+  [["Escape"], "Give up the box", escape],
+  [["?"], "This list", help],
+];
+const keys = () => store.status?.pick ? PICK_KEYS : KEYS;
+
+/* A line of the list. */
+function listed([shown, words]) {
+  const [term, text] = [document.createElement("dt"), document.createElement("dd")];
+  term.append(...shown.flatMap((key, i) => {
+    const kbd = document.createElement("kbd");
+    kbd.textContent = key;
+    return i ? [" ", kbd] : [kbd];
+  }));
+  text.textContent = words;
+  return [term, text];
+}
 
 function escape() {
   if (stage.drag || stage.draft) [stage.drag, stage.draft] = [null, null];
@@ -186,20 +217,14 @@ function onKey(event) {
   if (isItsOwn(event.key, event.target)) return;
   // A list goes to the entry that begins with what is typed.
   if (event.key.length === 1 && event.target.closest("select")) event.preventDefault();
-  if (store.status.pick) {
-    if (event.key === "Enter") pick();
-    else if (event.key === "Escape") escape();
-    else if (event.key.toLowerCase() === "b") numbers();
-    return;
-  }
   // With caps lock, too, a key does what the list shows.
   const name = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (event.shiftKey && name.startsWith("Arrow") && /Left|Right/.test(name)) {
+  if (!store.status.pick && event.shiftKey && name.startsWith("Arrow") && /Left|Right/.test(name)) {
     event.preventDefault();
     step(name === "ArrowLeft" ? -10 : 10);
     return;
   }
-  const found = KEYS.find(([shown, , act, keys]) => act && (keys ?? shown).includes(name));
+  const found = keys().find(([shown, , act, keys]) => act && (keys ?? shown).includes(name));
   if (!found) return;
   event.preventDefault();
   found[2](name);
@@ -227,7 +252,7 @@ function connect() {
   byId("take-back").addEventListener("click", () => ofSelected({ do: "take-back", position: position() }));
   byId("remove").addEventListener("click", () => ofSelected({ do: "remove" }));
   byId("pick").addEventListener("click", pick);
-  byId("help-open").addEventListener("click", () => byId("help").showModal());
+  byId("help-open").addEventListener("click", help);
   byId("numbers").addEventListener("toggle", () => {
     edited = false;
     if (store.status) followNumbers();
@@ -241,17 +266,6 @@ function connect() {
     document.activeElement?.blur();
     give([..."xywh"].map((side) => Number(byId(`box-${side}`).value)));
   });
-  const keys = KEYS.flatMap(([shown, words]) => {
-    const [term, text] = [document.createElement("dt"), document.createElement("dd")];
-    term.append(...shown.flatMap((key, i) => {
-      const kbd = document.createElement("kbd");
-      kbd.textContent = key;
-      return i ? [" ", kbd] : [kbd];
-    }));
-    text.textContent = words;
-    return [term, text];
-  });
-  byId("keys").append(...keys);
   document.addEventListener("keydown", onKey);
   document.addEventListener("focusin", (event) => { reached = event.target.matches(":focus-visible"); });
   seekSoon.listen();

@@ -14,22 +14,29 @@ const panel = {
     document.body.classList.toggle("pick", status.pick);
     byId("source").textContent = [status.source, status.preset].filter(Boolean).join(" · ");
     const kept = status.oldest > status.first ? `, kept from ${status.oldest}` : "";
-    byId("fact-frame").textContent = status.live ? `${position}${kept}` : `${position} of ${store.last}`;
+    byId("fact-frame").textContent = position + (status.live ? kept : this.of(status));
     byId("fact-fps").textContent = playing ? `${status.fps.toFixed(0)} fps` : "–";
     byId("fact-track").textContent = status.track_ms ? `${status.track_ms.toFixed(1)} ms` : "–";
     byId("play-word").textContent = playing ? "Pause" : "Play";
     byId("play-shape").setAttribute("d", playing ? "M3 2h4v12H3zM9 2h4v12H9z" : "M4 2l10 6-10 6z");
     byId("back").disabled = position <= status.oldest;
-    byId("on").disabled = !status.live && position >= store.last;
+    byId("on").disabled = status.last !== null && position >= status.last;
     const seek = byId("seek");
     Object.assign(seek, { min: status.live ? status.oldest : status.first, max: store.last });
-    if (!panel.seeking) seek.value = position;
-    seek.setAttribute("aria-valuetext", `frame ${position}`);
+    const at = status.going_to ?? position;
+    if (!panel.seeking) seek.value = at;
+    seek.setAttribute("aria-valuetext", `frame ${at}`);
     if (document.activeElement !== byId("speed")) byId("speed").value = status.speed ?? "";
     this.drawTargets(position);
     this.drawActions(position);
     this.drawHint(status);
     this.announce(status, position);
+  },
+
+  /* Of how many frames, where that is known. */
+  of({ last, expected_last: expected }) {
+    if (last !== null) return ` of ${last}`;
+    return expected === null ? "" : ` of about ${store.last}`;
   },
 
   drawTargets(position) {
@@ -99,9 +106,12 @@ const panel = {
     let hint = "";
     if (status.pick) hint = drawn;
     else if (status.catching_up) hint = `Tracking frame ${status.catching_up}`;
+    else if (status.going_to) hint = `Going to frame ${status.going_to}`;
     else if (!store.targets.size) hint = "Drag a box around each target, then play";
     byId("hint").textContent = hint;
     byId("hint").hidden = !hint;
+    // Most frames are there at once: nothing flickers.
+    byId("hint").classList.toggle("late", !status.pick && !status.catching_up && Boolean(status.going_to));
     byId("pick").hidden = !status.pick;
     byId("pick").disabled = !stage.draft;
   },

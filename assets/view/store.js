@@ -56,7 +56,7 @@ const store = {
     this.levels = news.map ? levels : null;
   },
 
-  /* The last position that a person can go to. */
+  /* The last position that a person can go to, as far as it is known. */
   get last() {
     const { last, expected_last: expected, newest, live, position } = this.status;
     return live ? Math.max(newest, position) : last ?? Math.max(expected ?? 1, newest);
@@ -65,10 +65,12 @@ const store = {
   /* The frame that a target is followed to without a gap; null where nothing is missing up to the last frame. */
   followedTo(id) {
     const { marks, records } = this.target(id);
-    const { last, newest } = this.status;
+    const { last, newest, live } = this.status;
+    // What is played as it comes ends, so far, where it is; a video goes on, however far.
+    const end = last ?? (live ? newest : Infinity);
     const pieces = [...marks].sort(([a], [b]) => a - b);
     for (const [i, [from, given]] of pieces.entries()) {
-      const until = Math.min(pieces[i + 1]?.[0] ?? Infinity, (last ?? newest) + 1);
+      const until = Math.min(pieces[i + 1]?.[0] ?? Infinity, end + 1);
       for (let at = from; given && at < until; at += 1) if (!records.has(at)) return at - 1;
     }
     return null;

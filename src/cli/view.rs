@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use kcf_track::export::Destination;
+use kcf_track::export::{Destination, TargetRecord};
 use kcf_track::job::{self, Opening, Position};
-use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Setup, View};
+use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
 use kcf_track::source::{Demand, Source, VideoOptions};
 
 use super::interrupt::Interrupt;
@@ -116,17 +116,16 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         pick: false,
     };
     let view = View::open(setup, &args.address.address())?;
-    for target in &targets {
-        let added = view.order(Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox });
-        added.map_err(|said| Failure::usage(format!("target {}: {said}", target.id)))?;
-    }
+    place(&view, &targets, &interrupt)?;
     if !targets.is_empty() {
         // The page begins at the beginning, whichever frame the last of them is of.
         let _ = view.order(Order::Seek { position: span.first });
     }
-    let _ = writeln!(err, "view: {}", view.url());
-    if let Some(said) = view.url_in_words() {
-        let _ = writeln!(err, "{said}");
+    if !interrupt.asked() {
+        let _ = writeln!(err, "view: {}", view.url());
+        if let Some(said) = view.url_in_words() {
+            let _ = writeln!(err, "{said}");
+        }
     }
     while !interrupt.asked() && !view.has_ended() {
         std::thread::sleep(LOOK_EVERY);
@@ -137,6 +136,29 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     let _ = writeln!(err, "interrupted: the view has ended, and what was written is complete");
     Err(Failure::Told { code: interrupt.code() })
+}
+
+/// Gives the targets their boxes. A frame that is slow to come, of a camera or far on in a video, is waited for as
+/// tracking waits for it: until somebody wants it to end.
+fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result<(), Failure> {
+    for target in targets {
+        let order = Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
+        let mut told = false;
+        loop {
+            match view.order(order) {
+                // Whatever has become of it: an interrupt ends the source, too.
+                _ if interrupt.asked() => return Ok(()),
+                Ok(()) => break,
+                Err(Refusal::NotYet { position }) => {
+                    if !std::mem::replace(&mut told, true) {
+                        let _ = writeln!(std::io::stderr(), "waiting for frame {position}");
+                    }
+                }
+                Err(Refusal::No(said)) => return Err(Failure::usage(format!("target {}: {said}", target.id))),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What was given to be viewed, and what is odd about it.

@@ -1,5 +1,8 @@
 //! The live view as a browser meets it.
 
+mod begin;
+mod hosts;
+
 use std::io::{BufReader, Write};
 
 use predicates::str::contains;

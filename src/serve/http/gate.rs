@@ -13,12 +13,21 @@ use crate::error::{Error, Result};
 /// A page of another site can make a browser send requests here. It can neither give another `Origin` than its own, nor
 /// another `Host` than the name that it was reached by, nor send JSON without being asked first, which is refused: none
 /// of its requests is answered.
+///
+/// A program that listens at all addresses does not know by which names it is reached: this machine's own, or one that
+/// a router or somebody's `hosts` file gives it. There a request may name any host, if it knows the token. That lets in
+/// nobody who was kept out before. A page of another site that has its own name stand for this machine (DNS rebinding)
+/// has a browser send the cookies of that name, among which ours is not, and does not know the token otherwise; and the
+/// `Origin` of a request must still be the very host that it names. Where no token is demanded, which only happens where
+/// this machine alone is listened to, nothing but the known names is let in.
 #[derive(Clone, Debug)]
 pub struct Gate {
     /// What a client must know, where that is demanded.
     pub token: Option<String>,
     /// The name by which the program was told to be reached, besides its addresses.
     pub name: Option<String>,
+    /// Whether it listens at all addresses, and whoever knows the token may call it by any name.
+    pub anywhere: bool,
 }
 
 impl Gate {
@@ -28,7 +37,9 @@ impl Gate {
     /// The answer to send in its place.
     pub fn check(&self, request: &Request) -> std::result::Result<(), Response> {
         let host = request.header("host").unwrap_or_default();
-        if !self.names(request.local).iter().any(|name| name.eq_ignore_ascii_case(host)) {
+        let told = self.token.as_ref().map(|token| self.knows(request, token));
+        let by_any_name = self.anywhere && told == Some(true) && !host.is_empty();
+        if !by_any_name && !self.names(request.local).iter().any(|name| name.eq_ignore_ascii_case(host)) {
             let said = format!("this is not the host {host:?}: use the address that the program printed");
             return Err(Response::refused(421, &said));
         }
@@ -41,8 +52,8 @@ impl Gate {
         if request.method == Method::Post && !request.header("content-type").is_some_and(json) {
             return Err(Response::refused(400, "the body must be of the type application/json"));
         }
-        match &self.token {
-            Some(token) if !self.knows(request, token) => {
+        match told {
+            Some(false) => {
                 Err(Response::refused(403, "the token is missing or wrong: use the address that the program printed"))
             }
             _ => Ok(()),

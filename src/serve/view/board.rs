@@ -46,6 +46,8 @@ pub struct Status {
     pub speed: Option<f64>,
     /// The position that is being tracked, while that lies before the one to be shown.
     pub catching_up: Option<usize>,
+    /// The position that was asked for, until it is shown.
+    pub going_to: Option<usize>,
     /// Frames shown in the last second.
     pub fps: f64,
     /// Milliseconds that all trackers took for the frame that was tracked last.
@@ -70,6 +72,8 @@ pub struct State {
     pub status: Status,
     /// The frame that is shown.
     pub picture: Option<Arc<Picture>>,
+    /// Width and height of the last frame that was shown and could be read.
+    pub size: Option<(usize, usize)>,
     /// The first box, once somebody who was asked for it has given it.
     pub picked: Option<BBox>,
     tracks: BTreeMap<u32, Track>,
@@ -154,9 +158,27 @@ impl State {
         Some(gone)
     }
 
-    /// Keeps the response map of a target in a frame.
-    pub fn put_map(&mut self, position: usize, target: u32, map: Map) {
-        self.maps.put(position, target, map);
+    /// Keeps the response map of a target in a frame, in the place of an earlier one; where there is none now, the
+    /// earlier one is of what is no longer true.
+    pub fn put_map(&mut self, position: usize, target: u32, map: Option<Map>) {
+        match map {
+            Some(map) => self.maps.put(position, target, map),
+            None => self.maps.forget(position, target),
+        }
+    }
+
+    /// The response map of a target in the frame that is shown. What a correction or an end has taken the record of has
+    /// none.
+    fn map(&self, target: u32) -> Option<&Map> {
+        let position = self.status.position;
+        self.tracks.get(&target)?.at(position)?;
+        self.maps.get(position, target)
+    }
+
+    /// Shows a picture. One that could not be read leaves the size as it was.
+    pub fn show(&mut self, picture: Arc<Picture>) {
+        self.size = picture.size().or(self.size);
+        self.picture = Some(picture);
     }
 
     /// Says something to whoever watches.
@@ -170,7 +192,7 @@ impl State {
         let until = self.changes.len().min(known + MOST_CHANGES);
         let changes: Vec<_> = self.changes[known..until].iter().filter_map(|change| self.told(change)).collect();
         let picture = self.picture.clone().filter(|picture| picture.id != wants.picture);
-        let map = wants.map.and_then(|target| self.maps.get(self.status.position, target));
+        let map = wants.map.and_then(|target| self.map(target));
         let targets: Vec<_> = self.tracks.iter().map(|(id, track)| told_target(*id, track)).collect();
         let text = serde_json::json!({
             "serial": self.serial,
@@ -178,7 +200,7 @@ impl State {
             "more": until < self.changes.len(),
             "status": self.status,
             "picture": self.picture.as_ref().map(|picture| picture.id),
-            "size": self.picture.as_ref().and_then(|picture| picture.size()),
+            "size": self.size,
             "targets": targets,
             "changes": changes,
             "map": map.map(|map| serde_json::json!({
@@ -263,8 +285,9 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::record_at;
+    use super::super::fixtures::{item_of, numbered_item, record_at};
     use super::*;
+    use crate::error::Error;
 
     fn bbox(x: f64) -> BBox {
         BBox::new(x, 0.0, 2.0, 1.0)
@@ -297,6 +320,43 @@ mod tests {
         // A page of another run.
         let lost = Wants { changes: 1000, ..Wants::default() };
         assert_eq!(board.news(&lost, Duration::ZERO).text["changes_until"], 5);
+    }
+
+    #[test]
+    fn a_response_of_what_is_no_longer_true_is_not_shown() {
+        let (size, origin, step, range) = ((1, 1), (0.0, 0.0), (1.0, 1.0), (0.0, 1.0));
+        let map = |level| Some(Map { size, origin, step, range, levels: vec![level] });
+        let board = Board::default();
+        board.change(|state| {
+            state.status.position = 2;
+            state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0))));
+            assert!(state.found(1, record_at(2, bbox(2.0))));
+            state.put_map(2, 1, map(7));
+        });
+        let wants = Wants { map: Some(1), ..Wants::default() };
+        let levels = || board.news(&wants, Duration::ZERO).levels;
+        assert_eq!(levels(), [7]);
+        // Nothing is known of the frame after a correction of the one before, until it is followed anew.
+        board.change(|state| state.give(1, bbox(1.5), record_at(1, bbox(1.5))));
+        assert!(levels().is_empty());
+        // Followed anew it has no response, as a frame that cannot be read.
+        board.change(|state| {
+            assert!(state.found(1, record_at(2, bbox(2.5))));
+            state.put_map(2, 1, None);
+        });
+        assert!(levels().is_empty());
+    }
+
+    #[test]
+    fn a_frame_that_cannot_be_read_leaves_the_size_as_it_was() {
+        let picture = |id, item| Arc::new(Picture::new(id, Arc::new(item)));
+        let board = Board::default();
+        board.change(|state| state.show(picture(1, numbered_item(1))));
+        let broken = item_of(2, Err(Error::NotInitialized));
+        board.change(|state| state.show(picture(2, broken)));
+        let news = board.news(&Wants::default(), Duration::ZERO);
+        assert_eq!((&news.text["size"], news.text["picture"].as_u64()), (&serde_json::json!([64, 48]), Some(2)));
+        assert_eq!(board.look(|state| state.size), Some((64, 48)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use super::board::{Board, State};
 use super::heads::{Head, Heads, Seen};
 use super::log::Log;
-use super::order::Order;
+use super::order::{Order, Refusal};
 use super::picture::Picture;
 use super::reel::{Reading, Reel};
 use super::track::Track;
@@ -32,8 +32,8 @@ const RATE: f64 = 30.0;
 /// wait for a minute.
 const LONGEST_SHOWN: f64 = 2.0;
 
-/// What became of an order: a sentence where it is not done, and where it is done but something is odd about it.
-pub type Obeyed = Result<Option<String>, String>;
+/// What became of an order: a sentence where it is done but something is odd about it.
+pub type Obeyed = Result<Option<String>, Refusal>;
 
 /// What comes to the controller.
 pub enum Call {
@@ -154,13 +154,7 @@ impl Controller {
         }
         match self.reel.read(position, PATIENCE) {
             Ok(Reading::NotYet) => {}
-            Ok(Reading::End) => {
-                let last = self.reel.last().unwrap_or_default();
-                self.halt(&match self.shown.is_some() {
-                    true => format!("frame {last} is the last one"),
-                    false => "there is no frame".into(),
-                });
-            }
+            Ok(Reading::End) => self.end_of_frames(goal),
             Err(error) => self.halt(&error.to_string()),
             Ok(Reading::Frame(item)) => {
                 if wanted.is_some()
@@ -172,11 +166,35 @@ impl Controller {
                     self.goal = None;
                     self.show(&item);
                 } else {
-                    self.board.change(|state| state.status.catching_up = Some(position));
+                    let (oldest, newest) = (self.reel.oldest(), self.reel.newest());
+                    self.board.change(|state| {
+                        let status = &mut state.status;
+                        (status.catching_up, status.oldest, status.newest) = (Some(position), oldest, newest);
+                    });
                 }
             }
         }
         Ok(())
+    }
+
+    /// Stops behind the last frame, and shows that one: whoever went further sees how far it goes.
+    fn end_of_frames(&mut self, goal: Goal) {
+        let last = self.reel.last().filter(|_| self.shown.is_some());
+        self.halt(&last.map_or("there is no frame".into(), |last| format!("frame {last} is the last one")));
+        if let Some(last) = last.filter(|last| (self.reel.first()..goal.position).contains(last))
+            && self.position() != last
+        {
+            self.head_for(Goal { position: last, ..goal });
+        }
+    }
+
+    /// Goes to a frame from now on, and no further.
+    fn head_for(&mut self, goal: Goal) {
+        self.goal = Some(goal);
+        self.board.change(|state| {
+            let status = &mut state.status;
+            (status.playing, status.catching_up, status.going_to) = (false, None, Some(goal.position));
+        });
     }
 
     /// The first frame that a tracker must see so that all records up to `last` can be made.
@@ -222,7 +240,12 @@ impl Controller {
                     took += seen.record.track_ms;
                     found.push((job.target, seen));
                 }
-                Some(Err(error)) => refused = Err(format!("target {}, frame {}: {error}", job.target, item.position)),
+                Some(Err(error)) => {
+                    let said = format!("target {}, frame {}: {error}", job.target, item.position);
+                    // One that was to begin here would be tried again each time.
+                    let begins = job.start == item.position;
+                    refused = Err(said + if begins { ": remove it, or give it another box here" } else { "" });
+                }
                 None => {}
             }
         }
@@ -276,8 +299,8 @@ impl Controller {
         self.board.change(|state| {
             let status = &mut state.status;
             (status.position, status.oldest, status.newest, status.last) = (item.position, oldest, newest, last);
-            (status.fps, status.catching_up) = (fps, None);
-            state.picture = Some(picture);
+            (status.fps, status.catching_up, status.going_to) = (fps, None, None);
+            state.show(picture);
             if let Err(error) = &item.frame {
                 state.say(format!("frame {} could not be read: {error}", item.position));
             }
@@ -295,9 +318,11 @@ impl Controller {
     /// Stops where it is, and says why.
     fn halt(&mut self, said: &str) {
         self.goal = None;
-        let last = self.reel.last();
+        let (oldest, newest, last) = (self.reel.oldest(), self.reel.newest(), self.reel.last());
         self.board.change(|state| {
-            (state.status.playing, state.status.catching_up, state.status.last) = (false, None, last);
+            let status = &mut state.status;
+            (status.playing, status.catching_up, status.going_to) = (false, None, None);
+            (status.oldest, status.newest, status.last) = (oldest, newest, last);
             state.say(said);
         });
     }
@@ -306,8 +331,6 @@ impl Controller {
 /// Takes what a tracker saw; its target and position where that is new.
 fn take(state: &mut State, target: u32, seen: Seen) -> Option<(u32, usize)> {
     let position = seen.record.index;
-    if let Some(map) = seen.map {
-        state.put_map(position, target, map);
-    }
+    state.put_map(position, target, seen.map);
     state.found(target, seen.record).then_some((target, position))
 }

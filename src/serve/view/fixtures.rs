@@ -30,6 +30,8 @@ pub fn record_at(position: usize, bbox: BBox) -> FrameRecord {
 pub struct Numbered {
     count: usize,
     live: bool,
+    /// Whether the number of frames is known ahead.
+    counted: bool,
     /// Whether the stream blocks after the last frame, as that of a camera that is covered up.
     stalls: bool,
     opened: Mutex<bool>,
@@ -37,11 +39,16 @@ pub struct Numbered {
 
 impl Numbered {
     pub fn folder(count: usize) -> Self {
-        Self { count, live: false, stalls: false, opened: Mutex::default() }
+        Self { count, live: false, counted: true, stalls: false, opened: Mutex::default() }
     }
 
     pub fn pipe(count: usize) -> Self {
-        Self { live: true, ..Self::folder(count) }
+        Self { live: true, ..Self::video(count) }
+    }
+
+    /// Read again from any frame on, but of unknown length.
+    pub fn video(count: usize) -> Self {
+        Self { counted: false, ..Self::folder(count) }
     }
 
     pub fn stalled(count: usize) -> Self {
@@ -55,7 +62,7 @@ impl Source for Numbered {
     }
 
     fn length(&self) -> Option<usize> {
-        (!self.live).then_some(self.count)
+        self.counted.then_some(self.count)
     }
 
     fn is_live(&self) -> bool {

@@ -60,6 +60,15 @@ impl Maps {
         }
     }
 
+    /// Forgets the map of a target in a frame.
+    pub fn forget(&mut self, position: usize, target: u32) {
+        let key = (position, target);
+        if let Some(map) = self.maps.remove(&key) {
+            self.bytes -= map.levels.len();
+            self.order.retain(|known| *known != key);
+        }
+    }
+
     /// The map of a target in a frame, while it is kept.
     pub fn get(&self, position: usize, target: u32) -> Option<&Map> {
         self.maps.get(&(position, target))
@@ -104,5 +113,9 @@ mod tests {
         assert!(maps.bytes <= KEPT_BYTES && maps.maps.len() == 32 && maps.order.len() == 32);
         assert!(maps.get(8, 1).is_none() && maps.get(9, 1).is_some_and(|map| map.levels[0] == 1));
         assert!(maps.get(40, 2).is_none());
+        let bytes = maps.bytes;
+        maps.forget(40, 1);
+        maps.forget(40, 1);
+        assert!(maps.get(40, 1).is_none() && maps.bytes == bytes - (1 << 20) && maps.order.len() == 31);
     }
 }

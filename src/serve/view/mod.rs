@@ -31,7 +31,7 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use self::order::Order;
+pub use self::order::{Order, Refusal};
 pub use self::pick::{PORT, pick};
 pub use self::picture::LONGEST_SIDE;
 pub use self::reel::{KEPT_BYTES, Reel};
@@ -128,7 +128,7 @@ impl View {
         let controller = std::thread::Builder::new().name("view".into()).spawn(run);
         let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
         let name = address.host.parse::<std::net::IpAddr>().is_err().then(|| address.host.clone());
-        let gate = Gate { token: token.clone(), name };
+        let gate = Gate { token: token.clone(), name, anywhere: local.ip().is_unspecified() };
         let routes = routes::Routes { board: Arc::clone(&board), calls: calls.clone(), results };
         let server = Server::start(listener, move |request| match gate.check(request) {
             Ok(()) => routes.answer(request, gate.keep(request.local)),
@@ -159,8 +159,8 @@ impl View {
     /// Does what a page could ask for.
     ///
     /// # Errors
-    /// A sentence that says why not.
-    pub fn order(&self, order: Order) -> std::result::Result<(), String> {
+    /// Why not, and whether it may be asked for again.
+    pub fn order(&self, order: Order) -> std::result::Result<(), Refusal> {
         call(&self.calls, order).map(drop)
     }
 
@@ -189,7 +189,7 @@ impl View {
 /// Hands an order to the controller and waits for what becomes of it.
 fn call(calls: &Sender<Call>, order: Order) -> Obeyed {
     let (reply, answer) = sync_channel(1);
-    let ended = || "tracking has ended: start the program again".to_owned();
+    let ended = || Refusal::from("tracking has ended: start the program again");
     calls.send(Call::Order(order, reply)).map_err(|_| ended())?;
     answer.recv_timeout(ORDER_TIME).unwrap_or_else(|_| Err(ended()))
 }

@@ -1,5 +1,7 @@
 //! What a page asks for.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 use crate::geometry::BBox;
@@ -10,7 +12,8 @@ use crate::geometry::BBox;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Order {
-    /// A new target, in this box of this frame.
+    /// A new target, in this box of this frame. Where frames come once, one that has not come yet may be meant: the
+    /// target begins when it comes.
     Add {
         /// Its number, where it is not to be the next one.
         #[serde(default)]
@@ -72,6 +75,33 @@ pub enum Order {
         /// The box, 0-based.
         bbox: BBox,
     },
+}
+
+/// Why an order was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It cannot be done: a sentence that says why not.
+    No(String),
+    /// The frame that it is about is still on its way: asked for again, it goes on from there.
+    NotYet {
+        /// The frame.
+        position: usize,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::No(said) => f.write_str(said),
+            Self::NotYet { position } => write!(f, "frame {position} has not come yet: try again"),
+        }
+    }
+}
+
+impl<S: Into<String>> From<S> for Refusal {
+    fn from(said: S) -> Self {
+        Self::No(said.into())
+    }
 }
 
 #[cfg(test)]

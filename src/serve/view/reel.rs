@@ -27,6 +27,10 @@ pub struct Reel {
     stream: Option<Prefetch>,
     /// The position that the stream hands out next.
     next: usize,
+    /// The position that the stream began with.
+    begun: usize,
+    /// A position that there is no frame at, nor beyond.
+    beyond: usize,
     /// The last position that was handed out so far.
     newest: usize,
     /// Frames that came last, the oldest first.
@@ -52,7 +56,8 @@ impl Reel {
     /// The frames of `source` in `span`, of which at most `most` bytes of pixels are kept.
     pub fn new(source: Arc<dyn Source>, span: Span, demand: Demand, most: usize) -> Self {
         let (kept, last) = (VecDeque::new(), span.last);
-        Self { source, next: span.first, span, demand, stream: None, newest: 0, kept, bytes: 0, most, last }
+        let (next, begun, beyond) = (span.first, span.first, usize::MAX);
+        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, bytes: 0, most, last }
     }
 
     /// The positions that were asked for.
@@ -104,6 +109,11 @@ impl Reel {
         while let Some(stream) = &mut self.stream {
             match stream.next_within(patience) {
                 Wait::NotYet => return Ok(Reading::NotYet),
+                Wait::End if self.next == self.begun && self.next > self.behind_newest() => {
+                    // It has ended before the frame that it was to begin with: where, those in between say.
+                    self.beyond = self.next;
+                    self.begin(self.behind_newest())?;
+                }
                 Wait::End => {
                     self.last = Some(self.next.saturating_sub(1));
                     self.stream = None;
@@ -134,7 +144,7 @@ impl Reel {
         let again = !self.source.is_live();
         let ahead = position >= self.next;
         let run_up = position.saturating_sub(RUN_UP).max(self.span.first);
-        let direct = again && self.source.begins_at(run_up);
+        let direct = again && run_up < self.beyond && self.source.begins_at(run_up);
         if self.stream.is_some() && ahead && (!direct || position - self.next < PASSED_OVER) {
             return Ok(());
         }
@@ -148,10 +158,20 @@ impl Reel {
             true => run_up,
             false => self.span.first,
         };
+        self.begin(first)
+    }
+
+    /// The first position that was never handed out.
+    fn behind_newest(&self) -> usize {
+        (self.newest + 1).max(self.span.first)
+    }
+
+    /// Begins to read at `first`.
+    fn begin(&mut self, first: usize) -> Result<()> {
         self.stream = None;
         let span = Span { first, last: self.span.last };
         self.stream = Some(Prefetch::new(self.source.stream(span, self.demand)?, PREFETCH_DEPTH)?);
-        self.next = first;
+        (self.next, self.begun) = (first, first);
         Ok(())
     }
 
@@ -223,6 +243,19 @@ mod tests {
         assert_eq!(reel.last(), Some(50));
         assert!(matches!(reel.read(51, SOON), Ok(Reading::End)));
         assert_eq!(level(reel.read(44, SOON).unwrap()), 44);
+    }
+
+    #[test]
+    fn the_last_frame_is_found_where_nobody_knows_it() {
+        for first in [1, 30] {
+            let source = Numbered::video(100);
+            let span = Span { first, last: None };
+            let mut reel = Reel::new(Arc::new(source), span, Channels::Luma.into(), 0);
+            // The stream is to begin far behind the end, and hands out nothing.
+            assert!(matches!(reel.read(9000, SOON), Ok(Reading::End)));
+            assert_eq!((reel.last(), reel.newest()), (Some(100), 100));
+            assert_eq!(level(reel.read(100, SOON).unwrap()), 100);
+        }
     }
 
     #[test]

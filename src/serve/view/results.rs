@@ -58,6 +58,9 @@ impl Results {
             |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
         let known = |state: &State| state.tracks().get(&target).map(before_gap);
         let records: Vec<FrameRecord> = board.look(known).ok_or_else(none)?;
+        if records.is_empty() {
+            return Err(to_come());
+        }
         let mut rows: Vec<FrameRecord> = Vec::new();
         for record in records {
             // Frames in which it was gone have a row too: the text counts rows, not positions.
@@ -73,13 +76,19 @@ impl Results {
 
     /// A copy of all that is known, so that pages and the tracker do not wait for the file.
     fn found(&self, board: &Board) -> Result<Found> {
-        let (size, targets, mut records) = board.look(|state| {
-            let size = state.picture.as_ref().and_then(|picture| picture.size());
-            let targets: Vec<_> = state.tracks().iter().filter_map(target).collect();
-            (size, targets, in_order(state.tracks()).into_iter().cloned().collect::<Vec<_>>())
+        let (size, targets, mut records, completed) = board.look(|state| {
+            let tracks = state.tracks();
+            let targets: Vec<_> = tracks.iter().filter_map(target).collect();
+            // Of a source whose end nobody has seen, nobody knows that it is reached.
+            let completed = |last| tracks.values().all(|track| track.missing(last).is_none());
+            let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
+            (state.size, targets, records, state.status.last.is_some_and(completed))
         });
         if records.is_empty() {
-            return Err(Error::Samples { reason: "there is no target yet: draw a box".into() });
+            return Err(match targets.is_empty() {
+                true => Error::Samples { reason: "there is no target yet: draw a box".into() },
+                false => to_come(),
+            });
         }
         let (width, height) = size.unwrap_or_default();
         let Span { first, last } = self.span;
@@ -96,7 +105,7 @@ impl Results {
             let own = each.iter_mut().find(|(id, _)| Some(*id) == record.id);
             own.into_iter().for_each(|(_, tally)| tally.add(record));
         }
-        let mut summary = tally.completed(None);
+        let mut summary = Summary { completed, ..tally.completed(None) };
         let run = if targets.len() == 1 {
             records.iter_mut().for_each(|record| record.id = None);
             Run::new(source, self.parameters.clone())
@@ -106,6 +115,11 @@ impl Results {
         };
         Ok(Found { run, records, summary })
     }
+}
+
+/// Why there is nothing to be saved of a target.
+fn to_come() -> Error {
+    Error::Samples { reason: "the first frame of the target has not come yet: play up to it".into() }
 }
 
 /// A target as it was given first.

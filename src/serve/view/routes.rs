@@ -93,7 +93,7 @@ impl Routes {
         match call(&self.calls, order) {
             Ok(None) => Response::ok("application/json", "{}"),
             Ok(Some(said)) => Response::ok("application/json", serde_json::json!({ "said": said }).to_string()),
-            Err(said) => Response::refused(409, &said),
+            Err(refusal) => Response::refused(409, &refusal.to_string()),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The controller through its orders: what is found is what plain sessions find, whatever was corrected and when.
 
+mod ends;
+mod to_come;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,10 +17,27 @@ use crate::tracker::Tracker;
 
 const FRAMES: usize = 30;
 
-/// The same scene as a folder or as a camera.
+/// The same scene as a folder, as a camera, or as a video whose length nobody knows.
 struct Scenery {
     scene: Scene,
     live: bool,
+    counted: bool,
+    /// How long each frame of a stream takes that begins at a position.
+    lasts: fn(usize) -> Duration,
+}
+
+impl Scenery {
+    fn folder() -> Self {
+        Self { scene: scene(), live: false, counted: true, lasts: |_| Duration::ZERO }
+    }
+
+    fn camera() -> Self {
+        Self { live: true, ..Self::video() }
+    }
+
+    fn video() -> Self {
+        Self { counted: false, ..Self::folder() }
+    }
 }
 
 impl Source for Scenery {
@@ -26,7 +46,7 @@ impl Source for Scenery {
     }
 
     fn length(&self) -> Option<usize> {
-        (!self.live).then_some(FRAMES)
+        self.counted.then_some(FRAMES)
     }
 
     fn is_live(&self) -> bool {
@@ -34,7 +54,9 @@ impl Source for Scenery {
     }
 
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        self.scene.stream(span, demand)
+        let frames = self.scene.stream(Span { last: span.last.or(Some(FRAMES)), ..span }, demand)?;
+        let lasts = (self.lasts)(span.first);
+        Ok(Box::new(frames.inspect(move |_| std::thread::sleep(lasts))))
     }
 }
 
@@ -60,7 +82,11 @@ struct Seat {
 }
 
 fn seat(live: bool, kept: usize, lines: Option<&Path>) -> Seat {
-    let source = Arc::new(Scenery { scene: scene(), live });
+    seat_of(if live { Scenery::camera() } else { Scenery::folder() }, kept, lines)
+}
+
+fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
+    let source = Arc::new(source);
     let span = source.span(None, None).unwrap();
     let setup = Setup {
         reel: Reel::new(source, span, Demand { channels: params().channels(), color: false }, kept),
@@ -82,7 +108,7 @@ impl Seat {
     }
 
     fn refused(&self, order: Order) -> String {
-        self.view.order(order).expect_err("it is refused")
+        self.view.order(order).expect_err("it is refused").to_string()
     }
 
     /// The true box, in whole pixels, as a person draws one.
@@ -345,7 +371,7 @@ struct FrameLine {
 
 #[test]
 fn a_page_that_is_asked_for_a_box_gives_one() {
-    let source = Arc::new(Scenery { scene: scene(), live: true });
+    let source = Arc::new(Scenery::camera());
     let demand = Demand { channels: params().channels(), color: false };
     let reel = Reel::new(source, Span { first: 1, last: Some(1) }, demand, KEPT_BYTES);
     let (path, preset) = ("scenery".into(), "paper".into());

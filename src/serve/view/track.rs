@@ -39,6 +39,11 @@ impl Track {
         track
     }
 
+    /// A target that is to begin in the `given` box of a frame that has not come yet.
+    pub fn to_come(given: BBox, position: usize) -> Self {
+        Self { marks: BTreeMap::from([(position, Mark::Given(given))]), found: BTreeMap::new(), gap: position }
+    }
+
     /// All marks, by position.
     pub fn marks(&self) -> &BTreeMap<usize, Mark> {
         &self.marks

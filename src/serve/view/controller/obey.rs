@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::heads::{Head, Seen};
-use super::super::order::Order;
+use super::super::order::{Order, Refusal};
 use super::super::reel::Reading;
 use super::super::track::Track;
 use super::{Controller, Goal, Obeyed, PATIENCE};
+use crate::error::Error;
 use crate::geometry::BBox;
 use crate::source::Item;
 use crate::tracker::too_small;
 
-/// How long an order waits for the frame that it is about.
+/// How long an order waits for the frame that it is about before it is to be given again.
 const ORDER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Most targets at a time.
@@ -47,13 +48,15 @@ impl Controller {
             }
             Order::Remove { target } => {
                 if !self.board.change(|state| state.remove(target)) {
-                    return Err(no_target(target));
+                    return Err(no_target(target).into());
                 }
                 self.heads.remove(&target);
                 self.log.outdated();
             }
             Order::Play => {
-                if self.reel.last().is_some_and(|last| self.position() >= last) {
+                // What was corrected and left behind is followed up to the last frame from there, too.
+                let all = |last| self.position() >= last && self.wanted(last).is_none();
+                if self.reel.last().is_some_and(all) {
                     return Err("this is the last frame: go back to play again".into());
                 }
                 self.due = Instant::now();
@@ -72,7 +75,8 @@ impl Controller {
             Order::Seek { position } => self.go(position, false)?,
             Order::Speed { times } => {
                 if !times.is_none_or(|times| SPEEDS.contains(&times)) {
-                    return Err(format!("the speed must be from {} to {}, or null", SPEEDS.start(), SPEEDS.end()));
+                    let (from, to) = (SPEEDS.start(), SPEEDS.end());
+                    return Err(format!("the speed must be from {from} to {to}, or null").into());
                 }
                 self.due = Instant::now();
                 self.board.change(|state| state.status.speed = times);
@@ -88,7 +92,10 @@ impl Controller {
 
     fn pause(&mut self) {
         self.goal = None;
-        self.board.change(|state| (state.status.playing, state.status.catching_up) = (false, None));
+        self.board.change(|state| {
+            let status = &mut state.status;
+            (status.playing, status.catching_up, status.going_to) = (false, None, None);
+        });
     }
 
     /// Goes to a frame and stands still there.
@@ -105,22 +112,26 @@ impl Controller {
         if live && !track && position > self.reel.newest() {
             return Err(format!("frame {position} has not come yet: play up to it"));
         }
-        self.pause();
-        self.goal = Some(Goal { position, track });
+        self.head_for(Goal { position, track });
         Ok(())
     }
 
-    /// The frame at `position`.
-    fn frame(&mut self, position: usize) -> Result<Arc<Item>, String> {
+    /// The frame at `position`. That on the screen is at hand, whatever has become of it in the source.
+    fn frame(&mut self, position: usize) -> Result<Arc<Item>, Refusal> {
+        if let Some(item) = self.shown.as_ref().filter(|item| item.position == position) {
+            return Ok(Arc::clone(item));
+        }
         let until = Instant::now() + ORDER_PATIENCE;
         while Instant::now() < until {
             match self.reel.read(position, PATIENCE).map_err(|error| error.to_string())? {
                 Reading::Frame(item) => return Ok(item),
-                Reading::End => return Err(format!("there is no frame {position}")),
+                Reading::End => return Err(format!("there is no frame {position}").into()),
                 Reading::NotYet => {}
             }
         }
-        Err(format!("frame {position} has not come yet: try again"))
+        // Nothing else is read until it is asked for again: what is far ahead would be sought from the start each time.
+        self.pause();
+        Err(Refusal::NotYet { position })
     }
 
     /// Stands still at a frame that a person said something of.
@@ -131,46 +142,66 @@ impl Controller {
         }
     }
 
-    fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Head, Seen), String> {
+    /// Whether a frame may come that has not come yet. The first is on its way.
+    fn is_to_come(&self, position: usize) -> bool {
+        let open = self.reel.last().is_none_or(|last| position <= last);
+        self.reel.source().is_live() && position > self.reel.newest().max(self.reel.first()) && open
+    }
+
+    fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Head, Seen), Refusal> {
         let (first, newest, live) = (self.reel.first(), self.reel.newest(), self.reel.source().is_live());
         if position < first || live && position > newest.max(first) {
-            return Err(format!("there is no frame {position} to give a box in"));
+            return Err(format!("there is no frame {position} to give a box in").into());
+        }
+        if self.is_gone(position.saturating_add(1)) {
+            // Even on the screen: no tracker could go on from it.
+            let oldest = self.reel.oldest();
+            return Err(format!("frame {position} is gone: give the box in frame {oldest} or a later one").into());
         }
         let item = self.frame(position)?;
         let (head, seen) = Head::begin(&self.params, target, &item, bbox).map_err(|error| error.to_string())?;
         Ok((item, head, seen))
     }
 
-    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), String> {
+    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), Refusal> {
         let (count, taken) = self.board.look(|state| {
             let tracks = state.tracks();
             (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
         });
         if count >= MOST_TARGETS {
-            return Err(format!("there are {MOST_TARGETS} targets already: remove one first"));
+            return Err(format!("there are {MOST_TARGETS} targets already: remove one first").into());
         }
         let Some(target) = id.filter(|_| !taken).or_else(|| self.last_id.checked_add(1).filter(|_| id.is_none()))
         else {
-            return Err(format!("there is a target {} already", id.unwrap_or(self.last_id)));
+            return Err(format!("there is a target {} already", id.unwrap_or(self.last_id)).into());
         };
+        if self.is_to_come(position) {
+            if !bbox.is_valid() {
+                let reason = "width and height must be above zero and all four numbers finite".into();
+                return Err(Error::Box { bbox, reason }.to_string().into());
+            }
+            self.last_id = self.last_id.max(target);
+            self.board.change(|state| state.add(target, Track::to_come(bbox, position)));
+            return Ok(());
+        }
         let (item, head, seen) = self.begin(target, position, bbox)?;
         self.last_id = self.last_id.max(target);
         self.heads.entry(target).or_default().put(head);
         self.board.change(|state| {
             state.add(target, Track::new(bbox, seen.record));
-            seen.map.into_iter().for_each(|map| state.put_map(position, target, map));
+            state.put_map(position, target, seen.map);
         });
         self.stand(&item);
-        self.write(target, position).map_err(|error| error.to_string())
+        Ok(self.write(target, position).map_err(|error| error.to_string())?)
     }
 
-    fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), String> {
+    fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), Refusal> {
         if !self.board.look(|state| state.tracks().contains_key(&target)) {
-            return Err(no_target(target));
+            return Err(no_target(target).into());
         }
         let (item, head, seen) = self.begin(target, position, bbox)?;
         let gone = self.board.change(|state| {
-            seen.map.into_iter().for_each(|map| state.put_map(position, target, map));
+            state.put_map(position, target, seen.map);
             state.give(target, bbox, seen.record)
         });
         let heads = self.heads.entry(target).or_default();
@@ -178,7 +209,7 @@ impl Controller {
         heads.put(head);
         self.log.outdated();
         self.stand(&item);
-        self.write(target, position).map_err(|error| error.to_string())
+        Ok(self.write(target, position).map_err(|error| error.to_string())?)
     }
 
     /// Refuses to take back what was said of a target at `position` where the piece before that cannot be followed on:

@@ -1,0 +1,88 @@
+//! How a view begins with targets that are given on the command line.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::helper::{interruptible, place};
+use crate::served::started;
+use crate::stream::frames;
+
+/// The view of a pipe, with targets.
+fn view(flags: &[&str]) -> Command {
+    let mut command = interruptible();
+    command.args(["view", "-", "--port", "0", "--preset", "paper"]).args(flags);
+    command
+}
+
+#[test]
+fn a_first_frame_that_is_late_is_waited_for() {
+    let place = place(6);
+    let (header, frames) = frames(&place, 6);
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let feeding = std::thread::spawn(move || {
+        writer.write_all(&header).unwrap();
+        // Longer than an order waits for a frame.
+        std::thread::sleep(Duration::from_millis(2600));
+        writer.write_all(&frames.concat()).unwrap();
+    });
+    let mut command = view(&["--init", "40,30,24,32"]);
+    command.stdin(reader);
+    let served = started(&mut command, "view: ");
+    drop(command);
+    let news = served.stands_at(1);
+    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true]] }]));
+    feeding.join().unwrap();
+    let (code, said) = served.interrupt();
+    assert_eq!(code, Some(130), "{said}");
+}
+
+#[test]
+fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
+    let place = place(12);
+    let (header, frames) = frames(&place, 12);
+    let bytes = [header, frames.concat()].concat();
+    let both = ["--init", "40,30,24,32", "--init", "5:90,50,20,24"];
+    let mut plain = crate::helper::run(["-"]);
+    let outputs = ["-q", "--preset", "paper", "--mot"];
+    plain.args(both).args(outputs).arg(place.path("plain.txt")).write_stdin(bytes.clone()).assert().success();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let feeding = std::thread::spawn(move || writer.write_all(&bytes).unwrap());
+    let mut command = view(&both);
+    command.stdin(reader);
+    let served = started(&mut command, "view: ");
+    drop(command);
+    let news = served.stands_at(1);
+    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[5, true]] }]));
+    // Nothing is to be saved of the second one alone yet; the document of both has what there is.
+    let nothing = served.get("/result-otb.txt?target=2");
+    assert!(nothing.said().contains("has not come yet: play up to it"), "{}", nothing.said());
+    let document = served.get("/result.json").json();
+    assert_eq!((document["frames"].as_array().unwrap().len(), &document["summary"]["completed"]), (1, &json!(false)));
+    served.order(json!({ "do": "speed", "times": null }));
+    served.order(json!({ "do": "play" }));
+    served.stands_at(12);
+    feeding.join().unwrap();
+    assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
+    assert_eq!(served.get("/result.json").json()["summary"]["completed"], true);
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_frame() {
+    let place = place(1);
+    let (header, _) = frames(&place, 1);
+    let mut child = view(&["--init", "40,30,24,32"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&header).unwrap();
+    input.flush().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "waiting for frame 1"));
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(sent.success());
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+    assert!(rest.iter().all(|line| !line.starts_with("view: ") && !line.contains("error:")), "{rest:?}");
+    drop(input);
+}
