@@ -71,6 +71,7 @@ pub fn joined(words: Vec<std::ffi::OsString>) -> Vec<std::ffi::OsString> {
 fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let params = settings(asked)?;
     let tracker = Tracker::new(params.clone())?;
+    asked.jobs.map_or(Ok(()), job::start_threads)?;
     let init = asked.init.iter().map(|text| read::<Given>("init <X,Y,W,H>", text)).collect::<Result<Vec<_>, _>>()?;
     let format = asked.init_format.as_deref().map(str::parse::<BoxFormat>).transpose().map_err(Failure::Usage)?;
     let wanted = Targets::read(&init, format, asked.init_file.as_deref())?;
@@ -99,10 +100,6 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let outputs = outputs(asked, wanted.named)?;
     asked.init_file.as_ref().map_or(Ok(()), |path| outputs.spare("--init-file", path))?;
     let exports = outputs.open(source, asked.inset)?;
-    if let Some(jobs) = asked.jobs {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
-        pool.map_err(|error| Failure::Failed(format!("--jobs {jobs}: {error}")))?;
-    }
     let total = job::expected(source, span);
     watching.tell("begin", (job::first_words(&asked.preset, &params), warnings, total));
     let started = Instant::now();

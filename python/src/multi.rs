@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
+use kcf_track::job::MOST_THREADS;
 use kcf_track::{BBox, Estimate as Said, Frame};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -132,9 +133,9 @@ impl MultiTracker {
     ) -> PyResult<Self> {
         let chosen = settings::resolve(py, preset, settings)?;
         let threads = match threads {
-            Some(threads @ 1..=1024) => threads,
+            Some(threads @ 1..=MOST_THREADS) => threads,
             Some(threads) => {
-                let message = format!("threads {threads}: must be a whole number from 1 to 1024");
+                let message = format!("threads {threads}: must be a whole number from 1 to {MOST_THREADS}");
                 return Err(exception(py, "SettingError", message));
             }
             None => std::thread::available_parallelism().map_or(1, Into::into),

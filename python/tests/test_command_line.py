@@ -92,6 +92,7 @@ def test_flags_of_settings_are_those_of_the_table(demo):
         (["DEMO", "--set", "padding"], 2, "PATH=VALUE"),
         (["DEMO", "--json", "/no/such/folder/x.json"], 1, "does not exist"),
         (["DEMO", "--json", "DEMO/groundtruth_rect.txt"], 2, "ground truth"),
+        (["DEMO", "--jobs", "1025"], 2, "from 1 to 1024"),
         ([sys.prefix], 1, "no image"),
         ([], 2, "SRC"),
     ],

@@ -195,6 +195,9 @@ def test_evaluations_that_cannot_be(demo, tmp_path):
         kcf_track.evaluate(demo, ["papre"])
     with pytest.raises(kcf_track.SettingError, match="ope"):
         kcf_track.evaluate(demo, ["paper"], protocol="opera")
+    for jobs in (0, 1025):
+        with pytest.raises(kcf_track.SettingError, match="from 1 to 1024"):
+            kcf_track.evaluate(demo, ["paper"], jobs=jobs)
     with pytest.raises(kcf_track.EvaluationError, match="two trackers"):
         kcf_track.evaluate(demo, ["paper", "paper"])
     with pytest.raises(FileNotFoundError):

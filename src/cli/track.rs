@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::{ArgAction, Args};
 use kcf_track::export::TargetRecord;
-use kcf_track::job::{self, Frames, Opening, Plan, Position, Watcher};
+use kcf_track::job::{self, Frames, MOST_THREADS, Opening, Plan, Position, Watcher};
 use kcf_track::source::{Demand, Prefetch, Source, VideoOptions};
 use kcf_track::{Evidence, Tracker};
 
@@ -54,8 +54,8 @@ pub struct TrackArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     timeout: f64,
     /// Threads that follow several targets [default: as many as there are cores]
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<std::num::NonZeroUsize>,
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
+    jobs: Option<u16>,
     /// Print neither progress nor a summary; given twice, no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
@@ -106,10 +106,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         let _ = writeln!(std::io::stderr(), "{}", job::first_words(&resolved.preset, &resolved.params));
     }
     warnings.iter().for_each(|warning| progress.warn(warning));
-    if let Some(jobs) = args.jobs {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.get()).build_global();
-        pool.map_err(|error| anyhow::anyhow!("--jobs {jobs}: {error}"))?;
-    }
+    args.jobs.map_or(Ok(()), |jobs| job::start_threads(jobs.into()))?;
     let demand = Demand { channels: resolved.params.channels(), color: exports.draw() };
     let started = Instant::now();
     let (first, frames) = match begun {
@@ -126,7 +123,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         tracker: &tracker,
         parameters: resolved.params.document(&resolved.preset),
         skip_bad_frames: args.skip_bad_frames,
-        parallel: args.jobs.is_none_or(|jobs| jobs.get() > 1),
+        parallel: args.jobs.is_none_or(|jobs| jobs > 1),
         profile: args.profile,
     };
     let frames = Frames { first, frames, source, asked: || interrupt.asked() };

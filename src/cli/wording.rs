@@ -8,12 +8,11 @@ use clap::{CommandFactory, Error};
 use super::{Cli, inputs};
 
 /// What the standard library says of a word that is no number, and what that means.
-const NUMBERS: [(&str, &str); 6] = [
+const NUMBERS: [(&str, &str); 5] = [
     ("invalid digit found in string", "a whole number is needed"),
     ("invalid float literal", "a number is needed"),
     ("cannot parse integer from empty string", "a whole number is needed"),
     ("cannot parse float from empty string", "a number is needed"),
-    ("number would be zero for non-zero type", "it must be 1 or more"),
     ("number too large to fit in target type", "it is too large"),
 ];
 

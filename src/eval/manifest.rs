@@ -88,20 +88,19 @@ impl Manifest {
         write_whole(&path, &text)
     }
 
-    /// As [`Manifest::claim`], for an evaluation that is put together of shards: a folder that holds this very one may
-    /// be used again, and one where it came to no report also if sequences or results lay elsewhere.
+    /// As [`Manifest::claim`], for an evaluation that is put together of shards: a folder where it came to no report may
+    /// be used again, also if sequences or results lay elsewhere.
     ///
     /// # Errors
     /// As [`Manifest::claim`].
     pub fn claim_to_merge(&self, folder: &Path) -> Result<()> {
-        let again = match Self::read(folder) {
-            Ok(there) => there == *self || there.is_alike(self) && !folder.join("report.json").exists(),
-            Err(_) => false,
-        };
-        if !again && folder.join(Self::FILE).is_file() {
-            return Err(refused(folder, "it holds another evaluation: give a new or empty folder"));
+        let alike = Self::read(folder).is_ok_and(|there| there.is_alike(self));
+        let reported = folder.join("report.json").exists();
+        match (folder.join(Self::FILE).is_file(), alike, reported) {
+            (true, false, _) => Err(refused(folder, "it holds another evaluation: give a new or empty folder")),
+            (true, true, true) => Err(refused(folder, "its report is there already: give a new or empty folder")),
+            (there, ..) => self.claim(folder, there),
         }
-        self.claim(folder, again)
     }
 
     /// Whether another one asks for the same, be it in other places: machines may keep the same data anywhere.

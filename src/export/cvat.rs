@@ -31,6 +31,10 @@ pub struct Cvat {
     size: (usize, usize),
     /// Frames of the source, where that is known.
     frames: Option<usize>,
+    /// About how many there are.
+    expected: Option<usize>,
+    /// The last frame that was asked for.
+    end: Option<usize>,
 }
 
 impl Cvat {
@@ -46,13 +50,24 @@ impl Cvat {
             xml,
             size: (0, 0),
             frames: None,
+            expected: None,
+            end: None,
         })
     }
 
-    /// Of a source of so many frames: where a track ends before the last of them, it is `outside` from then on. CVAT
-    /// would draw its last box until the end.
-    pub fn of_frames(self, frames: Option<usize>) -> Self {
-        Self { frames, ..self }
+    /// Of a source of so many frames, or about so many: where a track ends before the last of them, it is `outside`
+    /// from then on. CVAT would draw its last box until the end.
+    pub fn of_frames(self, frames: Option<usize>, expected: Option<usize>) -> Self {
+        Self { frames, expected, ..self }
+    }
+
+    /// How many frames there are. CVAT refuses a box in a frame that it does not have: a number that is only likely
+    /// counts where the run ended before the frames did.
+    fn count(&self, summary: &Summary) -> usize {
+        let last = self.tracks.last();
+        let stopped = !summary.completed || self.end == Some(last);
+        let likely = self.expected.filter(|_| stopped).map_or(last, |expected| expected.max(last));
+        self.frames.unwrap_or(likely)
     }
 }
 
@@ -131,6 +146,7 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 impl Export for Cvat {
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
+        self.end = run.source.end;
         Ok(())
     }
 
@@ -139,9 +155,8 @@ impl Export for Cvat {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _: &Summary) -> Result<()> {
-        // A number of frames that is only likely would do harm: CVAT refuses a box in a frame that it does not have.
-        let frames = self.frames.unwrap_or_else(|| self.tracks.last());
+    fn finish(mut self: Box<Self>, summary: &Summary) -> Result<()> {
+        let frames = self.count(summary);
         for track in &mut self.tracks.0 {
             let last = track.shapes.last().filter(|last| last.index < frames);
             let end = last.map(|last| Shape { index: last.index + 1, seen: false, given: false, ..*last });
@@ -167,8 +182,10 @@ mod tests {
     fn written(name: &str, frames: impl Into<Option<usize>>) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
-        let (run, records) = run();
-        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(frames.into()));
+        let (mut run, records) = run();
+        let frames = frames.into();
+        run.source.end = frames;
+        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(frames, Some(9)));
         cvat.begin(&run).unwrap();
         let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {

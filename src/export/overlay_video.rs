@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use image::RgbImage;
 use tempfile::NamedTempFile;
@@ -17,6 +18,9 @@ use super::timed_video;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::replace::temporary_beside;
+
+/// Longest time until a thread that takes no more pictures has ended.
+const LAST_BREATH: Duration = Duration::from_secs(1);
 
 /// The shortest time that a frame is shown, in seconds.
 const SHORTEST: f64 = 1e-3;
@@ -207,6 +211,11 @@ impl OverlayVideo {
 
     /// Why ffmpeg takes no more pictures, where that is so.
     pub fn trouble(&mut self) -> Option<Error> {
+        // Its thread ends a moment after it takes no more; if it goes on, it was something else.
+        let begun = Instant::now();
+        while !self.encoder.as_ref()?.writer.is_finished() && begun.elapsed() < LAST_BREATH {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let encoder = self.encoder.take_if(|encoder| encoder.writer.is_finished())?;
         encoder.end(&self.path).err()
     }

@@ -18,7 +18,7 @@ pub use box_text::{BoxFormat, Given, joined};
 pub use failure::Failure;
 pub use flags::{in_flags, words_in_flags};
 pub use frames::Frames;
-pub use opening::{Opening, seconds};
+pub use opening::{MOST_THREADS, Opening, seconds, start_threads};
 pub use outputs::{Form, Outputs, refuse};
 pub use plan::{Done, Plan, Watcher, no_frame};
 pub use position::{Position, expected, span};

@@ -73,6 +73,21 @@ impl Opening {
     }
 }
 
+/// Most threads that may be asked for: each takes memory and time to start, and no machine has so many cores.
+pub const MOST_THREADS: usize = 1024;
+
+/// `--jobs`: how many threads follow targets. Without it there are as many as the machine has cores.
+///
+/// # Errors
+/// Wrong usage for more than [`MOST_THREADS`]; a failure where they cannot be started.
+pub fn start_threads(jobs: usize) -> Result<(), Failure> {
+    if !(1..=MOST_THREADS).contains(&jobs) {
+        return Err(Failure::Usage(format!("--jobs {jobs}: from 1 to {MOST_THREADS} threads")));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
+    pool.map_err(|error| Failure::Failed(format!("--jobs {jobs}: {error}")))
+}
+
 /// `--timeout`, the longest time that the next frame may take.
 ///
 /// # Errors

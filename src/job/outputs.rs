@@ -189,7 +189,7 @@ impl Outputs {
                 Form::Csv => exports.push(Csv::create(to)?),
                 Form::Mot => exports.push(Mot::create(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
-                Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length())),
+                Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length(), source.expected_length())),
                 Form::LabelStudio => exports.push(LabelStudio::create(to)?),
                 #[cfg(feature = "cli")]
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),

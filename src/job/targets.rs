@@ -89,34 +89,60 @@ fn is_header(line: &str) -> bool {
 fn header(line: &str, format: BoxFormat) -> Result<(), String> {
     let names: Vec<_> =
         line.split(',').map(|name| name.trim().trim_matches(['"', '\'']).to_ascii_lowercase()).collect();
-    // Some say of which box a side is: bb_left, bbox_x.
-    let plain = |name: &str| {
-        let of_box = ["bbox_", "box_", "bb_"].iter().find_map(|of| name.strip_prefix(of));
-        of_box.unwrap_or(name).replace('_', "")
+    let named = |place: usize, known: &[&str]| names.get(place).is_none_or(|name| known.contains(&name.as_str()));
+    let sides = match format {
+        BoxFormat::Xywh => [Side::Left, Side::Top, Side::Width, Side::Height],
+        BoxFormat::Xyxy => [Side::Left, Side::Top, Side::Right, Side::Bottom],
     };
-    let named =
-        |place: usize, known: &[&str]| names.get(place).is_none_or(|name| known.contains(&plain(name).as_str()));
-    let corner = [["x2", "right", "xmax", "xbr"], ["y2", "bottom", "ymax", "ybr"]];
-    let size = [["w", "width"], ["h", "height"]];
-    let begins = named(0, &["id", "target", "targetid", "track", "trackid"])
-        && named(1, &["frame", "start", "index", "frameid"])
-        && named(2, &["x", "left", "x1", "xmin", "xtl"])
-        && named(3, &["y", "top", "y1", "ymin", "ytl"]);
-    let ends_in_corner = named(4, &corner[0]) && named(5, &corner[1]);
-    let ends_in_size = named(4, &size[0]) && named(5, &size[1]);
-    match format {
-        BoxFormat::Xywh if begins && ends_in_size => Ok(()),
-        BoxFormat::Xyxy if begins && ends_in_corner => Ok(()),
-        BoxFormat::Xywh if begins && ends_in_corner => {
-            Err(format!("the columns are `{line}`: right and bottom are read with --init-format xyxy"))
-        }
-        BoxFormat::Xyxy if begins && ends_in_size => {
-            Err(format!("the columns are `{line}`: width and height are read with --init-format xywh"))
-        }
-        _ => {
+    let fits = |sides: [Side; 4]| names.iter().skip(2).zip(sides).all(|(name, side)| side.may_be_called(name));
+    let begins =
+        named(0, &["id", "target", "target_id", "track", "track_id"]) && named(1, &["frame", "start", "index"]);
+    let (other, advice) = match format {
+        BoxFormat::Xywh => ([Side::Left, Side::Top, Side::Right, Side::Bottom], "right and bottom are read with xyxy"),
+        BoxFormat::Xyxy => ([Side::Left, Side::Top, Side::Width, Side::Height], "width and height are read with xywh"),
+    };
+    match (begins && fits(sides), begins && fits(other)) {
+        (true, _) => Ok(()),
+        (false, true) => Err(format!("the columns are `{line}`: {advice}, by --init-format")),
+        (false, false) => {
             let last = if format == BoxFormat::Xywh { "w,h" } else { "x2,y2" };
             Err(format!("the columns are `{line}`: they must be id,frame,x,y,{last}, in this order"))
         }
+    }
+}
+
+/// What a column says of a box.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Left,
+    Top,
+    Width,
+    Height,
+    Right,
+    Bottom,
+    Centre,
+}
+
+impl Side {
+    /// Names, without what stands between their words. `x1` is the left of x1,y1,x2,y2 and the right of x0,y0,x1,y1.
+    const NAMES: [(Self, &[&str]); 7] = [
+        (Self::Left, &["x", "left", "x0", "x1", "xmin", "minx", "xtl", "xleft"]),
+        (Self::Top, &["y", "top", "y0", "y1", "ymin", "miny", "ytl", "ytop"]),
+        (Self::Width, &["w", "width"]),
+        (Self::Height, &["h", "height"]),
+        (Self::Right, &["x1", "x2", "right", "xmax", "maxx", "xbr", "xright"]),
+        (Self::Bottom, &["y1", "y2", "bottom", "ymax", "maxy", "ybr", "ybottom"]),
+        (Self::Centre, &["cx", "cy", "xc", "yc", "xcenter", "ycenter", "centerx", "centery", "xcentre", "ycentre"]),
+    ];
+
+    /// Whether a column of this name may be this one: it may unless it is known to be another. Some say of which box a
+    /// side is (`bb_left`, `bbox.x`), or the unit (`x (px)`).
+    fn may_be_called(self, name: &str) -> bool {
+        let words = name.split('(').next().unwrap_or_default().trim();
+        let of_box = ["bbox", "box", "bb"].iter().find_map(|of| words.strip_prefix(of));
+        let plain: String = of_box.unwrap_or(words).chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        let known = || Self::NAMES.iter().filter(|(_, names)| names.contains(&plain.as_str()));
+        known().next().is_none() || known().any(|(side, _)| *side == self)
     }
 }
 
@@ -194,6 +220,9 @@ mod tests {
             "# by hand\n\"id\",\"frame\",\"x\",\"y\",\"w\",\"h\"\n7,3,1,2,3,4\n",
             "Target, Start, left, top, width, height\n7,3,1,2,3,4\n",
             "track_id,frame,bb_left,bb_top,bb_width,bb_height\n7,3,1,2,3,4\n",
+            "id,frame,bbox.x,bbox.y,bbox.w,bbox.h\n7,3,1,2,3,4\n",
+            "id,frame,x (px),y (px),w (px),h (px)\n7,3,1,2,3,4\n",
+            "id,frame,bx,by,bw,bh\n7,3,1,2,3,4\n",
         ] {
             let wanted = read(&[], Some(fine)).unwrap().wanted;
             assert_eq!((wanted[0].id, wanted[0].start), (7, Some(3)), "{fine}");
@@ -201,9 +230,11 @@ mod tests {
         for (wrong, what) in [
             ("frame,id,x,y,w,h\n3,7,1,2,3,4\n", "line 1: the columns are `frame,id,x,y,w,h`"),
             ("# MOT\nframe,id,x,y,w,h\n3,7,1,2,3,4\n", "line 2: "),
-            ("id,frame,x1,y1,x2,y2\n7,3,1,2,3,4\n", "--init-format xyxy"),
+            ("id,frame,x1,y1,x2,y2\n7,3,1,2,3,4\n", "read with xyxy"),
             ("id,frame,cx,cy,w,h\n7,3,1,2,3,4\n", "id,frame,x,y,w,h, in this order"),
             ("id,frame,y,x,h,w\n7,3,1,2,3,4\n", "id,frame,x,y,w,h, in this order"),
+            ("id,frame,x0,y0,x1,y1\n7,3,1,2,3,4\n", "read with xyxy, by --init-format"),
+            ("id,frame,Center_X,center_y,w,h\n7,3,1,2,3,4\n", "in this order"),
             // A second one is no header.
             ("id,frame,x,y,w,h\nid,frame,x,y,w,h\n", "line 2: the id `id`"),
         ] {

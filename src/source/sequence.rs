@@ -226,10 +226,13 @@ impl Sequence {
         self.images.chunk_by(same).filter_map(|images| images.first()?.parent())
     }
 
-    /// The folders in which a truth may lie: the one that was given, that of the frames, and those above these.
+    /// The folders in which a truth may lie: the one that was given, that of the frames, and the one above that where
+    /// it has a name for such folders.
     fn truth_folders(&self) -> impl Iterator<Item = &Path> {
-        let folders = [self.images.first().and_then(|image| image.parent()), Some(self.folder.as_path())];
-        folders.into_iter().flatten().flat_map(|folder| [Some(folder), folder.parent()]).flatten()
+        let frames = self.images.first().and_then(|image| image.parent());
+        let known = |folder: &&Path| IMAGE_FOLDERS.iter().any(|known| folder.ends_with(known));
+        let above = frames.filter(known).and_then(Path::parent);
+        [Some(self.folder.as_path()), frames, above].into_iter().flatten()
     }
 
     /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one

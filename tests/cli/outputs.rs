@@ -330,6 +330,10 @@ fn no_output_takes_the_place_of_a_truth_or_of_a_frame() {
         assert!(!path.exists());
     }
     place.run("--init 20,20,24,32 --csv").arg(place.seq().join("img/boxes.csv")).assert().success();
+    // Above the sequence no truth is looked for: what a run wrote there is replaced by the next one.
+    for _ in 0..2 {
+        place.run("--init 20,20,24,32 --otb @groundtruth.txt").assert().success();
+    }
 }
 
 #[cfg(unix)]

@@ -302,7 +302,8 @@ fn a_word_too_many_is_not_called_a_subcommand() {
 fn numbers_are_asked_for_in_plain_words() {
     let place = place(2);
     for (line, words) in [
-        ("--jobs 0", "it must be 1 or more"),
+        ("--jobs 0", "0 is not in 1..=1024"),
+        ("--jobs 1025", "1025 is not in 1..=1024"),
         ("--jobs x", "a whole number is needed"),
         ("--timeout x", "a number is needed"),
     ] {

@@ -80,7 +80,7 @@ impl Results {
             let tracks = state.tracks();
             let targets: Vec<_> = tracks.iter().filter_map(target).collect();
             // Of a source whose end nobody has seen, nobody knows that it is reached.
-            let completed = |last| tracks.values().all(|track| track.missing(last).is_none());
+            let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
             let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
             (state.size, targets, records, state.status.last.is_some_and(completed))
         });

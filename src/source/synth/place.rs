@@ -80,7 +80,10 @@ impl Rendered {
         }
         if let Ok(mark) = fs::read_to_string(out.join(UNFINISHED)) {
             let mut words = mark.lines().nth(1).unwrap_or_default().split_whitespace();
-            let frames = words.next().and_then(|frames| frames.parse().ok()).unwrap_or(0);
+            let Some(frames) = words.next().and_then(|frames| frames.parse().ok()) else {
+                // Of a version that did not say it.
+                return Some(Self { frames: usize::MAX, endings: ["jpg", "png"].map(String::from).into() });
+            };
             return Some(Self { frames, endings: words.map(String::from).collect() });
         }
         let head: Head = serde_json::from_slice(&fs::read(out.join("scene.json")).ok()?).ok()?;

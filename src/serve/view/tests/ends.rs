@@ -70,6 +70,13 @@ fn a_document_is_completed_once_the_last_frame_is_reached() {
     seat.stands_at(FRAMES);
     assert!(completed());
     seat.view.close().unwrap();
+    // A target whose first frame never came.
+    let seat = seat_of(Scenery::camera(), KEPT_BYTES, None);
+    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.order(Order::Add { id: None, position: FRAMES + 9, bbox: seat.truth(1) });
+    seat.play_to_the_end();
+    assert_eq!(document(&seat)["summary"]["completed"], false);
+    seat.view.close().unwrap();
 }
 
 #[test]
