@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator, Sequence as Seq
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from . import __version__, presets, settings
 from ._native import follow, joined
-from ._progress import Progress
+from ._progress import Progress, note
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in a line, as the program does."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"error: {message}\n\nFor more information, try '--help'.", file=sys.stderr)
+        note(f"error: {message}\n\nFor more information, try '--help'.")
         sys.exit(WRONG_USAGE)
 
 
@@ -166,13 +166,13 @@ class Watcher:
     def __init__(self, given: argparse.Namespace) -> None:
         self.quiet = given.quiet
         # Rows that a person reads as they come are progress enough.
-        self.shown = not self.quiet and not (to_stdout(given) and sys.stdout.isatty())
+        self.shown = not self.quiet and not (to_stdout(given) and sys.stdout is not None and sys.stdout.isatty())
         self.progress = Progress(None, False)
 
     def begin(self, words: str, warnings: Seq[str], total: int | None) -> None:
         """All is open, and the first frame will be read."""
         if not self.quiet:
-            print(words, file=sys.stderr)
+            note(words)
         for warning in warnings:
             self.warn(warning)
         self.progress = Progress(total, None if self.shown else False)
@@ -185,12 +185,12 @@ class Watcher:
         """Something is odd."""
         if self.quiet < 2:
             self.progress.clear()
-            print(f"warning: {warning}", file=sys.stderr)
+            note(f"warning: {warning}")
 
     def profile(self, table: str) -> None:
         """What the time was spent on."""
         self.progress.clear()
-        print(table, end="", file=sys.stderr)
+        note(table, end="")
 
 
 def main(arguments: Seq[str] | None = None) -> int:
@@ -214,9 +214,11 @@ def main(arguments: Seq[str] | None = None) -> int:
         said = "interrupted; what was computed until now is kept"
     watcher.progress.clear()
     if code != DONE:
-        print(f"error: {said}", file=sys.stderr)
+        note(f"error: {said}")
+    elif not given.quiet and to_stdout(given):
+        note(said, end="")
     elif not given.quiet:
-        say(said, sys.stderr if to_stdout(given) else sys.stdout)
+        return say(said)
     return code
 
 
@@ -234,13 +236,20 @@ def to_stdout(given: argparse.Namespace) -> bool:
     return any(str(path) == "-" for _, path in given.outputs)
 
 
-def say(text: str, to: TextIO) -> None:
-    """Print the summary; that its reader has gone, as `head` does, is no failure."""
+def say(text: str) -> int:
+    """Print the summary, and give the exit code; that its reader has gone, as `head` does, is no failure."""
+    if sys.stdout is None:
+        return DONE
     try:
-        print(text, end="", file=to, flush=True)
-    except BrokenPipeError:
+        print(text, end="", flush=True)
+    except OSError as error:
         # Or the interpreter would complain of the same when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), to.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return DONE
+        note(f"error: cannot write to the standard output: {error.strerror}")
+        return FAILED
+    return DONE
 
 
 def with_signals() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ def evaluate(
     folders of boxes that others have published, by name. `protocol` is `ope`, `tre` or `sre`, `toolkit` says whose
     rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
     kept there, and those of presets are taken up again by the next call; `others` run anew, as they may have changed.
+    A tracker that fails on a sequence is left out there, with a warning. Presets that follow gray values get those of
+    the files themselves, `others` colours, of which gray values are a little different.
 
     Examples:
         >>> import kcf_track
@@ -87,4 +90,7 @@ def evaluate(
             progress=shown.show if shown.shown else None,
         )
     found = json.loads(text)
+    for left in found["report"]["left_out"]:
+        tracker = f" ({left['tracker']})" if left["tracker"] else ""
+        warnings.warn(f"left out: {left['sequence']}{tracker}: {left['reason']}", stacklevel=2)
     return Evaluation(found["report"], found["timings"])

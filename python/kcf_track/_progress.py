@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -10,12 +11,34 @@ PAUSE = 0.1
 WIDTH = 30
 
 
+def note(text: str, end: str = "\n") -> None:
+    """Say something on the standard error. That nobody can hear it is no failure."""
+    if sys.stderr is None:
+        return
+    try:
+        print(text, end=end, file=sys.stderr, flush=True)
+    except ValueError:
+        # It is closed.
+        pass
+    except OSError:
+        # Or the interpreter would complain of the same when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def on_terminal() -> bool:
+    """Whether somebody watches the standard error. What stands in its place need not know."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
 class Progress:
     """A bar that grows, or a count where the end is not known; nothing where nobody looks."""
 
     def __init__(self, total: int | None, shown: bool | None) -> None:
         """`shown` is None for: where the standard error is a terminal."""
-        self.shown = sys.stderr is not None and (sys.stderr.isatty() if shown is None else shown)
+        self.shown = on_terminal() if shown is None else shown
         self.total = total
         self.done = 0
         self.begun = self.last = time.monotonic()
@@ -43,13 +66,13 @@ class Progress:
     def clear(self) -> None:
         """The line is taken away; what is printed next begins on an empty one."""
         if self.shown and self.done:
-            print(f"\r{' ' * 79}\r", end="", file=sys.stderr, flush=True)
+            note(f"\r{' ' * 79}\r", end="")
 
     def close(self) -> None:
         """The last line stays."""
         if self.shown and self.done:
             self._show(time.monotonic())
-            print(file=sys.stderr)
+            note("")
 
     def _show(self, now: float) -> None:
         rate = self.done / max(now - self.begun, 1e-9)
@@ -58,4 +81,4 @@ class Progress:
             text = f"[{'#' * full}{'.' * (WIDTH - full)}] {self.done}/{self.total} frames"
         else:
             text = f"{self.done} frames"
-        print(f"\r{text}, {rate:.0f} frames/s ", end="", file=sys.stderr, flush=True)
+        note(f"\r{text}, {rate:.0f} frames/s ", end="")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from ._errors import FormatError, FrameError, SettingError
+from ._errors import BoxError, FormatError, FrameError, SettingError
 from ._native import Estimate, Source, Tracker
 from ._progress import Progress
 
@@ -146,8 +146,9 @@ def open_source(
     if init is None:
         raise TypeError("a box is needed to start from: track(source, (left, top, width, height))")
     begin = 1 if start is None else operator.index(start)
+    end = None if end is None else operator.index(end)
     if begin < 1 or (end is not None and end < begin):
-        raise ValueError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
+        raise SettingError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
     if length is not None and begin > max(length, 1):
         raise _too_late(begin, length)
     until = end if length is None else min(end or length, length)
@@ -158,7 +159,7 @@ def as_box(given: Iterable[float]) -> Box:
     """Four numbers; the tracker says what is wrong with others."""
     numbers = tuple(given)
     if len(numbers) != 4:
-        raise ValueError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
+        raise BoxError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
     x, y, w, h = (float(number) for number in numbers)
     return x, y, w, h
 

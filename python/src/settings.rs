@@ -78,8 +78,9 @@ fn text(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
     if value.is_none() {
         return Ok("none".into());
     }
-    if let Ok(switch) = value.cast::<PyBool>() {
-        return Ok(switch.is_true().to_string());
+    // Python's, and NumPy's.
+    if let Ok(switch) = value.extract::<bool>() {
+        return Ok(switch.to_string());
     }
     if let Ok(name) = value.cast::<PyString>() {
         return name.extract();

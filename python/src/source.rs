@@ -116,7 +116,8 @@ impl Source {
     /// milliseconds of decoding)``, arrays being gray or red, green, blue. A frame that cannot be read has its
     /// exception in the place of the array.
     ///
-    /// With ``color=False`` frames are the gray values that a tracker sees, which saves half of the decoding of a JPEG.
+    /// With ``color=False`` frames are the gray values of the files themselves, as presets that follow gray see them in
+    /// ``track`` and ``evaluate``; it saves half of the decoding of a JPEG. Those made of its colours differ a little.
     #[pyo3(signature = (start = None, end = None, *, color = true))]
     fn frames(&self, py: Python<'_>, start: Option<usize>, end: Option<usize>, color: bool) -> PyResult<Frames> {
         let span = self.inner.span(start, end).or_raise(py)?;

@@ -197,7 +197,7 @@ impl Tracker {
         self.order.name()
     }
 
-    /// Whether colours are looked at: without that, frames of gray values give the same boxes.
+    /// Whether colours are looked at: without that, only the gray values of a frame are.
     #[getter]
     fn uses_color(&self) -> bool {
         self.chosen.params.channels() == kcf_track::frame::Channels::Color

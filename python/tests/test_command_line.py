@@ -142,6 +142,25 @@ def test_a_signal_ends_a_run_whose_source_stays_silent():
     assert running.returncode == 143 and "interrupted" in said
 
 
+@pytest.mark.skipif(os.name != "posix", reason="redirections of a shell")
+@pytest.mark.parametrize(
+    ("redirected", "code"),
+    [("2>&-", 0), ("2>/dev/full", 0), (">&-", 0), (">/dev/full", 1), (">&- 2>&-", 0)],
+)
+def test_words_that_nobody_hears_stop_no_run(demo, tmp_path, redirected, code):
+    if "full" in redirected and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    words = f"{sys.executable} -m kcf_track {demo} --preset fast --end 30 --csv rows.csv {redirected}"
+    ran = subprocess.run(["sh", "-c", words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran
+    assert len((tmp_path / "rows.csv").read_text().splitlines()) == 31
+    assert (code == 1) == ("cannot write to the standard output" in ran.stderr)
+    if redirected.startswith("2"):
+        words = f"{sys.executable} -m kcf_track {demo} --preset fast --end 3 --csv - {redirected}"
+        ran = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=60)
+        assert ran.stdout.startswith("index,") and len(ran.stdout.splitlines()) == 4, ran.stdout
+
+
 @pytest.mark.parametrize("words", [["--jobs", "1", "-j", "2"], ["--skip-bad-frames"] * 2, ["--kernel", "linear"] * 2])
 def test_a_flag_stands_there_once(demo, words):
     ran = program(demo, *words)

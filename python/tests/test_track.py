@@ -190,6 +190,27 @@ def test_presets_and_others_are_scored(demo, tmp_path):
     assert again.scores["still"]["auc"] == scores["ours"]["auc"], "what it was called before is of another tracker"
 
 
+def test_what_stands_for_the_standard_error_need_not_be_a_terminal(demo, monkeypatch):
+    class Log:
+        def write(self, text):
+            pass
+
+        def flush(self):
+            pass
+
+    for instead in (Log(), None):
+        monkeypatch.setattr(sys, "stderr", instead)
+        assert len(list(track(demo, preset="paper", end=3))) == 3
+
+
+def test_wrong_arguments_are_errors_of_the_library(noise):
+    for wrong, error in (({"init": (1, 2, 3)}, kcf_track.BoxError), ({"init": BOX, "end": 0}, kcf_track.SettingError)):
+        with pytest.raises(error):
+            track([noise], **wrong)
+    with pytest.raises(TypeError):
+        track([noise], BOX, end=2.5)
+
+
 def test_evaluations_that_cannot_be(demo, tmp_path):
     with pytest.raises(kcf_track.SettingError):
         kcf_track.evaluate(demo, ["papre"])
@@ -207,7 +228,9 @@ def test_evaluations_that_cannot_be(demo, tmp_path):
         def init(self, frame, box):
             raise ZeroDivisionError("by design")
 
-    found = kcf_track.evaluate(demo, ["paper"], others={"broken": Broken})
+    with pytest.warns(UserWarning, match=r"left out: demo \(broken\): .*by design"):
+        found = kcf_track.evaluate(demo, ["paper"], others={"broken": Broken})
+    assert list(found.scores) == ["paper"]
     assert [left["tracker"] for left in found.report["left_out"]] == ["broken"]
     assert "by design" in found.report["left_out"][0]["reason"]
 

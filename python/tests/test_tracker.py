@@ -225,6 +225,12 @@ print(found)
     assert child == parent
 
 
+def test_switches_of_numpy_are_switches():
+    assert Tracker("paper", settings={"search.filter.sub-cell": np.True_}).settings["search.filter.sub-cell"] is True
+    with pytest.raises(kcf_track.SettingError):
+        Tracker("paper", learning_rate=np.True_)
+
+
 def test_the_next_number_is_a_free_one(noise):
     targets = MultiTracker("paper")
     assert [targets.add(noise, BOX, id=id) for id in (1, 2**64 - 1, None, None)] == [1, 2**64 - 1, 2, 3]
