@@ -45,6 +45,15 @@ fn locked(builder: &Builder<'_, '_>, folder: &Path) -> io::Result<NamedTempFile>
     Ok(file)
 }
 
+/// Removes a file; that there is none is as well.
+#[cfg(feature = "synth")]
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Removes the temporary files in `folder` whose process was killed. What cannot be removed stays.
 pub(crate) fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence as Seq
@@ -13,7 +12,7 @@ from typing import Any, NoReturn
 
 from . import __version__, presets, settings
 from ._native import follow, joined
-from ._progress import Progress, note
+from ._progress import Progress, forsake, note
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -243,8 +242,7 @@ def say(text: str) -> int:
     try:
         print(text, end="", flush=True)
     except OSError as error:
-        # Or the interpreter would complain of the same when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forsake(sys.stdout)
         if isinstance(error, BrokenPipeError):
             return DONE
         note(f"error: cannot write to the standard output: {error.strerror}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TextIO
 
 #: Seconds between two lines.
 PAUSE = 0.1
@@ -21,8 +22,12 @@ def note(text: str, end: str = "\n") -> None:
         # It is closed.
         pass
     except OSError:
-        # Or the interpreter would complain of the same when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        forsake(sys.stderr)
+
+
+def forsake(stream: TextIO) -> None:
+    """Let what is still to be written go nowhere, or the interpreter would complain of the same when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def on_terminal() -> bool:

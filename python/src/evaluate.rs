@@ -14,7 +14,6 @@ use kcf_track::eval::results::ResultFiles;
 use kcf_track::eval::runner::Runner;
 use kcf_track::eval::store::Store;
 use kcf_track::frame::Channels;
-use kcf_track::job::MOST_THREADS;
 use kcf_track::run::Follower;
 use kcf_track::tracker::{Estimate, ResponseMap};
 use kcf_track::{BBox, Frame};
@@ -109,13 +108,7 @@ pub fn evaluate(
     jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    if !(1..=MOST_THREADS).contains(&jobs) {
-        return Err(exception(
-            py,
-            "SettingError",
-            format!("jobs {jobs}: must be a whole number from 1 to {MOST_THREADS}"),
-        ));
-    }
+    settings::check_threads(py, "jobs", jobs)?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut runners: Vec<Box<dyn Runner>> = Vec::new();
     for (preset, keywords) in &presets {

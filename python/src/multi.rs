@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use kcf_track::job::MOST_THREADS;
 use kcf_track::{BBox, Estimate as Said, Frame};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -132,14 +131,8 @@ impl MultiTracker {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let chosen = settings::resolve(py, preset, settings)?;
-        let threads = match threads {
-            Some(threads @ 1..=MOST_THREADS) => threads,
-            Some(threads) => {
-                let message = format!("threads {threads}: must be a whole number from 1 to {MOST_THREADS}");
-                return Err(exception(py, "SettingError", message));
-            }
-            None => std::thread::available_parallelism().map_or(1, Into::into),
-        };
+        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+        settings::check_threads(py, "threads", threads)?;
         let inner = Mutex::new(Inner { next: 1, ..Inner::default() });
         Ok(Self { chosen, order: order_of(py, order)?, threads, inner })
     }

@@ -1,6 +1,7 @@
 //! A tracker's settings as keyword arguments: the one table of settings, with the names that the flags have.
 
 use kcf_track::Params;
+use kcf_track::job::MOST_THREADS;
 use kcf_track::setting::Kind;
 use kcf_track::tracker::settings::{self, Changes, Wording};
 use pyo3::prelude::*;
@@ -71,6 +72,15 @@ fn named_values(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<(String, S
         return Err(wrong_type(format!("{what} must be a dict of names and values")));
     };
     named.iter().map(|(key, value)| Ok((key.extract::<String>()?, text(&value, what)?))).collect()
+}
+
+/// Refuses a number of threads, the argument `name`, that no machine has.
+pub fn check_threads(py: Python<'_>, name: &str, threads: usize) -> PyResult<()> {
+    if (1..=MOST_THREADS).contains(&threads) {
+        return Ok(());
+    }
+    let message = format!("{name} {threads}: must be a whole number from 1 to {MOST_THREADS}");
+    Err(exception(py, "SettingError", message))
 }
 
 /// The value as the table reads it.

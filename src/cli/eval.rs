@@ -18,6 +18,7 @@ use kcf_track::eval::shard::Shard;
 use kcf_track::eval::store::Store;
 use kcf_track::eval::summary::LeftOut;
 use kcf_track::eval::{Protocol, Toolkit, report};
+use kcf_track::job::MOST_THREADS;
 
 use super::Failure;
 use super::params::{self, ParamArgs};
@@ -67,7 +68,7 @@ struct RunArgs {
     #[arg(long, default_value = "otb", value_parser = toolkits())]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
     jobs: Option<u16>,
     /// Go on with the evaluation in --out: what is finished is not run again
     #[arg(long)]

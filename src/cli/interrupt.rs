@@ -39,7 +39,8 @@ impl Interrupt {
             let _ = flag::register(number, Arc::clone(&asked));
             let _ = flag::register_usize(number, Arc::clone(&signal), usize::try_from(number).unwrap_or_default());
         }
-        // A file that has reached the limit of its size fails then as one on a full disk does, and the others are ended.
+        // A file that has reached the limit of its size fails then as one on a full disk does, and the others are
+        // ended.
         #[cfg(unix)]
         let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
         Self { signal, stop: asked.into() }

@@ -88,8 +88,8 @@ impl Manifest {
         write_whole(&path, &text)
     }
 
-    /// As [`Manifest::claim`], for an evaluation that is put together of shards: a folder where it came to no report may
-    /// be used again, also if sequences or results lay elsewhere.
+    /// As [`Manifest::claim`], for an evaluation that is put together of shards: a folder where it came to no report
+    /// may be used again, also if sequences or results lay elsewhere.
     ///
     /// # Errors
     /// As [`Manifest::claim`].

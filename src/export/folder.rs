@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use image::ImageError;
 
 use crate::error::{Error, Result};
-use crate::replace::{parent, replace, sweep, temporary_beside};
+use crate::replace::{parent, remove, replace, sweep, temporary_beside};
 use crate::source::layout::INDEX;
 
 /// A folder that files are put into, each whole or not at all. A run removes what an earlier one has put there, and no
@@ -76,13 +76,8 @@ impl Folder {
         let at = self.path.join(INDEX);
         let io = |source| Error::io(&at, source);
         if let Some(old) = self.old.take() {
-            for name in old {
-                match fs::remove_file(self.path.join(&name)) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(Error::io(self.path.join(name), error));
-                    }
-                    _ => {}
-                }
+            for path in old.iter().map(|name| self.path.join(name)) {
+                remove(&path).map_err(|source| Error::io(&path, source))?;
             }
             self.index = Some(File::create(&at).map_err(io)?);
         }

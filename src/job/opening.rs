@@ -28,8 +28,8 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// The same unless `asked`, which is called again and again while it lasts, says that somebody wants the run to end:
-    /// what was begun for it ends then.
+    /// The same unless `asked`, which is called again and again while it lasts, says that somebody wants the run to
+    /// end: what was begun for it ends then.
     ///
     /// # Errors
     /// As [`Opening::open`], and [`Failure::Interrupted`].

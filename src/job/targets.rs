@@ -90,24 +90,21 @@ fn header(line: &str, format: BoxFormat) -> Result<(), String> {
     let names: Vec<_> =
         line.split(',').map(|name| name.trim().trim_matches(['"', '\'']).to_ascii_lowercase()).collect();
     let named = |place: usize, known: &[&str]| names.get(place).is_none_or(|name| known.contains(&name.as_str()));
-    let sides = match format {
-        BoxFormat::Xywh => [Side::Left, Side::Top, Side::Width, Side::Height],
-        BoxFormat::Xyxy => [Side::Left, Side::Top, Side::Right, Side::Bottom],
+    let (sizes, corners) = ([Side::Width, Side::Height], [Side::Right, Side::Bottom]);
+    let (sides, last, others, advice) = match format {
+        BoxFormat::Xywh => (sizes, "w,h", corners, "right and bottom are read with xyxy"),
+        BoxFormat::Xyxy => (corners, "x2,y2", sizes, "width and height are read with xywh"),
     };
-    let fits = |sides: [Side; 4]| names.iter().skip(2).zip(sides).all(|(name, side)| side.may_be_called(name));
+    let fits = |ends: [Side; 2]| {
+        let sides = [Side::Left, Side::Top].into_iter().chain(ends);
+        names.iter().skip(2).zip(sides).all(|(name, side)| side.may_be_called(name))
+    };
     let begins =
         named(0, &["id", "target", "target_id", "track", "track_id"]) && named(1, &["frame", "start", "index"]);
-    let (other, advice) = match format {
-        BoxFormat::Xywh => ([Side::Left, Side::Top, Side::Right, Side::Bottom], "right and bottom are read with xyxy"),
-        BoxFormat::Xyxy => ([Side::Left, Side::Top, Side::Width, Side::Height], "width and height are read with xywh"),
-    };
-    match (begins && fits(sides), begins && fits(other)) {
+    match (begins && fits(sides), begins && fits(others)) {
         (true, _) => Ok(()),
         (false, true) => Err(format!("the columns are `{line}`: {advice}, by --init-format")),
-        (false, false) => {
-            let last = if format == BoxFormat::Xywh { "w,h" } else { "x2,y2" };
-            Err(format!("the columns are `{line}`: they must be id,frame,x,y,{last}, in this order"))
-        }
+        (false, false) => Err(format!("the columns are `{line}`: they must be id,frame,x,y,{last}, in this order")),
     }
 }
 

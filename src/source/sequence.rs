@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::annotation::Row;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
+use crate::replace::parent;
 
 use super::folder::{EXTENSIONS, file_name, is_image, list};
 use super::images::Images;
@@ -240,7 +241,7 @@ impl Sequence {
     fn hides_frames(&self, path: &Path) -> bool {
         let known = |name: &Path| IMAGE_FOLDERS.iter().any(|known| name == Path::new(known));
         let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
-        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let above = parent(path);
         let (Some(frames), Ok(above)) = (self.images.first().and_then(|image| image.parent()), above.canonicalize())
         else {
             return false;
@@ -282,7 +283,7 @@ impl Source for Sequence {
         if self.hides_frames(path) {
             return Some("would be taken for the folder of the frames by the next run");
         }
-        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let above = parent(path);
         let beside_frames = || {
             let above = above.canonicalize().ok()?;
             self.frame_folders().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == above)).then_some(())

@@ -15,8 +15,6 @@ pub mod plot;
 pub mod series;
 mod table;
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use plot::{Axes, Plot, curves, radar};
@@ -141,28 +139,16 @@ impl Plots {
     }
 
     fn files(&self) -> Vec<(&'static str, &Plot)> {
-        let mut files = vec![
-            ("success", &self.success),
-            ("precision", &self.precision),
-            ("normalized_precision", &self.normalized),
-        ];
-        files.extend(self.attributes.as_ref().map(|p| ("attributes", p)));
-        files
+        let plots = [Some(&self.success), Some(&self.precision), Some(&self.normalized), self.attributes.as_ref()];
+        PLOTS.into_iter().zip(plots).filter_map(|(name, plot)| Some((name, plot?))).collect()
     }
 }
 
 /// The files of a report but for its plots.
 const DOCUMENTS: [&str; 5] = ["report.html", "report.json", "timings.json", "table.md", "table.tex"];
-/// The plot that a report may lack.
-const ATTRIBUTES: [&str; 2] = ["attributes.svg", "attributes.png"];
-const PLOTS: [&str; 6] = [
-    "success.svg",
-    "success.png",
-    "precision.svg",
-    "precision.png",
-    "normalized_precision.svg",
-    "normalized_precision.png",
-];
+/// The plots, each a file of either form; the last one a report may lack.
+const PLOTS: [&str; 4] = ["success", "precision", "normalized_precision", ATTRIBUTES];
+const ATTRIBUTES: &str = "attributes";
 
 /// Removes the files of the report in the folder `out`, if there are any: those of another evaluation say nothing of
 /// the one that the folder is used for now.
@@ -170,17 +156,16 @@ const PLOTS: [&str; 6] = [
 /// # Errors
 /// [`Error::Io`] when one cannot be removed.
 pub fn remove(out: &Path) -> Result<()> {
-    remove_files(out, DOCUMENTS.iter().chain(&PLOTS).chain(&ATTRIBUTES))
+    PLOTS.iter().try_for_each(|name| remove_plot(out, name))?;
+    DOCUMENTS.iter().try_for_each(|name| remove_file(&out.join(name)))
 }
 
-fn remove_files<'a>(out: &Path, names: impl IntoIterator<Item = &'a &'a str>) -> Result<()> {
-    for path in names.into_iter().map(|name| out.join(name)) {
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(path, error)),
-            _ => {}
-        }
-    }
-    Ok(())
+fn remove_plot(out: &Path, name: &str) -> Result<()> {
+    ["svg", "png"].iter().try_for_each(|form| remove_file(&out.join(format!("{name}.{form}"))))
+}
+
+fn remove_file(path: &Path) -> Result<()> {
+    crate::replace::remove(path).map_err(|error| Error::io(path, error))
 }
 
 /// The tracker that the others are compared with: the best of our own, else the best.
@@ -205,7 +190,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
         write_whole(&out.join(format!("{name}.png")), &plot.png)?;
     }
     if plots.attributes.is_none() {
-        remove_files(out, &ATTRIBUTES)?;
+        remove_plot(out, ATTRIBUTES)?;
     }
     let focus = focus(report);
     let strips = filmstrip::worst(evaluation, evaluated, focus);

@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 /// a router or somebody's `hosts` file gives it. There a request may name any host, if it knows the token. That lets in
 /// nobody who was kept out before. A page of another site that has its own name stand for this machine (DNS rebinding)
 /// has a browser send the cookies of that name, among which ours is not, and does not know the token otherwise; and the
-/// `Origin` of a request must still be the very host that it names. Where no token is demanded, which only happens where
-/// this machine alone is listened to, nothing but the known names is let in.
+/// `Origin` of a request must still be the very host that it names. Where no token is demanded, which only happens
+/// where this machine alone is listened to, nothing but the known names is let in.
 #[derive(Clone, Debug)]
 pub struct Gate {
     /// What a client must know, where that is demanded.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Format;
 use crate::error::{Error, Result};
-use crate::replace::{replace, sweep};
+use crate::replace::{remove, replace, sweep};
 
 /// A file that lies in the folder until all others do.
 pub(super) const UNFINISHED: &str = ".kcf-unfinished";
@@ -57,16 +57,14 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool, (frames, ending): 
     write_whole(&out.join(UNFINISHED), mark.as_bytes())?;
     // Old rows and frames would belong to none of the new ones.
     for path in parts.into_iter().chain(old) {
-        match fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&path, e)),
-            _ => {}
-        }
+        remove(&path).map_err(|e| Error::io(&path, e))?;
     }
     Ok(())
 }
 
 impl Rendered {
-    /// What a sequence of this program in a folder consists of, be it one that was never finished; `None` where none is.
+    /// What a sequence of this program in a folder consists of, be it one that was never finished; `None` where there
+    /// is none.
     fn read(out: &Path) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head {
