@@ -14,4 +14,4 @@ mkdir -p "$tools"
 if [ ! -d "$tools/node_modules/axe-core" ]; then
     (cd "$tools" && npm install --silent --no-save --prefix "$tools" playwright-core@1 axe-core@4)
 fi
-NODE_PATH="$tools/node_modules" exec node "$here/view_browser.cjs" "$program" "${2:-}"
+NODE_PATH="$tools/node_modules" exec node "$here/view_browser/main.cjs" "$program" "${2:-}"

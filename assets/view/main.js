@@ -200,6 +200,8 @@ let reached = false;
 
 /* Whether what has the focus does something of its own at a key. */
 function isItsOwn(key, on) {
+  // The button of a list that was closed a moment ago still has the focus until the page is drawn again.
+  if (on.closest("dialog:not([open])")) return false;
   if (on.closest("input[type=number]")) return true;
   const moves = key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(key);
   if (on.closest("select")) return moves || key === "Enter" || (key === " " && reached);

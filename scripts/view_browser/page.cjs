@@ -1,0 +1,98 @@
+// A page in the browser: opened, dragged on, waited for, looked at.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { pictures } = require("./program.cjs");
+
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+// The page's files from this folder in the place of those in the program: to work on the page without a build.
+const assets = process.env.VIEW_ASSETS;
+const PROGRAM = ["store", "stage", "curve", "panel", "main"];
+
+async function open(browser, url, options) {
+  const context = await browser.newContext({ acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  page.errors = [];
+  page.on("pageerror", (error) => page.errors.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
+  if (assets) {
+    const read = (name) => fs.readFileSync(path.join(assets, name), "utf8");
+    const own = {
+      "/": ["text/html", () => read("index.html")],
+      "/view.css": ["text/css", () => read("view.css")],
+      "/view.js": ["text/javascript", () => PROGRAM.map((name) => read(`${name}.js`)).join("")],
+    };
+    await page.route((at) => at.pathname in own, (route) => {
+      const [contentType, body] = own[new URL(route.request().url()).pathname];
+      route.fulfill({ contentType, body: body() });
+    });
+  }
+  await page.goto(url);
+  await until(page, () => store.status?.position >= 1 && stage.image);
+  return page;
+}
+
+/* Where a point of the frame is on the screen. */
+const onScreen = (page, points) => page.evaluate((points) => {
+  const rect = stage.canvas.getBoundingClientRect();
+  const { scale, left, top } = stage.place();
+  const ratio = stage.canvas.width / rect.width;
+  return points.map(([x, y]) => [rect.left + (left + x * scale) / ratio, rect.top + (top + y * scale) / ratio]);
+}, points);
+
+async function drag(page, [x, y, w, h]) {
+  const [from, to] = await onScreen(page, [[x, y], [x + w, y + h]]);
+  await page.mouse.move(...from);
+  await page.mouse.down();
+  await page.mouse.move((from[0] + to[0]) / 2, to[1], { steps: 3 });
+  await page.mouse.move(...to, { steps: 3 });
+  await page.mouse.up();
+}
+
+async function touchDrag(page, [x, y, w, h]) {
+  const [from, to] = await onScreen(page, [[x, y], [x + w, y + h]]);
+  const session = await page.context().newCDPSession(page);
+  const touch = (type, point) => session.send("Input.dispatchTouchEvent", {
+    type, touchPoints: point ? [{ x: point[0], y: point[1] }] : [],
+  });
+  await touch("touchStart", from);
+  for (const share of [0.3, 0.7, 1]) await touch("touchMove", from.map((v, i) => v + (to[i] - v) * share));
+  await touch("touchEnd");
+}
+
+/* Waits until something holds on the page. */
+const until = (page, holds, what) => page.waitForFunction(holds, what, { timeout: 120000, polling: 50 });
+const targets = (page, count) => until(page, (count) => store.targets.size === count, count);
+const standsAt = (page, position) =>
+  until(page, (position) => store.status.position === position && !store.status.playing, position);
+const boxes = (page, id) => page.evaluate((id) => {
+  const records = [...(store.targets.get(id)?.records ?? [])];
+  return records.sort(([a], [b]) => a - b).map(([position, record]) => [position, ...record.bbox]);
+}, id);
+
+async function download(page, button) {
+  const [got] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+  return { name: got.suggestedFilename(), text: fs.readFileSync(await got.path(), "utf8") };
+}
+
+async function violations(page, what) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  const said = found.violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join(" | ")}`);
+  assert.deepEqual(said, [], `axe: ${what}`);
+  console.log(`axe: ${what}: no violation, ${found.passes.length} rules passed`);
+}
+
+async function picture(page, name) {
+  if (pictures) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+}
+
+/* What the page says, and whether that is that something is wrong. */
+const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said").classList.contains("wrong")]);
+const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
+
+module.exports = {
+  boxes, download, drag, onScreen, open, picture, said, says, standsAt, targets, touchDrag, until, violations,
+};

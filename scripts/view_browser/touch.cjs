@@ -1,0 +1,29 @@
+// Touch, on a phone.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { boxes, open, picture, targets, touchDrag, until, violations } = require("./page.cjs");
+const { scene, serve, track } = require("./program.cjs");
+
+module.exports = async function byTouch(browser) {
+  const { child, url } = await serve(scene);
+  const page = await open(browser, url, {
+    viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2, colorScheme: "dark",
+  });
+  await touchDrag(page, [170, 120, 60, 80]);
+  await targets(page, 1);
+  const given = (await boxes(page, 1))[0].slice(1);
+  await page.tap("#play");
+  await until(page, () => store.status.position >= 40);
+  await page.tap("#play");
+  await until(page, () => !store.status.playing);
+  const end = await page.evaluate(() => store.status.position);
+  assert.deepEqual(await boxes(page, 1), track(1, given, end));
+  console.log("touch: the boxes equal the command line's");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off");
+  await violations(page, "phone, 390x844");
+  await picture(page, "view-phone");
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+  child.kill("SIGINT");
+};

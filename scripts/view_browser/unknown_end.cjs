@@ -1,0 +1,57 @@
+// A video that does not say how long it is.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { execFileSync } = require("node:child_process");
+const path = require("node:path");
+const { download, drag, open, said, says, standsAt, targets, until } = require("./page.cjs");
+const { FRAMES, folder, scene, serve } = require("./program.cjs");
+
+module.exports = async function byUnknownEnd(browser) {
+  const video = path.join(folder, "scene.mjpeg");
+  execFileSync("ffmpeg", ["-loglevel", "error", "-framerate", "30", "-i", path.join(scene, "img", "%04d.jpg"), "-c",
+    "copy", video]);
+  const { child, url } = await serve(video);
+  const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
+  const fact = () => page.textContent("#fact-frame");
+  assert.deepEqual([await fact(), await page.isEnabled("#on")], ["1", true]);
+  await drag(page, [170, 120, 60, 80]);
+  await targets(page, 1);
+  await page.click("#on");
+  await standsAt(page, 2);
+  const early = JSON.parse((await download(page, "#save-json")).text);
+  assert.equal(early.summary.completed, false);
+  await says(page, "target 1 is followed to frame 2 only: play on first");
+
+  // Too far is the last frame.
+  await page.evaluate(() => order({ do: "seek", position: 5000 }));
+  await standsAt(page, FRAMES);
+  await says(page, `frame ${FRAMES} is the last one`);
+  await until(page, () => byId("on").disabled);
+  assert.equal(await fact(), `${FRAMES} of ${FRAMES}`);
+  // What is missing is followed by playing on, though it is the last frame.
+  await page.click("#play");
+  await until(page, (frames) => store.target(1).records.size === frames && !store.status.playing, FRAMES);
+  const whole = JSON.parse((await download(page, "#save-json")).text);
+  assert.deepEqual([whole.summary.completed, whole.frames.length], [true, FRAMES]);
+  await until(page, () => byId("said").textContent.startsWith("Saved"));
+  assert.doesNotMatch((await said(page))[0], /only/);
+
+  // Where it goes is shown until it is there; about how far, where no more is known.
+  const shown = (change) => page.evaluate((change) => {
+    const before = store.status;
+    store.status = { ...before, ...change };
+    panel.draw();
+    const seen = [byId("hint").textContent, byId("seek").value, byId("fact-frame").textContent, byId("on").disabled];
+    store.status = before;
+    panel.draw();
+    return seen;
+  }, change);
+  assert.deepEqual(await shown({ going_to: 90 }), ["Going to frame 90", "90", `${FRAMES} of ${FRAMES}`, true]);
+  const about = await shown({ last: null, expected_last: 250 });
+  assert.deepEqual(about.slice(2), [`${FRAMES} of about 250`, false]);
+  assert.deepEqual(page.errors, []);
+  console.log("a video of unknown length: its end is found, and what is not followed to it is said");
+  await page.context().close();
+  child.kill("SIGINT");
+};
