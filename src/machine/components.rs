@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, ArrayView2};
 
 use super::Embedding;
+use super::head::check_own;
 use crate::error::{Error, Result};
 use crate::kernel::factor::{scale_rows, symmetric_eigen};
 use crate::kernel::gram::Centring;
@@ -51,10 +52,7 @@ impl Novelty {
     /// # Errors
     /// [`Error::Samples`] when a size does not fit or a kernel value is not finite.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
-        if own.len() != cross.nrows() || own.iter().any(|v| !v.is_finite()) {
-            let reason = format!("{} kernel values of samples with themselves for {}", own.len(), cross.nrows());
-            return Err(Error::Samples { reason });
-        }
+        check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;
         let weights = Array1::from_iter(self.centring.weights.iter().copied());
         let to_mean = cross.dot(&weights) * -2.0 + self.centring.norm;

@@ -72,10 +72,7 @@ impl Head {
     /// number.
     pub fn decision(&self, cross: ArrayView2<f64>, own: ArrayView1<f64>) -> Result<Array1<f64>> {
         check_cross(&cross, self.len())?;
-        if own.len() != cross.nrows() || own.iter().any(|v| !v.is_finite()) {
-            let reason = format!("{} kernel values of samples with themselves for {}", own.len(), cross.nrows());
-            return Err(Error::Samples { reason });
-        }
+        check_own(own.iter(), cross.nrows())?;
         let affine = self.linear();
         let mut values = cross.dot(&affine.alpha) + affine.bias;
         if let Self::Subspace(subspace) = self {
@@ -177,4 +174,19 @@ pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
         return Err(Error::Samples { reason: "a kernel value is not a finite number".into() });
     }
     Ok(())
+}
+
+/// Whether `own` are finite kernel values of `count` samples with themselves.
+pub(crate) fn check_own<'a>(own: impl ExactSizeIterator<Item = &'a f64>, count: usize) -> Result<()> {
+    if own.len() != count {
+        let reason = format!("there are {} kernel values of samples with themselves for {count} samples", own.len());
+        return Err(Error::Samples { reason });
+    }
+    match own.enumerate().find(|(_, value)| !value.is_finite()) {
+        None => Ok(()),
+        Some((row, value)) => {
+            let reason = format!("the kernel value of sample {row} with itself is {value}: its features are too large");
+            Err(Error::Samples { reason })
+        }
+    }
 }

@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::classes_of;
-use super::head::check_cross;
+use super::head::{check_cross, check_own};
 use crate::error::{Error, Result};
 use crate::kernel::gram::check_gram;
 
@@ -128,10 +128,7 @@ impl SparseClassifier {
     /// As [`SparseClassifier::codes`], and [`Error::Samples`] for another number of values of samples with themselves,
     /// or one that is not finite.
     pub fn residuals(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array2<f64>> {
-        if own.len() != cross.nrows() || own.iter().any(|v| !v.is_finite()) {
-            let reason = format!("{} kernel values of samples with themselves for {}", own.len(), cross.nrows());
-            return Err(Error::Samples { reason });
-        }
+        check_own(own.iter(), cross.nrows())?;
         let codes = self.codes(cross)?;
         Ok(Array2::from_shape_fn((cross.nrows(), self.classes.len()), |(row, class)| {
             let members = &self.classes[class].1;

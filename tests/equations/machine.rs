@@ -355,7 +355,11 @@ fn decisions_refuse_what_does_not_fit() {
         assert!(head.decision(Array2::zeros((0, 3)).view(), array![].view()).unwrap().is_empty());
     }
     let novelty = kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap();
-    assert!(novelty.novelty(k.view(), &[1.0]).is_err());
+    let said = |own: &[f64]| novelty.novelty(k.view(), own).unwrap_err().to_string();
+    assert!(said(&[1.0]).contains("1 kernel values of samples with themselves for"), "{}", said(&[1.0]));
+    let mut own = vec![1.0; k.nrows()];
+    own[2] = f64::INFINITY;
+    assert!(said(&own).contains("sample 2 with itself is inf"), "{}", said(&own));
     assert!(novelty.embedding.transform(Array2::zeros((1, 2)).view()).is_err());
     assert!(novelty.embedding.linear(Array2::zeros((2, 2)).view()).is_err());
     let x = array![[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]];
