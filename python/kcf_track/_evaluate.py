@@ -57,7 +57,8 @@ def evaluate(
     """Score trackers on the sequences in `data` (OTB, VOT, GOT-10k, or any folders with images and truth).
 
     `trackers` are presets, or pairs of a preset and a dict of settings. `others` are trackers of anybody's, by name:
-    what is called to make one, with OpenCV's `init` and `update` over frames in blue, green, red. `results` are
+    what is called to make one, with OpenCV's `init` and `update` over frames in blue, green, red; an `init` that
+    refuses a box of floats, as OpenCV's own do, gets it rounded to whole pixels. `results` are
     folders of boxes that others have published, by name. `protocol` is `ope`, `tre` or `sre`, `toolkit` says whose
     rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
     kept there, and those of presets are taken up again by the next call; `others` run anew, as they may have changed.

@@ -6,14 +6,16 @@ use kcf_track::run::Follower;
 use kcf_track::tracker::{Estimate, Evidence, State};
 use kcf_track::{BBox, Error, Frame, PixelFormat};
 use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use serde_json::Value;
 
 use crate::estimate::box4;
 use crate::tracker::read_box;
 
 /// A factory of Python objects with `init(frame, box)` and `update(frame)`, which gives a box, or `ok, box` as OpenCV
-/// does. Frames are blue, green, red.
+/// does. Frames are blue, green, red. Boxes are of floats, or of ints for an `init` that refuses these, as OpenCV's do.
 pub struct Guest {
     name: String,
     factory: Py<PyAny>,
@@ -74,8 +76,17 @@ impl Following {
 impl Follower for Following {
     fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> kcf_track::Result<Estimate> {
         self.ask(|py| {
-            self.tracker.call_method1(py, "init", (bgr(py, frame)?, box4(bbox)))?;
-            Ok(bbox)
+            let (tracker, image) = (self.tracker.bind(py), bgr(py, frame)?);
+            let said = match tracker.call_method1("init", (&image, box4(bbox))) {
+                // What is said of whole pixels counts: of floats OpenCV says nothing but that they are none.
+                Err(error) if is_of_types(py, &error) => tracker.call_method1("init", (&image, whole(bbox)))?,
+                said => said?,
+            };
+            // OpenCV's older trackers (`cv2.legacy`) raise nothing.
+            match said.cast::<PyBool>() {
+                Ok(began) if !began.is_true() => Err(PyValueError::new_err("`init` gave False")),
+                _ => Ok(bbox),
+            }
         })?;
         Ok(self.say(bbox, State::Initial))
     }
@@ -83,15 +94,27 @@ impl Follower for Following {
     fn update(&mut self, frame: &Frame<'_>) -> kcf_track::Result<Estimate> {
         let bbox = self.ask(|py| {
             let said = self.tracker.call_method1(py, "update", (bgr(py, frame)?,))?.into_bound(py);
-            match said.extract::<(bool, Bound<'_, PyAny>)>() {
+            match said.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+                Ok((ok, bbox)) if ok.is_truthy()? => read_box(&bbox),
                 // OpenCV's box of a lost target is all zero: the last one stands for it.
-                Ok((false, _)) => Ok(self.last),
-                Ok((true, bbox)) => read_box(&bbox),
+                Ok(_) => Ok(self.last),
                 Err(_) => read_box(&said),
             }
         })?;
         Ok(self.say(bbox, State::Tracking))
     }
+}
+
+/// Whether arguments were refused for their types: a `TypeError`, or OpenCV's one kind of error.
+fn is_of_types(py: Python<'_>, error: &PyErr) -> bool {
+    let of_opencv = || error.get_type(py).getattr("__module__").is_ok_and(|name| name.eq("cv2").unwrap_or(false));
+    error.is_instance_of::<PyTypeError>(py) || of_opencv()
+}
+
+/// The nearest box of whole pixels.
+fn whole(bbox: BBox) -> (i64, i64, i64, i64) {
+    let near = |number: f64| number.round() as i64;
+    (near(bbox.x), near(bbox.y), near(bbox.w).max(1), near(bbox.h).max(1))
 }
 
 /// The frame as OpenCV has it.

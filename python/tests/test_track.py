@@ -190,6 +190,59 @@ def test_presets_and_others_are_scored(demo, tmp_path):
     assert again.scores["still"]["auc"] == scores["ours"]["auc"], "what it was called before is of another tracker"
 
 
+class OfWholePixels:
+    """As a tracker of OpenCV 4 and 5: boxes of floats are refused, and those that come back are of ints."""
+
+    error = type("error", (Exception,), {"__module__": "cv2"})
+
+    def __init__(self):
+        self.tracker = Tracker("paper")
+
+    def init(self, frame, box):
+        if not all(isinstance(number, int) for number in box):
+            raise self.error("(-5:Bad argument) Can't parse 'boundingBox'. Sequence item with index 0 has a wrong type")
+        self.tracker.init(frame, box)
+
+    def update(self, frame):
+        ok, box = self.tracker.update(frame)
+        return ok, tuple(round(number) for number in box)
+
+
+class OfSlices(OfWholePixels):
+    """As what cuts its target out of the frame: floats are no indices."""
+
+    error = TypeError
+
+
+def test_a_tracker_of_whole_pixels_is_scored(demo):
+    found = kcf_track.evaluate(demo, ["paper"], others={"opencv": OfWholePixels, "slices": OfSlices})
+    assert found.scores["opencv"]["auc"] == found.scores["slices"]["auc"]
+    assert abs(found.scores["opencv"]["auc"] - found.scores["paper"]["auc"]) < 0.05
+
+
+def test_a_tracker_of_opencv_is_scored(demo):
+    cv2 = pytest.importorskip("cv2")
+    found = kcf_track.evaluate(demo, ["paper"], others={"MIL": cv2.TrackerMIL_create})
+    assert found.scores["MIL"]["auc"] > 0.3
+
+
+def test_what_a_tracker_of_others_refuses_is_said(demo):
+    class Unlucky(OfWholePixels):
+        def init(self, frame, box):
+            super().init(frame, box)
+            raise self.error("the target is too small")
+
+    class Legacy(OfWholePixels):
+        def init(self, frame, box):
+            return False
+
+    with pytest.warns(UserWarning) as said:
+        kcf_track.evaluate(demo, ["paper"], others={"unlucky": Unlucky, "legacy": Legacy})
+    said = [str(warning.message) for warning in said]
+    assert any("(unlucky)" in text and "too small" in text for text in said), said
+    assert any("(legacy)" in text and "`init` gave False" in text for text in said), said
+
+
 def test_what_stands_for_the_standard_error_need_not_be_a_terminal(demo, monkeypatch):
     class Log:
         def write(self, text):
