@@ -1,11 +1,12 @@
 //! Kernels between samples: Gram matrices of arrays.
 
+use kcf_track::Error;
 use kcf_track::kernel::{GramKernel, Kernel as Dot, cross_gram, gram};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::error::{Raise, exception};
+use crate::error::{Raise, exception, raise};
 
 /// A kernel between the rows of arrays of float64.
 ///
@@ -20,10 +21,10 @@ pub struct Kernel(GramKernel);
 impl Kernel {
     #[new]
     #[pyo3(signature = (name, *, sigma = 0.5, offset = 1.0, degree = 9, gamma = 1.0))]
-    fn new(py: Python<'_>, name: &str, sigma: f64, offset: f64, degree: u32, gamma: f64) -> PyResult<Self> {
+    fn new(py: Python<'_>, name: &str, sigma: f64, offset: f64, degree: i64, gamma: f64) -> PyResult<Self> {
         let kernel = match name {
             "gaussian" => Dot::Gaussian { sigma }.into(),
-            "polynomial" => Dot::Polynomial { a: offset, b: degree }.into(),
+            "polynomial" => Dot::Polynomial { a: offset, b: u32::try_from(degree).unwrap_or(u32::MAX) }.into(),
             "linear" => Dot::Linear.into(),
             "intersection" => GramKernel::Intersection,
             "chi-squared" => GramKernel::ChiSquared { gamma },
@@ -33,7 +34,19 @@ impl Kernel {
                 return Err(exception(py, "SettingError", message));
             }
         };
-        Ok(Self(kernel.checked().or_raise(py)?))
+        match kernel.checked() {
+            Ok(kernel) => Ok(Self(kernel)),
+            Err(Error::Parameter { name, expected, .. }) => {
+                let (name, value) = match name {
+                    "kernel.gaussian.sigma" => ("sigma", sigma.to_string()),
+                    "kernel.polynomial.a" => ("offset", offset.to_string()),
+                    "kernel.polynomial.b" => ("degree", degree.to_string()),
+                    name => (name, gamma.to_string()),
+                };
+                Err(exception(py, "SettingError", format!("{name} {value}: {expected}")))
+            }
+            Err(error) => Err(raise(py, &error)),
+        }
     }
 
     /// The kernel values of all pairs of rows: (n, n).

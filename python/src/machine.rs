@@ -4,12 +4,13 @@ use kcf_track::machine::kdspe::{self, Kdspe, Preserved};
 use kcf_track::machine::klda::{self, Klda};
 use kcf_track::machine::kpca::{self, Kpca};
 use kcf_track::machine::{
-    Affine, Build, Embedding as Map, Head as Function, Novelty, Samples, Subspace, from_name, preimage,
+    Affine, Build, Embedding as Map, Head as Function, MachineKind, Novelty, Samples, Subspace, from_name, preimage,
 };
+use kcf_track::setting::check;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Raise, exception};
 
@@ -98,9 +99,13 @@ impl Head {
     }
 }
 
-/// The settings of a machine as JSON.
-fn settings(py: Python<'_>, text: &str) -> PyResult<Value> {
-    serde_json::from_str(text).map_err(|error| exception(py, "SettingError", error.to_string()))
+/// The settings, as JSON, of a machine or an embedding of that name.
+fn settings(py: Python<'_>, name: &str, text: &str) -> PyResult<Value> {
+    let read: Value = serde_json::from_str(text).map_err(|error| exception(py, "SettingError", error.to_string()))?;
+    let name = if name == "spp" { "kdspe" } else { name };
+    // Ahead of the types: what these refuse is said in words of Rust.
+    check(&json!({ name: &read }), name.parse::<MachineKind>().or_raise(py)?.settings()).or_raise(py)?;
+    Ok(read)
 }
 
 /// Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and labels of +1 and -1 (n,).
@@ -115,7 +120,7 @@ pub fn fit(
     weights: Option<Vec<f64>>,
     soft_labels: Option<Vec<f64>>,
 ) -> PyResult<Head> {
-    let machine = from_name(name, &settings(py, options)?).or_raise(py)?;
+    let machine = from_name(name, &settings(py, name, options)?).or_raise(py)?;
     let gram = gram.as_array();
     let fitted = py.detach(|| {
         let mut samples = Samples::new(gram, &labels)?;
@@ -190,7 +195,7 @@ pub fn embed(
     if !["kpca", "klda", "kdspe", "spp"].contains(&name.as_str()) {
         return Err(exception(py, "SettingError", format!("embedding {name:?}: must be kpca, klda, kdspe or spp")));
     }
-    let read = settings(py, &options)?;
+    let read = settings(py, &name, &options)?;
     let recipe = Recipe { name, options, gram: gram.as_array().to_owned(), classes };
     let made = py.detach(|| recipe.make(read)).or_raise(py)?;
     Ok(Embedding { made, recipe })

@@ -140,27 +140,102 @@ def test_principal_components_take_noise_away(digits):
     machine = machines.KernelPCA(32, sigma=0.5).fit(x)
     assert ((machine.denoise(noisy) - x) ** 2).mean() < 0.5 * ((noisy - x) ** 2).mean()
     assert machine.score_samples(x).mean() > machine.score_samples(noisy).mean()
-    with pytest.raises(ValueError, match="gaussian"):
+    with pytest.raises(kcf_track.SettingError, match="gaussian"):
         machines.KernelPCA(kernel="linear").fit(x).denoise(x)
 
 
 @pytest.mark.parametrize(
     ("estimator", "said"),
     [
-        (machines.SVM(C=-1.0), "svm.c"),
+        (machines.SVM(C=-1.0), "C -1: must be a number from"),
+        (machines.SVM(C="3"), "C '3': must be a number"),
+        (machines.SVM(C=10**400), "C 1.*: must be a finite number"),
+        (machines.SVM(max_steps=1e5), "max_steps 100000.0: must be a whole number"),
+        (machines.SVM(max_steps=-1), "max_steps -1: must be a whole number from 1"),
+        (machines.SVM(balance=1), "balance 1: must be True or False"),
         (machines.SVM(kernel="cubic"), "gaussian, polynomial"),
-        (machines.SVM(sigma=0.0), "sigma"),
-        (machines.KernelFisher(ridge="none"), "gram"),
-        (machines.KDSPE(0), "kdspe.dims"),
-        (machines.KernelPCA(0), "kpca.rank"),
-        (machines.KernelRidge(alpha=float("nan")), "krr.lambda"),
-        (machines.KernelRidge(alpha=-1.0), "krr.lambda"),
+        (machines.SVM(kernel=5), "kernel 5: must be a name"),
+        (machines.SVM(sigma=0.0), "^sigma 0: must be a number"),
+        (machines.SVM(sigma="2"), "^sigma '2': must be a number"),
+        (machines.SVM(sigma=True), "^sigma True: must be a number"),
+        (machines.SVM(sigma=None), "^sigma None: must be a number"),
+        (machines.SVM(kernel="polynomial", degree=2.99), "^degree 2.99: must be a whole number"),
+        (machines.SVM(kernel="polynomial", degree="3"), "^degree '3': must be a whole number"),
+        (machines.SVM(kernel="polynomial", degree=True), "^degree True: must be a whole number"),
+        (machines.SVM(kernel="polynomial", degree=-1), "^degree -1: must be a whole number from 1 to 32"),
+        (machines.SVM(kernel="polynomial", degree=10**10), "^degree 10000000000: must be a whole number from 1 to 32"),
+        (machines.SVM(kernel="polynomial", degree=10**30), "^degree 1000.*: must be a smaller number"),
+        (machines.SVM(kernel="polynomial", offset=-1), "^offset -1: must be a number"),
+        (machines.SVM(kernel="chi-squared", gamma=0), "^gamma 0: "),
+        (machines.KernelFisher(ridge="none"), "^ridge none: must be one of gram, identity"),
+        (machines.KDSPE(0), "^n_components 0: must be a whole number from 1"),
+        (machines.KernelPCA(0), "^n_components 0: must be a whole number from 1"),
+        (machines.KernelPCA(None), "^n_components None: must be a whole number"),
+        (machines.KernelPCA(2.5), "^n_components 2.5: must be a whole number"),
+        (machines.KernelRidge(alpha=float("nan")), "^alpha nan: must be a finite number"),
+        (machines.KernelRidge(alpha=-1.0), "^alpha -1: must be a number from"),
     ],
 )
 def test_settings_out_of_range_are_named(digits, estimator, said):
     x, y = digits
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(kcf_track.SettingError, match=said) as raised:
         estimator.fit(x[:50], y[:50])
+    assert isinstance(raised.value, ValueError)
+
+
+def test_numbers_of_numpy_are_numbers(digits):
+    x, y = digits
+    x, y = x[:50], y[:50] % 2
+    mine = machines.SVM(2.0, balance=True, max_steps=10_000, kernel="polynomial", offset=0.5, degree=2).fit(x, y)
+    theirs = machines.SVM(
+        np.int64(2), balance=np.True_, max_steps=np.int32(10_000), kernel="polynomial", offset=np.float32(0.5),
+        degree=np.uint8(2),
+    ).fit(x, y)  # fmt: skip
+    assert (mine.decision_function(x) == theirs.decision_function(x)).all()
+
+
+def test_weights_that_are_none_are_said_to_be_weights(digits):
+    x, y = digits
+    x, y = x[:50], y[:50] % 2
+    for made in (machines.SVM, machines.SLEM, machines.KernelRidgeClassifier, machines.KernelRidge):
+        for wrong, said in ((-1.0, "-1"), (1e-13, "1e-13"), (1e13, r"1e\+13")):
+            with pytest.raises(kcf_track.FitError, match=f"sample_weight {said} of sample 3: must be 0, or from"):
+                made().fit(x, y, np.where(np.arange(50) == 3, wrong, 1.0))
+        with pytest.raises(ValueError):
+            made().fit(x, y, np.zeros(50))
+    with pytest.raises(kcf_track.FitError, match="sample_weight -1 of sample 0"):
+        machines.SVM(C=1.0).fit(x, y, -np.ones(50))
+    with pytest.raises(kcf_track.SettingError, match="C times the mean of sample_weight .*: must be a number from"):
+        machines.SVM(C=1.0).fit(x, y, np.full(50, 1e11))
+
+
+@pytest.mark.parametrize("made", [machines.SVM, machines.KernelRidge, machines.KernelRidgeClassifier, machines.SLEM])
+def test_decisions_are_given_where_only_the_own_kernel_value_is_too_large(made):
+    """The square of a sample's length is beyond all numbers, its products with those learned from are not."""
+    x, y = np.array([[-1.0], [-2.0], [1.0], [2.0]]), [0, 0, 1, 1]
+    machine = made(kernel="linear").fit(x, y)
+    found = getattr(machine, "decision_function", machine.predict)([[1e200], [-1e200]])
+    assert np.isfinite(found).all() and found[0] > 1e100 > -1e100 > found[1]
+
+
+def test_coordinates_are_given_where_only_the_own_kernel_value_is_too_large():
+    machine = machines.KernelPCA(1, kernel="linear").fit([[-1.0], [-2.0], [1.0], [2.5]])
+    assert np.isfinite(machine.transform([[1e200]])).all()
+    with pytest.raises(ValueError):
+        machine.score_samples([[1e200]])
+
+
+def test_what_no_machine_can_be_fitted_to_is_an_error_of_the_library(digits):
+    x, y = digits
+    with pytest.raises(kcf_track.FitError, match="one class"):
+        machines.SVM().fit(x[:50], np.zeros(50))
+    with pytest.raises(kcf_track.FitError, match="square"):
+        machines.KernelPCA(kernel="precomputed").fit(x[:50])
+    gram = machines.KernelPCA(kernel="precomputed").fit(x[:50] @ x[:50].T)
+    with pytest.raises(kcf_track.SettingError, match="give the samples"):
+        gram.score_samples(x[:5] @ x[:50].T)
+    with pytest.raises(kcf_track.SettingError, match="gaussian"):
+        gram.denoise(x[:5] @ x[:50].T)
 
 
 def test_matrices_that_are_no_gram_matrices(digits):

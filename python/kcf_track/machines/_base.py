@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import math
+import numbers
+import operator
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -12,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _native
-from .._errors import SettingError
+from .._errors import FitError, SettingError
 
 
 def whole(fit):
@@ -36,6 +38,10 @@ class KernelMachine(BaseEstimator):
 
     #: The machine's name in the library.
     _machine = ""
+    #: Its parameters: what the library calls each, and its type.
+    _parameters = {}
+    #: Settings that it always has.
+    _fixed = {}
     #: The samples that count, where some have no weight.
     _kept = None
 
@@ -51,21 +57,21 @@ class KernelMachine(BaseEstimator):
 
     def _make_kernel(self):
         """The kernel; None where Gram matrices are given."""
-        if self.kernel == "precomputed":
+        name = plain("kernel", self.kernel, str)
+        if name == "precomputed":
             return None
-        return _native.Kernel(
-            self.kernel,
-            sigma=float(self.sigma),
-            offset=float(self.offset),
-            degree=int(self.degree),
-            gamma=float(self.gamma),
-        )
+        return _native.Kernel(name, **{key: plain(key, getattr(self, key), kind) for key, kind in KERNEL.items()})
 
     def _weighted(self, x, y, sample_weight):
         """The samples that count, with their labels and weights: those of no weight are as if they were not there."""
         self._kept, weights = None, None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
+            # Before prices are multiplied with them.
+            wrong = np.flatnonzero((weights != 0) & ~((weights >= LEAST) & (weights <= MOST)))
+            if len(wrong):
+                which = f"sample_weight {weights[wrong[0]]:g} of sample {wrong[0]}"
+                raise FitError(f"{which}: must be 0, or from {LEAST:g} to {MOST:g}")
             kept = np.flatnonzero(weights)
             if len(kept) < len(weights):
                 self._kept, y, weights = kept, y[kept], weights[kept]
@@ -77,43 +83,90 @@ class KernelMachine(BaseEstimator):
         kernel = self._make_kernel()
         if kernel is None:
             if x.shape[0] != x.shape[1]:
-                raise ValueError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
+                raise FitError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
             self.X_fit_ = None
             return x
         # A copy: whoever fills the array anew does not change what was learned.
         self.X_fit_ = x.copy()
         return kernel.gram(x)
 
-    def _cross(self, x):
-        """Kernel values of new samples with those learned from, and with themselves (zero where they are unknown)."""
+    def _cross(self, x, asks_own=None):
+        """Kernel values of new samples with those learned from, and with themselves.
+
+        The latter are zero, unless somebody needs them, of whom `asks_own` is the beginning of a sentence: they can be
+        too large where all others are not.
+        """
         check_is_fitted(self)
         x = validate_data(self, x, dtype=np.float64, order="C", reset=False)
         kernel = self._make_kernel()
         if kernel is None:
+            if asks_own is not None:
+                raise SettingError(f"{asks_own} the kernel values of samples with themselves: give the samples")
             # The matrix has columns for samples of no weight, too.
             return x if self._kept is None else np.ascontiguousarray(x[:, self._kept]), np.zeros(len(x))
-        return kernel.cross_gram(x, self.X_fit_), kernel.own(x)
+        return kernel.cross_gram(x, self.X_fit_), np.zeros(len(x)) if asks_own is None else kernel.own(x)
 
-    def _check_own(self, what):
-        """That samples are there, for whoever needs their kernel values with themselves."""
-        if self.kernel == "precomputed":
-            raise ValueError(f"{what} the kernel values of samples with themselves: give the samples")
-
-    def _options(self):
-        """The settings of the machine as the library has them."""
-        return {}
+    def _parameter(self, name):
+        """A parameter of the machine as a value of Python's own."""
+        return plain(name, getattr(self, name), self._parameters[name][1])
 
     def _settings(self, **others):
-        given = {name: plain(value) for name, value in {**self._options(), **others}.items()}
-        for name, value in given.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise SettingError(f"{self._machine}.{name} {value}: must be a finite number")
-        return json.dumps(given)
+        """The settings of the machine as the library has them."""
+        given = {path: self._parameter(name) for name, (path, _) in self._parameters.items()}
+        return {**given, **self._fixed, **others}
+
+    def _made(self, make, settings, *arguments, **keywords):
+        """What `make` of the compiled module fits. A setting that it refuses is called what it is called here."""
+        try:
+            return make(self._machine, json.dumps(settings), *arguments, **keywords)
+        except SettingError as error:
+            said = str(error)
+            for name, (path, _) in self._parameters.items():
+                begin = f"{self._machine}.{path} "
+                if said.startswith(begin):
+                    weighted = "" if settings[path] == self._parameter(name) else " times the mean of sample_weight"
+                    raise SettingError(f"{name}{weighted} {said[len(begin) :]}") from None
+            raise
 
 
-def plain(value):
-    """A number of NumPy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
+#: The parameters of kernels, and their types.
+KERNEL = {"sigma": float, "offset": float, "degree": int, "gamma": float}
+#: The weights that a sample can have.
+LEAST, MOST = 1e-12, 1e12
+
+
+def plain(name, value, kind):
+    """A parameter as a value of Python's own, a number of NumPy too. None is cut, or taken for one of another kind."""
+
+    def wrong(wanted):
+        return SettingError(f"{name} {value!r}: must be {wanted}")
+
+    if kind is str:
+        if not isinstance(value, str):
+            raise wrong("a name")
+        return value
+    switch = isinstance(value, (bool, np.bool_))
+    if kind is bool:
+        if not switch:
+            raise wrong("True or False")
+        return bool(value)
+    if kind is int:
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise wrong("a whole number") from None
+        if switch or not -(2**63) <= number < 2**63:
+            raise wrong("a whole number" if switch else "a smaller number")
+        return number
+    if switch or not isinstance(value, numbers.Real):
+        raise wrong("a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise wrong("a finite number")
+    return number
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
@@ -132,13 +185,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"there is one class only ({self.classes_}): two classes are needed to tell them apart")
+            raise FitError(f"there is one class only ({self.classes_}): two classes are needed to tell them apart")
         gram = self._gram(X)
         ones = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         settings = self._weighted_settings(weights)
         self.heads_ = [
-            _native.fit(
-                self._machine,
+            self._made(
+                _native.fit,
                 settings,
                 gram,
                 np.where(numbers == one, 1.0, -1.0).tolist(),
@@ -154,9 +207,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def decision_function(self, X):
         """How far samples lie on the side of a class: (m,) for two classes, above zero for the second; (m, classes)."""
-        cross, own = self._cross(X)
-        if any(head.needs_own for head in self.heads_):
-            self._check_own("these decisions need")
+        check_is_fitted(self)
+        asks_own = "these decisions need" if any(head.needs_own for head in self.heads_) else None
+        cross, own = self._cross(X, asks_own)
         values = [head.decision(cross, own) for head in self.heads_]
         return values[0] if len(values) == 1 else np.stack(values, axis=1)
 

@@ -19,6 +19,12 @@ class SVM(KernelClassifier):
     """
 
     _machine = "svm"
+    _parameters = {
+        "C": ("c", float),
+        "balance": ("balance", bool),
+        "tolerance": ("tolerance", float),
+        "max_steps": ("max-steps", int),
+    }
 
     def __init__(
         self,
@@ -36,14 +42,11 @@ class SVM(KernelClassifier):
         self.C, self.balance, self.tolerance, self.max_steps = C, balance, tolerance, max_steps
         self._set_kernel(kernel, sigma, offset, degree, gamma)
 
-    def _options(self):
-        return {"c": self.C, "balance": self.balance, "tolerance": self.tolerance, "max-steps": self.max_steps}
-
     def _weighted_settings(self, weights):
-        if weights is None or not self.balance:
+        if weights is None or not self._parameter("balance"):
             return self._settings()
         # The balanced price goes by the number of samples: a weight of two is to count as two samples.
-        return self._settings(c=self.C * weights.mean())
+        return self._settings(c=self._parameter("C") * float(weights.mean()))
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -57,16 +60,13 @@ class KernelRidgeClassifier(KernelClassifier):
     """
 
     _machine = "krr"
+    _parameters = {"alpha": ("lambda", float), "bias": ("bias", bool)}
 
     def __init__(
         self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0
     ):
         self.alpha, self.bias = alpha, bias
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _options(self):
-        return {"lambda": self.alpha, "bias": self.bias}
-
 
 class KernelPCAClassifier(KernelClassifier):
     """Distances to the subspaces of the principal components of two classes, `n_components` of each at most.
@@ -79,14 +79,12 @@ class KernelPCAClassifier(KernelClassifier):
     """
 
     _machine = "kpca"
+    _parameters = {"n_components": ("rank", int)}
+    _fixed = {"two-class": True}
 
     def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0):
         self.n_components = n_components
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _options(self):
-        return {"rank": self.n_components, "two-class": True}
-
 
 class SLEM(KernelClassifier):
     """The sum of the square-loss exemplar machines of a class against the others.
@@ -102,6 +100,7 @@ class SLEM(KernelClassifier):
     """
 
     _machine = "slem"
+    _parameters = {"theta": ("theta", float), "alpha": ("lambda", float), "tolerance": ("tolerance", float)}
 
     def __init__(
         self,
@@ -117,6 +116,3 @@ class SLEM(KernelClassifier):
     ):
         self.theta, self.alpha, self.tolerance = theta, alpha, tolerance
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _options(self):
-        return {"theta": self.theta, "lambda": self.alpha, "tolerance": self.tolerance}

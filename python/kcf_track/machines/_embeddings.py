@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _native
+from .._errors import SettingError
 from ._base import KernelClassifier, KernelMachine, whole
 
 
@@ -35,7 +36,7 @@ class _EmbeddingClassifier(_Embedding, KernelClassifier):
     def fit(self, X, y):
         """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
         gram, numbers = self._fit(X, y)
-        self.embedding_ = _native.embed(self._machine, self._settings(), gram, numbers.tolist())
+        self.embedding_ = self._made(_native.embed, self._settings(), gram, numbers.tolist())
         return self
 
 
@@ -55,6 +56,7 @@ class KernelFisher(_EmbeddingClassifier):
     """
 
     _machine = "klda"
+    _parameters = {"eps": ("eps", float), "ridge": ("ridge", str), "balance": ("balance", bool)}
 
     def __init__(
         self,
@@ -70,10 +72,6 @@ class KernelFisher(_EmbeddingClassifier):
     ):
         self.eps, self.ridge, self.balance = eps, ridge, balance
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _options(self):
-        return {"eps": self.eps, "ridge": self.ridge, "balance": self.balance}
-
 
 class KDSPE(_EmbeddingClassifier):
     """Kernel discriminative sparsity-preserving embedding: few coordinates, and Fisher's rule in them.
@@ -91,6 +89,14 @@ class KDSPE(_EmbeddingClassifier):
     """
 
     _machine = "kdspe"
+    _parameters = {
+        "n_components": ("dims", int),
+        "ridge": ("ridge", float),
+        "tau": ("tau", float),
+        "iterations": ("iterations", int),
+        "eps": ("eps", float),
+        "rule": ("rule", float),
+    }
 
     def __init__(
         self,
@@ -111,17 +117,6 @@ class KDSPE(_EmbeddingClassifier):
         self.iterations, self.eps, self.rule = iterations, eps, rule
         self._set_kernel(kernel, sigma, offset, degree, gamma)
 
-    def _options(self):
-        return {
-            "dims": self.n_components,
-            "ridge": self.ridge,
-            "tau": self.tau,
-            "iterations": self.iterations,
-            "eps": self.eps,
-            "rule": self.rule,
-        }
-
-
 class KernelPCA(_Embedding, KernelMachine):
     """Kernel principal components, `n_components` at most, and how far samples lie from the subspace of them.
 
@@ -136,32 +131,29 @@ class KernelPCA(_Embedding, KernelMachine):
     """
 
     _machine = "kpca"
+    _parameters = {"n_components": ("rank", int)}
 
     def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0):
         self.n_components = n_components
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _options(self):
-        return {"rank": self.n_components}
-
     @whole
     def fit(self, X, y=None):
         """Learn from samples (n, features), or their Gram matrix (n, n)."""
         X = validate_data(self, X, dtype=np.float64, order="C")
         gram = self._gram(X)
-        self.embedding_ = _native.embed(self._machine, self._settings(), gram, [0] * len(X))
+        self.embedding_ = self._made(_native.embed, self._settings(), gram, [0] * len(X))
         return self
 
     def score_samples(self, X):
         """How well the components describe samples: minus the squared distance to their subspace."""
-        cross, own = self._cross(X)
-        self._check_own("a distance needs")
+        cross, own = self._cross(X, "a distance needs")
         return -self.embedding_.novelty(cross, own.tolist())
 
     def denoise(self, X):
         """The samples whose images are nearest to the projections of those of `X`; for a Gaussian kernel."""
-        self._cross(X)
-        if self.kernel != "gaussian":
-            raise ValueError(f"pre-images are known for a gaussian kernel, not for {self.kernel}")
+        check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if self.kernel != "gaussian":
+            raise SettingError(f"pre-images are known for a gaussian kernel, not for {self.kernel}")
+        self._make_kernel()
         return self.embedding_.denoise(float(self.sigma), self.X_fit_, X)

@@ -21,23 +21,20 @@ class KernelRidge(RegressorMixin, KernelMachine):
     """
 
     _machine = "krr"
+    _parameters = {"alpha": ("lambda", float), "bias": ("bias", bool)}
 
     def __init__(
         self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0
     ):
         self.alpha, self.bias = alpha, bias
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _options(self):
-        return {"lambda": self.alpha, "bias": self.bias}
-
     @whole
     def fit(self, X, y, sample_weight=None):
         """Learn the numbers `y` (n,) of samples (n, features), or of their Gram matrix (n, n)."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         X, y, weights = self._weighted(X, y, sample_weight)
-        self.head_ = _native.fit(
-            self._machine,
+        self.head_ = self._made(
+            _native.fit,
             self._settings(),
             self._gram(X),
             # No classes: any label will do.
