@@ -41,6 +41,18 @@ class Evaluation:
         }
 
 
+def preset_of(chosen: Chosen) -> tuple[str, dict[str, Any]]:
+    """A preset and what is changed of it."""
+    if isinstance(chosen, str):
+        return chosen, {}
+    try:
+        preset, settings = chosen
+        return preset, dict(settings)
+    except (TypeError, ValueError):
+        said = f"a tracker is the name of a preset, or a pair of it and a dict of settings, not {chosen!r}"
+        raise TypeError(said) from None
+
+
 def evaluate(
     data: str | os.PathLike[str],
     trackers: Iterable[Chosen] = ("robust",),
@@ -62,7 +74,8 @@ def evaluate(
     folders of boxes that others have published, by name. `protocol` is `ope`, `tre` or `sre`, `toolkit` says whose
     rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
     kept there, and those of presets are taken up again by the next call; `others` run anew, as they may have changed.
-    A tracker that fails on a sequence is left out there, with a warning. Presets that follow gray values get those of
+    A tracker that fails on a sequence is left out there, with a warning; what else a person should know, as that a
+    sequence has few labels, is warned about too, and in `report["warnings"]`. Presets that follow gray values get those of
     the files themselves, `others` colours, of which gray values are a little different.
 
     Examples:
@@ -73,9 +86,14 @@ def evaluate(
         >>> round(found.scores["paper"]["precision_20"], 3)
         1.0
     """
-    presets: list[tuple[str, dict[str, Any]]] = [
-        (chosen, {}) if isinstance(chosen, str) else (chosen[0], dict(chosen[1])) for chosen in trackers
-    ]
+    for name, given in (("trackers", trackers), ("sequences", sequences)):
+        if isinstance(given, str):
+            # Its letters would be taken for names.
+            raise TypeError(f"{name} are a list of names: {name}=[{given!r}]")
+    presets = [preset_of(chosen) for chosen in trackers]
+    for name, factory in (others or {}).items():
+        if not callable(factory):
+            raise TypeError(f"others: {name} must be what is called to make a tracker, not {type(factory).__name__}")
     shown = Progress(None, progress)
     with tempfile.TemporaryDirectory(prefix="kcf-track-") as place, closing(shown):
         text = _native.evaluate(
@@ -91,6 +109,8 @@ def evaluate(
             progress=shown.show if shown.shown else None,
         )
     found = json.loads(text)
+    for warning in found["report"]["warnings"]:
+        warnings.warn(warning, stacklevel=2)
     for left in found["report"]["left_out"]:
         tracker = f" ({left['tracker']})" if left["tracker"] else ""
         warnings.warn(f"left out: {left['sequence']}{tracker}: {left['reason']}", stacklevel=2)

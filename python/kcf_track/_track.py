@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 import time
-from collections.abc import Iterable, Iterator, Sized
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Sized
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -90,14 +91,15 @@ def track(
     skip_bad_frames: bool = False,
     progress: bool | None = None,
     **settings: Any,
-) -> Iterator[Step]:
+) -> Generator[Step, None, None]:
     """Follow one target, and give a `Step` a frame; the first is that of the given box.
 
     `source` is a folder of images, a video, a camera (what `Source` opens), or anything that gives arrays, whose
-    colours are in `order`. `init` is the box in the first frame; a
-    sequence with its truth beside it needs none. `start` and `end` are the first and the last frame, from 1. With
-    `skip_bad_frames` a frame that cannot be used has the state `missing`, and the run goes on. `progress` shows how
-    far it is on the standard error: as it is None, where that is a terminal. Keywords are settings of `Tracker`.
+    colours are in `order`. `init` is the box in the first frame; a sequence with its truth beside it needs none.
+    `start` and `end` are the first and the last frame, from 1; frames whose number is not known ahead (a video, a
+    generator) and that end before `end` are warned about. With `skip_bad_frames` a frame that cannot be used has the
+    state `missing`, and the run goes on. `progress` shows how far it is on the standard error: as it is None, where
+    that is a terminal. Keywords are settings of `Tracker`.
 
     Examples:
         >>> import kcf_track
@@ -150,22 +152,27 @@ def open_source(
     if begin < 1 or (end is not None and end < begin):
         raise SettingError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
     if length is not None and begin > max(length, 1):
-        raise _too_late(begin, length)
-    until = end if length is None else min(end or length, length)
+        raise _too_late("start", begin, length)
+    if length is not None and end is not None and end > length:
+        raise _too_late("end", end, length)
+    until = length if end is None else end
     return Opened(_numbered(source, begin, until), order, as_box(init), begin, until, None)
 
 
 def as_box(given: Iterable[float]) -> Box:
     """Four numbers; the tracker says what is wrong with others."""
     numbers = tuple(given)
+    # Text is no number, though `float` would read it; `Tracker.init` says the same.
+    if isinstance(given, str) or any(isinstance(number, (str, bytes)) for number in numbers):
+        raise TypeError("a box must be four numbers (left, top, width, height), not text")
     if len(numbers) != 4:
         raise BoxError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
     x, y, w, h = (float(number) for number in numbers)
     return x, y, w, h
 
 
-def _too_late(start: int, length: int) -> SettingError:
-    return SettingError(f"start {start}: there are {length} frames, counted from 1")
+def _too_late(name: str, position: int, length: int) -> SettingError:
+    return SettingError(f"{name} {position}: there are {length} frames, counted from 1")
 
 
 def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator[Item]:
@@ -177,7 +184,7 @@ def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator
             frame = next(rest)
         except StopIteration:
             if 1 < first and index < first:
-                raise _too_late(first, index) from None
+                raise _too_late("start", first, index) from None
             return
         index += 1
         if index >= first:
@@ -186,11 +193,12 @@ def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator
 
 def run(
     tracker: Tracker, opened: Opened, *, skip_bad_frames: bool = False, progress: bool | None = None
-) -> Iterator[Step]:
+) -> Generator[Step, None, None]:
     """Take the frames of a source to their end."""
     total = None if opened.last is None else opened.last - opened.first + 1
     shown = Progress(total, progress)
     box: Box | None = None
+    position = opened.first - 1
     with closing(shown):
         for position, name, frame, at, decode_ms in opened.items:
             estimate, pixels = None, None if isinstance(frame, Exception) else frame
@@ -211,3 +219,5 @@ def run(
             box = opened.init if box is None else box if estimate is None else estimate.box
             yield Step(position, name, box, estimate, pixels, at, decode_ms, track_ms)
             shown.advance()
+    if opened.last is not None and opened.first <= position < opened.last:
+        warnings.warn(f"the frames end with {position}, before end {opened.last}", stacklevel=2)

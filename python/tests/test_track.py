@@ -89,6 +89,9 @@ def test_sources_and_boxes_that_are_none(noise, demo, tmp_path):
     with pytest.raises(TypeError, match="paddin"):
         track(demo, paddin=1)
     assert list(track([], BOX)) == []
+    for box in ("1,2,3,4", ("60", "40", "30", "24"), ("a", 1, 2, 3)):
+        with pytest.raises(TypeError, match="four numbers"):
+            track([noise], box)
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="videos are read by ffmpeg")
@@ -294,6 +297,40 @@ def test_a_start_behind_the_end_is_said(noise):
             list(track(frames, BOX, start=10))
     with pytest.raises(TypeError):
         list(track([noise] * 3, BOX, start=1.5))
+
+
+def test_an_end_behind_the_last_frame_is_said(noise, demo):
+    for frames in ([noise] * 3, np.stack([noise] * 3)):
+        with pytest.raises(kcf_track.SettingError, match="end 100: there are 3 frames"):
+            track(frames, BOX, end=100)
+    with pytest.raises(kcf_track.SettingError, match="end 900: there are 120 images"):
+        track(demo, end=900)
+    # Nobody knew how many there are.
+    with pytest.warns(UserWarning, match="the frames end with 3, before end 100"):
+        assert len(list(track(iter([noise] * 3), BOX, preset="paper", end=100))) == 3
+
+
+def test_an_evaluation_warns_of_what_the_program_warns_of(demo, tmp_path):
+    sequence = tmp_path / "seq/short"
+    shutil.copytree(demo, sequence)
+    truth = sequence / "groundtruth_rect.txt"
+    truth.write_text("\n".join(truth.read_text().splitlines()[:90]) + "\n")
+    with pytest.warns(UserWarning) as said:
+        found = kcf_track.evaluate(tmp_path / "seq", ["paper"])
+    assert [str(warning.message) for warning in said] == found.report["warnings"] != []
+    assert "90 rows for 120 images" in found.report["warnings"][0]
+
+
+def test_a_name_is_no_list_of_names(demo):
+    with pytest.raises(TypeError, match=r"trackers=\['paper'\]"):
+        kcf_track.evaluate(demo, "paper")
+    with pytest.raises(TypeError, match=r"sequences=\['Deer'\]"):
+        kcf_track.evaluate(demo, ["paper"], sequences="Deer")
+    for wrong in (("paper",), ("paper", 3), {"padding": 2}, 5):
+        with pytest.raises(TypeError, match="a pair of it and a dict of settings"):
+            kcf_track.evaluate(demo, [wrong])
+    with pytest.raises(TypeError, match="mine must be what is called"):
+        kcf_track.evaluate(demo, ["paper"], others={"mine": Tracker("paper")})
 
 
 def test_what_is_no_frame_is_missing_where_bad_frames_are_skipped(noise):
