@@ -22,8 +22,9 @@ from ._errors import (
     NotInitializedError,
     SettingError,
     SnapshotError,
+    StateError,
 )
-from ._evaluate import evaluate
+from ._evaluate import Evaluation, evaluate
 from ._native import VERSION as __version__
 from ._native import Estimate, MultiTracker, Source, Tracker, presets, settings
 from ._track import Box, Frame, Step, track
@@ -34,6 +35,7 @@ __all__ = [
     "ClosedPipeError",
     "Error",
     "Estimate",
+    "Evaluation",
     "EvaluationError",
     "FileError",
     "FitError",
@@ -46,6 +48,7 @@ __all__ = [
     "SettingError",
     "SnapshotError",
     "Source",
+    "StateError",
     "Step",
     "Tracker",
     "__version__",

@@ -19,7 +19,11 @@ class BoxError(Error, ValueError):
     """A target cannot be tracked from this box."""
 
 
-class NotInitializedError(Error, RuntimeError):
+class StateError(Error, RuntimeError):
+    """It cannot be done now: another thread is using the object, or it was begun before a fork."""
+
+
+class NotInitializedError(StateError):
     """There is no target yet."""
 
 

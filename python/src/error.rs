@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use kcf_track::Error;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -55,5 +55,6 @@ pub fn wrong_type(message: String) -> PyErr {
 
 /// For an object that another thread is using.
 pub fn in_use(what: &str) -> PyErr {
-    PyRuntimeError::new_err(format!("this {what} is in use by another thread: give each thread its own, or a lock"))
+    let message = format!("this {what} is in use by another thread: give each thread its own, or a lock");
+    Python::attach(|py| exception(py, "StateError", message))
 }

@@ -3,9 +3,10 @@
 use kcf_track::BBox;
 use kcf_track::tracker::{Evidence, State};
 use numpy::PyArray2;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::error::exception;
 
 /// A box as Python has it: left, top, width, height.
 pub type Box4 = (f64, f64, f64, f64);
@@ -28,16 +29,25 @@ impl Estimate {
     #[new]
     #[pyo3(signature = (r#box, state, evidence, polygon = None))]
     fn new(
+        py: Python<'_>,
         r#box: Box4,
         state: &Bound<'_, PyAny>,
         evidence: &Bound<'_, PyDict>,
-        polygon: Option<Vec<[f64; 2]>>,
+        polygon: Option<Vec<Vec<f64>>>,
     ) -> PyResult<Self> {
         let name: String = state.extract()?;
         let state = State::ALL.into_iter().find(|state| state.name() == name);
-        let state = state.ok_or_else(|| PyValueError::new_err(format!("there is no state {name:?}")))?;
-        let polygon = polygon.map(|corners| corners.concat().try_into());
-        let polygon = polygon.transpose().map_err(|_| PyValueError::new_err("a polygon has four corners"))?;
+        let refused = |said: String| exception(py, "SettingError", said);
+        let state = state.ok_or_else(|| {
+            let names = State::ALL.map(|state| state.name()).join(", ");
+            refused(format!("state {name:?}: must be one of {names}"))
+        })?;
+        let corners = |corners: Vec<Vec<f64>>| {
+            let pairs = corners.iter().all(|corner| corner.len() == 2);
+            corners.concat().try_into().ok().filter(|_| pairs)
+        };
+        let polygon = polygon.map(|given| corners(given).ok_or_else(|| refused("a polygon has four corners".into())));
+        let polygon = polygon.transpose()?;
         let of = |name: &str| -> PyResult<Option<f32>> {
             evidence.get_item(name)?.map_or(Ok(None), |value| value.extract::<Option<f32>>())
         };

@@ -17,7 +17,6 @@ use kcf_track::frame::Channels;
 use kcf_track::run::Follower;
 use kcf_track::tracker::{Estimate, ResponseMap};
 use kcf_track::{BBox, Frame};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -25,6 +24,7 @@ use serde_json::{Value, json};
 use crate::error::{Raise, exception};
 use crate::guest::Guest;
 use crate::settings;
+use crate::whole::Whole;
 
 /// How often Python is asked whether somebody pressed Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -105,10 +105,10 @@ pub fn evaluate(
     sequences: Vec<String>,
     protocol: &str,
     toolkit: &str,
-    jobs: usize,
+    jobs: Whole,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    settings::check_threads(py, "jobs", jobs)?;
+    let jobs = settings::threads(py, "jobs", jobs)?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut runners: Vec<Box<dyn Runner>> = Vec::new();
     for (preset, keywords) in &presets {
@@ -179,7 +179,9 @@ fn run(
                     let said = interrupted.map_or_else(|| Python::attach(said), Err);
                     return said.and_then(|()| Python::attach(|py| result.or_raise(py)));
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the evaluation broke off")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Python::attach(|py| exception(py, "StateError", "the evaluation broke off".into())));
+                }
                 Err(RecvTimeoutError::Timeout) if interrupted.is_some() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(error) = Python::attach(said) {

@@ -16,6 +16,7 @@ mod pixels;
 mod settings;
 mod source;
 mod tracker;
+mod whole;
 
 use pyo3::prelude::*;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
+use kcf_track::job::MOST_THREADS;
 use kcf_track::{BBox, Estimate as Said, Frame};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use rayon::ThreadPool;
@@ -15,6 +16,7 @@ use crate::estimate::{Box4, Estimate, box4};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, Chosen};
 use crate::tracker::{order_of, read_box};
+use crate::whole::Whole;
 
 /// Follows several targets through the same frames, at the same time on several threads.
 ///
@@ -102,13 +104,13 @@ impl Inner {
     }
 
     /// Starts the threads where there are none in this process.
-    fn start(&mut self, threads: usize) -> PyResult<()> {
+    fn start(&mut self, py: Python<'_>, threads: usize) -> PyResult<()> {
         let here = std::process::id();
         if threads <= 1 || self.pool.as_ref().is_some_and(|(process, _)| *process == here) {
             return Ok(());
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("{threads} threads: {error}")))?;
+        let pool = pool.map_err(|error| exception(py, "StateError", format!("{threads} threads: {error}")))?;
         if let Some((process, old)) = self.pool.replace((here, pool))
             && process != here
         {
@@ -127,12 +129,14 @@ impl MultiTracker {
         py: Python<'_>,
         preset: &str,
         order: &str,
-        threads: Option<usize>,
+        threads: Option<Whole>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let chosen = settings::resolve(py, preset, settings)?;
-        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-        settings::check_threads(py, "threads", threads)?;
+        let threads = match threads {
+            Some(threads) => settings::threads(py, "threads", threads)?,
+            None => std::thread::available_parallelism().map_or(1, |threads| usize::from(threads).min(MOST_THREADS)),
+        };
         let inner = Mutex::new(Inner { next: 1, ..Inner::default() });
         Ok(Self { chosen, order: order_of(py, order)?, threads, inner })
     }
@@ -147,10 +151,12 @@ impl MultiTracker {
         py: Python<'_>,
         frame: &Bound<'_, PyAny>,
         r#box: &Bound<'_, PyAny>,
-        id: Option<u64>,
+        id: Option<Whole>,
         preset: Option<&str>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
+        let id =
+            id.map(|id| id.named(py, "id", "must be a whole number from 0 to 18446744073709551615")).transpose()?;
         let params = match preset {
             None => settings::changed(py, self.chosen.params.clone(), settings)?,
             Some(preset) => settings::resolve(py, preset, settings)?.params,
@@ -178,15 +184,16 @@ impl MultiTracker {
             let message = "there are no targets yet: call `add` with a frame and a box before `update`";
             return Err(exception(py, "NotInitializedError", message.into()));
         }
-        inner.start(self.threads)?;
+        inner.start(py, self.threads)?;
         py.detach(|| inner.update(frame)).or_raise(py)?;
         let said = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
         Ok(inner.targets.iter().map(|(id, target)| (*id, said(target))).collect())
     }
 
     /// Forgets a target. Raises KeyError where there is none of that id.
-    fn remove(&self, id: u64) -> PyResult<()> {
-        self.lock()?.targets.remove(&id).map(drop).ok_or_else(|| PyKeyError::new_err(id))
+    fn remove(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
+        let key = key(id)?;
+        self.lock()?.targets.remove(&key).map(drop).ok_or_else(|| PyKeyError::new_err(key))
     }
 
     /// The ids of the targets, ascending.
@@ -196,9 +203,9 @@ impl MultiTracker {
     }
 
     /// What was last said of a target. Raises KeyError where there is none of that id.
-    fn __getitem__(&self, id: u64) -> PyResult<Estimate> {
-        let held = self.lock()?;
-        held.targets.get(&id).map(|target| Estimate(target.last)).ok_or_else(|| PyKeyError::new_err(id))
+    fn __getitem__(&self, id: &Bound<'_, PyAny>) -> PyResult<Estimate> {
+        let (key, held) = (key(id)?, self.lock()?);
+        held.targets.get(&key).map(|target| Estimate(target.last)).ok_or_else(|| PyKeyError::new_err(key))
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
@@ -247,4 +254,13 @@ impl MultiTracker {
     fn __repr__(&self) -> PyResult<String> {
         Ok(format!("<kcf_track.MultiTracker {}: {} targets>", self.chosen.preset, self.lock()?.targets.len()))
     }
+}
+
+/// An id that a target may have: numbers that none can have are keys that are not there.
+fn key(id: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let none = |error: PyErr| match error.is_instance_of::<PyOverflowError>(id.py()) {
+        true => PyKeyError::new_err(id.clone().unbind()),
+        false => error,
+    };
+    id.extract::<u64>().map_err(none)
 }

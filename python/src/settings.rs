@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::error::{Raise, exception, wrong_type};
+use crate::whole::Whole;
 
 /// A preset and what was changed of it.
 #[derive(Clone, Debug)]
@@ -74,13 +75,17 @@ fn named_values(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<(String, S
     named.iter().map(|(key, value)| Ok((key.extract::<String>()?, text(&value, what)?))).collect()
 }
 
-/// Refuses a number of threads, the argument `name`, that no machine has.
-pub fn check_threads(py: Python<'_>, name: &str, threads: usize) -> PyResult<()> {
-    if (1..=MOST_THREADS).contains(&threads) {
-        return Ok(());
+/// A number of threads, the argument `name`, that some machine has.
+///
+/// # Errors
+/// `SettingError` for another one.
+pub fn threads(py: Python<'_>, name: &str, threads: Whole) -> PyResult<usize> {
+    let expected = format!("must be a whole number from 1 to {MOST_THREADS}");
+    let threads = threads.named(py, name, &expected)?;
+    match (1..=MOST_THREADS).contains(&threads) {
+        true => Ok(threads),
+        false => Err(exception(py, "SettingError", format!("{name} {threads}: {expected}"))),
     }
-    let message = format!("{name} {threads}: must be a whole number from 1 to {MOST_THREADS}");
-    Err(exception(py, "SettingError", message))
 }
 
 /// The value as the table reads it.

@@ -6,19 +6,23 @@ use std::time::Duration;
 
 use kcf_track::job::aside;
 use kcf_track::source::{
-    Channels, Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Truth,
+    Channels, Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Span, Truth,
     VideoOptions, Wait, open,
 };
 use kcf_track::{FrameBuf, PixelFormat};
 use numpy::{IntoPyArray, PyArrayMethods};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::error::{Raise, in_use, raise};
+use crate::error::{Raise, exception, in_use, raise};
 use crate::estimate::{Box4, box4};
+use crate::whole::Whole;
 
 /// How often Python is asked whether somebody pressed Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What is said of other positions.
+const FROM_ONE: &str = "frames are counted from 1";
 
 /// A folder of images in natural order and the truth beside it (OTB, VOT, GOT-10k, MOT, or any folder), or a video, an
 /// animated picture, a camera (``/dev/video0``), an address (``rtsp://…``), or ``-``, the standard input.
@@ -45,10 +49,13 @@ impl Source {
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        target: Option<u32>,
+        target: Option<Whole>,
         truth: Option<PathBuf>,
         lenient: bool,
     ) -> PyResult<Self> {
+        let target = target
+            .map(|target| target.named(py, "target", "must be the number of a target, a whole one from 0"))
+            .transpose()?;
         let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File) };
         let video = VideoOptions { lenient, ..VideoOptions::default() };
         let (stop, mut raised) = (video.stop.clone(), None);
@@ -94,21 +101,21 @@ impl Source {
     }
 
     /// The true box of the frame at ``position``; None where there is none.
-    fn true_box(&self, position: usize) -> Option<Box4> {
-        self.inner.true_box(position).map(box4)
+    fn true_box(&self, py: Python<'_>, position: Whole) -> PyResult<Option<Box4>> {
+        Ok(self.inner.true_box(position.named(py, "position", FROM_ONE)?).map(box4))
     }
 
     /// The true box of the frame at ``position``. Raises FormatError where it has none.
     #[pyo3(name = "box")]
-    fn initial_box(&self, py: Python<'_>, position: usize) -> PyResult<Box4> {
-        self.inner.initial_box(position).map(box4).or_raise(py)
+    fn initial_box(&self, py: Python<'_>, position: Whole) -> PyResult<Box4> {
+        self.inner.initial_box(position.named(py, "position", FROM_ONE)?).map(box4).or_raise(py)
     }
 
     /// The first and the last position from ``start`` to ``end``; where they are None, what the source itself takes for
     /// its beginning and its end. The last is None of one that goes on until it ends.
     #[pyo3(signature = (start = None, end = None))]
-    fn span(&self, py: Python<'_>, start: Option<usize>, end: Option<usize>) -> PyResult<(usize, Option<usize>)> {
-        let span = self.inner.span(start, end).or_raise(py)?;
+    fn span(&self, py: Python<'_>, start: Option<Whole>, end: Option<Whole>) -> PyResult<(usize, Option<usize>)> {
+        let span = self.between(py, start, end)?;
         Ok((span.first, span.last))
     }
 
@@ -119,8 +126,8 @@ impl Source {
     /// With ``color=False`` frames are the gray values of the files themselves, as presets that follow gray see them in
     /// ``track`` and ``evaluate``; it saves half of the decoding of a JPEG. Those made of its colours differ a little.
     #[pyo3(signature = (start = None, end = None, *, color = true))]
-    fn frames(&self, py: Python<'_>, start: Option<usize>, end: Option<usize>, color: bool) -> PyResult<Frames> {
-        let span = self.inner.span(start, end).or_raise(py)?;
+    fn frames(&self, py: Python<'_>, start: Option<Whole>, end: Option<Whole>, color: bool) -> PyResult<Frames> {
+        let span = self.between(py, start, end)?;
         let channels = if color { Channels::Color } else { Channels::Luma };
         let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels)));
         Ok(Frames { frames: Mutex::new(opened.or_raise(py)?), process: std::process::id() })
@@ -133,6 +140,11 @@ impl Source {
 }
 
 impl Source {
+    fn between(&self, py: Python<'_>, start: Option<Whole>, end: Option<Whole>) -> PyResult<Span> {
+        let read = |name: &str, position: Option<Whole>| position.map(|p| p.named(py, name, FROM_ONE)).transpose();
+        self.inner.span(read("start", start)?, read("end", end)?).or_raise(py)
+    }
+
     fn open(path: &Path, options: &OpenOptions) -> kcf_track::Result<Self> {
         if path.is_dir() {
             let folder = Sequence::open(path, &options.sequence)?;
@@ -162,7 +174,7 @@ impl Frames {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Frame<'py>>> {
         if self.process != std::process::id() {
             let message = "these frames were begun before a fork: call `frames` in this process";
-            return Err(PyRuntimeError::new_err(message));
+            return Err(exception(py, "StateError", message.into()));
         }
         let mut held = match self.frames.try_lock() {
             Ok(held) => held,

@@ -22,7 +22,7 @@ use crate::settings::{self, Chosen};
 /// (``kcf_track.settings()`` lists them), ``settings={path: value}`` sets any by its path, ``machine={name: value}``
 /// those of the machine of ``detector`` or ``guard``.
 ///
-/// A tracker is for one thread at a time: a second one gets a RuntimeError. Other threads go on while it works.
+/// A tracker is for one thread at a time: a second one gets a StateError. Other threads go on while it works.
 ///
 /// Examples:
 ///     >>> import kcf_track, numpy
@@ -51,7 +51,7 @@ impl Tracker {
     /// The tracker itself, for as long as the guard lives.
     ///
     /// # Errors
-    /// `RuntimeError` while another thread has it.
+    /// `StateError` while another thread has it.
     pub fn lock(&self) -> PyResult<MutexGuard<'_, kcf_track::Tracker>> {
         match self.inner.try_lock() {
             Ok(inner) => Ok(inner),

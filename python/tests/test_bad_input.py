@@ -110,6 +110,7 @@ def test_errors_are_of_the_library_and_of_python():
         (FrameError, ValueError),
         (SettingError, ValueError),
         (NotInitializedError, RuntimeError),
+        (kcf_track.StateError, RuntimeError),
         (kcf_track.FitError, ValueError),
         (kcf_track.FormatError, ValueError),
         (kcf_track.FileError, OSError),
@@ -147,6 +148,50 @@ def test_settings_that_are_none(keywords, kind, said):
         MultiTracker(**{"preset": "paper", **keywords})
 
 
+@pytest.mark.parametrize("number", [-1, 2**32, 2**64, 10**30])
+def test_numbers_that_no_argument_holds_are_settings(noise, demo, number):
+    """PyO3's OverflowError would be no error of the library, and name no argument."""
+    source = kcf_track.Source(demo)
+    calls = {
+        "threads": lambda: MultiTracker("paper", threads=number),
+        "jobs": lambda: kcf_track.evaluate(demo, ["paper"], jobs=number),
+        "start": lambda: source.span(start=number),
+        "end": lambda: source.frames(end=number),
+        "target": lambda: kcf_track.Source(demo, target=number),
+    }
+    if number != 2**32:
+        calls["id"] = lambda: MultiTracker("paper").add(noise, BOX, id=number)
+        calls["position"] = lambda: source.true_box(number)
+    for name, call in calls.items():
+        with pytest.raises(SettingError, match=f"^{name} {number}: ") as raised:
+            call()
+        assert isinstance(raised.value, ValueError), name
+    for wrong in ("a", 1.5):
+        for call in (MultiTracker("paper", threads=1).remove, source.true_box, source.box):
+            with pytest.raises(TypeError):
+                call(wrong)
+
+
+def test_ids_that_no_target_can_have_are_of_no_target(noise):
+    targets = MultiTracker("paper", threads=1)
+    targets.add(noise, BOX)
+    for id in (-1, 2**64):
+        assert id not in targets
+        with pytest.raises(KeyError, match=str(id)):
+            targets[id]
+        with pytest.raises(KeyError, match=str(id)):
+            targets.remove(id)
+
+
+def test_estimates_of_wrong_parts():
+    with pytest.raises(SettingError, match="initial, tracking"):
+        kcf_track.Estimate(BOX, "nix", {})
+    for polygon in ([(0, 0)] * 3, [(0, 0, 0)] * 4, [(0,) * 8], []):
+        with pytest.raises(SettingError, match="four corners"):
+            kcf_track.Estimate(BOX, "lost", {}, polygon)
+    assert kcf_track.Estimate(BOX, "lost", {}, [(0, 0)] * 4).polygon.shape == (4, 2)
+
+
 def test_a_frame_that_is_all_one_byte_of_memory(noise):
     """Broadcast to a size that no memory holds: it cannot be tracked where it lies, and cannot be copied."""
     huge = np.broadcast_to(np.uint8(3), (2_000_000, 2_000_000))
@@ -155,7 +200,7 @@ def test_a_frame_that_is_all_one_byte_of_memory(noise):
 
 
 def test_one_object_from_two_threads(noise):
-    """Either each call is served, or it raises RuntimeError; what is said meanwhile can be read."""
+    """Either each call is served, or it raises StateError; what is said meanwhile can be read."""
     big = np.random.default_rng(3).integers(0, 255, (960, 1280), np.uint8)
     box = (300, 300, 200, 200)
     reference = Tracker("robust")
@@ -170,7 +215,7 @@ def test_one_object_from_two_threads(noise):
             while len(served) < 12:
                 try:
                     served.append(made.update(big))
-                except RuntimeError as error:
+                except kcf_track.StateError as error:
                     refused.append(str(error))
                 except BaseException as error:  # noqa: BLE001
                     wrong.append(error)

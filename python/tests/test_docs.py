@@ -13,7 +13,7 @@ from conftest import ROOT
 from kcf_track import machines
 
 #: What says enough without an example: errors, types of others, and plain values.
-PLAIN = ("Box", "Frame", "Step", "__version__")
+PLAIN = ("Box", "Evaluation", "Frame", "Step", "__version__")
 
 
 def public():

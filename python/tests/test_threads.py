@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 from conftest import moving
-from kcf_track import MultiTracker, Source, Tracker
+from kcf_track import MultiTracker, Source, StateError, Tracker
 
 BOX = (60, 40, 30, 24)
 FREE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -108,7 +108,7 @@ def test_one_object_in_the_hands_of_many(noise):
                 try:
                     calls[i]()
                     answered.append(i)
-                except RuntimeError as error:
+                except StateError as error:
                     assert "another thread" in str(error), error
                 except (KeyError, IndexError):
                     assert calls is asked[MultiTracker], "another thread has removed it"
@@ -131,7 +131,7 @@ def test_an_iterator_of_frames_in_the_hands_of_many(demo):
                 position, _, frame, *_ = next(frames)
             except StopIteration:
                 return
-            except RuntimeError as error:
+            except StateError as error:
                 assert "another thread" in str(error)
                 continue
             assert frame.dtype == np.uint8
@@ -154,7 +154,7 @@ child = os.fork()
 if child == 0:
     try:
         next(frames)
-    except RuntimeError as error:
+    except kcf_track.StateError as error:
         print(error, flush=True)
     os._exit(0)
 os.waitpid(child, 0)
