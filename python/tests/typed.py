@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from kcf_track import Box, Estimate, Frame, MultiTracker, Source, Step, Tracker, evaluate, track
-from kcf_track.machines import SVM, KernelPCA
+from kcf_track import Box, Estimate, Evaluation, Frame, MultiTracker, Source, Step, Tracker, evaluate, track
+from kcf_track.machines import SVM, KernelPCA, KernelRidge
 
 
 def follow(frames: Iterator[Frame], box: Box) -> list[Box]:
@@ -37,13 +37,19 @@ def everything(folder: str) -> None:
     pixels = np.zeros((48, 64), np.uint8)
     number: int = targets.add(pixels, (1, 2, 3, 4))
     both: dict[int, tuple[bool, Box]] = targets.update(pixels)
-    scores = evaluate(folder, ["paper", ("fast", {"padding": 3})], others={"mine": Tracker}).scores
-    auc: float = scores["paper"]["auc"]
-    print(names, number, both, auc)
+    run = track(folder)
+    first: Step = next(run)
+    run.close()
+    found: Evaluation = evaluate(folder, ["paper", ("fast", {"padding": 3})], others={"mine": Tracker})
+    auc: float = found.scores["paper"]["auc"]
+    print(names, number, both, first, auc)
 
 
 def machines() -> None:
     x = np.zeros((4, 2))
     decided = SVM(C=2.0).fit(x, [0, 0, 1, 1]).decision_function(x)
-    coordinates = KernelPCA(2).fit(x).transform(x)
-    print(decided.shape, coordinates.shape)
+    components = KernelPCA(2).set_output(transform="default").fit(x)
+    coordinates = components.transform(x)
+    bias: float = SVM().set_fit_request(sample_weight=True).set_score_request(sample_weight=False).heads_[0].bias
+    print(decided.shape, coordinates.shape, components.embedding_.values, KernelRidge().fit(x, x[:, 0]).head_.alpha)
+    print(bias, components.X_fit_, components.feature_names_in_, components.get_metadata_routing())
