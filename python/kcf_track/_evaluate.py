@@ -75,8 +75,8 @@ def evaluate(
     rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
     kept there, and those of presets are taken up again by the next call; `others` run anew, as they may have changed.
     A tracker that fails on a sequence is left out there, with a warning; what else a person should know, as that a
-    sequence has few labels, is warned about too, and in `report["warnings"]`. Presets that follow gray values get those of
-    the files themselves, `others` colours, of which gray values are a little different.
+    sequence has few labels, is warned about too, and in `report["warnings"]`. Presets that follow gray values get
+    those of the files themselves, `others` colours, of which gray values are a little different.
 
     Examples:
         >>> import kcf_track
@@ -91,7 +91,8 @@ def evaluate(
             # Its letters would be taken for names.
             raise TypeError(f"{name} are a list of names: {name}=[{given!r}]")
     presets = [preset_of(chosen) for chosen in trackers]
-    for name, factory in (others or {}).items():
+    guests = dict(others or {})
+    for name, factory in guests.items():
         if not callable(factory):
             raise TypeError(f"others: {name} must be what is called to make a tracker, not {type(factory).__name__}")
     shown = Progress(None, progress)
@@ -100,8 +101,8 @@ def evaluate(
             Path(data),
             Path(place if folder is None else folder),
             presets=presets,
-            guests=list((others or {}).items()),
-            results=[(name, Path(place)) for name, place in (results or {}).items()],
+            guests=list(guests.items()),
+            results=[(name, Path(place)) for name, place in dict(results or {}).items()],
             sequences=list(sequences),
             protocol=protocol,
             toolkit=toolkit,

@@ -167,7 +167,10 @@ def as_box(given: Iterable[float]) -> Box:
         raise TypeError("a box must be four numbers (left, top, width, height), not text")
     if len(numbers) != 4:
         raise BoxError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
-    x, y, w, h = (float(number) for number in numbers)
+    try:
+        x, y, w, h = (float(number) for number in numbers)
+    except OverflowError as error:
+        raise BoxError(f"a box is four numbers (left, top, width, height): {error}") from None
     return x, y, w, h
 
 

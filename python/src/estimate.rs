@@ -1,12 +1,12 @@
 //! What a tracker says of one frame, as Python sees it.
 
-use kcf_track::BBox;
 use kcf_track::tracker::{Evidence, State};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::exception;
+use crate::tracker::read_box;
 
 /// A box as Python has it: left, top, width, height.
 pub type Box4 = (f64, f64, f64, f64);
@@ -30,7 +30,7 @@ impl Estimate {
     #[pyo3(signature = (r#box, state, evidence, polygon = None))]
     fn new(
         py: Python<'_>,
-        r#box: Box4,
+        r#box: &Bound<'_, PyAny>,
         state: &Bound<'_, PyAny>,
         evidence: &Bound<'_, PyDict>,
         polygon: Option<Vec<Vec<f64>>>,
@@ -61,8 +61,7 @@ impl Estimate {
             confidence: of("confidence")?,
             refit_kept: evidence.get_item("refit_kept")?.is_some_and(|kept| kept.is_truthy().unwrap_or(false)),
         };
-        let (x, y, w, h) = r#box;
-        Ok(Self(kcf_track::Estimate { bbox: BBox::new(x, y, w, h), polygon, state, evidence }))
+        Ok(Self(kcf_track::Estimate { bbox: read_box(r#box)?, polygon, state, evidence }))
     }
 
     /// Whether the target is there: false exactly when the state is `lost`.

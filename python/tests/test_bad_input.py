@@ -186,6 +186,8 @@ def test_ids_that_no_target_can_have_are_of_no_target(noise):
 def test_estimates_of_wrong_parts():
     with pytest.raises(SettingError, match="initial, tracking"):
         kcf_track.Estimate(BOX, "nix", {})
+    with pytest.raises(BoxError):
+        kcf_track.Estimate((1, 2), "lost", {})
     for polygon in ([(0, 0)] * 3, [(0, 0, 0)] * 4, [(0,) * 8], []):
         with pytest.raises(SettingError, match="four corners"):
             kcf_track.Estimate(BOX, "lost", {}, polygon)

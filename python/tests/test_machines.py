@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import pickle
 import struct
@@ -247,6 +249,36 @@ def test_matrices_that_are_no_gram_matrices(digits):
         machines.SVM().fit(np.where(x > 0.5, np.nan, x), y)
     with pytest.raises(kcf_track.FitError, match="at least zero"):
         machines.SVM(kernel="intersection").fit(-x[:50], y[:50])
+
+
+@pytest.mark.parametrize("made", ALL)
+def test_a_kernel_that_is_changed_after_the_fit_is_said(digits, made):
+    x, y = digits
+    x, y = x[:50], y[:50] % 2
+    for before, after, given in (("linear", "precomputed", x), ("precomputed", "linear", x @ x.T)):
+        machine = made(kernel=before).fit(given, y).set_params(kernel=after)
+        with pytest.raises(kcf_track.SettingError, match=f"kernel {after}: .* fit it anew"):
+            getattr(machine, "predict", getattr(machine, "transform", None))(given)
+
+
+def declared(tree: dict[str, ast.ClassDef], name: str) -> set[str]:
+    """The names that a class has by the types."""
+    here = tree[name]
+    names = {part.name for part in here.body if isinstance(part, ast.FunctionDef)}
+    names |= {part.target.id for part in here.body if isinstance(part, ast.AnnAssign)}
+    return names.union(*(declared(tree, base.id) for base in here.bases))
+
+
+@pytest.mark.parametrize("made", ALL)
+def test_the_types_have_all_that_is_public(digits, made):
+    x, y = digits
+    text = (ROOT / "python/kcf_track/machines/__init__.pyi").read_text()
+    tree = {part.name: part for part in ast.parse(text).body if isinstance(part, ast.ClassDef)}
+    public = {name for name in dir(made().fit(x[:50], y[:50])) if not name.startswith("_")}
+    if "sample_weight" not in inspect.signature(made.fit).parameters:
+        # It is there for a parameter of another class's method, and takes none.
+        public.discard("set_fit_request")
+    assert not public - declared(tree, made.__name__)
 
 
 def bits(values) -> list[str]:

@@ -82,8 +82,9 @@ def test_sources_and_boxes_that_are_none(noise, demo, tmp_path):
     for box in ((1, 2, 3), (1, 2, 3, 4, 5)):
         with pytest.raises(ValueError, match="four numbers"):
             track([noise], box)
-    with pytest.raises(BoxError):
-        list(track([noise], (1, 2, float("nan"), 4)))
+    for number in (float("nan"), 10**400):
+        with pytest.raises(BoxError):
+            list(track([noise], (1, 2, number, 4)))
     with pytest.raises(ValueError, match="no such setting|there is no setting|search"):
         track(demo, settings={"nothing": 1})
     with pytest.raises(TypeError, match="paddin"):
@@ -329,6 +330,8 @@ def test_a_name_is_no_list_of_names(demo):
     for wrong in (("paper",), ("paper", 3), {"padding": 2}, 5):
         with pytest.raises(TypeError, match="a pair of it and a dict of settings"):
             kcf_track.evaluate(demo, [wrong])
+    with pytest.raises(TypeError):
+        kcf_track.evaluate(demo, ["paper"], others=[Tracker])
     with pytest.raises(TypeError, match="mine must be what is called"):
         kcf_track.evaluate(demo, ["paper"], others={"mine": Tracker("paper")})
 

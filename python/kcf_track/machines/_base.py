@@ -99,6 +99,9 @@ class KernelMachine(BaseEstimator):
         check_is_fitted(self)
         x = validate_data(self, x, dtype=np.float64, order="C", reset=False)
         kernel = self._make_kernel()
+        if (kernel is None) != (self.X_fit_ is None):
+            was = "a Gram matrix" if self.X_fit_ is None else "samples"
+            raise SettingError(f"kernel {self.kernel}: the machine was fitted to {was}, fit it anew")
         if kernel is None:
             if asks_own is not None:
                 raise SettingError(f"{asks_own} the kernel values of samples with themselves: give the samples")
