@@ -16,7 +16,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::{InvalidTruth, Rules, Toolkit};
+use super::rules::{Rules, Toolkit};
+use crate::annotation::Base;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
@@ -38,7 +39,7 @@ pub struct FrameErrors {
     pub overlap: Vec<f64>,
     /// Distance of the centres in pixels; −1 or infinite in a frame without a usable label, by the rules.
     pub center: Vec<f64>,
-    /// The same, each axis divided by the label's size.
+    /// The same, each axis divided by the label's size; −1 in a frame without a usable label.
     pub normalized: Vec<f64>,
     /// Whether the frame has a usable label.
     pub valid: Vec<bool>,
@@ -64,11 +65,12 @@ impl FrameErrors {
     }
 }
 
-/// Scores `boxes` frame by frame against `truth` (`None` where there is no label), both for the same frames.
+/// Scores `boxes` frame by frame against `truth` (`None` where there is no label) from a file of the given base, both
+/// for the same frames.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
-pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Result<FrameErrors> {
+pub fn frame_errors(truth: &[Option<BBox>], base: Base, boxes: &[BBox], rules: &Rules) -> Result<FrameErrors> {
     let wrong = |reason: String| Err(Error::Evaluation { what: "scoring".into(), reason });
     if truth.len() != boxes.len() {
         return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
@@ -87,16 +89,13 @@ pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Re
             _ => *predicted,
         };
         kept = Some(repaired);
-        let box_ = if i == 0 { label.unwrap_or(repaired) } else { repaired };
+        let box_ = if i == 0 && rules.first_is_label { label.unwrap_or(repaired) } else { repaired };
 
         let scored = label.unwrap_or(BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
-        let overlap_counts = rules.overlap_needs.holds(label.as_ref());
-        let center_counts = rules.center_needs.holds(label.as_ref());
-        let unscored = match rules.invalid_truth {
-            InvalidTruth::MissForSuccessHitForPrecision => -1.0,
-            InvalidTruth::MissForBoth => f64::INFINITY,
-        };
-        let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { (unscored, unscored) };
+        let overlap_counts = rules.overlap_needs.holds(label.as_ref(), base);
+        let center_counts = rules.center_needs.holds(label.as_ref(), base);
+        let unscored = (rules.invalid_truth.center(), rules.invalid_truth.normalized());
+        let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { unscored };
         errors.overlap.push(if overlap_counts { overlap(&box_, &scored, rules.counts_end_pixels) } else { -1.0 });
         errors.center.push(if rules.rounds_center_error { (center * 1e4).round() / 1e4 } else { center });
         errors.normalized.push(normalized);
@@ -210,14 +209,13 @@ impl Score {
     }
 }
 
-/// Scores `boxes` against `truth`, frame by frame for the same frames, by the rules of `toolkit`.
-///
-/// The first box is taken to be the label, as all toolkits do.
+/// Scores `boxes` against `truth` from a 1-based file, as OTB's are, frame by frame for the same frames, by the rules of
+/// `toolkit`. [`frame_errors`] does so for files of either base.
 ///
 /// # Errors
 /// As [`frame_errors`].
 pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<Score> {
-    frame_errors(truth, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
+    frame_errors(truth, Base::One, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
 }
 
 /// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A
@@ -276,23 +274,45 @@ mod tests {
         truth[3] = None;
         let otb = score(&truth, &boxes, Toolkit::Otb).unwrap();
         assert_eq!((otb.success[0], otb.precision[0], otb.labelled), (0.25, 0.75, 2));
-        // pytracking counts the first one as labelled, and a missing label as a miss for both.
+        // pytracking counts the first one as labelled, and a missing label as a miss for both, but a hit for P_norm.
         let pytracking = score(&truth, &boxes, Toolkit::Pytracking).unwrap();
         assert_eq!((pytracking.success[0], pytracking.precision[50], pytracking.labelled), (0.25, 0.25, 3));
+        assert_eq!(pytracking.normalized[0], 0.5);
         // got10k has no such rule: what is not a number passes nothing.
         let got10k = score(&truth, &boxes, Toolkit::Got10k).unwrap();
         assert_eq!((got10k.success[0], got10k.precision[50]), (0.25, 0.25));
         // pysot asks for the size when it looks at overlaps, for the centre when it looks at distances.
         let pysot = score(&truth, &boxes, Toolkit::Pysot).unwrap();
-        assert_eq!((pysot.success[0], pysot.precision[50]), (0.25, 0.5));
+        assert_eq!((pysot.success[0], pysot.precision[50]), (0.0, 0.25), "nor is its first box set to the label");
     }
 
     #[test]
-    fn the_first_box_is_taken_to_be_the_label() {
+    fn the_first_box_is_taken_to_be_the_label_but_by_pysot() {
         let truth = labels(2);
         let far = BBox::new(900.0, 900.0, 5.0, 5.0);
-        let s = score(&truth, &[far, far], Toolkit::Otb).unwrap();
-        assert_eq!((s.success[0], s.precision_20), (0.5, 0.5));
+        for toolkit in Toolkit::ALL {
+            let s = score(&truth, &[far, far], toolkit).unwrap();
+            let expected = if toolkit == Toolkit::Pysot { 0.0 } else { 0.5 };
+            assert_eq!((s.success[0], s.precision_20, s.normalized[50]), (expected, expected, expected), "{toolkit}");
+        }
+    }
+
+    #[test]
+    fn rows_of_zeros_are_hits_where_the_toolkit_counts_them_as_such() {
+        // Five labels and five rows `0,0,0,0`, followed exactly.
+        let label = [40.0, 50.0, 20.0, 30.0];
+        for base in [Base::Zero, Base::One] {
+            let rows = [[label; 5], [[0.0; 4]; 5]].concat();
+            let truth: Vec<_> = rows.iter().map(|&row| Some(base.to_bbox(row))).collect();
+            let boxes = vec![base.to_bbox(label); 10];
+            let shares = |toolkit: Toolkit| {
+                let s = Score::of(&frame_errors(&truth, base, &boxes, &toolkit.rules()).unwrap());
+                (s.success[0], s.precision_20, s.normalized_precision)
+            };
+            assert_eq!(shares(Toolkit::Otb), (0.5, 1.0, 1.0), "{base:?}");
+            assert_eq!(shares(Toolkit::Pysot), (0.5, 1.0, 1.0), "{base:?}");
+            assert_eq!(shares(Toolkit::Pytracking), (0.5, 0.5, 1.0), "{base:?}");
+        }
     }
 
     #[test]

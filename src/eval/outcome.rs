@@ -59,7 +59,8 @@ impl Evaluation {
             let mut fps = BTreeMap::new();
             for (sequence, loaded) in loaded {
                 let score = loaded.traces.and_then(|traces| {
-                    let score = score_traces(&sequence.truth, &traces, self.toolkit).map_err(|e| e.to_string())?;
+                    let score = score_traces(&sequence.truth, sequence.base, &traces, self.toolkit)
+                        .map_err(|e| e.to_string())?;
                     if score.labelled == 0 {
                         return Err(NO_LABEL.to_owned());
                     }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::rules::TruthValidity;
+use crate::annotation::Base;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
@@ -99,7 +100,7 @@ fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
     let usable: Vec<Start> = truth
         .iter()
         .enumerate()
-        .filter(|(_, label)| TruthValidity::AllPositive.holds(label.as_ref()))
+        .filter(|(_, label)| TruthValidity::AllPositive.holds(label.as_ref(), Base::One))
         .filter_map(|(frame, label)| label.map(|init| Start { frame, init }))
         .collect();
     let last = usable.iter().rposition(|s| truth.len() - s.frame >= TRE_MIN_FRAMES);

@@ -13,6 +13,7 @@ use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Scor
 use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::runner::Trace;
+use crate::annotation::Base;
 use crate::error::Result;
 use crate::geometry::BBox;
 
@@ -160,15 +161,16 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other).
+/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other), whose
+/// labels are from a file of the given base.
 ///
 /// # Errors
 /// As [`frame_errors`].
-pub fn score_traces(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
+pub fn score_traces(truth: &[Option<BBox>], base: Base, traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
     let mut errors = FrameErrors::default();
     for trace in traces {
         let labels = truth.get(trace.start.frame..).unwrap_or_default();
-        errors.extend(&frame_errors(labels, &trace.boxes, &toolkit.rules())?);
+        errors.extend(&frame_errors(labels, base, &trace.boxes, &toolkit.rules())?);
     }
     Ok(Score::of(&errors))
 }
@@ -316,7 +318,7 @@ mod tests {
     }
 
     fn zero() -> Score {
-        // No toolkit scores the first frame as a miss; only a sequence without any usable label is zero everywhere.
+        // Where the first box is the label, only a sequence without any usable label is zero everywhere.
         Score { auc: 0.0, success: vec![0.0; 21], ..good() }
     }
 
@@ -346,7 +348,7 @@ mod tests {
         let trace = |frame: usize, boxes: Vec<BBox>| Trace { start: Start { frame, init: b }, micros: vec![], boxes };
         let far = b.translated(400.0, 0.0);
         let traces = [trace(0, vec![b, far, far, far]), trace(2, vec![b, b])];
-        let score = score_traces(&truth, &traces, Toolkit::Otb).unwrap();
+        let score = score_traces(&truth, Base::One, &traces, Toolkit::Otb).unwrap();
         assert_eq!((score.frames, score.precision_20), (6, 0.5));
     }
 

@@ -273,7 +273,8 @@ fn differences(report: &Report) -> String {
 }
 
 fn method(report: &Report) -> String {
-    let Rules { overlap_needs, invalid_truth, invalid_prediction, drops_zero_curves, .. } = report.toolkit.rules();
+    let Rules { overlap_needs, invalid_truth, first_is_label, invalid_prediction, drops_zero_curves, .. } =
+        report.toolkit.rules();
     let mut text = String::from("<ul>\n");
     let mut item = |line: &str| text += &format!("<li>{line}</li>\n");
     item(match report.protocol {
@@ -289,7 +290,8 @@ fn method(report: &Report) -> String {
         "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides \
          the error by the label's size, at 0.2.",
     );
-    item("The first box counts as the label. Means are over sequences, not frames.");
+    let first = if first_is_label { "counts as the label" } else { "is scored as it is" };
+    item(&format!("The first box {first}. Means are over sequences, not frames."));
     item(&format!(
         "A label counts when: {}.",
         match overlap_needs {
@@ -303,7 +305,9 @@ fn method(report: &Report) -> String {
         InvalidTruth::MissForSuccessHitForPrecision => {
             "A frame whose label does not count is a miss for success and a hit for precision, as in the OTB toolkit."
         }
-        InvalidTruth::MissForBoth => "A frame whose label does not count is a miss.",
+        InvalidTruth::HitForNormalizedPrecision => {
+            "A frame whose label does not count is a miss, but a hit for P<sub>norm</sub>, as in pytracking."
+        }
     });
     item(match invalid_prediction {
         InvalidPrediction::PreviousBox => "A predicted box that is none repeats the one before.",
