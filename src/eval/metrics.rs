@@ -43,6 +43,8 @@ pub struct FrameErrors {
     pub normalized: Vec<f64>,
     /// Whether the frame has a usable label.
     pub valid: Vec<bool>,
+    /// The boxes that were scored: what was predicted, after the rules have replaced what they replace.
+    pub boxes: Vec<BBox>,
 }
 
 impl FrameErrors {
@@ -62,6 +64,7 @@ impl FrameErrors {
         self.center.extend_from_slice(&other.center);
         self.normalized.extend_from_slice(&other.normalized);
         self.valid.extend_from_slice(&other.valid);
+        self.boxes.extend_from_slice(&other.boxes);
     }
 }
 
@@ -100,6 +103,7 @@ pub fn frame_errors(truth: &[Option<BBox>], base: Base, boxes: &[BBox], rules: &
         errors.center.push(if rules.rounds_center_error { (center * 1e4).round() / 1e4 } else { center });
         errors.normalized.push(normalized);
         errors.valid.push(overlap_counts && label.is_some());
+        errors.boxes.push(box_);
     }
     Ok(errors)
 }
@@ -153,7 +157,8 @@ pub struct Score {
     pub overlap_rate_50: f64,
     /// Mean overlap over the labelled frames.
     pub mean_overlap: f64,
-    /// Mean centre error over the labelled frames, in pixels; `None` when no frame has one.
+    /// Mean centre error over the labelled frames, in pixels; `None` when one of them has a box that is no number, or
+    /// none of them is scored by its centre.
     pub mean_center_error: Option<f64>,
     /// How often the target was lost: runs of labelled frames without any overlap.
     pub failures: usize,
@@ -180,11 +185,13 @@ impl Score {
 
         let labelled = || errors.valid.iter().enumerate().filter(|&(_, &valid)| valid).map(|(i, _)| i);
         let mean = |values: &mut dyn Iterator<Item = f64>| {
-            let (sum, n) = values.filter(|v| v.is_finite()).fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
+            let (sum, n) = values.fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
             (n > 0).then(|| sum / n as f64)
         };
-        // A frame whose box is no number overlaps nothing; leaving it out of the mean would flatter the tracker.
+        // A frame whose box is no number overlaps nothing, and is at no distance; leaving it out of the means would
+        // flatter the tracker. Below zero are those that are not scored by their centres.
         let overlap_of = |i: usize| if errors.overlap[i].is_finite() { errors.overlap[i].max(0.0) } else { 0.0 };
+        let centers = || labelled().map(|i| errors.center[i]).filter(|e| e.is_nan() || *e >= 0.0);
         let mut lost = false;
         let failures = labelled()
             .filter(|&i| {
@@ -200,7 +207,7 @@ impl Score {
             normalized_precision: normalized[20],
             overlap_rate_50: success[10],
             mean_overlap: mean(&mut labelled().map(overlap_of)).unwrap_or(0.0),
-            mean_center_error: mean(&mut labelled().map(|i| errors.center[i]).filter(|&e| e >= 0.0)),
+            mean_center_error: if centers().all(f64::is_finite) { mean(&mut centers()) } else { None },
             failures,
             success,
             precision,
@@ -228,6 +235,7 @@ pub fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
         errors.center.push(center);
         errors.normalized.push(normalized);
         errors.valid.push(true);
+        errors.boxes.push(*predicted);
     }
     Score::of(&errors)
 }
@@ -381,6 +389,32 @@ mod tests {
         let moved = truth[0].unwrap().translated(10.0, 0.0);
         let s = score(&truth, &[moved, moved], Toolkit::Otb).unwrap();
         assert_eq!((s.normalized[9], s.normalized[10]), (0.5, 1.0));
+    }
+
+    #[test]
+    fn a_frame_without_a_box_leaves_no_mean_centre_error() {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 3];
+        let (label, nan) = (truth[0].unwrap(), BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
+        for toolkit in Toolkit::ALL {
+            let of = |boxes: &[BBox]| score(&truth, boxes, toolkit).unwrap().mean_center_error;
+            let repeats = matches!(toolkit, Toolkit::Otb | Toolkit::Matlab);
+            assert_eq!(of(&[label, label, nan]), repeats.then_some(0.0), "{toolkit}");
+            assert_eq!(of(&[label, label, label.translated(3.0, 0.0)]), Some(1.0), "{toolkit}");
+        }
+        // Frames that are not scored have no distance that could be missed.
+        let truth = [Some(label), None, Some(label)];
+        assert_eq!(score(&truth, &[label, nan, label], Toolkit::Got10k).unwrap().mean_center_error, Some(0.0));
+    }
+
+    #[test]
+    fn the_boxes_that_were_scored_are_handed_out() {
+        let truth = labels(3);
+        let (far, nan) = (BBox::new(300.0, 300.0, 20.0, 20.0), BBox::new(f64::NAN, 0.0, 1.0, 1.0));
+        let boxes =
+            |toolkit: Toolkit| frame_errors(&truth, Base::One, &[far, nan, far], &toolkit.rules()).unwrap().boxes;
+        assert_eq!(boxes(Toolkit::Otb), [truth[0].unwrap(), far, far]);
+        let pysot = boxes(Toolkit::Pysot);
+        assert!(pysot[0] == far && pysot[1].x.is_nan());
     }
 
     #[test]

@@ -119,7 +119,7 @@ pub struct Aggregate {
     pub overlap_rate_50: f64,
     /// Mean of the sequences' mean overlaps.
     pub mean_overlap: f64,
-    /// Mean of the sequences' mean centre errors, in pixels.
+    /// Mean of the sequences' mean centre errors, in pixels; `None` where one of them has none.
     pub mean_center_error: Option<f64>,
     /// Losses of the target in all sequences together.
     pub failures: usize,
@@ -188,7 +188,8 @@ pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>, toolkit: Toolk
     let success = mean_curve(by_success.iter().map(|s| &s.success), SUCCESS_THRESHOLDS);
     let precision = mean_curve(by_precision.iter().map(|s| &s.precision), PRECISION_THRESHOLDS);
     let normalized = mean_curve(by_normalized.iter().map(|s| &s.normalized), PRECISION_THRESHOLDS);
-    let center_errors: Vec<f64> = scores.iter().filter_map(|s| s.mean_center_error).collect();
+    // A mean over the others would be of fewer sequences than those of other trackers.
+    let center_errors: Option<Vec<f64>> = scores.iter().map(|s| s.mean_center_error).collect();
     let interval =
         |from: &[&Score], value: fn(&Score) -> f64| mean_interval(&from.iter().map(|s| value(s)).collect::<Vec<_>>());
     Aggregate {
@@ -201,7 +202,7 @@ pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>, toolkit: Toolk
         normalized_precision: normalized[20],
         overlap_rate_50: success[10],
         mean_overlap: mean(&scores.iter().map(|s| s.mean_overlap).collect::<Vec<_>>()),
-        mean_center_error: (!center_errors.is_empty()).then(|| mean(&center_errors)),
+        mean_center_error: center_errors.filter(|all| !all.is_empty()).map(|all| mean(&all)),
         failures: scores.iter().map(|s| s.failures).sum(),
         success,
         precision,

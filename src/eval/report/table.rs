@@ -266,7 +266,11 @@ pub fn plain(report: &Report, timings: &Timings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::Toolkit;
+    use crate::eval::metrics::score;
     use crate::eval::report::tests::report;
+    use crate::eval::summary::aggregate;
+    use crate::geometry::BBox;
 
     #[test]
     fn every_tracker_has_its_line_in_both() {
@@ -301,6 +305,25 @@ mod tests {
         assert!(line(&partial, "a\\|b_<1>").contains("**"), "{}", markdown(&partial));
         assert!(markdown(&partial).contains("Ranked are the trackers with 3 sequences."));
         assert!(latex(&partial).contains("\\textbf{"));
+    }
+
+    #[test]
+    fn a_tracker_without_a_mean_centre_error_is_not_ranked_by_it() {
+        let mut report = report();
+        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        // One good box, and none in the frames after it.
+        let boxes = [&[BBox::new(10.0, 10.0, 40.0, 40.0)][..], &[BBox::new(f64::NAN, 0.0, 1.0, 1.0); 19]].concat();
+        let truth = vec![Some(boxes[0]); 20];
+        good.sequences.insert("B".into(), score(&truth, &boxes, Toolkit::Got10k).unwrap());
+        good.overall = aggregate(good.sequences.values(), Toolkit::Got10k);
+        let column = COLUMNS.iter().position(|c| c.markdown == "Centre error (px)").unwrap();
+        let cell = |name: &str| {
+            let md = markdown(&report);
+            let line = md.lines().find(|line| line.starts_with(&format!("| {name} "))).unwrap().to_owned();
+            line.replace("\\|", "/").split(" | ").nth(1 + column).unwrap().to_owned()
+        };
+        assert_eq!(cell("good"), "–");
+        assert!(cell("a\\|b_<1>").starts_with("**"), "{}", markdown(&report));
     }
 
     #[test]
