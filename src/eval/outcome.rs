@@ -34,8 +34,9 @@ impl Evaluation {
     /// Sums up what `store` and the result files hold.
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when runs are missing, or when there is nothing to sum up.
+    /// As [`Evaluation::check`]; [`Error::Evaluation`] when runs are missing, or when there is nothing to sum up.
     pub fn report(&self, store: &Store) -> Result<Evaluated> {
+        self.check()?;
         let mut left_out = self.dataset.left_out.clone();
         let mut warnings = self.dataset.warnings.clone();
         let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
