@@ -4,7 +4,7 @@ use super::failures::failures;
 use super::filmstrip::Strip;
 use super::plot::Plot;
 use super::series::color_of;
-use super::table::{attributes, heading};
+use super::table::{attributes, heading, own_count};
 use super::{Plots, styles};
 use crate::eval::Protocol;
 use crate::eval::bootstrap::Interval;
@@ -184,9 +184,13 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
     text += "</tr></thead>\n<tbody>\n";
     for tracker in &report.trackers {
         text += &format!("<tr>{}", name_cell(report, &tracker.name));
-        for (short, ..) in &attributes {
+        for (short, _, n) in &attributes {
             text += &match tracker.attributes.get(*short) {
-                Some(a) => format!("<td data-v=\"{}\" style=\"--v:{:.3}\">{:.3}</td>", a.auc, a.auc, a.auc),
+                Some(a) => {
+                    let own = own_count(a, *n);
+                    let own = if own.is_empty() { own } else { format!("<span class=\"ci\">{own}</span>") };
+                    format!("<td data-v=\"{0}\" style=\"--v:{0:.3}\">{0:.3}{own}</td>", a.auc)
+                }
                 None => "<td data-v=\"\">–</td>".into(),
             };
         }
@@ -194,7 +198,10 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
     }
     text += "</tbody></table></div>\n";
     let names: Vec<String> = attributes.iter().map(|(short, long, _)| format!("{short} {long}")).collect();
-    text += &format!("<p class=\"note\">{}. In brackets: number of sequences.</p>\n", names.join(" · "));
+    text += &format!(
+        "<p class=\"note\">{}. In brackets: number of sequences, in a cell where the tracker has fewer.</p>\n",
+        names.join(" · ")
+    );
     if !plots.by_attribute.is_empty() {
         text += "<details><summary>Success plots by attribute</summary><div class=\"plots small\">\n";
         for (name, plot) in &plots.by_attribute {

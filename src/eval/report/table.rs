@@ -114,6 +114,11 @@ pub(super) fn attributes(report: &Report) -> Vec<(&'static str, &'static str, us
         .collect()
 }
 
+/// The number of sequences behind a score by attribute where it is not `n`, that of the attribute's column: ` (2)`.
+pub(super) fn own_count(aggregate: &Aggregate, n: usize) -> String {
+    if aggregate.sequences == n { String::new() } else { format!(" ({})", aggregate.sequences) }
+}
+
 fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
     timings.trackers.get(&tracker.name).map(|t| t.fps)
 }
@@ -150,7 +155,8 @@ pub fn markdown(report: &Report) -> String {
         for tracker in &report.trackers {
             let cells = attributes
                 .iter()
-                .map(|(short, ..)| tracker.attributes.get(*short).map_or("–".into(), |a| format!("{:.3}", a.auc)));
+                .map(|(short, _, n)| (tracker.attributes.get(*short), *n))
+                .map(|(a, n)| a.map_or("–".into(), |a| format!("{:.3}{}", a.auc, own_count(a, n))));
             text += &format!("| {} | {} |\n", escape(&tracker.name), cells.collect::<Vec<_>>().join(" | "));
         }
     }
@@ -193,8 +199,9 @@ pub fn latex(report: &Report) -> String {
         text += " \\\\\n    \\midrule\n";
         for tracker in &report.trackers {
             text += &format!("    {}", escape_latex(&tracker.name));
-            for (short, ..) in &attributes {
-                let cell = tracker.attributes.get(*short).map_or("--".into(), |a| format!("{:.3}", a.auc));
+            for (short, _, n) in &attributes {
+                let cell = tracker.attributes.get(*short);
+                let cell = cell.map_or("--".into(), |a| format!("{:.3}{}", a.auc, own_count(a, *n)));
                 text += &format!(" & {cell}");
             }
             text += " \\\\\n";
@@ -305,6 +312,19 @@ mod tests {
         assert!(line(&partial, "a\\|b_<1>").contains("**"), "{}", markdown(&partial));
         assert!(markdown(&partial).contains("Ranked are the trackers with 3 sequences."));
         assert!(latex(&partial).contains("\\textbf{"));
+    }
+
+    #[test]
+    fn a_tracker_with_fewer_sequences_of_an_attribute_says_how_many() {
+        let mut report = report();
+        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        let auc = format!("{:.3}", good.attributes["IV"].auc);
+        good.attributes.get_mut("IV").unwrap().sequences = 2;
+        good.attributes.remove("OCC");
+        let (md, tex) = (markdown(&report), latex(&report));
+        assert!(md.contains("| Tracker | IV (3) | SV (3) | OCC (3) |"), "{md}");
+        assert!(md.contains(&format!("| good | {auc} (2) | {auc} | – |")), "{md}");
+        assert!(tex.contains(&format!("good & {auc} (2) & {auc} & -- ")), "{tex}");
     }
 
     #[test]
