@@ -216,8 +216,8 @@ impl Score {
     }
 }
 
-/// Scores `boxes` against `truth` from a 1-based file, as OTB's are, frame by frame for the same frames, by the rules of
-/// `toolkit`. [`frame_errors`] does so for files of either base.
+/// Scores `boxes` against `truth` from a 1-based file, as OTB's are, frame by frame for the same frames, by the rules
+/// of `toolkit`. [`frame_errors`] does so for files of either base.
 ///
 /// # Errors
 /// As [`frame_errors`].

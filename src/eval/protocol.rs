@@ -94,8 +94,12 @@ pub struct Start {
     pub init: BBox,
 }
 
-/// The starts of TRE, after the OTB toolkit's `splitSeqTRE.m`: of the frames whose labels are usable, up to the last
-/// one that leaves 20 frames, every 19th part is taken, rounded down, and that last one.
+/// The starts of TRE: of the frames whose labels are usable, up to the last one that leaves 20 frames, every 19th part
+/// is taken, rounded down, and that last one.
+///
+/// The OTB toolkit's `splitSeqTRE.m` does the same, but first leaves out the frames that its lists of occluded frames
+/// name (`initOmit`; `USE_INIT_OMIT` in Python). These lists are no part of the sequences and are not followed here: in
+/// FaceOcc1, Girl and a few more, runs may start on an occluded target, and scores are a little lower.
 fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
     let usable: Vec<Start> = truth
         .iter()

@@ -161,8 +161,8 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other), whose
-/// labels are from a file of the given base.
+/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other),
+/// whose labels are from a file of the given base.
 ///
 /// # Errors
 /// As [`frame_errors`].

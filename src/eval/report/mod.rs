@@ -330,6 +330,17 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn the_page_says_that_tre_starts_on_occluded_frames_as_well() {
+        let mut report = report();
+        let plots = Plots::draw(&report).unwrap();
+        let mut said = |protocol| {
+            report.protocol = protocol;
+            html::page(&report, &Timings::default(), &plots, focus(&report), &[]).contains("lists of occluded frames")
+        };
+        assert!(said(Protocol::Tre) && !said(Protocol::Ope) && !said(Protocol::Sre));
+    }
+
+    #[test]
     fn ours_is_compared_with() {
         let mut report = report();
         assert_eq!(focus(&report), "good");
