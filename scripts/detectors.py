@@ -7,8 +7,8 @@ Builds the program and runs `kcf-track eval --preset paper` with each --detector
 time, so that frames per second compare. P@20 is the precision at 20 pixels, AUC the area under the success curve: means
 over all sequences that are there, and over those without Girl, Toy, Bird1, FaceOcc1 and Walking2. "least" is the
 largest loss of P@20 against kcf on any one sequence; the cost is the median over the sequences, and in brackets the
-least and the most, of kcf's frames per second over the detector's, kcf being run before and after all others. Runs that
-are in FOLDER already are not run again.
+least and the most, of kcf's frames per second over the detector's, kcf being run before and after all others. Runs of
+these sequences that are in FOLDER already are not run again.
 """
 
 import argparse
@@ -25,10 +25,9 @@ GUARDS = ["krr", "klda", "svm", "slem"]
 
 def evaluate(program, data, out, flags):
     """Scores and frames per second of every sequence."""
-    if not (out / "report.json").is_file():
-        resume = ["--resume"] if out.exists() else []
-        command = [program, "eval", "--data", data, "--preset", "paper", "--jobs", "1", "--quiet", "--out", out]
-        subprocess.run([*command, *flags, *resume], check=True)
+    # A report that is there may be of other sequences or of another version; what it shares with this one is kept.
+    command = [program, "eval", "--data", data, "--preset", "paper", "--jobs", "1", "--quiet", "--out", out, "--resume"]
+    subprocess.run([*command, *flags], check=True)
     (tracker,) = json.loads((out / "report.json").read_text())["trackers"]
     (timing,) = json.loads((out / "timings.json").read_text())["trackers"].values()
     return tracker["sequences"], timing["sequences"]

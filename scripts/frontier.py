@@ -28,6 +28,7 @@ import time
 from pathlib import Path
 
 from compare_opencv import pin
+from labelled import result_name, target_number, truths
 
 ROOT = Path(__file__).resolve().parent.parent
 OPENCV = ("KCF", "CSRT")
@@ -68,16 +69,15 @@ def sequences(data, program):
     for folder in sorted(path for path in Path(data).iterdir() if (path / "img").is_dir()):
         with tempfile.TemporaryDirectory() as place:
             out = Path(place) / "first.json"
-            targets = sorted(folder.glob("groundtruth_rect*.txt"))
-            for number in range(1, len(targets) + 1) if len(targets) > 1 else [None]:
-                target = ["--target", str(number)] if number else []
+            for path in truths(folder):
+                target = target_number(folder, path)
+                target = [] if target is None else ["--target", str(target)]
                 subprocess.run(
                     [program, "--seq", folder, *target, "--preset", "paper", "--json", out, "-qq"], check=True
                 )
                 run = json.loads(out.read_text())
                 source, frames = run["source"], run["frames"]
-                name = f"{folder.name}-{number}" if number else folder.name
-                yield name, folder / "img", source["start"], len(frames), frames[0]["bbox"]
+                yield result_name(folder, path), folder / "img", source["start"], len(frames), frames[0]["bbox"]
 
 
 def run_opencv(data, program, out):

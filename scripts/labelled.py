@@ -34,10 +34,28 @@ def program():
     return Path(metadata["target_directory"]) / "release" / "kcf-track"
 
 
+def truths(sequence):
+    """The files of a sequence's labels, one for each target; Human4's first, which holds no box, is none."""
+    paths = sorted(sequence.glob("groundtruth_rect*.txt"))
+    return [path for path in paths if any(label is not None for label in labels(path))]
+
+
 def targets(data):
     """All sequences of a folder with the files of their labels, one for each target."""
     for sequence in sorted(path for path in Path(data).iterdir() if path.is_dir()):
-        yield from ((sequence, path) for path in sorted(sequence.glob("groundtruth_rect*.txt")))
+        yield from ((sequence, path) for path in truths(sequence))
+
+
+def target_number(sequence, path):
+    """The number of the target whose labels are in `path`; none where the sequence has no other target."""
+    numbered = re.fullmatch(r"groundtruth_rect\.(\d+)\.txt", path.name)
+    return int(numbered[1]) if numbered and len(truths(sequence)) > 1 else None
+
+
+def result_name(sequence, path):
+    """What results of the target are called: `Jogging-2`, but `Human4`."""
+    target = target_number(sequence, path)
+    return sequence.name if target is None else f"{sequence.name}-{target}"
 
 
 def area_under_roc(pairs):

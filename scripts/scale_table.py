@@ -11,7 +11,7 @@ with a label, and below it the means over the sequences.
 import argparse
 from pathlib import Path
 
-from labelled import frames, program, targets
+from labelled import frames, program, result_name, targets
 
 SEQUENCES = ["Walking2", "Girl", "Human7", "Freeman1", "Toy", "Trans", "Dog", "David"]
 TRACKERS = {
@@ -34,12 +34,12 @@ def main():
     rows = {}
     for folder, path in targets(args.data):
         if folder.name in args.sequences:
-            row = rows.setdefault(folder.name, [])
+            row = rows.setdefault(result_name(folder, path), [])
             for flags, scale in TRACKERS.values():
                 for size in (scale, ["--scale", "none"]):
                     overlaps = [overlap for _, overlap in frames(executable, folder, path, flags + size)]
                     row.append(sum(overlaps) / len(overlaps))
-            print(line(folder.name, row), flush=True)
+            print(line(result_name(folder, path), row), flush=True)
     print(line("mean", [sum(column) / len(column) for column in zip(*rows.values())]))
 
 
@@ -48,4 +48,5 @@ def line(name, row):
     return f"| {name} | " + " | ".join(f"{a:.3f}, {b:.3f}" for a, b in zip(row[::2], row[1::2])) + " |"
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -245,9 +245,6 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
         let advice = if read { "give another name by --results NAME=DIR" } else { "give each --preset once" };
         return Err(Failure::usage(format!("two trackers are called {name}: {advice}")));
     }
-    if !manifest.results.is_empty() && manifest.protocol != Protocol::Ope {
-        return Err(Failure::usage(format!("--results are of one-pass runs, not of --protocol {}", manifest.protocol)));
-    }
     let mut results = Vec::new();
     for (name, folder) in &manifest.results {
         results.push(ResultFiles::open(name, folder).map_err(|error| match error {
@@ -259,7 +256,9 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
         Error::Io { path, source } if path == manifest.data => named("data", &path, &source),
         error => error.into(),
     })?;
-    Ok(Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit })
+    let evaluation = Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit };
+    evaluation.check()?;
+    Ok(evaluation)
 }
 
 /// A folder that cannot be read, with the flag that it was given by.

@@ -215,6 +215,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn images_before_the_first_label_and_after_the_last_are_warned_about() {
+        let dir = tempfile::tempdir().unwrap();
+        let late = [vec!["NaN,NaN,NaN,NaN".into(), "0,0,0,0".into()], rows(3)].concat();
+        write_sequence(&dir.path().join("late"), "img", 7, "groundtruth.txt", &late);
+        // OTB's Deer is of 71 images; this one only has its name.
+        write_sequence(&dir.path().join("Deer"), "img", 5, "groundtruth_rect.txt", &late);
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        for said in [
+            "late: the first 2 images have no label and are not evaluated",
+            "late: the last 2 images have no label and are not evaluated",
+            "Deer: the first 2 images have no label and are not evaluated",
+        ] {
+            assert!(dataset.warnings.iter().any(|warning| warning == said), "{said}: {:?}", dataset.warnings);
+        }
+        // David begins with its image 300, whose row is the first of its file.
+        let david = dir.path().join("benchmark/David");
+        write_sequence(&david, "img", 770, "groundtruth_rect.txt", &rows(471));
+        let david = Dataset::open(&david, &[]).unwrap();
+        assert_eq!((david.sequences[0].skipped, &david.warnings[..]), (299, &[][..]));
+    }
+
+    #[test]
     fn two_targets_are_two_sequences() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("Jogging");

@@ -75,12 +75,29 @@ struct Job<'a> {
 }
 
 impl Evaluation {
+    /// Whether the settings fit together. [`Evaluation::run`] and [`Evaluation::report`] ask by themselves; who makes
+    /// folders before asks first.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for results beside a protocol of several runs a sequence: a file has the boxes of one.
+    pub fn check(&self) -> Result<()> {
+        match self.results.first() {
+            Some(files) if self.protocol != Protocol::Ope => Err(Error::Parameter {
+                name: "results",
+                value: files.name.clone(),
+                expected: format!("results are of one-pass runs (ope), not of the protocol {}", self.protocol),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs every tracker on every sequence whose runs `store` does not have yet, and stores each as soon as it is
     /// done. Runs that failed before are tried again. A tracker that fails on a sequence is noted and the rest goes on.
     ///
     /// # Errors
-    /// When runs cannot be stored or no threads can be started.
+    /// As [`Evaluation::check`], and when runs cannot be stored or no threads can be started.
     pub fn run(&self, store: &Store, options: &RunOptions, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
+        self.check()?;
         store.clear();
         let members = match options.shard {
             Some(shard) => shard.members(&self.dataset.sequences),
@@ -345,6 +362,23 @@ mod tests {
         fs::copy(data.path().join("Toy/img/0003.png"), data.path().join("Toy/img/0004.png")).unwrap();
         assert_eq!(run(&evaluation, out.path(), 2, None), 12);
         assert!(evaluation.report(&Store::in_folder(out.path())).unwrap().report.left_out.is_empty());
+    }
+
+    #[test]
+    fn results_of_one_pass_runs_are_refused_beside_other_protocols() {
+        let (data, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        dataset(data.path());
+        fs::write(out.path().join("Deer.txt"), rows(25).join("\n")).unwrap();
+        let store = Store::in_folder(out.path());
+        for protocol in [Protocol::Tre, Protocol::Sre] {
+            let mut evaluation = evaluation(data.path(), protocol);
+            evaluation.results.push(ResultFiles::open("theirs", out.path()).unwrap());
+            let ran = evaluation.run(&store, &RunOptions { jobs: 1, shard: None }, &|_| ());
+            for error in [ran.unwrap_err(), evaluation.report(&store).err().unwrap()] {
+                assert!(matches!(error, Error::Parameter { name: "results", .. }), "{error}");
+                assert!(error.to_string().contains(&format!("not of the protocol {protocol}")), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -59,6 +59,10 @@ pub(super) fn open(
     if !truth.iter().skip(1).flatten().any(BBox::is_valid) {
         return Err(wrong("there is no truth beyond its first frame: nothing to compare with"));
     }
+    // Where a sequence of OTB begins its benchmark says; of another one images are lost that somebody may have meant.
+    if first > 0 && sequence.otb().is_none() {
+        warnings.push(format!("{name}: the first {first} images have no label and are not evaluated"));
+    }
     // Frames after the last row cannot be scored; those of Football1 and Diving the benchmark leaves out by itself.
     let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
     if end < truth.len() {

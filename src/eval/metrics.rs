@@ -16,7 +16,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::{InvalidTruth, Rules, Toolkit};
+use super::rules::{Rules, Toolkit};
+use crate::annotation::Base;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
@@ -38,10 +39,12 @@ pub struct FrameErrors {
     pub overlap: Vec<f64>,
     /// Distance of the centres in pixels; −1 or infinite in a frame without a usable label, by the rules.
     pub center: Vec<f64>,
-    /// The same, each axis divided by the label's size.
+    /// The same, each axis divided by the label's size; −1 in a frame without a usable label.
     pub normalized: Vec<f64>,
     /// Whether the frame has a usable label.
     pub valid: Vec<bool>,
+    /// The boxes that were scored: what was predicted, after the rules have replaced what they replace.
+    pub boxes: Vec<BBox>,
 }
 
 impl FrameErrors {
@@ -61,14 +64,16 @@ impl FrameErrors {
         self.center.extend_from_slice(&other.center);
         self.normalized.extend_from_slice(&other.normalized);
         self.valid.extend_from_slice(&other.valid);
+        self.boxes.extend_from_slice(&other.boxes);
     }
 }
 
-/// Scores `boxes` frame by frame against `truth` (`None` where there is no label), both for the same frames.
+/// Scores `boxes` frame by frame against `truth` (`None` where there is no label) from a file of the given base, both
+/// for the same frames.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
-pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Result<FrameErrors> {
+pub fn frame_errors(truth: &[Option<BBox>], base: Base, boxes: &[BBox], rules: &Rules) -> Result<FrameErrors> {
     let wrong = |reason: String| Err(Error::Evaluation { what: "scoring".into(), reason });
     if truth.len() != boxes.len() {
         return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
@@ -87,20 +92,18 @@ pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], rules: &Rules) -> Re
             _ => *predicted,
         };
         kept = Some(repaired);
-        let box_ = if i == 0 { label.unwrap_or(repaired) } else { repaired };
+        let box_ = if i == 0 && rules.first_is_label { label.unwrap_or(repaired) } else { repaired };
 
         let scored = label.unwrap_or(BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
-        let overlap_counts = rules.overlap_needs.holds(label.as_ref());
-        let center_counts = rules.center_needs.holds(label.as_ref());
-        let unscored = match rules.invalid_truth {
-            InvalidTruth::MissForSuccessHitForPrecision => -1.0,
-            InvalidTruth::MissForBoth => f64::INFINITY,
-        };
-        let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { (unscored, unscored) };
+        let overlap_counts = rules.overlap_needs.holds(label.as_ref(), base);
+        let center_counts = rules.center_needs.holds(label.as_ref(), base);
+        let unscored = (rules.invalid_truth.center(), rules.invalid_truth.normalized());
+        let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { unscored };
         errors.overlap.push(if overlap_counts { overlap(&box_, &scored, rules.counts_end_pixels) } else { -1.0 });
         errors.center.push(if rules.rounds_center_error { (center * 1e4).round() / 1e4 } else { center });
         errors.normalized.push(normalized);
         errors.valid.push(overlap_counts && label.is_some());
+        errors.boxes.push(box_);
     }
     Ok(errors)
 }
@@ -154,7 +157,8 @@ pub struct Score {
     pub overlap_rate_50: f64,
     /// Mean overlap over the labelled frames.
     pub mean_overlap: f64,
-    /// Mean centre error over the labelled frames, in pixels; `None` when no frame has one.
+    /// Mean centre error over the labelled frames, in pixels; `None` when one of them has a box that is no number, or
+    /// none of them is scored by its centre.
     pub mean_center_error: Option<f64>,
     /// How often the target was lost: runs of labelled frames without any overlap.
     pub failures: usize,
@@ -181,11 +185,13 @@ impl Score {
 
         let labelled = || errors.valid.iter().enumerate().filter(|&(_, &valid)| valid).map(|(i, _)| i);
         let mean = |values: &mut dyn Iterator<Item = f64>| {
-            let (sum, n) = values.filter(|v| v.is_finite()).fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
+            let (sum, n) = values.fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
             (n > 0).then(|| sum / n as f64)
         };
-        // A frame whose box is no number overlaps nothing; leaving it out of the mean would flatter the tracker.
+        // A frame whose box is no number overlaps nothing, and is at no distance; leaving it out of the means would
+        // flatter the tracker. Below zero are those that are not scored by their centres.
         let overlap_of = |i: usize| if errors.overlap[i].is_finite() { errors.overlap[i].max(0.0) } else { 0.0 };
+        let centers = || labelled().map(|i| errors.center[i]).filter(|e| e.is_nan() || *e >= 0.0);
         let mut lost = false;
         let failures = labelled()
             .filter(|&i| {
@@ -201,7 +207,7 @@ impl Score {
             normalized_precision: normalized[20],
             overlap_rate_50: success[10],
             mean_overlap: mean(&mut labelled().map(overlap_of)).unwrap_or(0.0),
-            mean_center_error: mean(&mut labelled().map(|i| errors.center[i]).filter(|&e| e >= 0.0)),
+            mean_center_error: if centers().all(f64::is_finite) { mean(&mut centers()) } else { None },
             failures,
             success,
             precision,
@@ -210,14 +216,13 @@ impl Score {
     }
 }
 
-/// Scores `boxes` against `truth`, frame by frame for the same frames, by the rules of `toolkit`.
-///
-/// The first box is taken to be the label, as all toolkits do.
+/// Scores `boxes` against `truth` from a 1-based file, as OTB's are, frame by frame for the same frames, by the rules
+/// of `toolkit`. [`frame_errors`] does so for files of either base.
 ///
 /// # Errors
 /// As [`frame_errors`].
 pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<Score> {
-    frame_errors(truth, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
+    frame_errors(truth, Base::One, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
 }
 
 /// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A
@@ -230,6 +235,7 @@ pub fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
         errors.center.push(center);
         errors.normalized.push(normalized);
         errors.valid.push(true);
+        errors.boxes.push(*predicted);
     }
     Score::of(&errors)
 }
@@ -276,23 +282,45 @@ mod tests {
         truth[3] = None;
         let otb = score(&truth, &boxes, Toolkit::Otb).unwrap();
         assert_eq!((otb.success[0], otb.precision[0], otb.labelled), (0.25, 0.75, 2));
-        // pytracking counts the first one as labelled, and a missing label as a miss for both.
+        // pytracking counts the first one as labelled, and a missing label as a miss for both, but a hit for P_norm.
         let pytracking = score(&truth, &boxes, Toolkit::Pytracking).unwrap();
         assert_eq!((pytracking.success[0], pytracking.precision[50], pytracking.labelled), (0.25, 0.25, 3));
+        assert_eq!(pytracking.normalized[0], 0.5);
         // got10k has no such rule: what is not a number passes nothing.
         let got10k = score(&truth, &boxes, Toolkit::Got10k).unwrap();
         assert_eq!((got10k.success[0], got10k.precision[50]), (0.25, 0.25));
         // pysot asks for the size when it looks at overlaps, for the centre when it looks at distances.
         let pysot = score(&truth, &boxes, Toolkit::Pysot).unwrap();
-        assert_eq!((pysot.success[0], pysot.precision[50]), (0.25, 0.5));
+        assert_eq!((pysot.success[0], pysot.precision[50]), (0.0, 0.25), "nor is its first box set to the label");
     }
 
     #[test]
-    fn the_first_box_is_taken_to_be_the_label() {
+    fn the_first_box_is_taken_to_be_the_label_but_by_pysot() {
         let truth = labels(2);
         let far = BBox::new(900.0, 900.0, 5.0, 5.0);
-        let s = score(&truth, &[far, far], Toolkit::Otb).unwrap();
-        assert_eq!((s.success[0], s.precision_20), (0.5, 0.5));
+        for toolkit in Toolkit::ALL {
+            let s = score(&truth, &[far, far], toolkit).unwrap();
+            let expected = if toolkit == Toolkit::Pysot { 0.0 } else { 0.5 };
+            assert_eq!((s.success[0], s.precision_20, s.normalized[50]), (expected, expected, expected), "{toolkit}");
+        }
+    }
+
+    #[test]
+    fn rows_of_zeros_are_hits_where_the_toolkit_counts_them_as_such() {
+        // Five labels and five rows `0,0,0,0`, followed exactly.
+        let label = [40.0, 50.0, 20.0, 30.0];
+        for base in [Base::Zero, Base::One] {
+            let rows = [[label; 5], [[0.0; 4]; 5]].concat();
+            let truth: Vec<_> = rows.iter().map(|&row| Some(base.to_bbox(row))).collect();
+            let boxes = vec![base.to_bbox(label); 10];
+            let shares = |toolkit: Toolkit| {
+                let s = Score::of(&frame_errors(&truth, base, &boxes, &toolkit.rules()).unwrap());
+                (s.success[0], s.precision_20, s.normalized_precision)
+            };
+            assert_eq!(shares(Toolkit::Otb), (0.5, 1.0, 1.0), "{base:?}");
+            assert_eq!(shares(Toolkit::Pysot), (0.5, 1.0, 1.0), "{base:?}");
+            assert_eq!(shares(Toolkit::Pytracking), (0.5, 0.5, 1.0), "{base:?}");
+        }
     }
 
     #[test]
@@ -361,6 +389,32 @@ mod tests {
         let moved = truth[0].unwrap().translated(10.0, 0.0);
         let s = score(&truth, &[moved, moved], Toolkit::Otb).unwrap();
         assert_eq!((s.normalized[9], s.normalized[10]), (0.5, 1.0));
+    }
+
+    #[test]
+    fn a_frame_without_a_box_leaves_no_mean_centre_error() {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 3];
+        let (label, nan) = (truth[0].unwrap(), BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
+        for toolkit in Toolkit::ALL {
+            let of = |boxes: &[BBox]| score(&truth, boxes, toolkit).unwrap().mean_center_error;
+            let repeats = matches!(toolkit, Toolkit::Otb | Toolkit::Matlab);
+            assert_eq!(of(&[label, label, nan]), repeats.then_some(0.0), "{toolkit}");
+            assert_eq!(of(&[label, label, label.translated(3.0, 0.0)]), Some(1.0), "{toolkit}");
+        }
+        // Frames that are not scored have no distance that could be missed.
+        let truth = [Some(label), None, Some(label)];
+        assert_eq!(score(&truth, &[label, nan, label], Toolkit::Got10k).unwrap().mean_center_error, Some(0.0));
+    }
+
+    #[test]
+    fn the_boxes_that_were_scored_are_handed_out() {
+        let truth = labels(3);
+        let (far, nan) = (BBox::new(300.0, 300.0, 20.0, 20.0), BBox::new(f64::NAN, 0.0, 1.0, 1.0));
+        let boxes =
+            |toolkit: Toolkit| frame_errors(&truth, Base::One, &[far, nan, far], &toolkit.rules()).unwrap().boxes;
+        assert_eq!(boxes(Toolkit::Otb), [truth[0].unwrap(), far, far]);
+        let pysot = boxes(Toolkit::Pysot);
+        assert!(pysot[0] == far && pysot[1].x.is_nan());
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod protocol;
 #[cfg(feature = "cli")]
 pub mod report;
 pub mod results;
+mod rows;
 pub mod rules;
 pub mod runner;
 pub mod saving;

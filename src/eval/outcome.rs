@@ -34,8 +34,9 @@ impl Evaluation {
     /// Sums up what `store` and the result files hold.
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when runs are missing, or when there is nothing to sum up.
+    /// As [`Evaluation::check`]; [`Error::Evaluation`] when runs are missing, or when there is nothing to sum up.
     pub fn report(&self, store: &Store) -> Result<Evaluated> {
+        self.check()?;
         let mut left_out = self.dataset.left_out.clone();
         let mut warnings = self.dataset.warnings.clone();
         let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
@@ -59,7 +60,8 @@ impl Evaluation {
             let mut fps = BTreeMap::new();
             for (sequence, loaded) in loaded {
                 let score = loaded.traces.and_then(|traces| {
-                    let score = score_traces(&sequence.truth, &traces, self.toolkit).map_err(|e| e.to_string())?;
+                    let score = score_traces(&sequence.truth, sequence.base, &traces, self.toolkit)
+                        .map_err(|e| e.to_string())?;
                     if score.labelled == 0 {
                         return Err(NO_LABEL.to_owned());
                     }

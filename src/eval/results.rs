@@ -11,8 +11,9 @@
 //! bears the very name is the one. Numbers are in the base of the sequence's own truth file, as all these tools hand
 //! its first row to the tracker as it stands; those of MOT are 1-based.
 //!
-//! Rows of MOT name their images. Other rows are those of the evaluated frames, or of all images: of a sequence that is
-//! evaluated from a later image on, the first row or the one of that image is the label, which tells.
+//! Rows of MOT name their images and targets: of several, the one that overlaps the first label best is meant. Other
+//! rows are those of the evaluated frames, or of all images: of a sequence that is evaluated from a later image on, the
+//! first row or the one of that image is the label, which tells.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,9 +23,9 @@ use std::path::{Path, PathBuf};
 use super::dataset::LabelledSequence;
 use super::names::{is_number, key, name_of_pysot};
 use super::protocol::Start;
+use super::rows;
 use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
-use crate::annotation::Annotations;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
@@ -129,8 +130,8 @@ impl ResultFiles {
     /// Rows beyond the last frame are left out, missing ones become boxes that are none: see [`ReadResult::warning`].
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when there is no file or no box in it, [`Error::Io`] and [`Error::Annotation`] when it
-    /// cannot be read.
+    /// [`Error::Evaluation`] when there is no file, no box in it, or none of several targets at the first label,
+    /// [`Error::Io`] and [`Error::Annotation`] when it cannot be read.
     pub fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
         let there = names(sequence).find_map(|name| self.files.get(&key(&name))).map_or(&[][..], Vec::as_slice);
@@ -148,7 +149,7 @@ impl ResultFiles {
             }
         };
         let text = fs::read(path).map_err(|e| Error::io(path, e))?;
-        let annotations = Annotations::parse(&without_codes(&text), path, sequence.base)?;
+        let annotations = rows::parse(&text, path, sequence)?;
         let none = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
         let mut boxes: Vec<BBox> = annotations.rows().iter().map(|row| row.base().to_bbox(row.numbers())).collect();
         if boxes.is_empty() {
@@ -213,16 +214,6 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
         }
     }
     Ok(())
-}
-
-/// VOT's files have a single number where a run is started (1), has failed (2) or waits to start again (0): rows
-/// without a box.
-fn without_codes(text: &[u8]) -> Vec<u8> {
-    let Ok(text) = std::str::from_utf8(text) else { return text.to_vec() };
-    let is_code =
-        |line: &str| matches!(line.trim().trim_end_matches(['.', '0']), "" | "1" | "2") && !line.trim().is_empty();
-    let lines: Vec<&str> = text.lines().map(|line| if is_code(line) { "NaN" } else { line }).collect();
-    lines.join("\n").into_bytes()
 }
 
 /// What files of a sequence are called.

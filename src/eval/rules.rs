@@ -1,18 +1,18 @@
 //! The rules by which benchmark toolkits score a frame, as data.
 //!
 //! The toolkits agree on the curves (success over the overlap thresholds 0, 0.05, …, 1 with a strict `>`, precision
-//! over the centre errors 0, 1, …, 50 px with `<=`) and on scoring the first frame as perfect. They differ in what they
-//! do with a frame that has no usable label, with a box that is none, and with a sequence that failed altogether. Each
-//! difference is one field of [`Rules`], so that a score can be reproduced to the last digit.
+//! over the centre errors 0, 1, …, 50 px with `<=`), and all but pysot set the first box to the label. They differ in
+//! what they do with a frame that has no usable label, with a box that is none, and with a sequence that failed
+//! altogether. Each difference is one field of [`Rules`], so that a score can be reproduced to the last digit.
 //!
-//! | toolkit | label is usable | frame without one | box that is none | all-zero curve | centre error |
-//! | --- | --- | --- | --- | --- | --- |
-//! | `otb` | x, y, w, h > 0 (1-based) | success: miss, precision: **hit** | previous box | counts | exact |
-//! | `matlab` | as `otb` | as `otb` | previous box | **left out of the mean** | exact |
-//! | `python` | as `otb` | as `otb` | scored as it is | counts | rounded to 4 digits |
-//! | `got10k` | always | scored as it is | scored as it is | counts | exact |
-//! | `pysot` | success: w, h > 0; precision: centre > 0 | as `otb` | scored as it is | counts | exact |
-//! | `pytracking` | w, h > 0 | miss, miss | previous box when w or h is 0 | counts | exact |
+//! | toolkit | label is usable | frame without one | first box | box that is none | all-zero curve | centre error |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | `otb` | x, y, w, h > 0 (1-based) | success: miss, precision: **hit** | label | previous box | counts | exact |
+//! | `matlab` | as `otb` | as `otb` | label | previous box | **left out of the mean** | exact |
+//! | `python` | as `otb` | as `otb` | label | as it is | counts | rounded to 4 digits |
+//! | `got10k` | always | scored as it is | label | as it is | counts | exact |
+//! | `pysot` | success: w, h > 0; precision: centre > 0 | as `otb` | **as it is** | as it is | counts | exact |
+//! | `pytracking` | w, h > 0 | miss, miss; P_norm: **hit** | label | previous box when w or h is 0 | counts | exact |
 //!
 //! Sources: `calcSeqErrRobust.m`, `genPerfMat.m` and `plotDrawSave.m` of the OTB MATLAB toolkit;
 //! `calc_seq_err_robust.py` and `eval_results.py` of jwlim/tracker_benchmark; `experiments/otb.py` of got10k;
@@ -23,6 +23,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::annotation::Base;
 use crate::error::Error;
 use crate::geometry::BBox;
 
@@ -67,6 +68,7 @@ impl Toolkit {
             overlap_needs: TruthValidity::AllPositive,
             center_needs: TruthValidity::AllPositive,
             invalid_truth: InvalidTruth::MissForSuccessHitForPrecision,
+            first_is_label: true,
             invalid_prediction: InvalidPrediction::PreviousBox,
             drops_zero_curves: false,
             rounds_center_error: false,
@@ -86,6 +88,7 @@ impl Toolkit {
             Self::Pysot => Rules {
                 overlap_needs: TruthValidity::PositiveSize,
                 center_needs: TruthValidity::PositiveCenter,
+                first_is_label: false,
                 invalid_prediction: InvalidPrediction::AsItIs,
                 counts_end_pixels: false,
                 ..otb
@@ -93,7 +96,7 @@ impl Toolkit {
             Self::Pytracking => Rules {
                 overlap_needs: TruthValidity::PositiveSize,
                 center_needs: TruthValidity::PositiveSize,
-                invalid_truth: InvalidTruth::MissForBoth,
+                invalid_truth: InvalidTruth::HitForNormalizedPrecision,
                 invalid_prediction: InvalidPrediction::PreviousBoxWhenEmpty,
                 ..otb
             },
@@ -128,6 +131,8 @@ pub struct Rules {
     pub center_needs: TruthValidity,
     /// What a frame without a usable label counts as.
     pub invalid_truth: InvalidTruth,
+    /// Whether the label stands in the place of the first box.
+    pub first_is_label: bool,
     /// What a predicted box that is none is replaced with.
     pub invalid_prediction: InvalidPrediction,
     /// Whether a sequence whose curve is zero everywhere is left out of the mean curve.
@@ -148,21 +153,23 @@ pub enum TruthValidity {
     AllPositive,
     /// Width and height are above zero.
     PositiveSize,
-    /// Both coordinates of the centre are above zero (1-based).
+    /// Both coordinates of the centre are above zero in the file's own numbers: those of a row `0,0,0,0`, whose centre
+    /// is half a pixel before the origin, are not, whatever the first pixel is called.
     PositiveCenter,
     /// Anything goes.
     Always,
 }
 
 impl TruthValidity {
-    /// Whether `truth` (0-based, `None` for a row without numbers) is a usable label.
-    pub fn holds(self, truth: Option<&BBox>) -> bool {
+    /// Whether `truth` (0-based, `None` for a row without numbers) is a usable label. `base` is that of its file.
+    pub fn holds(self, truth: Option<&BBox>, base: Base) -> bool {
         let Some(b) = truth else { return self == Self::Always };
+        let [file_x, file_y, ..] = base.to_numbers(b);
         match self {
             // The file's 1-based corner is one more than the corner in memory.
             Self::AllPositive => b.x + 1.0 > 0.0 && b.y + 1.0 > 0.0 && b.w > 0.0 && b.h > 0.0,
             Self::PositiveSize => b.w > 0.0 && b.h > 0.0,
-            Self::PositiveCenter => b.x + 1.0 + (b.w - 1.0) / 2.0 > 0.0 && b.y + 1.0 + (b.h - 1.0) / 2.0 > 0.0,
+            Self::PositiveCenter => file_x + (b.w - 1.0) / 2.0 > 0.0 && file_y + (b.h - 1.0) / 2.0 > 0.0,
             Self::Always => true,
         }
     }
@@ -171,10 +178,27 @@ impl TruthValidity {
 /// What a frame without a usable label counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidTruth {
-    /// Overlap and centre error are both set to −1: never above a threshold of success, always within one of precision.
+    /// Overlap and centre errors are set to −1: never above a threshold of success, always within one of precision.
     MissForSuccessHitForPrecision,
-    /// Overlap −1, centre error infinite.
-    MissForBoth,
+    /// Overlap −1, centre error in pixels infinite, but the normalised one −1: always within one of its thresholds.
+    HitForNormalizedPrecision,
+}
+
+impl InvalidTruth {
+    /// What stands for the centre error in pixels.
+    pub fn center(self) -> f64 {
+        match self {
+            Self::MissForSuccessHitForPrecision => -1.0,
+            Self::HitForNormalizedPrecision => f64::INFINITY,
+        }
+    }
+
+    /// What stands for the normalised centre error.
+    pub fn normalized(self) -> f64 {
+        match self {
+            Self::MissForSuccessHitForPrecision | Self::HitForNormalizedPrecision => -1.0,
+        }
+    }
 }
 
 /// What happens to a predicted box that is none, after the first frame.
@@ -215,11 +239,24 @@ mod tests {
     fn a_label_at_the_border_is_none_for_otb() {
         // Row `0,5,10,10` of a 1-based file: x is not above zero.
         let at_border = BBox::new(-1.0, 4.0, 10.0, 10.0);
-        assert!(!TruthValidity::AllPositive.holds(Some(&at_border)));
-        assert!(TruthValidity::PositiveSize.holds(Some(&at_border)));
-        assert!(TruthValidity::PositiveCenter.holds(Some(&at_border)));
+        let holds = |validity: TruthValidity, label: &BBox| validity.holds(Some(label), Base::One);
+        assert!(!holds(TruthValidity::AllPositive, &at_border));
+        assert!(holds(TruthValidity::PositiveSize, &at_border));
+        assert!(holds(TruthValidity::PositiveCenter, &at_border));
         // Row `1,5,10,10` is usable.
-        assert!(TruthValidity::AllPositive.holds(Some(&at_border.translated(1.0, 0.0))));
-        assert!(!TruthValidity::AllPositive.holds(None));
+        assert!(holds(TruthValidity::AllPositive, &at_border.translated(1.0, 0.0)));
+        assert!(!TruthValidity::AllPositive.holds(None, Base::One));
+    }
+
+    #[test]
+    fn centres_are_looked_at_in_the_numbers_of_the_file() {
+        // Rows `0,0,0,0`, `0,0,1,1` and `1,1,1,1`: their centres are at −0.5, 0 and 1.
+        let rows = [([0.0; 4], false), ([0.0, 0.0, 1.0, 1.0], false), ([1.0; 4], true)];
+        for base in [Base::Zero, Base::One] {
+            for (numbers, usable) in rows {
+                let label = base.to_bbox(numbers);
+                assert_eq!(TruthValidity::PositiveCenter.holds(Some(&label), base), usable, "{numbers:?}, {base:?}");
+            }
+        }
     }
 }

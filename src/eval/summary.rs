@@ -13,6 +13,7 @@ use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Scor
 use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::runner::Trace;
+use crate::annotation::Base;
 use crate::error::Result;
 use crate::geometry::BBox;
 
@@ -118,7 +119,7 @@ pub struct Aggregate {
     pub overlap_rate_50: f64,
     /// Mean of the sequences' mean overlaps.
     pub mean_overlap: f64,
-    /// Mean of the sequences' mean centre errors, in pixels.
+    /// Mean of the sequences' mean centre errors, in pixels; `None` where one of them has none.
     pub mean_center_error: Option<f64>,
     /// Losses of the target in all sequences together.
     pub failures: usize,
@@ -160,15 +161,16 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other).
+/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other),
+/// whose labels are from a file of the given base.
 ///
 /// # Errors
 /// As [`frame_errors`].
-pub fn score_traces(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
+pub fn score_traces(truth: &[Option<BBox>], base: Base, traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
     let mut errors = FrameErrors::default();
     for trace in traces {
         let labels = truth.get(trace.start.frame..).unwrap_or_default();
-        errors.extend(&frame_errors(labels, &trace.boxes, &toolkit.rules())?);
+        errors.extend(&frame_errors(labels, base, &trace.boxes, &toolkit.rules())?);
     }
     Ok(Score::of(&errors))
 }
@@ -186,7 +188,8 @@ pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>, toolkit: Toolk
     let success = mean_curve(by_success.iter().map(|s| &s.success), SUCCESS_THRESHOLDS);
     let precision = mean_curve(by_precision.iter().map(|s| &s.precision), PRECISION_THRESHOLDS);
     let normalized = mean_curve(by_normalized.iter().map(|s| &s.normalized), PRECISION_THRESHOLDS);
-    let center_errors: Vec<f64> = scores.iter().filter_map(|s| s.mean_center_error).collect();
+    // A mean over the others would be of fewer sequences than those of other trackers.
+    let center_errors: Option<Vec<f64>> = scores.iter().map(|s| s.mean_center_error).collect();
     let interval =
         |from: &[&Score], value: fn(&Score) -> f64| mean_interval(&from.iter().map(|s| value(s)).collect::<Vec<_>>());
     Aggregate {
@@ -199,7 +202,7 @@ pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>, toolkit: Toolk
         normalized_precision: normalized[20],
         overlap_rate_50: success[10],
         mean_overlap: mean(&scores.iter().map(|s| s.mean_overlap).collect::<Vec<_>>()),
-        mean_center_error: (!center_errors.is_empty()).then(|| mean(&center_errors)),
+        mean_center_error: center_errors.filter(|all| !all.is_empty()).map(|all| mean(&all)),
         failures: scores.iter().map(|s| s.failures).sum(),
         success,
         precision,
@@ -316,7 +319,7 @@ mod tests {
     }
 
     fn zero() -> Score {
-        // No toolkit scores the first frame as a miss; only a sequence without any usable label is zero everywhere.
+        // Where the first box is the label, only a sequence without any usable label is zero everywhere.
         Score { auc: 0.0, success: vec![0.0; 21], ..good() }
     }
 
@@ -346,7 +349,7 @@ mod tests {
         let trace = |frame: usize, boxes: Vec<BBox>| Trace { start: Start { frame, init: b }, micros: vec![], boxes };
         let far = b.translated(400.0, 0.0);
         let traces = [trace(0, vec![b, far, far, far]), trace(2, vec![b, b])];
-        let score = score_traces(&truth, &traces, Toolkit::Otb).unwrap();
+        let score = score_traces(&truth, Base::One, &traces, Toolkit::Otb).unwrap();
         assert_eq!((score.frames, score.precision_20), (6, 0.5));
     }
 

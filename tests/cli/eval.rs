@@ -132,6 +132,8 @@ fn other_protocols_run_from_other_starts() {
     let outcome =
         eval(&["--data", text(&data), "--protocol", "tre", "--results", &given, "--out", text(&dir.path().join("no"))]);
     assert_eq!(outcome.code, 2);
+    let said = "--results x: results are of one-pass runs (ope), not of the protocol tre";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     assert!(!dir.path().join("no").exists());
 }
 

@@ -46,7 +46,7 @@ pub struct Picture {
     pub size: (usize, usize),
     /// The label.
     pub truth: Option<BBox>,
-    /// The tracker's box.
+    /// The tracker's box, as it was scored.
     pub predicted: BBox,
     /// The frame as JPEG in Base64; `None` when it cannot be read.
     pub jpeg: Option<String>,
@@ -74,7 +74,7 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], a
     // A run lasts to the end of the sequence, but may start behind its first frame.
     let from = sequence.truth.len().checked_sub(boxes.len())?;
     let (truth, files) = (&sequence.truth[from..], sequence.frames.get(from..)?);
-    let errors = frame_errors(truth, boxes, &evaluation.toolkit.rules()).ok()?;
+    let errors = frame_errors(truth, sequence.base, boxes, &evaluation.toolkit.rules()).ok()?;
     let lost = (0..errors.len()).find(|&i| errors.valid[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
     let pictures = moments(&errors.overlap, lost)
         .into_iter()
@@ -87,7 +87,7 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], a
                 overlap: errors.valid[i].then_some(errors.overlap[i]),
                 size: view.map_or((4, 3), |v| (v.width(), v.height())),
                 truth: truth[i].filter(BBox::is_valid),
-                predicted: boxes[i],
+                predicted: errors.boxes[i],
                 jpeg: view.and_then(|v| jpeg(&v)),
             })
         })
@@ -153,6 +153,9 @@ fn jpeg(frame: &Frame<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::dataset::Dataset;
+    use crate::eval::dataset::tests::{rows, write_sequence};
+    use crate::eval::{Protocol, Toolkit};
 
     #[test]
     fn the_story_of_a_loss() {
@@ -166,19 +169,33 @@ mod tests {
         assert_eq!(moments(&[1.0, 0.0], Some(1)), [(0, "start"), (1, "lost")]);
     }
 
-    #[test]
-    fn a_run_that_starts_late_is_beside_its_own_frames() {
-        use crate::eval::dataset::Dataset;
-        use crate::eval::dataset::tests::{rows, write_sequence};
+    /// Six frames of one sequence, in a folder that lasts as long as it does.
+    fn of_six_frames(protocol: Protocol) -> (tempfile::TempDir, Evaluation) {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("Toy"), "img", 6, "groundtruth_rect.txt", &rows(6));
-        let evaluation = Evaluation {
-            dataset: Dataset::open(dir.path(), &[]).unwrap(),
-            runners: vec![],
-            results: vec![],
-            protocol: crate::eval::Protocol::Tre,
-            toolkit: crate::eval::Toolkit::Otb,
-        };
+        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        (dir, Evaluation { dataset, runners: vec![], results: vec![], protocol, toolkit: Toolkit::Otb })
+    }
+
+    #[test]
+    fn pictures_show_the_boxes_that_were_scored() {
+        let (_dir, evaluation) = of_six_frames(Protocol::Ope);
+        let toy = &evaluation.dataset.sequences[0];
+        let mut boxes: Vec<BBox> = toy.truth.iter().map(|label| label.unwrap()).collect();
+        // The box before stands for one that is none, and the label for the first.
+        boxes[0] = boxes[0].translated(30.0, 0.0);
+        boxes[5] = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+        let strip = strip(&evaluation, toy, &boxes, 0.5).unwrap();
+        for picture in &strip.pictures {
+            let shown = picture.predicted.overlap(&picture.truth.unwrap());
+            assert_eq!(picture.overlap, Some(shown), "{}", picture.number);
+        }
+        assert_eq!(strip.pictures.last().map(|p| (p.number, p.predicted)), Some((6, boxes[4])));
+    }
+
+    #[test]
+    fn a_run_that_starts_late_is_beside_its_own_frames() {
+        let (_dir, evaluation) = of_six_frames(Protocol::Tre);
         let toy = &evaluation.dataset.sequences[0];
         // From the third frame on, and lost in the fifth.
         let mut boxes: Vec<BBox> = toy.truth[2..].iter().map(|label| label.unwrap()).collect();

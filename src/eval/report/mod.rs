@@ -56,20 +56,22 @@ impl Plots {
         let protocol = report.protocol.name().to_uppercase();
         let styles = styles(report);
         let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
-        let series = |score: fn(&Aggregate) -> f64, values: fn(&Aggregate) -> &Vec<f64>, attribute: Option<&str>| {
-            let of = |(t, &style): (&TrackerReport, &usize)| {
-                let aggregate = attribute.map_or(Some(&t.overall), |a| t.attributes.get(a))?;
-                let emphasis = mixed && t.origin == Origin::Run;
-                Some(Series {
-                    name: t.name.clone(),
-                    score: score(aggregate),
-                    style,
-                    emphasis,
-                    values: values(aggregate).clone(),
-                })
+        let series =
+            |score: fn(&Aggregate) -> f64, values: fn(&Aggregate) -> &Vec<f64>, attribute: Option<(&str, usize)>| {
+                let of = |(t, &style): (&TrackerReport, &usize)| {
+                    let aggregate = attribute.map_or(Some(&t.overall), |(a, _)| t.attributes.get(a))?;
+                    let own = attribute.map_or(String::new(), |(_, n)| table::own_count(aggregate, n));
+                    let emphasis = mixed && t.origin == Origin::Run;
+                    Some(Series {
+                        name: format!("{}{own}", t.name),
+                        score: score(aggregate),
+                        style,
+                        emphasis,
+                        values: values(aggregate).clone(),
+                    })
+                };
+                report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
             };
-            report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
-        };
         let success_axes = |title: String| Axes {
             title,
             x_label: "Overlap threshold",
@@ -89,7 +91,7 @@ impl Plots {
                         score: t.overall.auc,
                         style,
                         emphasis: mixed && t.origin == Origin::Run,
-                        values: spokes.iter().map(|(a, ..)| t.attributes.get(*a).map_or(0.0, |x| x.auc)).collect(),
+                        values: spokes.iter().map(|(a, ..)| t.attributes.get(*a).map_or(f64::NAN, |x| x.auc)).collect(),
                     })
                     .collect();
                 let labels: Vec<String> = spokes.iter().map(|(short, _, n)| format!("{short} ({n})")).collect();
@@ -104,7 +106,7 @@ impl Plots {
             .filter(|(.., n)| *n >= MIN_SEQUENCES)
             .map(|(short, long, n)| {
                 let title = format!("Success, {long} ({n})");
-                let plot = curves(&success_axes(title.clone()), &series(|a| a.auc, |a| &a.success, Some(short)))?;
+                let plot = curves(&success_axes(title.clone()), &series(|a| a.auc, |a| &a.success, Some((short, *n))))?;
                 Ok((title, plot))
             })
             .collect::<Result<_>>()?;
@@ -304,6 +306,38 @@ pub(crate) mod tests {
         for protocol in [Protocol::Tre, Protocol::Sre] {
             assert!(said(protocol).contains("AUC of all runs 0.250; first run: target lost at frame 7 of 20"));
         }
+    }
+
+    #[test]
+    fn a_tracker_that_lacks_an_attribute_is_left_out_of_its_axis() {
+        let mut report = report();
+        let line = |report: &Report| {
+            // That of the tracker alone, in its colour, without its line of the legend, which ends the drawing.
+            let svg = Plots::draw(report).unwrap().attributes.unwrap().svg;
+            let color = series::color_of(0).to_uppercase();
+            let drawn = |line: &&str| line.starts_with("<polyline") && line.contains(&color);
+            svg.lines().filter(drawn).map(|line| line.matches(',').count()).collect::<Vec<_>>()
+        };
+        assert_eq!(line(&report), [4, 2], "a triangle, and the legend");
+        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        good.attributes.remove("SV");
+        assert_eq!(line(&report), [2, 2], "from one of the other two to the other");
+        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        good.attributes.get_mut("IV").unwrap().sequences = 1;
+        let plots = Plots::draw(&report).unwrap();
+        let page = html::page(&report, &Timings::default(), &plots, focus(&report), &[]);
+        assert!(page.contains("<span class=\"ci\"> (1)</span>") && page.contains("good (1) ["), "{page}");
+    }
+
+    #[test]
+    fn the_page_says_that_tre_starts_on_occluded_frames_as_well() {
+        let mut report = report();
+        let plots = Plots::draw(&report).unwrap();
+        let mut said = |protocol| {
+            report.protocol = protocol;
+            html::page(&report, &Timings::default(), &plots, focus(&report), &[]).contains("lists of occluded frames")
+        };
+        assert!(said(Protocol::Tre) && !said(Protocol::Ope) && !said(Protocol::Sre));
     }
 
     #[test]

@@ -58,7 +58,8 @@ pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
     })
 }
 
-/// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim.
+/// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim. It is broken where
+/// the tracker has no value.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
@@ -268,11 +269,14 @@ fn radar_on<DB: DrawingBackend>(
         plot.draw(&Text::new(label.clone(), at(i, 1.05), text(14, false, h, VPos::Center)))?;
     }
     for one in series.iter().rev() {
-        let points: Vec<(i32, i32)> = (0..=labels.len())
-            .map(|i| i % labels.len().max(1))
-            .map(|i| at(i, (one.values.get(i).copied().unwrap_or(0.0) / max).clamp(0.0, 1.0)))
-            .collect();
-        path_on(&plot, scale, one, points)?;
+        for piece in pieces(&one.values, labels.len()) {
+            let points: Vec<(i32, i32)> = piece.iter().map(|&(i, v)| at(i, (v / max).clamp(0.0, 1.0))).collect();
+            match points[..] {
+                // Without a neighbour there is no line to see.
+                [point] => plot.draw(&Circle::new(point, 3 * scale as i32, one.color().filled()))?,
+                _ => path_on(&plot, scale, one, points)?,
+            }
+        }
     }
     // Above the polygons, so that they can be read.
     for i in 1..=RINGS {
@@ -284,6 +288,17 @@ fn radar_on<DB: DrawingBackend>(
     }
     legend_on(&legend, scale, series, 44)?;
     root.present()
+}
+
+/// The unbroken pieces of a line round all spokes: the spokes of each, with the values there.
+fn pieces(values: &[f64], spokes: usize) -> Vec<Vec<(usize, f64)>> {
+    let value = |spoke: usize| (spoke, values.get(spoke).copied().unwrap_or(f64::NAN));
+    let Some(gap) = (0..spokes).find(|&spoke| value(spoke).1.is_nan()) else {
+        return vec![(0..=spokes).map(|i| value(i % spokes.max(1))).collect()];
+    };
+    // From behind a gap on, so that a piece that goes over the first spoke stays one.
+    let round: Vec<_> = (gap + 1..gap + spokes).map(|i| value(i % spokes)).collect();
+    round.split(|(_, v)| v.is_nan()).filter(|piece| !piece.is_empty()).map(<[_]>::to_vec).collect()
 }
 
 #[cfg(test)]
@@ -342,6 +357,18 @@ mod tests {
     fn the_same_series_give_the_same_bytes() {
         let (a, b) = (curves(&axes(), &series()).unwrap(), curves(&axes(), &series()).unwrap());
         assert_eq!((a.svg, a.png), (b.svg, b.png));
+    }
+
+    #[test]
+    fn a_line_round_the_spokes_is_broken_where_there_is_no_value() {
+        let spokes = |values: &[f64]| -> Vec<Vec<usize>> {
+            pieces(values, values.len()).iter().map(|piece| piece.iter().map(|&(i, _)| i).collect()).collect()
+        };
+        let (v, none) = (0.5, f64::NAN);
+        assert_eq!(spokes(&[v, v, v]), [[0, 1, 2, 0]]);
+        assert_eq!(spokes(&[v, v, none, v]), [[3, 0, 1]]);
+        assert_eq!(spokes(&[none, v, none, v, v]), [vec![1], vec![3, 4]]);
+        assert!(spokes(&[none; 3]).is_empty());
     }
 
     #[test]

@@ -114,6 +114,11 @@ pub(super) fn attributes(report: &Report) -> Vec<(&'static str, &'static str, us
         .collect()
 }
 
+/// The number of sequences behind a score by attribute where it is not `n`, that of the attribute's column: ` (2)`.
+pub(super) fn own_count(aggregate: &Aggregate, n: usize) -> String {
+    if aggregate.sequences == n { String::new() } else { format!(" ({})", aggregate.sequences) }
+}
+
 fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
     timings.trackers.get(&tracker.name).map(|t| t.fps)
 }
@@ -150,7 +155,8 @@ pub fn markdown(report: &Report) -> String {
         for tracker in &report.trackers {
             let cells = attributes
                 .iter()
-                .map(|(short, ..)| tracker.attributes.get(*short).map_or("–".into(), |a| format!("{:.3}", a.auc)));
+                .map(|(short, _, n)| (tracker.attributes.get(*short), *n))
+                .map(|(a, n)| a.map_or("–".into(), |a| format!("{:.3}{}", a.auc, own_count(a, n))));
             text += &format!("| {} | {} |\n", escape(&tracker.name), cells.collect::<Vec<_>>().join(" | "));
         }
     }
@@ -193,8 +199,9 @@ pub fn latex(report: &Report) -> String {
         text += " \\\\\n    \\midrule\n";
         for tracker in &report.trackers {
             text += &format!("    {}", escape_latex(&tracker.name));
-            for (short, ..) in &attributes {
-                let cell = tracker.attributes.get(*short).map_or("--".into(), |a| format!("{:.3}", a.auc));
+            for (short, _, n) in &attributes {
+                let cell = tracker.attributes.get(*short);
+                let cell = cell.map_or("--".into(), |a| format!("{:.3}{}", a.auc, own_count(a, *n)));
                 text += &format!(" & {cell}");
             }
             text += " \\\\\n";
@@ -266,7 +273,11 @@ pub fn plain(report: &Report, timings: &Timings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::Toolkit;
+    use crate::eval::metrics::score;
     use crate::eval::report::tests::report;
+    use crate::eval::summary::aggregate;
+    use crate::geometry::BBox;
 
     #[test]
     fn every_tracker_has_its_line_in_both() {
@@ -301,6 +312,38 @@ mod tests {
         assert!(line(&partial, "a\\|b_<1>").contains("**"), "{}", markdown(&partial));
         assert!(markdown(&partial).contains("Ranked are the trackers with 3 sequences."));
         assert!(latex(&partial).contains("\\textbf{"));
+    }
+
+    #[test]
+    fn a_tracker_with_fewer_sequences_of_an_attribute_says_how_many() {
+        let mut report = report();
+        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        let auc = format!("{:.3}", good.attributes["IV"].auc);
+        good.attributes.get_mut("IV").unwrap().sequences = 2;
+        good.attributes.remove("OCC");
+        let (md, tex) = (markdown(&report), latex(&report));
+        assert!(md.contains("| Tracker | IV (3) | SV (3) | OCC (3) |"), "{md}");
+        assert!(md.contains(&format!("| good | {auc} (2) | {auc} | – |")), "{md}");
+        assert!(tex.contains(&format!("good & {auc} (2) & {auc} & -- ")), "{tex}");
+    }
+
+    #[test]
+    fn a_tracker_without_a_mean_centre_error_is_not_ranked_by_it() {
+        let mut report = report();
+        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
+        // One good box, and none in the frames after it.
+        let boxes = [&[BBox::new(10.0, 10.0, 40.0, 40.0)][..], &[BBox::new(f64::NAN, 0.0, 1.0, 1.0); 19]].concat();
+        let truth = vec![Some(boxes[0]); 20];
+        good.sequences.insert("B".into(), score(&truth, &boxes, Toolkit::Got10k).unwrap());
+        good.overall = aggregate(good.sequences.values(), Toolkit::Got10k);
+        let column = COLUMNS.iter().position(|c| c.markdown == "Centre error (px)").unwrap();
+        let cell = |name: &str| {
+            let md = markdown(&report);
+            let line = md.lines().find(|line| line.starts_with(&format!("| {name} "))).unwrap().to_owned();
+            line.replace("\\|", "/").split(" | ").nth(1 + column).unwrap().to_owned()
+        };
+        assert_eq!(cell("good"), "–");
+        assert!(cell("a\\|b_<1>").starts_with("**"), "{}", markdown(&report));
     }
 
     #[test]
