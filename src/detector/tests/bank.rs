@@ -126,6 +126,19 @@ fn no_look_ever_weighs_nothing() {
     }
 }
 
+/// However many looks have been kept at the least weight, which make all of them together more than one.
+#[test]
+fn a_share_is_that_of_all_the_weight() {
+    let mut bank = bank(3, 2);
+    for seed in 0..200 {
+        bank.add_positive(&window(seed), 0.0, 1.0);
+    }
+    let next = window(300);
+    let changed = bank.add_positive(&next, 0.4, 1.0);
+    let slot = changed.into_iter().flatten().find(|&slot| bank.sample(slot) == next).expect("a place of its own");
+    assert!((share(&bank, slot) - 0.4).abs() < 1e-3, "{}", share(&bank, slot));
+}
+
 /// The classes' windows as the bank holds them.
 fn of_class(bank: &SampleBank, label: f64) -> Vec<usize> {
     bank.places().filter(|&slot| bank.label(slot).unwrap().0 == label).collect()
