@@ -258,4 +258,27 @@ mod tests {
             assert!(expected.iter().zip(&other).any(|(a, b)| !close(*a, *b)), "{size:?}, {channels}");
         }
     }
+
+    /// The memory moves by its own rate, whatever the model's is.
+    #[test]
+    fn a_shifted_target_is_remembered_where_it_lies() {
+        for (size, channels) in [((6, 8), 31), ((9, 8), 1)] {
+            let labels = gaussian(size.0, size.1, 0.8);
+            let likeness = |there: (usize, usize), shift: (f64, f64)| {
+                let mut filter = Kcf::new(size.0, size.1, channels, Kernel::Linear, 1e-4, &labels);
+                filter.remember(0.3);
+                write(&mut filter, 1, (0, 0));
+                filter.learn(1.0, &mut off());
+                write(&mut filter, 2, there);
+                filter.respond(&mut off());
+                filter.learn_again(0.9, shift, &mut off());
+                write(&mut filter, 2, (0, 0));
+                filter.respond(&mut off());
+                filter.likeness((0.0, 0.0))
+            };
+            let [unmoved, moved, wrong] = [((0, 0), (0.0, 0.0)), ((2, 1), (2.0, 1.0)), ((2, 1), (0.0, 0.0))]
+                .map(|(there, shift)| likeness(there, shift));
+            assert!((moved - unmoved).abs() < 1e-5 && wrong < unmoved - 1e-3, "{unmoved}, {moved}, {wrong}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use ndarray::{Array1, ArrayView2};
 
 use super::Embedding;
 use super::head::check_own;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::factor::{scale_rows, symmetric_eigen};
 use crate::kernel::gram::Centring;
 
@@ -50,7 +50,7 @@ impl Novelty {
     /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
-    /// [`Error::Samples`] when a size does not fit or a kernel value is not finite.
+    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit or a kernel value is not finite.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;

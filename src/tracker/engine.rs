@@ -140,7 +140,7 @@ impl Engine {
                 self.pose = sighting.pose;
                 if sighting.seen {
                     learned = search.learn(frame, self.pose, Some(guard.relearn()), watch);
-                    state = judge.as_mut().filter(|judge| judge.is_lost()).map_or(State::Tracking, Judge::find);
+                    state = judge.as_mut().map_or(State::Tracking, Judge::begin_elsewhere);
                 }
             }
             state = guard.judge(state);

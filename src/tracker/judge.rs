@@ -110,6 +110,13 @@ impl Judge {
         (self.sure, self.lost, self.doubts, self.faints) = (true, false, 0, 0);
         State::Recovered
     }
+
+    /// The search was put where something else knows the target: what was doubtful was the place before.
+    pub fn begin_elsewhere(&mut self) -> State {
+        let was_lost = self.lost;
+        let found = self.find();
+        if was_lost { found } else { State::Tracking }
+    }
 }
 
 impl Recorded for Judge {
@@ -192,6 +199,60 @@ mod tests {
         assert!(judge.usual.unwrap() > 0.9);
         let mut never = Judge::new(BeliefParams { faint_below: 0.0, ..params });
         assert!((0..9).all(|_| never.judge(0.9, Some(1e-9)) == State::Tracking));
+    }
+
+    /// Neither a frame that is only likely nor a faint one says what is usual.
+    #[test]
+    fn the_usual_answer_follows_slowly_and_in_sure_frames_alone() {
+        let params = BeliefParams { faint_below: 0.2, faint_after: 9, ..BeliefParams::default() };
+        let mut judge = Judge::new(params);
+        for (confidence, answer, usual) in
+            [(0.6, 1.0, 1.0), (0.8, 0.5, 0.99), (0.79, 0.5, 0.99), (0.9, 0.1, 0.99), (0.9, 1.49, 1.0), (0.1, 0.5, 1.0)]
+        {
+            judge.judge(confidence, Some(answer));
+            assert!((judge.usual.unwrap() - usual).abs() < 1e-6, "{confidence}, {answer}: {:?}", judge.usual);
+        }
+    }
+
+    #[test]
+    fn a_frame_is_sure_that_is_tracked_and_neither_faint_nor_only_likely() {
+        let mut judge = Judge::new(BeliefParams { faint_below: 0.2, ..BeliefParams::default() });
+        for (confidence, answer, sure) in
+            [(0.9, 1.0, true), (0.8, 1.0, true), (0.79, 1.0, false), (0.9, 0.1, false), (0.9, 1.0, true)]
+        {
+            assert_eq!(judge.judge(confidence, Some(answer)), State::Tracking);
+            assert_eq!(judge.is_sure(confidence), sure, "{confidence}, {answer}");
+        }
+        // Also where a target is tracked from a lower confidence on than it is tracked until: both can be set.
+        let mut judge = Judge::new(BeliefParams { tracking_from: 0.3, tracking_until: 0.5, ..BeliefParams::default() });
+        assert_eq!((judge.judge(0.4, None), judge.is_sure(0.4)), (State::Uncertain, false));
+    }
+
+    /// Two doubtful and two faint frames, each one less than makes a target lost, count no more after it was found, or
+    /// after the search was put elsewhere.
+    #[test]
+    fn a_new_beginning_has_all_the_patience() {
+        let params = BeliefParams { lost_after: 3, faint_below: 0.2, faint_after: 3, ..BeliefParams::default() };
+        for begin in [Judge::find, Judge::begin_elsewhere] {
+            for (bad, answer) in [(0.1, 1.0), (0.9, 0.1)] {
+                let mut judge = Judge::new(params);
+                judge.judge(0.9, Some(1.0));
+                (0..2).for_each(|_| _ = judge.judge(bad, Some(answer)));
+                begin(&mut judge);
+                assert!(judge.is_sure(0.9));
+                let lost = [(); 3].map(|()| judge.judge(bad, Some(answer)) == State::Lost);
+                assert_eq!(lost, [false, false, true]);
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_was_lost_is_found_again_elsewhere() {
+        let mut judge = Judge::new(BeliefParams { lost_after: 1, ..BeliefParams::default() });
+        assert_eq!(judge.begin_elsewhere(), State::Tracking);
+        assert_eq!((judge.judge(0.1, None), judge.is_lost()), (State::Lost, true));
+        assert_eq!((judge.begin_elsewhere(), judge.is_lost()), (State::Recovered, false));
+        assert_eq!(judge.begin_elsewhere(), State::Tracking);
     }
 
     #[test]

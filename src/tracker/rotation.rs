@@ -227,6 +227,36 @@ mod tests {
         }
     }
 
+    /// Twice the prior's width is thought hardly likely, four times not at all.
+    #[test]
+    fn large_turns_are_held_back_by_the_prior() {
+        let (center, size) = ((80.0, 80.0), (40.0, 40.0));
+        let (first, turned) = (texture(center, 0.0, 1.0), texture(center, 32.0, 1.0));
+        let found = |prior: f64| {
+            let mut filter = RotationFilter::new(size, RotationSettings { prior, ..Default::default() }, 1.0);
+            filter.learn(patch(&first), center, ONE, 0.0, 1.0);
+            filter.find(patch(&turned), center, ONE)
+        };
+        let (free, held) = (found(1e3), found(8.0));
+        assert!((free - 32.0).abs() < STEP / 2.0 && held.abs() < 16.0, "{free}, held {held}");
+    }
+
+    /// Four times a rate is that rate times four, to the bit.
+    #[test]
+    fn a_lesson_counts_as_often_as_it_is_told() {
+        let (center, rate) = ((80.0, 80.0), 0.02);
+        let (first, next) = (texture(center, 0.0, 1.0), texture(center, 90.0, 1.0));
+        let learned = |rate: f64, times: f64| {
+            let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings { rate, ..Default::default() }, 1.0);
+            filter.learn(patch(&first), center, ONE, 0.0, 1.0);
+            filter.learn(patch(&next), center, ONE, 0.0, times);
+            let mut tape = Tape::empty();
+            filter.record(&mut tape).unwrap();
+            tape.written()
+        };
+        assert!(learned(rate, 4.0) == learned(4.0 * rate, 1.0) && learned(rate, 4.0) != learned(rate, 1.0));
+    }
+
     #[test]
     fn odd_boxes_and_places_are_no_panic() {
         let pixels = vec![90; WIDTH * 100];

@@ -106,6 +106,22 @@ mod tests {
         }
     }
 
+    /// Four times a rate is that rate times four, to the bit.
+    #[test]
+    fn a_lesson_counts_as_often_as_it_is_told() {
+        let (center, one, rate) = ((80.0, 80.0), (1.0, 1.0), 0.025);
+        let (first, next) = (texture(center, 0.0, 1.0), texture(center, 90.0, 1.0));
+        let learned = |rate: f64, times: f64| {
+            let mut filter = ScaleFilter::new((40.0, 30.0), ScaleSettings { rate, ..Default::default() }, 1.0);
+            filter.learn(patch(&first), center, one, 1.0);
+            filter.learn(patch(&next), center, one, times);
+            let mut tape = Tape::empty();
+            filter.record(&mut tape).unwrap();
+            tape.written()
+        };
+        assert!(learned(rate, 4.0) == learned(4.0 * rate, 1.0) && learned(rate, 4.0) != learned(rate, 1.0));
+    }
+
     #[test]
     fn odd_boxes_and_places_are_no_panic() {
         let pixels = vec![90; WIDTH * 100];

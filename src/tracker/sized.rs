@@ -231,3 +231,6 @@ impl Search for SizedSearch {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

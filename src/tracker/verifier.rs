@@ -89,3 +89,28 @@ impl Recorded for Verifier {
         tape.count(&mut self.sure, u32::MAX as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracker::scenes::{Picture, target_at};
+    use crate::tracker::{DecisionSettings, MatchingSettings};
+
+    /// Even one that would take any window for the target.
+    #[test]
+    fn where_there_is_nothing_to_see_nothing_is_known() {
+        let (corner, mut watch) = ((50.0, 50.0), Stopwatch::default());
+        let first = Picture::ground(160, 140).with_target(corner);
+        let plain = vec![90; 160 * 140];
+        let plain = Frame::gray(&plain, 160, 140).unwrap();
+        for params in [
+            VerifyParams::Decision(DecisionSettings { least: -100.0, ..Default::default() }),
+            VerifyParams::Matching(MatchingSettings { least: -100.0, ..Default::default() }),
+        ] {
+            let verifier = Verifier::new(params, &first.frame(), target_at(corner), &mut watch).unwrap();
+            let (mut verifier, pose) = (verifier.unwrap(), Pose::of(target_at(corner)));
+            assert!(verifier.knows(&first.frame(), pose, &mut watch), "{params:?}");
+            assert!(!verifier.knows(&plain, pose, &mut watch), "{params:?}");
+        }
+    }
+}

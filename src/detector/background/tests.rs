@@ -212,6 +212,57 @@ fn a_shifted_target_is_learned_where_it_lies() {
     assert!((anew.slow_score_at((1.5, 2.5)) - anew.score_at((1.5, 2.5))).abs() < 1e-6);
 }
 
+/// A small problem with a mask.
+fn masked() -> Problem {
+    let size = (7, 9);
+    Problem { size, channels: 5, labels: gaussian(7, 9, 1.0), weights: boxed(size, 1e-3, f32::INFINITY) }
+}
+
+#[test]
+fn the_slow_filter_follows_by_its_rate() {
+    let problem = masked();
+    for slow_rate in [0.02, 0.25] {
+        let mut filter = problem.filter(BackgroundSettings { slow_rate, ..Default::default() });
+        // What filter and slow filter answer to a map of their own, after so many frames.
+        let mut answers = |seed: usize| {
+            problem.write(&mut filter, seed);
+            filter.learn(&mut off());
+            problem.write(&mut filter, 9);
+            filter.respond(&mut off());
+            (filter.score_at((1.0, 2.0)), filter.slow_score_at((1.0, 2.0)))
+        };
+        let (first, mut slow) = answers(1);
+        assert!((first - slow).abs() < 1e-6, "the first one is taken as it is");
+        for seed in 2..5 {
+            let (now, followed) = answers(seed);
+            slow += slow_rate * (now - slow);
+            assert!((followed - slow).abs() < 1e-5 && (now - slow).abs() > 1e-3, "{now}, {followed}, {slow}");
+        }
+    }
+    assert_eq!(BackgroundSettings::default().slow_rate, 0.02);
+}
+
+/// The filter before counts less in the next frame, and in full again in the one after it.
+#[test]
+fn what_is_forgotten_is_forgotten_once() {
+    let problem = masked();
+    // What is said before each of three frames of how much is forgotten.
+    let taps = |shares: [Option<f64>; 3]| {
+        let mut filter = problem.filter(Default::default());
+        for (seed, share) in (1..).zip(shares) {
+            share.into_iter().for_each(|share| filter.forget(share));
+            problem.write(&mut filter, seed);
+            filter.learn(&mut off());
+        }
+        filter.taps()
+    };
+    for share in [1.0, 0.5] {
+        let once = taps([None, Some(share), None]);
+        assert!(once == taps([None, Some(share), Some(0.0)]), "{share}");
+        assert!(once != taps([None, Some(share), Some(share)]) && once != taps([None; 3]), "{share}");
+    }
+}
+
 #[test]
 fn nothing_is_allocated_in_a_frame() {
     let problem = Problem {

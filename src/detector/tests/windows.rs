@@ -1,17 +1,18 @@
 //! The detector of windows: what it is told is what it answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::noise;
 use crate::detector::windows::{WindowDetector, WindowSettings};
+use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::machine::{Build, klda, krr};
+use crate::machine::{Affine, Build, Head, Machine, Samples, klda, krr};
 use crate::spectrum::CHANNELS;
 
 const SIZE: (usize, usize) = (12, 14);
 const TEMPLATE: (usize, usize) = (4, 5);
 
-fn detector(machine: Arc<dyn crate::machine::Machine>, seed: u64) -> WindowDetector {
+fn detector(machine: Arc<dyn Machine>, seed: u64) -> WindowDetector {
     let settings = WindowSettings {
         kernel: Kernel::Gaussian { sigma: 0.25 },
         size: SIZE,
@@ -29,7 +30,7 @@ fn detector(machine: Arc<dyn crate::machine::Machine>, seed: u64) -> WindowDetec
     detector
 }
 
-fn regression() -> Arc<dyn crate::machine::Machine> {
+fn regression() -> Arc<dyn Machine> {
     Arc::new(krr::Krr::new(krr::Params { lambda: 1e-9, bias: true }).unwrap())
 }
 
@@ -122,4 +123,41 @@ fn the_matching_score_is_the_cosine_of_two_exemplar_machines() {
         assert!((score - wanted).abs() < 1e-6, "{place:?}: {score}, not {wanted}");
         assert!(score < 0.9);
     }
+}
+
+/// Fits coefficients that grow with the place, and remembers which ones each fit was to start from.
+#[derive(Debug, Default)]
+struct Starts(Mutex<Vec<Vec<f64>>>);
+
+impl Machine for Starts {
+    fn solve(&self, samples: &Samples) -> Result<Head> {
+        let start = samples.start.as_ref().expect("a start is given");
+        self.0.lock().unwrap().push(start.iter().copied().collect());
+        Ok(Head::Affine(Affine { alpha: (1..=samples.len()).map(|i| i as f64).collect(), bias: 0.0 }))
+    }
+}
+
+/// A window that takes the place of another one has not its coefficient.
+#[test]
+fn a_fit_starts_from_the_last_one_and_new_windows_from_nothing() {
+    let machine = Arc::new(Starts::default());
+    let mut detector = detector(machine.clone(), 13);
+    detector.add_positive_at(3, 4, 1.0, 1.0);
+    let fit = |detector: &mut WindowDetector| {
+        detector.fit().unwrap();
+        machine.0.lock().unwrap().pop().unwrap()
+    };
+    for (row, col) in [(0, 0), (0, 9), (8, 0), (8, 9), (6, 1)] {
+        detector.add_negative_at(row, col);
+    }
+    assert_eq!(fit(&mut detector), [0.0; 6]);
+    detector.add_negative_at(1, 8);
+    assert_eq!(fit(&mut detector), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0]);
+    // There is no room for a seventh.
+    detector.add_negative_at(7, 2);
+    let start = fit(&mut detector);
+    let new = start.iter().position(|&coefficient| coefficient == 0.0).expect("one is new");
+    let mut expected = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+    expected[new] = 0.0;
+    assert!(new > 0 && start == expected, "{start:?}");
 }

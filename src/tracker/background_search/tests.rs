@@ -1,5 +1,9 @@
 //! The search on rendered frames, and on input that nobody would give it.
 
+mod colors;
+mod learning;
+mod settling;
+
 use super::*;
 use crate::frame::luma;
 use crate::tracker::rotation::RotationSettings;
@@ -87,6 +91,11 @@ fn shaped() -> BackgroundParams {
 fn separated() -> BackgroundParams {
     let color_weighting = ColorWeighting::Separation(SeparationSettings::default());
     BackgroundParams { color_weighting, ..Default::default() }
+}
+
+/// A target of one size and angle.
+fn plain() -> BackgroundParams {
+    BackgroundParams { scale: ScaleParams::None, rotation: RotationParams::None, ..Default::default() }
 }
 
 /// Place, scale and angle of the target in frame `i`.

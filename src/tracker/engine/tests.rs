@@ -1,5 +1,9 @@
 //! The loop over a search whose answers are written down, and a guard that really looks.
 
+mod guarded;
+mod lost;
+
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use ndarray::ArrayView2;
@@ -36,6 +40,12 @@ struct Scripted {
     state: State,
     confidence: Option<f64>,
     learned: Learned,
+    /// What its long-term model answers everywhere.
+    long_term: Option<f32>,
+    /// What the next looks find instead, one after another, and how sure they are of it.
+    looks: VecDeque<((f64, f64), f64)>,
+    /// Pixels of the only cell of its response.
+    cell: (f64, f64),
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
@@ -46,7 +56,13 @@ impl Scripted {
     fn at(corner: (f64, f64)) -> Self {
         let found = Pose::of(target_at(corner));
         let (state, learned, calls) = (State::Tracking, Learned::Settled, Arc::default());
-        Self { found, seen: true, blank: None, state, confidence: None, learned, calls }
+        let (looks, cell) = (VecDeque::new(), (1.0, 1.0));
+        Self { found, seen: true, blank: None, state, confidence: None, learned, long_term: None, looks, cell, calls }
+    }
+
+    /// As that, of a search with this confidence.
+    fn sure(corner: (f64, f64), confidence: f64) -> Self {
+        Self { confidence: Some(confidence), ..Self::at(corner) }
     }
 
     fn note(&self, call: Call) {
@@ -73,7 +89,12 @@ impl Search for Scripted {
     fn look(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
         self.note(Call::Look(at));
         let seen = self.seen && self.blank != Some(at);
-        Sighting { pose: self.found, evidence: evidence(PEAKS.0), seen }
+        let (found, confidence) = match self.looks.pop_front() {
+            Some((corner, confidence)) => (Pose::of(target_at(corner)), Some(confidence as f32)),
+            None => (self.found, None),
+        };
+        let evidence = Evidence { confidence, long_term: self.long_term, ..evidence(PEAKS.0) };
+        Sighting { pose: found, evidence, seen }
     }
 
     fn look_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
@@ -90,13 +111,13 @@ impl Search for Scripted {
         self.state
     }
 
-    fn confidence(&self, _: &Evidence) -> Option<f64> {
-        self.confidence
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        evidence.confidence.map(f64::from).or(self.confidence)
     }
 
     fn response(&self) -> ResponseMap<'_> {
         let values = ArrayView2::from_shape((1, 1), &[0.0]).unwrap();
-        ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: (1.0, 1.0) }
+        ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: self.cell }
     }
 
     fn boxed_clone(&self) -> Box<dyn Search> {
@@ -125,8 +146,26 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     }
 }
 
+/// An engine that judges by `belief`.
+fn judged(search: &Scripted, belief: BeliefParams, guard: Option<GuardParams>) -> Engine {
+    Engine { judge: Some(Judge::new(belief)), ..engine(search, guard) }
+}
+
+/// A target is lost in the first frame of doubt.
+fn impatient(tiles: usize) -> BeliefParams {
+    BeliefParams { lost_after: 1, tiles, ..BeliefParams::default() }
+}
+
 fn calls(search: &Scripted) -> Vec<Call> {
     std::mem::take(&mut search.calls.lock().unwrap())
+}
+
+/// What is written of a verifier, without the count of frames, which ends it.
+fn written(verifier: &mut Verifier) -> Vec<u8> {
+    let mut tape = Tape::empty();
+    verifier.record(&mut tape).unwrap();
+    let bytes = tape.written();
+    bytes[..bytes.len() - 8].to_vec()
 }
 
 #[test]
@@ -294,13 +333,7 @@ fn a_verifier_remembers_sure_frames_alone() {
     let frame = picture(START);
     let mut watch = Stopwatch::default();
     // Each frame that is learned changes what is written of it.
-    let tape = |verifier: &Verifier| {
-        let mut tape = Tape::empty();
-        verifier.clone().record(&mut tape).unwrap();
-        // Without the count of frames, which ends it.
-        let bytes = tape.written();
-        bytes[..bytes.len() - 8].to_vec()
-    };
+    let tape = |verifier: &Verifier| written(&mut verifier.clone());
     for (confidence, learns) in [(0.9, [false, true, false, true]), (0.79, [false; 4])] {
         let verifier = Verifier::new(verify, &frame.frame(), target_at(START), &mut watch).unwrap();
         let base = engine(&Scripted::at(START), None);

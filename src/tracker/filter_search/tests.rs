@@ -1,11 +1,14 @@
 //! What a response of the filter is worth, and where the filter looks and learns.
 
 use super::*;
-use crate::tracker::KernelKind;
 use crate::tracker::params::FeatureKind;
 use crate::tracker::scenes::{Picture, target_at};
+use crate::tracker::{BeliefParams, KernelKind, ScaleParams, ScaleSettings};
 
 const START: (f64, f64) = (70.0, 60.0);
+/// Two cells further.
+const NEAR: (f64, f64) = (78.0, 60.0);
+const WRAPPED: ResponseLayout = ResponseLayout::Wrapped;
 
 fn picture(corner: (f64, f64)) -> Picture {
     Picture::ground(180, 150).with_target(corner)
@@ -41,4 +44,102 @@ fn a_look_whose_ratio_is_below_the_limit_is_lost() {
         search.judge(&evidence)
     };
     assert_eq!([0.01, -0.01].map(state), [State::Lost, State::Uncertain]);
+}
+
+/// Whether a lesson cuts its area anew: only then are there other features than those of the look before.
+fn cut_anew(search: &mut FilterSearch, frame: &Picture, at: Pose) -> bool {
+    let before = search.filter.input().to_vec();
+    search.learn(&frame.frame(), at, None, &mut Stopwatch::default());
+    search.filter.input() != before
+}
+
+/// A look at the target that has moved by `(x, y)` pixels, with areas reused up to a motion of `reuse_shift` cells.
+fn moved((x, y): (f64, f64), reuse_shift: f64) -> (FilterSearch, Picture, Pose) {
+    let next = picture((START.0 + x, START.1 + y));
+    let mut search = search(|p| p.reuse_shift = reuse_shift);
+    let at = search.pose();
+    let found = search.look(&next.frame(), at, &mut Stopwatch::default()).pose;
+    (search, next, found)
+}
+
+/// Four pixels are a cell.
+#[test]
+fn an_area_is_reused_up_to_that_motion_in_either_direction() {
+    for (by, reuse_shift, anew) in [
+        ((0.0, 0.0), 0.0, false),
+        ((4.0, 0.0), 0.0, true),
+        ((0.0, 4.0), 0.0, true),
+        ((4.0, 4.0), 1.0, false),
+        ((8.0, 0.0), 1.0, true),
+        ((0.0, -8.0), 1.0, true),
+        ((-8.0, 0.0), 2.0, false),
+    ] {
+        let (mut search, next, found) = moved(by, reuse_shift);
+        let (x, y) = (found.center.0 - search.searched.center.0, found.center.1 - search.searched.center.1);
+        assert_eq!((x, y), by, "found where it is");
+        assert_eq!(cut_anew(&mut search, &next, found), anew, "{by:?}, {reuse_shift}");
+    }
+}
+
+/// An area of another size shows the target otherwise; where areas are reused, that is taken for near enough.
+#[test]
+fn a_target_of_another_size_has_an_area_of_its_own() {
+    for (reuse_shift, scale, anew) in [(0.0, 1.0, false), (0.0, 1.1, true), (1.0, 1.1, false)] {
+        let next = picture(START);
+        let mut search = search(|p| {
+            p.reuse_shift = reuse_shift;
+            p.scale = ScaleParams::Filter(ScaleSettings::default());
+        });
+        let at = search.pose();
+        let found = search.look(&next.frame(), at, &mut Stopwatch::default()).pose;
+        assert_eq!(found, at);
+        assert_eq!(cut_anew(&mut search, &next, Pose { scale, ..found }), anew, "{reuse_shift}, {scale}");
+    }
+}
+
+/// What the filter was taught to answer with is the peak, and no sidelobe: three standard deviations of the labels.
+#[test]
+fn a_ratio_leaves_out_three_standard_deviations_around_the_peak() {
+    for (feature, radius) in [(FeatureKind::Hog, 2), (FeatureKind::Gray, 8)] {
+        let mut search = search(|p| *p = FilterParams::paper(feature, KernelKind::Gaussian));
+        let at = search.pose();
+        let found = search.look(&picture(NEAR).frame(), at, &mut Stopwatch::default()).evidence;
+        let of = |radius: usize| Peak::find(search.filter.response(), search.filter.size(), radius, WRAPPED).psr;
+        assert_eq!(found.psr, of(radius), "{feature:?}");
+        assert_ne!(found.psr, of(radius - 1), "{feature:?}");
+    }
+}
+
+/// One whose states are made of a confidence, which needs a memory.
+fn remembering() -> FilterSearch {
+    search(|p| p.states = StateParams::Belief(BeliefParams::default()))
+}
+
+/// The likeness to the memory is that of the place where the target was found, two cells to the right and one up.
+#[test]
+fn a_target_that_has_moved_is_compared_where_it_is() {
+    let mut search = remembering();
+    let (at, next) = (search.pose(), picture((START.0 + 8.0, START.1 - 4.0)));
+    let found = search.look(&next.frame(), at, &mut Stopwatch::default()).evidence.long_term;
+    let [there, here] = [(-1.0, 2.0), (0.0, 0.0)].map(|shift| search.filter.likeness(shift) as f32);
+    assert!(found == Some(there) && there > here + 0.05, "{found:?}, {there}, {here} where it was");
+}
+
+/// After thirty frames of something else the filter answers to that; the memory has hardly moved.
+#[test]
+fn a_memory_outlasts_what_the_filter_learns() {
+    let mut search = remembering();
+    let other = Picture::ground(180, 150).with_likeness(START, 0.0);
+    let (at, mut watch) = (search.pose(), Stopwatch::default());
+    let before = search.look_at(&other.frame(), at, &mut watch).evidence;
+    for _ in 0..30 {
+        search.look_at(&other.frame(), at, &mut watch);
+        search.learn(&other.frame(), at, None, &mut watch);
+    }
+    let after = search.look_at(&other.frame(), at, &mut watch).evidence;
+    let own = search.look_at(&picture(START).frame(), at, &mut watch).evidence.long_term.unwrap();
+    let (before_term, after_term) = (before.long_term.unwrap(), after.long_term.unwrap());
+    assert!(after.peak > before.peak + 0.2, "it is learned: {} {}", before.peak, after.peak);
+    assert!(after_term > before_term && after_term < before_term + 0.03, "{before_term} {after_term}");
+    assert!(own > 0.99, "{own}");
 }

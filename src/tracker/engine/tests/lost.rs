@@ -1,0 +1,89 @@
+//! A target that is lost: where it is searched, and what is believed to be it.
+
+use super::*;
+
+#[test]
+fn a_verifier_remembers_the_place_that_was_found() {
+    let verify = VerifyParams::Decision(DecisionSettings { every: 1, ..Default::default() });
+    let (first, next, mut watch) = (picture(START), picture(NEARBY), Stopwatch::default());
+    let verifier = Verifier::new(verify, &first.frame(), target_at(START), &mut watch).unwrap();
+    let search = Scripted::sure(NEARBY, 0.9);
+    let mut engine = Engine { verifier: verifier.clone(), ..judged(&search, BeliefParams::default(), None) };
+    engine.update(&next.frame());
+    let told = |corner: (f64, f64)| {
+        let mut verifier = verifier.clone().unwrap();
+        verifier.remember(&next.frame(), Pose::of(target_at(corner)), &mut Stopwatch::default());
+        written(&mut verifier)
+    };
+    let remembered = written(engine.verifier.as_mut().unwrap());
+    assert!(remembered == told(NEARBY) && remembered != told(START));
+}
+
+/// More than half of a target must be in the picture before it is said to be found again.
+#[test]
+fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
+    let search = Scripted::sure((-13.0, 50.0), 0.9);
+    let mut engine = judged(&Scripted { confidence: Some(0.1), ..search.clone() }, impatient(0), None);
+    let frame = picture(START);
+    assert_eq!(engine.update(&frame.frame()).state, State::Lost);
+    engine.search = search.boxed_clone();
+    assert_eq!(engine.update(&frame.frame()).state, State::Uncertain);
+    engine.search = Scripted::sure((-11.0, 50.0), 0.9).boxed_clone();
+    let states = [(); 2].map(|()| engine.update(&frame.frame()).state);
+    assert_eq!(states, [State::Recovered, State::Tracking]);
+}
+
+/// Of all that can be believed elsewhere the best is taken, wherever in the round it comes.
+#[test]
+fn the_surest_place_elsewhere_is_the_target() {
+    let (away, other) = ((180.0, 120.0), (120.0, 30.0));
+    for looks in [[(NEARBY, 0.85), (away, 0.95), (other, 0.9)], [(away, 0.95), (NEARBY, 0.85), (other, 0.3)]] {
+        let search = Scripted { looks: [(START, 0.1)].into_iter().chain(looks).collect(), ..Scripted::at(START) };
+        let estimate = judged(&search, impatient(3), None).update(&picture(away).frame());
+        assert_eq!((estimate.bbox, estimate.state), (target_at(away), State::Recovered));
+        assert_eq!(estimate.evidence.confidence, Some(0.95));
+    }
+}
+
+/// Nearby a lost target is believed from the lower of two confidences on, elsewhere from the higher one.
+#[test]
+fn what_is_far_away_must_be_surer_than_what_is_near() {
+    for (near, far, state) in [
+        (0.49, 0.79, State::Lost),
+        (0.51, 0.1, State::Recovered),
+        (0.1, 0.79, State::Lost),
+        (0.1, 0.81, State::Recovered),
+    ] {
+        let mut engine = judged(&Scripted::sure(START, 0.1), impatient(1), None);
+        assert_eq!(engine.update(&picture(START).frame()).state, State::Lost);
+        let looks = [(START, near), (NEARBY, far)].into();
+        engine.search = Scripted { looks, ..Scripted::at(START) }.boxed_clone();
+        assert_eq!(engine.update(&picture(START).frame()).state, state, "{near}, {far}");
+    }
+}
+
+/// However sure the search is: the model may have learned what it is sure of.
+#[test]
+fn what_the_long_term_model_does_not_know_is_not_found_elsewhere() {
+    let mut search = Scripted { long_term: Some(1.0), ..Scripted::sure(START, 0.9) };
+    let mut engine = judged(&search, impatient(2), None);
+    let mut said = |confidence: f64, long_term: f32| {
+        (search.confidence, search.long_term) = (Some(confidence), Some(long_term));
+        engine.search = search.boxed_clone();
+        engine.update(&picture(START).frame()).state
+    };
+    let states = [(0.9, 1.0), (0.1, 1.0), (0.95, 0.1), (0.95, 0.2)].map(|(p, answer)| said(p, answer));
+    assert_eq!(states, [State::Tracking, State::Lost, State::Lost, State::Recovered]);
+}
+
+/// No area is searched twice in one frame, and they overlap by half in both directions.
+#[test]
+fn a_round_elsewhere_sees_each_area_once() {
+    let cell = (SIZE.0 as f64, SIZE.1 as f64);
+    let search = Scripted { cell, ..Scripted::sure(START, 0.1) };
+    judged(&search, impatient(9), None).update(&picture(START).frame());
+    let (left, right, top, bottom) = (65.0, 195.0, 50.0, 150.0);
+    let here = Pose::of(target_at(START));
+    let areas = [(right, top), (left, bottom), (right, bottom), (left, top)].map(|center| Call::Look(here.at(center)));
+    assert_eq!(calls(&search), [&[Call::Look(here)], &areas[..]].concat());
+}
