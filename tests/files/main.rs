@@ -6,3 +6,4 @@ mod prefetch;
 mod sequence;
 mod stream;
 mod video;
+mod video_forms;

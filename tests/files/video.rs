@@ -9,7 +9,7 @@ use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, Span, Video
 use kcf_track::{Error, FrameBuf};
 
 /// Whether there is an ffmpeg; says so where there is none.
-fn ffmpeg() -> bool {
+pub fn ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
         eprintln!("SKIPPED: there is no ffmpeg");
@@ -18,7 +18,7 @@ fn ffmpeg() -> bool {
 }
 
 /// Runs ffmpeg in a folder.
-fn make(folder: &Path, arguments: &str) {
+pub fn make(folder: &Path, arguments: &str) {
     let mut command = Command::new("ffmpeg");
     command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -37,11 +37,11 @@ fn images() -> tempfile::TempDir {
     folder
 }
 
-fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
+pub fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
     open(path.as_ref(), &OpenOptions::default()).unwrap()
 }
 
-fn items(source: &dyn Source, demand: impl Into<Demand>) -> Vec<Item> {
+pub fn items(source: &dyn Source, demand: impl Into<Demand>) -> Vec<Item> {
     source.stream(source.span(None, None).unwrap(), demand.into()).unwrap().collect()
 }
 
@@ -50,11 +50,11 @@ fn bytes(frame: &FrameBuf) -> Vec<u8> {
     (0..frame.height()).flat_map(|y| frame.row(y).to_vec()).collect()
 }
 
-fn pixels(path: impl AsRef<Path>, demand: impl Into<Demand>) -> Vec<Vec<u8>> {
+pub fn pixels(path: impl AsRef<Path>, demand: impl Into<Demand>) -> Vec<Vec<u8>> {
     items(source(path).as_ref(), demand).iter().map(|item| bytes(item.frame.as_ref().unwrap())).collect()
 }
 
-fn pixels_of(item: &Item) -> Vec<u8> {
+pub fn pixels_of(item: &Item) -> Vec<u8> {
     bytes(item.frame.as_ref().unwrap())
 }
 

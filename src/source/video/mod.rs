@@ -108,12 +108,19 @@ impl Video {
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
             return (Form::Pnm, "", "rgb24");
         }
+        // ffmpeg turns no 4:2:2, and whether it brings it to another form for that depends on what is done next. The
+        // luma of 4:4:4 is the same to the bit.
+        let turned = match pixels {
+            "yuv422p" if self.probe.turned => Some(("yuv444p", ",format=yuv444p,extractplanes=y")),
+            "yuvj422p" if self.probe.turned => Some(("yuvj444p", ",format=yuvj444p,extractplanes=y")),
+            _ => None,
+        };
         match (planar, demand.color) {
             // Not ffmpeg's own gray, which is the same to the bit: it stretches the levels more slowly than H.264 is
             // decoded.
-            (true, false) => (Form::Y4m(levels), ",extractplanes=y", "gray"),
+            (true, false) => (Form::Y4m(levels), turned.map_or(",extractplanes=y", |(_, luma)| luma), "gray"),
             // What is shown besides must not change what is tracked: both come of the same planes.
-            (true, true) => (Form::Y4m(levels), "", pixels),
+            (true, true) => (Form::Y4m(levels), "", turned.map_or(pixels, |(planes, _)| planes)),
             (false, _) => (Form::Y4m(levels), "", "yuv420p"),
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Probe {
     pub frames: Option<usize>,
     /// ffmpeg's name of the form of its pixels.
     pub pixels: String,
+    /// Whether it is turned by anything but half a turn.
+    pub turned: bool,
     /// Major and minor number of ffmpeg; none of one that was built between two versions.
     pub version: Option<(u32, u32)>,
 }
@@ -100,13 +102,14 @@ impl Probe {
         }
         let turned = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
         let quarter = (turned / 90.0).round() as i64 % 2 != 0;
+        let pixels = video.pix_fmt.clone();
         let size = if quarter { (video.height, video.width) } else { (video.width, video.height) };
         let rate = ratio(&video.avg_frame_rate);
         let duration = video.duration.as_ref().or(answer.format.duration.as_ref()).and_then(|text| text.parse().ok());
         let by_rate = rate.zip(duration).map(|(rate, duration): (f64, f64)| (rate * duration).round() as usize);
         let frames = video.nb_frames.as_ref().and_then(|text| text.parse().ok()).filter(|&count| count > 0);
         let version = version(&answer.program_version.version);
-        Ok(Self { size, rate, frames: frames.or(by_rate), pixels: video.pix_fmt.clone(), version })
+        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, turned: turned % 180.0 != 0.0, version })
     }
 }
 
@@ -240,9 +243,9 @@ mod tests {
             "duration": "1.001", "side_data_list": [{}, {"rotation": -90}]}], "format": {"duration": "9.0"}}"#;
         let probe = Probe::parse(text).unwrap();
         assert_eq!((probe.size, probe.frames, probe.version), ((48, 64), Some(30), Some((5, 1))));
-        assert_eq!(probe.pixels, "yuv420p");
+        assert_eq!((probe.pixels.as_str(), probe.turned), ("yuv420p", true));
         let upright = Probe::parse(&text.replace("-90", "180").replace(r#""duration": "1.001","#, "")).unwrap();
-        assert_eq!((upright.size, upright.frames), ((64, 48), Some(270)));
+        assert_eq!((upright.size, upright.frames, upright.turned), ((64, 48), Some(270), false));
         let exact = Probe::parse(&text.replace(r#""width""#, r#""nb_frames": "31", "width""#)).unwrap();
         assert_eq!(exact.frames, Some(31));
         let unknown = Probe::parse(r#"{"streams": [{"width": 2, "height": 2, "avg_frame_rate": "0/0"}]}"#).unwrap();
