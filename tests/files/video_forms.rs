@@ -1,6 +1,7 @@
-//! Videos of uncommon forms: turned by metadata.
+//! Videos of uncommon forms: turned, cut between pictures that lean on each other.
 
-use kcf_track::source::{Channels, Demand};
+use kcf_track::source::{Channels, Demand, VideoOptions};
+use kcf_track::source::{OpenOptions, open};
 
 use crate::video::{ffmpeg, items, make, pixels, pixels_of, source};
 
@@ -40,5 +41,67 @@ fn luma_of_4_2_2_that_is_turned_is_that_of_the_flat_picture() {
             assert!(beside.iter().map(pixels_of).eq(luma), "{form}, {degrees}: what is shown changes what is tracked");
         }
         assert!(sides[0] != sides[1], "{form}: both ways are one");
+    }
+}
+
+/// What is left of an H.264 stream with open groups of pictures behind a cut at a key frame: `rest.ts` and `rest.mkv`,
+/// and a copy that begins at 0. The times of the frames vary.
+fn open_cut(folder: &std::path::Path) {
+    let vary = "settb=1/90000,setpts=(N+N*N/100)*3600";
+    make(
+        folder,
+        &format!(
+            "-f lavfi -i testsrc2=size=160x120:rate=25:duration=4 -vf {vary} -fps_mode passthrough -pix_fmt yuv420p \
+             -c:v libx264 -x264opts open-gop=1:keyint=20:min-keyint=20:bframes=3:scenecut=0:b-adapt=0 whole.ts"
+        ),
+    );
+    for name in ["ts", "mkv"] {
+        make(folder, &format!("-i whole.ts -c copy -f segment -segment_times 1 part%d.{name}"));
+        std::fs::rename(folder.join(format!("part1.{name}")), folder.join(format!("rest.{name}"))).unwrap();
+    }
+    make(folder, "-i rest.ts -c copy copy.mkv");
+}
+
+#[test]
+fn pictures_that_lean_on_what_was_cut_off_are_no_damage() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rest.ts");
+    open_cut(folder.path());
+    for name in ["rest.ts", "rest.mkv", "copy.mkv"] {
+        let items = items(source(folder.path().join(name)).as_ref(), Channels::Luma);
+        assert!(items.len() == 80 && items.iter().all(|item| item.frame.is_ok()), "{name}: {:?}", items.last());
+    }
+    // What is damaged behind them is.
+    let mut clip = std::fs::read(&path).unwrap();
+    let middle = clip.len() / 2;
+    for (place, byte) in clip[middle..middle + 2000].iter_mut().enumerate() {
+        // Packets keep their first byte, or they are passed over unseen.
+        if (middle + place) % 188 > 3 {
+            *byte = (place * 7919 % 251) as u8;
+        }
+    }
+    std::fs::write(&path, clip).unwrap();
+    assert!(items(source(&path).as_ref(), Channels::Luma).iter().any(|item| item.frame.is_err()));
+    let options =
+        OpenOptions { video: VideoOptions { lenient: true, ..VideoOptions::default() }, ..Default::default() };
+    let lenient = open(&path, &options).unwrap();
+    assert!(items(lenient.as_ref(), Channels::Luma).iter().all(|item| item.frame.is_ok()));
+}
+
+#[test]
+fn a_time_counts_no_picture_that_leans_on_what_was_cut_off() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    open_cut(folder.path());
+    let source = source(folder.path().join("rest.mkv"));
+    let times: Vec<f64> = items(source.as_ref(), Channels::Luma).iter().map(|item| item.timestamp.unwrap()).collect();
+    for seconds in [0.1, 0.5, 1.0, 1.5, 2.0] {
+        let expected = times.iter().take_while(|&&time| time < seconds).count();
+        assert_eq!(source.frames_before(seconds).unwrap(), expected, "at {seconds} s");
     }
 }

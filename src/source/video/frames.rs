@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::VideoOptions;
 use super::input::Input;
-use super::probe::begins_with_a_key;
+use super::probe::begins_whole;
 use super::says::Shown;
 use super::timeline::{Entry, Mark, Ticks, Timeline};
 use super::watched::{Ending, Ffmpeg};
@@ -154,8 +154,9 @@ impl Frames {
             return Some(reason);
         }
         let complaint = self.ffmpeg.early_complaint().filter(|_| self.ending == Ending::Strict)?;
-        // A recording that begins between two key frames has pictures that cannot be decoded before its first one.
-        let whole = begins_with_a_key(&self.input, &self.options).unwrap_or(true);
+        // A recording that begins between two key frames, or at one that others behind it are shown before, has
+        // pictures that cannot be decoded before its first one.
+        let whole = begins_whole(&self.input, &self.options).unwrap_or(true);
         whole.then(|| format!("ffmpeg stopped after {} frames: {complaint}", self.read))
     }
 

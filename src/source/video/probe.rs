@@ -17,6 +17,9 @@ use crate::ffmpeg::{self, version};
 /// How often it is looked at whether somebody waits for the answer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Packets behind a key frame among which those are that are shown before it: no codec has more than 16 of them.
+const MOST_AHEAD: usize = 32;
+
 /// Most bytes of an answer; the times of a day of frames have 50 MB.
 const MAX_ANSWER: usize = 1 << 28;
 
@@ -115,7 +118,7 @@ impl Probe {
 
 /// The time of every frame in seconds, in the order in which they are shown, the first at 0; `None` where that is known
 /// only once they are decoded: some packets have no times, or these begin anew, or the first is of a picture that needs
-/// others before it. The file is read, but nothing is decoded.
+/// others before it, or some are shown before the first and need those. The file is read, but nothing is decoded.
 ///
 /// # Errors
 /// As [`Probe::of`].
@@ -126,12 +129,13 @@ pub(super) fn times(input: &Input, options: &VideoOptions) -> Result<Option<Vec<
 
 fn shown_at(packets: &str) -> Option<Vec<f64>> {
     let mut times = Vec::new();
-    let mut last = f64::NEG_INFINITY;
+    let (mut last, mut key) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     for (number, line) in packets.lines().enumerate() {
         let mut words = line.split(',');
         let (time, decoded_at, flags) = (words.next()?, words.next()?, words.next()?);
-        if number == 0 && !flags.contains('K') {
-            return None;
+        if number == 0 {
+            flags.contains('K').then_some(())?;
+            key = time.parse().unwrap_or(key);
         }
         if let Ok(at) = decoded_at.parse::<f64>() {
             if at < last {
@@ -141,7 +145,7 @@ fn shown_at(packets: &str) -> Option<Vec<f64>> {
         }
         // A packet that is marked D is decoded, but not shown.
         if !flags.contains('D') {
-            times.push(time.parse::<f64>().ok()?);
+            times.push(time.parse::<f64>().ok().filter(|&time| time >= key)?);
         }
     }
     times.sort_by(f64::total_cmp);
@@ -150,13 +154,32 @@ fn shown_at(packets: &str) -> Option<Vec<f64>> {
     Some(times)
 }
 
-/// Whether the first packet of the video is of a picture that needs no other.
+/// Whether all pictures of the beginning can be decoded: the first packet is of one that needs no other, and none behind
+/// it is shown earlier (or has lost its times, as a copy of such a beginning has it). That would lean on pictures before
+/// the first.
 ///
 /// # Errors
 /// As [`Probe::of`].
-pub(super) fn begins_with_a_key(input: &Input, options: &VideoOptions) -> Result<bool> {
-    let entries = ["-of", "csv=p=0", "-read_intervals", "%+#1", "-show_entries", "packet=flags"];
-    Ok(ask(input, &entries, options)?.starts_with('K'))
+pub(super) fn begins_whole(input: &Input, options: &VideoOptions) -> Result<bool> {
+    let packets = format!("%+#{MOST_AHEAD}");
+    let entries = ["-of", "csv=p=0", "-read_intervals", &packets, "-show_entries", "packet=pts_time,dts_time,flags"];
+    Ok(is_whole(&ask(input, &entries, options)?))
+}
+
+fn is_whole(packets: &str) -> bool {
+    let seconds = |text: &str| text.parse::<f64>().ok();
+    let mut packets = packets.lines().filter_map(|line| {
+        let mut words = line.split(',');
+        let (shown, decoded) = (seconds(words.next()?), seconds(words.next()?));
+        Some((shown, decoded, words.next()?.contains('K')))
+    });
+    let Some((first, _, key)) = packets.next() else { return false };
+    let leans = |shown: Option<f64>, decoded: Option<f64>| match (first, shown) {
+        (Some(first), Some(shown)) => shown < first,
+        (Some(_), None) => decoded.is_none(),
+        (None, _) => false,
+    };
+    key && !packets.any(|(shown, decoded, _)| leans(shown, decoded))
 }
 
 /// Runs ffprobe on the first video of `input`; what it prints.
@@ -256,6 +279,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shown_before_the_first_packet_leans_on_what_is_not_there() {
+        for (packets, whole) in [
+            ("0.5,0.4,K__\n0.62,0.44,___\n0.54,N/A,___\n", true),
+            ("0.5,N/A,K__,\n\n0.42,0.42,___,\n", false),
+            ("0.5,N/A,___\n0.54,N/A,K__\n", false),
+            // A copy into a form that counts from its first packet.
+            ("0.0,N/A,K_\nN/A,N/A,__\n0.24,N/A,__\n", false),
+            // AVI and raw streams.
+            ("0.0,N/A,K_\nN/A,0.04,__\n", true),
+            ("N/A,N/A,K__\nN/A,N/A,___\n", true),
+            ("", false),
+        ] {
+            assert_eq!(is_whole(packets), whole, "{packets}");
+        }
+    }
+
+    #[test]
     fn times_of_packets_in_the_order_of_what_is_shown() {
         let some = "0.5,0.4,K__\n0.62,0.44,___\n0.54,0.48,___\n0.58,0.52,_D_\n";
         let times = shown_at(some).unwrap();
@@ -267,6 +307,7 @@ mod tests {
             ("no time", some.replace("0.54,", "N/A,")),
             ("times that begin anew", some.replace("0.48,", "0.1,")),
             ("no key", some.replace("K__", "___")),
+            ("what is shown before the first", some.replace("0.54,", "0.46,")),
             ("nothing", String::new()),
         ] {
             assert_eq!(shown_at(&changed), None, "{what}");
