@@ -105,3 +105,25 @@ fn a_time_counts_no_picture_that_leans_on_what_was_cut_off() {
         assert_eq!(source.frames_before(seconds).unwrap(), expected, "at {seconds} s");
     }
 }
+
+#[test]
+fn a_video_that_is_turned_by_no_quarter_has_its_times() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clip.mp4");
+    make(folder.path(), "-f lavfi -i testsrc2=size=64x48:rate=25:duration=0.4 -c:v mpeg4 clip.mp4");
+    // The matrix of the track's header (ISO 14496-12, 8.3.2) becomes one of thirty degrees.
+    let mut file = std::fs::read(&path).unwrap();
+    let matrix = file.windows(4).position(|word| word == b"tkhd").unwrap() + 44;
+    let unit: [i32; 9] = [65_536, 0, 0, 0, 65_536, 0, 0, 0, 1 << 30];
+    let bytes = |numbers: [i32; 9]| numbers.map(i32::to_be_bytes).concat();
+    assert_eq!(file[matrix..matrix + 36], bytes(unit));
+    let (cos, sin) = (56_756, 32_768);
+    file[matrix..matrix + 36].copy_from_slice(&bytes([cos, sin, 0, -sin, cos, 0, 0, 0, 1 << 30]));
+    std::fs::write(&path, file).unwrap();
+    let items = items(source(&path).as_ref(), Channels::Luma);
+    let times: Vec<_> = items.iter().map(|item| item.timestamp.map(|time| (time * 25.0).round())).collect();
+    assert_eq!(times, (0..10).map(|count| Some(f64::from(count))).collect::<Vec<_>>());
+}

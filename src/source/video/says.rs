@@ -53,9 +53,10 @@ pub(super) fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<
     }
 }
 
-/// Seconds of a tick, of the line of the filter `showinfo` on what comes.
+/// Seconds of a tick, of the line of the filter `showinfo` on what comes. It may stand behind a warning that has no end
+/// of its own ("Odd rotation angle"), and then does not say whose it is.
 fn time_base(line: &str) -> Option<(u32, u32)> {
-    let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] config in time_base: ")?.1;
+    let rest = line.split_once("config in time_base: ")?.1;
     let (above, below) = rest.split([',', ' ']).next()?.trim().split_once('/')?;
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
@@ -95,6 +96,9 @@ mod tests {
         let base = "[Parsed_showinfo_0 @ 0x555a35e5cfc0] [info] config in time_base: 1/10240, frame_rate: 10/1\n";
         let tick = time_base(base);
         assert_eq!(tick, Some((1, 10240)));
+        let behind =
+            "visit the ffmpeg-devel mailing list. (ffmpeg-devel@ffmpeg.org)config in time_base: 1/10240, ...\n";
+        assert_eq!(time_base(behind), tick);
         let time = Ticks { count: 1024, tick: (1, 10240) };
         assert_eq!(shown(LINE, tick), Some(Shown { time: Some(time), size: Some((64, 48)) }));
         assert_eq!(time.since(Ticks { count: 512, ..time }), Some(0.05));
