@@ -23,6 +23,7 @@ mod outputs;
 mod served;
 mod shells;
 mod stream;
+mod stream_ends;
 mod synth;
 mod targets;
 mod trax;

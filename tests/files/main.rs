@@ -7,3 +7,4 @@ mod sequence;
 mod stream;
 mod video;
 mod video_forms;
+mod video_sources;

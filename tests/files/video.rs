@@ -188,31 +188,6 @@ fn a_video_is_read_again_from_its_middle_with_the_same_frames_and_times() {
     }
 }
 
-/// Frames that lean on later ones, one key frame in all, and what begins late.
-#[test]
-fn an_address_gives_all_frames_in_their_order() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let moving = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=3 -pix_fmt yuv420p";
-    for (form, name) in [
-        ("-c:v libx264 -bf 3 -g 999 -movflags faststart", "plain.mp4"),
-        ("-c:v mpeg2video -bf 2", "stream.ts"),
-        ("-c:v libx264 -g 12 -output_ts_offset 10", "late.mkv"),
-    ] {
-        make(folder.path(), &format!("{moving} {form} {name}"));
-        let path = folder.path().join(name);
-        let times = |items: &[Item]| items.iter().map(|item| item.timestamp).collect::<Vec<_>>();
-        let wanted = items(source(&path).as_ref(), Channels::Color);
-        let there = items(source(format!("file://{}", path.display())).as_ref(), Channels::Color);
-        assert_eq!((there.len(), wanted.len()), (75, 75), "{name}");
-        assert_eq!(times(&there), times(&wanted), "{name}");
-        let same = there.iter().zip(&wanted).all(|(there, wanted)| pixels_of(there) == pixels_of(wanted));
-        assert!(same, "{name}");
-    }
-}
-
 #[test]
 fn what_comes_before_the_middle_of_a_video_is_not_read_again() {
     if !ffmpeg() {

@@ -19,6 +19,7 @@ use crate::ffmpeg;
 use crate::frame::Channels;
 use frames::{Form, Frames};
 use input::Input;
+pub(crate) use input::local;
 use probe::Probe;
 use sought::Sought;
 use timeline::{Entry, Timeline};
@@ -82,10 +83,15 @@ impl Video {
     /// file that is not there.
     pub fn open(given: impl AsRef<Path>, options: VideoOptions) -> Result<Self> {
         let input = Input::new(given.as_ref());
-        if !input.is_live() || !given.as_ref().to_string_lossy().contains("://") {
+        if !input.is_address() {
             let file = std::fs::metadata(input.path()).map_err(|source| Error::io(input.path(), source))?;
             if file.is_file() && file.len() == 0 {
                 return Err(Error::Sequence { path: input.path().into(), reason: "the file is empty".into() });
+            }
+            if file.is_file() && !input.has_name() {
+                let reason = "it has no name by which ffmpeg could open it: give the file itself, or frames, by \
+                              `ffmpeg … -f yuv4mpegpipe - | kcf-track - …`";
+                return Err(Error::Sequence { path: input.path().into(), reason: reason.into() });
             }
         }
         let probe = Probe::of(&input, &options)?;
