@@ -132,6 +132,11 @@ pub trait Source: Send + Sync {
         &[]
     }
 
+    /// What a person should know after its frames have ended.
+    fn warning_after(&self) -> Option<String> {
+        None
+    }
+
     /// What of this source lies at the existing `path`, as the end of a sentence; `None` where nothing does, so that it
     /// may be written over.
     fn occupies(&self, path: &Path) -> Option<&'static str> {

@@ -17,7 +17,7 @@ use super::{Demand, Source, Span, Stop, Stream};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::frame::Channels;
-use frames::{Form, Frames};
+use frames::{Form, Frames, Remark};
 use input::Input;
 pub(crate) use input::local;
 use probe::Probe;
@@ -60,6 +60,8 @@ pub struct Video {
     /// What decodes at the moment.
     process: Arc<Mutex<Option<Arc<Process>>>>,
     timeline: Timeline,
+    /// What there is to say after it has ended.
+    remark: Remark,
 }
 
 /// Fewest frames before one for which ffmpeg is told to begin there: fewer are decoded as fast.
@@ -96,7 +98,8 @@ impl Video {
         }
         let probe = Probe::of(&input, &options)?;
         let name = input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, input, options, probe, process: Arc::default(), timeline: Timeline::default() })
+        let (timeline, remark) = (Timeline::default(), Remark::default());
+        Ok(Self { name, input, options, probe, process: Arc::default(), timeline, remark })
     }
 
     fn ending(&self) -> Ending {
@@ -176,7 +179,8 @@ impl Video {
         let running = Ffmpeg::start(&mut command, self.input.path(), self.options.patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
         let mut frames =
-            Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending());
+            Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending())
+                .remarked_in(Arc::clone(&self.remark), self.probe.frames);
         if self.options.revisited && !self.input.is_live() {
             frames = frames.noted_in(self.timeline.clone());
         }
@@ -242,6 +246,10 @@ impl Source for Video {
         if let Some(process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).take() {
             process.kill();
         }
+    }
+
+    fn warning_after(&self) -> Option<String> {
+        self.remark.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn begins_at(&self, position: usize) -> bool {

@@ -25,8 +25,19 @@ pub(super) struct Complaints {
     pub early: Vec<String>,
     /// Since then.
     pub late: Vec<String>,
+    /// The last one since then.
+    pub last: Option<String>,
     /// Whether it has had one.
     pub begun: bool,
+}
+
+impl Complaints {
+    /// Why the input has ended, as far as that can be told: that it was cut, or else what came last while there were
+    /// frames.
+    pub fn of_the_end(&self) -> Option<&String> {
+        let cut = self.early.iter().chain(&self.late).find(|said| said.contains("prematurely"));
+        cut.or(self.last.as_ref())
+    }
 }
 
 /// Reads what ffmpeg says: of frames, to `sender`; of trouble, to `complaints`.
@@ -44,6 +55,9 @@ pub(super) fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<
             let _ = sender.send(shown);
         } else if let Some(complaint) = complaint(&text) {
             let mut kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.begun {
+                kept.last = Some(complaint.clone());
+            }
             let kept = if kept.begun { &mut kept.late } else { &mut kept.early };
             if kept.len() < MOST_LINES && !kept.contains(&complaint) {
                 kept.push(complaint);

@@ -207,6 +207,11 @@ impl Ffmpeg {
         (complaints.early, complaints.late) = (Vec::new(), Vec::new());
     }
 
+    /// What it said that tells why the input has ended, where it did.
+    pub fn last_complaint(&self) -> Option<String> {
+        lock(&self.process.complaints).of_the_end().cloned()
+    }
+
     /// The first of what it complained of before it had a frame, where that was all.
     pub fn early_complaint(&self) -> Option<String> {
         let complaints = lock(&self.process.complaints);
