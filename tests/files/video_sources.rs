@@ -47,6 +47,20 @@ fn an_address_gives_all_frames_in_their_order() {
 }
 
 #[test]
+fn a_server_that_takes_one_connection_is_said_to_and_how_to_read_it() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), "-f lavfi -i testsrc2=size=64x48:rate=25:duration=1 -c:v mpeg2video clip.ts");
+    let address = served(std::fs::read(folder.path().join("clip.ts")).unwrap(), Some(1));
+    let items = items(source(&address).as_ref(), Channels::Luma);
+    let said = items[0].frame.as_ref().unwrap_err().to_string();
+    let way = format!("ffmpeg -i '{address}' -f yuv4mpegpipe - | kcf-track - ");
+    assert!(items.len() == 1 && said.contains("Connection refused") && said.contains(&way), "{said}");
+}
+
+#[test]
 fn a_file_that_is_named_as_an_address_is_the_file() {
     if !ffmpeg() {
         return;

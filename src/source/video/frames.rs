@@ -152,10 +152,23 @@ impl Frames {
             }
             // Whatever the bytes look like: when ffmpeg failed that is the reason.
             ended => match (self.ffmpeg.trouble(self.read, self.ending), ended) {
-                (Some(trouble), _) | (None, Err(trouble)) => Err(trouble),
+                (Some(trouble), _) => Err(trouble + &self.second_opening()),
+                (None, Err(trouble)) => Err(trouble),
                 (None, Ok(_)) => self.trouble().map_or(Ok(None), Err),
             },
         }
+    }
+
+    /// What may be wrong with an address that ffprobe could read, and ffmpeg could not.
+    fn second_opening(&self) -> String {
+        if self.read > 0 || !self.input.is_address() {
+            return String::new();
+        }
+        format!(
+            "; an address is opened twice, by ffprobe and by ffmpeg: where its server takes one connection, read it by \
+             `ffmpeg -i '{}' -f yuv4mpegpipe - | kcf-track - ...`",
+            self.input.path().display()
+        )
     }
 
     /// Why frames behind one of another size cannot be read, in a form that has one size for all.
