@@ -2,6 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long ffmpeg and ffprobe look at a stream at most before they tell what it is, each of them: 5 s of it, or 7.
+const PROBING: Duration = Duration::from_secs(8);
 
 /// What a process opens of its own: to another one these names are something else.
 const OF_THIS_PROCESS: [&str; 3] = ["/dev/stdin", "/dev/fd", "/proc/self"];
@@ -61,6 +65,11 @@ impl Input {
     /// Whether it is opened over a network.
     pub fn is_address(&self) -> bool {
         self.kind == Kind::Address
+    }
+
+    /// How much longer than a frame it may take until it is known what it is.
+    pub fn probing(&self) -> Duration {
+        if self.is_address() { PROBING } else { Duration::ZERO }
     }
 
     /// As ffmpeg has it: a file is called one, so that no name of it means something else.

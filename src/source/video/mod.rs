@@ -23,7 +23,7 @@ pub(crate) use input::local;
 use probe::Probe;
 use sought::Sought;
 use timeline::{Entry, Timeline};
-use watched::{Ending, Ffmpeg, Process};
+use watched::{Ending, Ffmpeg, Patience, Process};
 
 /// How a video is read.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct VideoOptions {
     /// Remembers of each frame of a file what it was, so that what was read once is read again from its middle, without
     /// what comes before, and with the same frames to the bit.
     pub revisited: bool,
-    /// How long the next frame may take.
+    /// How long the next frame may take; the first one of an address some seconds more.
     pub patience: Duration,
     /// Ends what is waited for before frames come: what ffprobe says, and frames that are counted.
     pub stop: Stop,
@@ -176,7 +176,9 @@ impl Video {
             (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
         };
         command.arg("pipe:1");
-        let running = Ffmpeg::start(&mut command, self.input.path(), self.options.patience)?;
+        let next = self.options.patience;
+        let patience = Patience { first: next + self.input.probing(), next };
+        let running = Ffmpeg::start(&mut command, self.input.path(), patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
         let mut frames =
             Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending())

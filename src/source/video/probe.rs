@@ -184,7 +184,7 @@ fn is_whole(packets: &str) -> bool {
 
 /// Runs ffprobe on the first video of `input`; what it prints.
 fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<String> {
-    let VideoOptions { patience, stop, .. } = options;
+    let (patience, stop) = (options.patience + input.probing(), &options.stop);
     let wrong = |reason: String| Error::Sequence { path: input.path().into(), reason };
     let mut command: Command = ffmpeg::command("ffprobe");
     // V, not v: the picture on the cover of a record is no video.
@@ -194,7 +194,7 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
     let out = gathered(child.stdout.take(), MAX_ANSWER, &come)?;
     let err = gathered(child.stderr.take(), MAX_SAID, &come)?;
     // Time in which this program was stopped is not waited: looks are counted.
-    let (look, mut before, mut waited) = (LOOK_EVERY.min(*patience), 0, Duration::ZERO);
+    let (look, mut before, mut waited) = (LOOK_EVERY.min(patience), 0, Duration::ZERO);
     let mut whole = |text: &Receiver<String>| loop {
         match text.recv_timeout(look) {
             Ok(text) => return Some(text),
@@ -202,7 +202,7 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
             // Of a long video the answer takes its time, but it comes.
             Err(_) => match come.load(Ordering::Relaxed) {
                 now if now > before => (before, waited) = (now, Duration::ZERO),
-                _ if waited + look >= *patience => return None,
+                _ if waited + look >= patience => return None,
                 _ => waited += look,
             },
         }
