@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 use super::Destination;
 use super::destination::Target;
 use super::painters::{Deliver, Place};
-use super::timed_video;
+use super::timed_video::{self, Pictures};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::replace::temporary_beside;
@@ -109,6 +109,8 @@ pub(super) struct OverlayVideo {
     path: PathBuf,
     file: NamedTempFile,
     rate: f64,
+    /// Width to height of a pixel as it is shown.
+    pixel_aspect: (u32, u32),
     pictures: SyncSender<(Turn, RgbImage)>,
     /// Until the size of the pictures is known.
     waiting: Option<Receiver<(Turn, RgbImage)>>,
@@ -137,7 +139,7 @@ struct Encoder {
 
 impl OverlayVideo {
     /// Checks that it can be written, and that ffmpeg is there.
-    pub fn create(path: &Path, rate: Option<f64>) -> Result<Self> {
+    pub fn create(path: &Path, rate: Option<f64>, pixel_aspect: Option<(u32, u32)>) -> Result<Self> {
         let path = match Destination::from(path).probe()? {
             Target::File(path) => path,
             Target::Stdout | Target::Special(_) => {
@@ -152,7 +154,18 @@ impl OverlayVideo {
         let file = temporary_beside(&path).map_err(|source| Error::io(&path, source))?;
         let (pictures, waiting) = sync_channel(WAITING);
         let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(USUAL_RATE);
-        Ok(Self { path, file, rate, pictures, waiting: Some(waiting), encoder: None, last: None, begun: None, version })
+        Ok(Self {
+            path,
+            file,
+            rate,
+            pixel_aspect: pixel_aspect.unwrap_or((1, 1)),
+            pictures,
+            waiting: Some(waiting),
+            encoder: None,
+            last: None,
+            version,
+            begun: None,
+        })
     }
 
     /// What hands pictures over.
@@ -185,7 +198,8 @@ impl OverlayVideo {
         let mut command = ffmpeg::command("ffmpeg");
         let (form, arguments) = form(&self.path).unwrap_or(("mp4", H264));
         let (size, rate) = (format!("{width}x{height}"), self.rate.to_string());
-        let timed = (!OF_ONE_RATE.contains(&form)).then(|| timed_video::head(width, height, self.rate));
+        let all = Pictures { width, height, pixel_aspect: self.pixel_aspect };
+        let timed = (!OF_ONE_RATE.contains(&form)).then(|| timed_video::head(all, 1.0 / self.rate));
         command.args(["-v", "error", "-y"]);
         match timed {
             Some(_) => command

@@ -71,6 +71,11 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Width to height of a pixel as it is shown, where it is known not to be square.
+    fn pixel_aspect(&self) -> Option<(u32, u32)> {
+        None
+    }
+
     /// The true box of the frame at `position`, 0-based.
     fn true_box(&self, position: usize) -> Option<BBox> {
         let _ = position;

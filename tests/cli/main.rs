@@ -24,6 +24,7 @@ mod served;
 mod shells;
 mod stream;
 mod stream_ends;
+mod stream_overlay;
 mod synth;
 mod targets;
 mod trax;

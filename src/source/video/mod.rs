@@ -214,6 +214,10 @@ impl Source for Video {
         Some(self.probe.size)
     }
 
+    fn pixel_aspect(&self) -> Option<(u32, u32)> {
+        self.probe.aspect
+    }
+
     fn is_live(&self) -> bool {
         self.input.is_live()
     }

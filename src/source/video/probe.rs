@@ -37,6 +37,8 @@ pub(super) struct Probe {
     pub frames: Option<usize>,
     /// ffmpeg's name of the form of its pixels.
     pub pixels: String,
+    /// Width to height of a pixel as it is shown, where it is not square.
+    pub aspect: Option<(u32, u32)>,
     /// Whether it is turned by anything but half a turn.
     pub turned: bool,
     /// Major and minor number of ffmpeg; none of one that was built between two versions.
@@ -61,6 +63,8 @@ struct Video {
     height: usize,
     #[serde(default)]
     pix_fmt: String,
+    #[serde(default)]
+    sample_aspect_ratio: String,
     #[serde(default)]
     avg_frame_rate: String,
     nb_frames: Option<String>,
@@ -91,8 +95,8 @@ impl Probe {
     /// # Errors
     /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within its patience.
     pub fn of(input: &Input, options: &VideoOptions) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,avg_frame_rate,nb_frames,duration:stream_side_data=rotation:\
-                       format=duration";
+        let entries = "stream=width,height,pix_fmt,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
+                       stream_side_data=rotation:format=duration";
         let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path().into(), reason })
     }
@@ -112,7 +116,9 @@ impl Probe {
         let by_rate = rate.zip(duration).map(|(rate, duration): (f64, f64)| (rate * duration).round() as usize);
         let frames = video.nb_frames.as_ref().and_then(|text| text.parse().ok()).filter(|&count| count > 0);
         let version = version(&answer.program_version.version);
-        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, turned: turned % 180.0 != 0.0, version })
+        let aspect = aspect(&video.sample_aspect_ratio).map(|(w, h)| if quarter { (h, w) } else { (w, h) });
+        let turned = turned % 180.0 != 0.0;
+        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, aspect, turned, version })
     }
 }
 
@@ -248,6 +254,13 @@ fn gathered(
     spawned.map(|_| text).map_err(|source| Error::io("a thread for ffprobe", source))
 }
 
+/// The shape of a pixel such as 4:3; 0:1 stands for an unknown one.
+fn aspect(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(':')?;
+    let (width, height) = (width.parse().ok()?, height.parse().ok()?);
+    (width > 0 && height > 0 && width != height).then_some((width, height))
+}
+
 /// A fraction such as 30000/1001; 0/0 stands for an unknown one.
 fn ratio(text: &str) -> Option<f64> {
     let (above, below) = text.split_once('/')?;
@@ -262,13 +275,16 @@ mod tests {
     #[test]
     fn what_ffprobe_says_of_a_video() {
         let text = r#"{"program_version": {"version": "5.1.9-0+deb12u1"}, "programs": [], "streams": [{"width": 64,
-            "height": 48, "pix_fmt": "yuv420p", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
+            "height": 48, "pix_fmt": "yuv420p", "sample_aspect_ratio": "4:3", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
             "duration": "1.001", "side_data_list": [{}, {"rotation": -90}]}], "format": {"duration": "9.0"}}"#;
         let probe = Probe::parse(text).unwrap();
         assert_eq!((probe.size, probe.frames, probe.version), ((48, 64), Some(30), Some((5, 1))));
         assert_eq!((probe.pixels.as_str(), probe.turned), ("yuv420p", true));
         let upright = Probe::parse(&text.replace("-90", "180").replace(r#""duration": "1.001","#, "")).unwrap();
         assert_eq!((upright.size, upright.frames, upright.turned), ((64, 48), Some(270), false));
+        assert_eq!((probe.aspect, upright.aspect), (Some((3, 4)), Some((4, 3))));
+        let square = |said: &str| Probe::parse(&text.replace("4:3", said)).unwrap().aspect;
+        assert_eq!(["1:1", "0:1", "4:0", "N/A"].map(square), [None; 4]);
         let exact = Probe::parse(&text.replace(r#""width""#, r#""nb_frames": "31", "width""#)).unwrap();
         assert_eq!(exact.frames, Some(31));
         let unknown = Probe::parse(r#"{"streams": [{"width": 2, "height": 2, "avg_frame_rate": "0/0"}]}"#).unwrap();
