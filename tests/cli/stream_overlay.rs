@@ -50,3 +50,19 @@ fn an_overlay_video_has_the_shape_of_the_pixels() {
         assert_eq!(drawn, "120 160 3:4", "turned, to {name}");
     }
 }
+
+#[test]
+fn the_last_picture_of_an_overlay_video_is_shown_no_longer_than_others() {
+    let place = place(1);
+    // A pause of a quarter of an hour.
+    let pause = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=0.6 -vf settb=1/1000,setpts=N*40+gte(N\\,9)*900000 \
+                 -fps_mode passthrough -enc_time_base 1:1000 -c:v libx264 -bf 0 pause.mp4";
+    if !ffmpeg(&place.path(""), pause) {
+        return;
+    }
+    for name in ["drawn.mp4", "drawn.mkv", "drawn.webm"] {
+        draw(&place, "pause.mp4", name);
+        let length: f64 = probed(&place, name, "format=duration")[0].parse().unwrap();
+        assert!((length - 900.6).abs() < 0.05, "{name} lasts {length} s");
+    }
+}
