@@ -22,8 +22,11 @@ use crate::replace::temporary_beside;
 /// Longest time until a thread that takes no more pictures has ended.
 const LAST_BREATH: Duration = Duration::from_secs(1);
 
-/// The shortest time that a frame is shown, in seconds.
+/// The shortest time that a frame is shown, in seconds, in a form that counts thousandths of them.
 const SHORTEST: f64 = 1e-3;
+
+/// The same in mp4 and mov: two ticks of [`TIME_BASE`].
+const SHORTEST_IN_MP4: f64 = 2.0 / 90_000.0;
 
 /// The rate of a video whose frames have none.
 const USUAL_RATE: f64 = 25.0;
@@ -114,6 +117,8 @@ pub(super) struct OverlayVideo {
     rate: f64,
     /// Width to height of a pixel as it is shown.
     pixel_aspect: (u32, u32),
+    /// The shortest time between two frames.
+    shortest: f64,
     pictures: SyncSender<(Turn, RgbImage)>,
     /// Until the size of the pictures is known.
     waiting: Option<Receiver<(Turn, RgbImage)>>,
@@ -157,11 +162,16 @@ impl OverlayVideo {
         let file = temporary_beside(&path).map_err(|source| Error::io(&path, source))?;
         let (pictures, waiting) = sync_channel(WAITING);
         let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(USUAL_RATE);
+        let shortest = match form(&path) {
+            Some(("mp4" | "mov", _)) => SHORTEST_IN_MP4,
+            _ => SHORTEST,
+        };
         Ok(Self {
             path,
             file,
             rate,
             pixel_aspect: pixel_aspect.unwrap_or((1, 1)),
+            shortest,
             pictures,
             waiting: Some(waiting),
             encoder: None,
@@ -188,7 +198,7 @@ impl OverlayVideo {
         }
         let (number, earliest, soon) = match self.last {
             None => (0, 0.0, 0.0),
-            Some(last) => (last.number + 1, last.at + SHORTEST, last.at + 1.0 / self.rate),
+            Some(last) => (last.number + 1, last.at + self.shortest, last.at + 1.0 / self.rate),
         };
         // A frame without a time comes as soon as frames do.
         let at = time.map_or(soon, |time| time - *self.begun.get_or_insert(time - soon));

@@ -4,6 +4,10 @@
 /// Nanoseconds of a tick: times are in microseconds.
 const TICK: u64 = 1000;
 
+/// The shortest time that a picture is said to be shown, in seconds: mp4 counts the length of a video in such steps, and
+/// would leave out a last picture that is shorter.
+const SHORTEST_GAP: f64 = 1e-3;
+
 /// What all pictures of a video are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pictures {
@@ -29,7 +33,7 @@ pub(super) fn head(pictures: Pictures, gap: f64) -> Vec<u8> {
         number(0xD7, 1),
         number(0x73_C5, 1),
         number(0x83, 1),
-        number(0x23_E383, (1e9 * gap) as u64),
+        number(0x23_E383, (1e9 * gap.max(SHORTEST_GAP)) as u64),
         element(0x86, b"V_UNCOMPRESSED"),
         element(0xE0, &video),
     ];

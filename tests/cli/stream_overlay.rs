@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::helper::{Place, place, run};
 use crate::stream::{INIT, ffmpeg};
 
@@ -17,6 +19,14 @@ fn probed(place: &Place, name: &str, entries: &str) -> Vec<String> {
 fn draw(place: &Place, clip: &str, name: &str) {
     let mut run = run([place.path(clip)]);
     run.args(["--init", INIT, "-p", "paper", "-q", "--overlay"]).arg(place.path(name)).assert().success();
+}
+
+/// The times of the frames of a video.
+fn times(place: &Place, name: &str) -> Vec<f64> {
+    let mut run = run([place.path(name)]);
+    let lines = run.args(["--init", INIT, "-p", "paper", "-q", "--jsonl", "-"]).output().unwrap().stdout;
+    let time = |line: &str| serde_json::from_str::<Value>(line).unwrap()["time"].as_f64().unwrap();
+    String::from_utf8(lines).unwrap().lines().map(time).collect()
 }
 
 #[test]
@@ -64,5 +74,26 @@ fn the_last_picture_of_an_overlay_video_is_shown_no_longer_than_others() {
         draw(&place, "pause.mp4", name);
         let length: f64 = probed(&place, name, "format=duration")[0].parse().unwrap();
         assert!((length - 900.6).abs() < 0.05, "{name} lasts {length} s");
+    }
+}
+
+#[test]
+fn an_overlay_of_thousands_of_frames_a_second_has_their_times() {
+    let place = place(1);
+    let fast = "-f lavfi -i testsrc2=size=160x120:rate=4000:duration=0.01 -c:v mjpeg -q:v 3";
+    if !ffmpeg(&place.path(""), &format!("{fast} fast.mp4")) {
+        return;
+    }
+    for name in ["drawn.mp4", "drawn.mov", "drawn.m4v"] {
+        draw(&place, "fast.mp4", name);
+        let times = times(&place, name);
+        assert_eq!(times.len(), 40, "{name}");
+        let off = (0..).zip(&times).map(|(n, time)| (time - f64::from(n) / 4000.0).abs()).fold(0.0, f64::max);
+        assert!(off < 5e-5, "{name}: {times:?}");
+    }
+    // These count thousandths of a second: slower, but whole.
+    for name in ["drawn.mkv", "drawn.webm"] {
+        draw(&place, "fast.mp4", name);
+        assert_eq!(times(&place, name).len(), 40, "{name}");
     }
 }
