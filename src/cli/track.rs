@@ -50,7 +50,8 @@ pub struct TrackArgs {
     /// take what can be decoded
     #[arg(long)]
     skip_bad_frames: bool,
-    /// Longest time that the next frame of a video or a camera may take
+    /// Longest time that the next frame of a video or a camera may take; the first one of an address, which ffmpeg looks
+    /// at for about 5 s, twice, may take 8 s more
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     timeout: f64,
     /// Threads that follow several targets [default: as many as there are cores]

@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 use super::Destination;
 use super::destination::Target;
 use super::painters::{Deliver, Place};
-use super::timed_video;
+use super::timed_video::{self, Pictures};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::replace::temporary_beside;
@@ -22,8 +22,11 @@ use crate::replace::temporary_beside;
 /// Longest time until a thread that takes no more pictures has ended.
 const LAST_BREATH: Duration = Duration::from_secs(1);
 
-/// The shortest time that a frame is shown, in seconds.
+/// The shortest time that a frame is shown, in seconds, in a form that counts thousandths of them.
 const SHORTEST: f64 = 1e-3;
+
+/// The same in mp4 and mov: two ticks of [`TIME_BASE`].
+const SHORTEST_IN_MP4: f64 = 2.0 / 90_000.0;
 
 /// The rate of a video whose frames have none.
 const USUAL_RATE: f64 = 25.0;
@@ -33,6 +36,9 @@ const MOST_SAID: usize = 1 << 16;
 
 /// Pictures that wait to be encoded.
 const WAITING: usize = 4;
+
+/// Pictures by which it is known how long one is shown.
+const FIRST: usize = 5;
 
 /// Endings of videos that can be written, ffmpeg's name of the form and how it is encoded.
 const FORMS: [(&str, &str, &[&str]); 8] = [
@@ -109,6 +115,10 @@ pub(super) struct OverlayVideo {
     path: PathBuf,
     file: NamedTempFile,
     rate: f64,
+    /// Width to height of a pixel as it is shown.
+    pixel_aspect: (u32, u32),
+    /// The shortest time between two frames.
+    shortest: f64,
     pictures: SyncSender<(Turn, RgbImage)>,
     /// Until the size of the pictures is known.
     waiting: Option<Receiver<(Turn, RgbImage)>>,
@@ -137,7 +147,7 @@ struct Encoder {
 
 impl OverlayVideo {
     /// Checks that it can be written, and that ffmpeg is there.
-    pub fn create(path: &Path, rate: Option<f64>) -> Result<Self> {
+    pub fn create(path: &Path, rate: Option<f64>, pixel_aspect: Option<(u32, u32)>) -> Result<Self> {
         let path = match Destination::from(path).probe()? {
             Target::File(path) => path,
             Target::Stdout | Target::Special(_) => {
@@ -152,7 +162,23 @@ impl OverlayVideo {
         let file = temporary_beside(&path).map_err(|source| Error::io(&path, source))?;
         let (pictures, waiting) = sync_channel(WAITING);
         let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(USUAL_RATE);
-        Ok(Self { path, file, rate, pictures, waiting: Some(waiting), encoder: None, last: None, begun: None, version })
+        let shortest = match form(&path) {
+            Some(("mp4" | "mov", _)) => SHORTEST_IN_MP4,
+            _ => SHORTEST,
+        };
+        Ok(Self {
+            path,
+            file,
+            rate,
+            pixel_aspect: pixel_aspect.unwrap_or((1, 1)),
+            shortest,
+            pictures,
+            waiting: Some(waiting),
+            encoder: None,
+            last: None,
+            version,
+            begun: None,
+        })
     }
 
     /// What hands pictures over.
@@ -172,7 +198,7 @@ impl OverlayVideo {
         }
         let (number, earliest, soon) = match self.last {
             None => (0, 0.0, 0.0),
-            Some(last) => (last.number + 1, last.at + SHORTEST, last.at + 1.0 / self.rate),
+            Some(last) => (last.number + 1, last.at + self.shortest, last.at + 1.0 / self.rate),
         };
         // A frame without a time comes as soon as frames do.
         let at = time.map_or(soon, |time| time - *self.begun.get_or_insert(time - soon));
@@ -185,7 +211,8 @@ impl OverlayVideo {
         let mut command = ffmpeg::command("ffmpeg");
         let (form, arguments) = form(&self.path).unwrap_or(("mp4", H264));
         let (size, rate) = (format!("{width}x{height}"), self.rate.to_string());
-        let timed = (!OF_ONE_RATE.contains(&form)).then(|| timed_video::head(width, height, self.rate));
+        let timed = Pictures { width, height, pixel_aspect: self.pixel_aspect };
+        let timed = (!OF_ONE_RATE.contains(&form)).then_some((timed, 1.0 / self.rate));
         command.args(["-v", "error", "-y"]);
         match timed {
             Some(_) => command
@@ -204,7 +231,7 @@ impl OverlayVideo {
         let io = |source| Error::io("a thread for ffmpeg", source);
         let listen = move || err.map(|err| ffmpeg::drained(err, MOST_SAID, |_| ())).unwrap_or_default();
         let complaints = std::thread::Builder::new().name("ffmpeg says".into()).spawn(listen).map_err(io)?;
-        let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, timed.as_deref(), input));
+        let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, timed, input));
         let writer = std::thread::Builder::new().name("encode".into()).spawn(write).map_err(io)?;
         Ok(Encoder { child, writer, complaints })
     }
@@ -249,21 +276,40 @@ impl Encoder {
     }
 }
 
-/// Writes pictures by their numbers, however they come; behind this `head` and with their times where there is one.
-fn in_turn(pictures: &Receiver<(Turn, RgbImage)>, head: Option<&[u8]>, mut input: impl Write) -> std::io::Result<()> {
+/// Writes pictures by their numbers, however they come. Where they are `timed`, with their times, and behind a head that
+/// says how far apart the first ones are; so many seconds where there is only one.
+fn in_turn(
+    pictures: &Receiver<(Turn, RgbImage)>,
+    timed: Option<(Pictures, f64)>,
+    mut input: impl Write,
+) -> std::io::Result<()> {
     let (mut early, mut number) = (BTreeMap::new(), 0);
-    input.write_all(head.unwrap_or_default())?;
-    for (turn, picture) in pictures {
-        early.insert(turn.number, (turn.at, picture));
+    let mut come = pictures.iter();
+    if let Some((pictures, gap)) = timed {
+        early.extend(come.by_ref().take(FIRST).map(|(turn, picture)| (turn.number, (turn.at, picture))));
+        let times: Vec<_> = early.iter().map(|(&number, &(at, _))| Turn { number, at }).collect();
+        input.write_all(&timed_video::head(pictures, usual_gap(&times).unwrap_or(gap)))?;
+    }
+    loop {
         while let Some((at, picture)) = early.remove(&number) {
-            if head.is_some() {
+            if timed.is_some() {
                 input.write_all(&timed_video::before_picture(at, picture.len()))?;
             }
             input.write_all(&picture)?;
             number += 1;
         }
+        let Some((turn, picture)) = come.next() else { break };
+        early.insert(turn.number, (turn.at, picture));
     }
     input.flush()
+}
+
+/// The median of the times from one picture to the next, of some in their order. (A mean would be one of the pauses.)
+fn usual_gap(turns: &[Turn]) -> Option<f64> {
+    let gap = |pair: &[Turn]| (pair[1].at - pair[0].at) / (pair[1].number - pair[0].number) as f64;
+    let mut gaps: Vec<f64> = turns.windows(2).map(gap).collect();
+    gaps.sort_by(f64::total_cmp);
+    gaps.get(gaps.len() / 2).copied()
 }
 
 fn gone(path: &Path) -> Error {
@@ -286,6 +332,16 @@ mod tests {
         let mut written = Vec::new();
         in_turn(&pictures, None, &mut written).unwrap();
         assert_eq!(written, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]);
+    }
+
+    #[test]
+    fn a_pause_is_not_how_long_a_picture_is_shown() {
+        let turns = |turns: &[(usize, f64)]| {
+            let turns: Vec<_> = turns.iter().map(|&(number, at)| Turn { number, at }).collect();
+            usual_gap(&turns)
+        };
+        assert_eq!(turns(&[(0, 0.0), (1, 0.5), (2, 900.5), (4, 901.5)]), Some(0.5));
+        assert_eq!((turns(&[(0, 0.0)]), turns(&[])), (None, None));
     }
 
     #[test]

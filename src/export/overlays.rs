@@ -23,6 +23,8 @@ pub struct OverlayOptions {
     pub inset: bool,
     /// Frames per second of a video.
     pub rate: Option<f64>,
+    /// Width to height of a pixel of a video as it is shown; square ones without it.
+    pub pixel_aspect: Option<(u32, u32)>,
 }
 
 /// Frames in colour with the boxes on them (green: tracking, yellow: uncertain, red: lost, white: a box that was
@@ -59,7 +61,7 @@ impl Overlays {
     /// not installed; [`Error::Io`] when no thread can be started.
     pub fn create(path: &Path, options: OverlayOptions) -> Result<Self> {
         let (to, painters) = if is_video(path) {
-            let video = OverlayVideo::create(path, options.rate)?;
+            let video = OverlayVideo::create(path, options.rate, options.pixel_aspect)?;
             let painters = Painters::start(path, video.deliver())?;
             (To::Video(video), painters)
         } else {

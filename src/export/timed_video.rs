@@ -4,14 +4,36 @@
 /// Nanoseconds of a tick: times are in microseconds.
 const TICK: u64 = 1000;
 
-/// What stands before the first picture, of pictures of `width` by `height` in RGB, about `rate` a second.
-pub(super) fn head(width: u32, height: u32, rate: f64) -> Vec<u8> {
-    let video = [number(0xB0, width.into()), number(0xBA, height.into()), element(0x2E_B524, b"RGB\x18")].concat();
+/// The shortest time that a picture is said to be shown, in seconds: mp4 counts the length of a video in such steps, and
+/// would leave out a last picture that is shorter.
+const SHORTEST_GAP: f64 = 1e-3;
+
+/// What all pictures of a video are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pictures {
+    pub width: u32,
+    pub height: u32,
+    /// Width to height of a pixel as it is shown.
+    pub pixel_aspect: (u32, u32),
+}
+
+/// What stands before the first picture, in RGB; one comes about every `gap` seconds, which is how long the last one is
+/// shown.
+pub(super) fn head(pictures: Pictures, gap: f64) -> Vec<u8> {
+    let Pictures { width, height, pixel_aspect: (wide, high) } = pictures;
+    let video = [
+        number(0xB0, width.into()),
+        number(0xBA, height.into()),
+        number(0x54B0, u64::from(width) * u64::from(wide)),
+        number(0x54BA, u64::from(height) * u64::from(high)),
+        element(0x2E_B524, b"RGB\x18"),
+    ]
+    .concat();
     let track = [
         number(0xD7, 1),
         number(0x73_C5, 1),
         number(0x83, 1),
-        number(0x23_E383, (1e9 / rate) as u64),
+        number(0x23_E383, (1e9 * gap.max(SHORTEST_GAP)) as u64),
         element(0x86, b"V_UNCOMPRESSED"),
         element(0xE0, &video),
     ];

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Failure, aside};
 use crate::error::Error;
-use crate::source::{OpenOptions, SequenceOptions, Source, Truth, VideoOptions, open};
+use crate::source::{OpenOptions, SequenceOptions, Source, Truth, VideoOptions, local, open};
 
 /// How the source of a run is opened.
 #[derive(Clone, Debug)]
@@ -46,6 +46,7 @@ impl Opening {
         let options =
             |truth| OpenOptions { sequence: SequenceOptions { target: self.target, truth }, video: self.video.clone() };
         let mut warnings = Vec::new();
+        let given = local(&self.path);
         let opened = match open(&self.path, &options(self.truth.clone().map_or(Truth::Beside, Truth::File))) {
             // The truth is only compared with: what is broken in it stops nobody who gives the box and did not ask for
             // it.
@@ -56,12 +57,12 @@ impl Opening {
             opened => opened,
         };
         match opened {
-            Ok(source) if self.truth.is_some() && !self.path.is_dir() => {
+            Ok(source) if self.truth.is_some() && !given.is_dir() => {
                 let said = format!("--truth is compared with a folder of images, and {} is none", source.name());
                 Err(Failure::usage(said))
             }
             Ok(source) => Ok((source, warnings)),
-            Err(Error::Io { path, source }) if path == self.path && source.kind() == ErrorKind::NotFound => {
+            Err(Error::Io { path, source }) if path == given && source.kind() == ErrorKind::NotFound => {
                 let hint = (self.hint)(&path).map_or(String::new(), |hint| format!("; {hint}"));
                 Err(Failure::Usage(format!("{}{}: there is no such folder or file{hint}", self.flag, path.display())))
             }

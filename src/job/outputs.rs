@@ -195,7 +195,8 @@ impl Outputs {
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 #[cfg(feature = "cli")]
                 Form::Overlay => {
-                    exports.push(Overlays::create(to.path(), OverlayOptions { inset, rate: source.rate() })?);
+                    let (rate, pixel_aspect) = (source.rate(), source.pixel_aspect());
+                    exports.push(Overlays::create(to.path(), OverlayOptions { inset, rate, pixel_aspect })?);
                 }
                 // Refused by `new`.
                 #[cfg(not(feature = "cli"))]

@@ -89,6 +89,9 @@ impl Plan<'_> {
         let mut watch = Writing { journal, watcher, unseen: Some(&self.targets), refused: None, last: 0 };
         let ended = session.run(frames, &mut watch);
         let Writing { mut journal, watcher, refused, last, .. } = watch;
+        if let Some(said) = self.source.warning_after() {
+            watcher.warn(&said);
+        }
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),

@@ -41,6 +41,7 @@ pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
 pub use stop::Stop;
 pub use truth::{SequenceOptions, Truth};
+pub(crate) use video::local;
 pub use video::{Video, VideoOptions};
 pub use y4m::Y4m;
 
@@ -67,6 +68,11 @@ pub trait Source: Send + Sync {
 
     /// Width and height of its frames, where they are known before one is decoded.
     fn size(&self) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// Width to height of a pixel as it is shown, where it is known not to be square.
+    fn pixel_aspect(&self) -> Option<(u32, u32)> {
         None
     }
 
@@ -129,6 +135,11 @@ pub trait Source: Send + Sync {
     /// What a person should know before it is read.
     fn warnings(&self) -> &[String] {
         &[]
+    }
+
+    /// What a person should know after its frames have ended.
+    fn warning_after(&self) -> Option<String> {
+        None
     }
 
     /// What of this source lies at the existing `path`, as the end of a sentence; `None` where nothing does, so that it

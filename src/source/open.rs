@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::animation::Animation;
-use super::video::{Video, VideoOptions};
+use super::video::{Video, VideoOptions, local};
 use super::{Sequence, SequenceOptions, Source, Y4m, folder, header};
 use crate::error::{Error, Result};
 
@@ -18,8 +18,8 @@ pub struct OpenOptions {
     pub video: VideoOptions,
 }
 
-/// Opens a folder of images, a video, an animated picture, a camera (`/dev/video0`), an address (`rtsp://…`), or `-`,
-/// the standard input, which must be Y4M as what comes through a named pipe.
+/// Opens a folder of images, a video, an animated picture, a camera (`/dev/video0`), an address (`rtsp://…`; `file:` is
+/// the file), or `-`, the standard input, which must be Y4M as what comes through a named pipe.
 ///
 /// # Errors
 /// As [`Sequence::open`], [`Video::open`] and [`Y4m::open`]; [`Error::Sequence`] for a single picture.
@@ -27,6 +27,7 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
         return Ok(Box::new(Y4m::open("standard input", std::io::stdin())?));
     }
+    let given = local(given);
     if given.is_dir() {
         return Ok(Box::new(Sequence::open(given, &options.sequence)?));
     }

@@ -23,6 +23,8 @@ mod outputs;
 mod served;
 mod shells;
 mod stream;
+mod stream_ends;
+mod stream_overlay;
 mod synth;
 mod targets;
 mod trax;

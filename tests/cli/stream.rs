@@ -22,7 +22,7 @@ pub fn frames(place: &Place, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
     (b"YUV4MPEG2 W160 H120 F25:1 Cmono\n".to_vec(), (1..=count).map(frame).collect())
 }
 
-const INIT: &str = "40,30,24,32";
+pub const INIT: &str = "40,30,24,32";
 
 #[test]
 fn a_pipe_is_answered_line_by_line() {
@@ -259,7 +259,7 @@ fn ctrl_c_ends_a_run_that_opens_its_source_and_its_ffprobe() {
 }
 
 /// Whether there is an ffmpeg; says so where there is none.
-fn ffmpeg(folder: &Path, arguments: &str) -> bool {
+pub fn ffmpeg(folder: &Path, arguments: &str) -> bool {
     let mut command = Command::new("ffmpeg");
     command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
     match command.stdin(Stdio::null()).status() {

@@ -6,3 +6,5 @@ mod prefetch;
 mod sequence;
 mod stream;
 mod video;
+mod video_forms;
+mod video_sources;

@@ -9,7 +9,7 @@ use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, Span, Video
 use kcf_track::{Error, FrameBuf};
 
 /// Whether there is an ffmpeg; says so where there is none.
-fn ffmpeg() -> bool {
+pub fn ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
         eprintln!("SKIPPED: there is no ffmpeg");
@@ -18,7 +18,7 @@ fn ffmpeg() -> bool {
 }
 
 /// Runs ffmpeg in a folder.
-fn make(folder: &Path, arguments: &str) {
+pub fn make(folder: &Path, arguments: &str) {
     let mut command = Command::new("ffmpeg");
     command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -37,11 +37,11 @@ fn images() -> tempfile::TempDir {
     folder
 }
 
-fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
+pub fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
     open(path.as_ref(), &OpenOptions::default()).unwrap()
 }
 
-fn items(source: &dyn Source, demand: impl Into<Demand>) -> Vec<Item> {
+pub fn items(source: &dyn Source, demand: impl Into<Demand>) -> Vec<Item> {
     source.stream(source.span(None, None).unwrap(), demand.into()).unwrap().collect()
 }
 
@@ -50,11 +50,11 @@ fn bytes(frame: &FrameBuf) -> Vec<u8> {
     (0..frame.height()).flat_map(|y| frame.row(y).to_vec()).collect()
 }
 
-fn pixels(path: impl AsRef<Path>, demand: impl Into<Demand>) -> Vec<Vec<u8>> {
+pub fn pixels(path: impl AsRef<Path>, demand: impl Into<Demand>) -> Vec<Vec<u8>> {
     items(source(path).as_ref(), demand).iter().map(|item| bytes(item.frame.as_ref().unwrap())).collect()
 }
 
-fn pixels_of(item: &Item) -> Vec<u8> {
+pub fn pixels_of(item: &Item) -> Vec<u8> {
     bytes(item.frame.as_ref().unwrap())
 }
 
@@ -185,31 +185,6 @@ fn a_video_is_read_again_from_its_middle_with_the_same_frames_and_times() {
         let whole: Vec<_> = items(source.as_ref(), Channels::Color).iter().skip(99).map(pixels_of).collect();
         assert!(colors == whole, "{name} in colour");
         assert!(pixels_from(source.as_ref(), 100) == whole, "{name} in colour, again");
-    }
-}
-
-/// Frames that lean on later ones, one key frame in all, and what begins late.
-#[test]
-fn an_address_gives_all_frames_in_their_order() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let moving = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=3 -pix_fmt yuv420p";
-    for (form, name) in [
-        ("-c:v libx264 -bf 3 -g 999 -movflags faststart", "plain.mp4"),
-        ("-c:v mpeg2video -bf 2", "stream.ts"),
-        ("-c:v libx264 -g 12 -output_ts_offset 10", "late.mkv"),
-    ] {
-        make(folder.path(), &format!("{moving} {form} {name}"));
-        let path = folder.path().join(name);
-        let times = |items: &[Item]| items.iter().map(|item| item.timestamp).collect::<Vec<_>>();
-        let wanted = items(source(&path).as_ref(), Channels::Color);
-        let there = items(source(format!("file://{}", path.display())).as_ref(), Channels::Color);
-        assert_eq!((there.len(), wanted.len()), (75, 75), "{name}");
-        assert_eq!(times(&there), times(&wanted), "{name}");
-        let same = there.iter().zip(&wanted).all(|(there, wanted)| pixels_of(there) == pixels_of(wanted));
-        assert!(same, "{name}");
     }
 }
 

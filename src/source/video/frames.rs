@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::ChildStdout;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::VideoOptions;
 use super::input::Input;
-use super::probe::begins_with_a_key;
+use super::probe::begins_whole;
 use super::says::Shown;
 use super::timeline::{Entry, Mark, Ticks, Timeline};
 use super::watched::{Ending, Ffmpeg};
@@ -16,6 +17,9 @@ use crate::source::decode::MAX_PIXELS;
 use crate::source::y4m::Reader;
 use crate::source::yuv::Levels;
 use crate::source::{Demand, Item, Span};
+
+/// Share of the frames that a stream should have, below which it has broken off.
+const WHOLE: f64 = 0.9;
 
 /// Longest header of a picture: two letters, three numbers.
 const MAX_HEADER: u64 = 64;
@@ -71,7 +75,14 @@ pub(super) struct Frames {
     lacking: Option<i64>,
     /// A frame was not the one that was there, and is not handed out.
     strayed: bool,
+    /// About how many there should be.
+    expected: Option<usize>,
+    /// Where it is said what is odd about the end.
+    remark: Remark,
 }
+
+/// What there is to say of a video after it has ended.
+pub(super) type Remark = Arc<Mutex<Option<String>>>;
 
 impl Frames {
     pub fn new(
@@ -101,7 +112,15 @@ impl Frames {
             entry: None,
             lacking: None,
             strayed: false,
+            expected: None,
+            remark: Remark::default(),
         }
+    }
+
+    /// Says in `remark` that a stream has broken off, which should have about so many frames.
+    pub fn remarked_in(self, remark: Remark, expected: Option<usize>) -> Self {
+        *remark.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Self { remark, expected, ..self }
     }
 
     /// Notes the frames in `timeline`.
@@ -133,10 +152,23 @@ impl Frames {
             }
             // Whatever the bytes look like: when ffmpeg failed that is the reason.
             ended => match (self.ffmpeg.trouble(self.read, self.ending), ended) {
-                (Some(trouble), _) | (None, Err(trouble)) => Err(trouble),
+                (Some(trouble), _) => Err(trouble + &self.second_opening()),
+                (None, Err(trouble)) => Err(trouble),
                 (None, Ok(_)) => self.trouble().map_or(Ok(None), Err),
             },
         }
+    }
+
+    /// What may be wrong with an address that ffprobe could read, and ffmpeg could not.
+    fn second_opening(&self) -> String {
+        if self.read > 0 || !self.input.is_address() {
+            return String::new();
+        }
+        format!(
+            "; an address is opened twice, by ffprobe and by ffmpeg: where its server takes one connection, read it by \
+             `ffmpeg -i '{}' -f yuv4mpegpipe - | kcf-track - ...`",
+            self.input.path().display()
+        )
     }
 
     /// Why frames behind one of another size cannot be read, in a form that has one size for all.
@@ -153,10 +185,27 @@ impl Frames {
         if let Some(reason) = self.change_of_size() {
             return Some(reason);
         }
+        if self.input.is_address() {
+            *self.remark.lock().unwrap_or_else(PoisonError::into_inner) = self.broken_off();
+        }
         let complaint = self.ffmpeg.early_complaint().filter(|_| self.ending == Ending::Strict)?;
-        // A recording that begins between two key frames has pictures that cannot be decoded before its first one.
-        let whole = begins_with_a_key(&self.input, &self.options).unwrap_or(true);
+        // A recording that begins between two key frames, or at one that others behind it are shown before, has
+        // pictures that cannot be decoded before its first one.
+        let whole = begins_whole(&self.input, &self.options).unwrap_or(true);
         whole.then(|| format!("ffmpeg stopped after {} frames: {complaint}", self.read))
+    }
+
+    /// That a stream has not ended as it should, as far as that can be told: its server has gone, or it is over.
+    fn broken_off(&self) -> Option<String> {
+        let (read, complaint) = (self.read, self.ffmpeg.last_complaint());
+        let more = self.expected.filter(|&expected| read < expected);
+        let short = more.is_some_and(|expected| (read as f64) < WHOLE * expected as f64);
+        if complaint.is_none() && !short {
+            return None;
+        }
+        let of = more.map_or(String::new(), |expected| format!(" of about {expected}"));
+        let said = complaint.map_or(String::new(), |said| format!("; ffmpeg complained: {said}"));
+        Some(format!("{}: it ended after {read} frames{of}{said}", self.input.path().display()))
     }
 
     /// What ffmpeg says of the frame that was read last, its time counted from where the video begins.

@@ -17,12 +17,13 @@ use super::{Demand, Source, Span, Stop, Stream};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::frame::Channels;
-use frames::{Form, Frames};
+use frames::{Form, Frames, Remark};
 use input::Input;
+pub(crate) use input::local;
 use probe::Probe;
 use sought::Sought;
 use timeline::{Entry, Timeline};
-use watched::{Ending, Ffmpeg, Process};
+use watched::{Ending, Ffmpeg, Patience, Process};
 
 /// How a video is read.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ pub struct VideoOptions {
     /// Remembers of each frame of a file what it was, so that what was read once is read again from its middle, without
     /// what comes before, and with the same frames to the bit.
     pub revisited: bool,
-    /// How long the next frame may take.
+    /// How long the next frame may take; the first one of an address some seconds more.
     pub patience: Duration,
     /// Ends what is waited for before frames come: what ffprobe says, and frames that are counted.
     pub stop: Stop,
@@ -59,6 +60,8 @@ pub struct Video {
     /// What decodes at the moment.
     process: Arc<Mutex<Option<Arc<Process>>>>,
     timeline: Timeline,
+    /// What there is to say after it has ended.
+    remark: Remark,
 }
 
 /// Fewest frames before one for which ffmpeg is told to begin there: fewer are decoded as fast.
@@ -82,15 +85,21 @@ impl Video {
     /// file that is not there.
     pub fn open(given: impl AsRef<Path>, options: VideoOptions) -> Result<Self> {
         let input = Input::new(given.as_ref());
-        if !input.is_live() || !given.as_ref().to_string_lossy().contains("://") {
+        if !input.is_address() {
             let file = std::fs::metadata(input.path()).map_err(|source| Error::io(input.path(), source))?;
             if file.is_file() && file.len() == 0 {
                 return Err(Error::Sequence { path: input.path().into(), reason: "the file is empty".into() });
             }
+            if file.is_file() && !input.has_name() {
+                let reason = "it has no name by which ffmpeg could open it: give the file itself, or frames, by \
+                              `ffmpeg … -f yuv4mpegpipe - | kcf-track - …`";
+                return Err(Error::Sequence { path: input.path().into(), reason: reason.into() });
+            }
         }
         let probe = Probe::of(&input, &options)?;
         let name = input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, input, options, probe, process: Arc::default(), timeline: Timeline::default() })
+        let (timeline, remark) = (Timeline::default(), Remark::default());
+        Ok(Self { name, input, options, probe, process: Arc::default(), timeline, remark })
     }
 
     fn ending(&self) -> Ending {
@@ -108,12 +117,19 @@ impl Video {
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
             return (Form::Pnm, "", "rgb24");
         }
+        // ffmpeg turns no 4:2:2, and whether it brings it to another form for that depends on what is done next. The
+        // luma of 4:4:4 is the same to the bit.
+        let turned = match pixels {
+            "yuv422p" if self.probe.turned => Some(("yuv444p", ",format=yuv444p,extractplanes=y")),
+            "yuvj422p" if self.probe.turned => Some(("yuvj444p", ",format=yuvj444p,extractplanes=y")),
+            _ => None,
+        };
         match (planar, demand.color) {
             // Not ffmpeg's own gray, which is the same to the bit: it stretches the levels more slowly than H.264 is
             // decoded.
-            (true, false) => (Form::Y4m(levels), ",extractplanes=y", "gray"),
+            (true, false) => (Form::Y4m(levels), turned.map_or(",extractplanes=y", |(_, luma)| luma), "gray"),
             // What is shown besides must not change what is tracked: both come of the same planes.
-            (true, true) => (Form::Y4m(levels), "", pixels),
+            (true, true) => (Form::Y4m(levels), "", turned.map_or(pixels, |(planes, _)| planes)),
             (false, _) => (Form::Y4m(levels), "", "yuv420p"),
         }
     }
@@ -160,10 +176,13 @@ impl Video {
             (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
         };
         command.arg("pipe:1");
-        let running = Ffmpeg::start(&mut command, self.input.path(), self.options.patience)?;
+        let next = self.options.patience;
+        let patience = Patience { first: next + self.input.probing(), next };
+        let running = Ffmpeg::start(&mut command, self.input.path(), patience)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
         let mut frames =
-            Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending());
+            Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending())
+                .remarked_in(Arc::clone(&self.remark), self.probe.frames);
         if self.options.revisited && !self.input.is_live() {
             frames = frames.noted_in(self.timeline.clone());
         }
@@ -193,6 +212,10 @@ impl Source for Video {
 
     fn size(&self) -> Option<(usize, usize)> {
         Some(self.probe.size)
+    }
+
+    fn pixel_aspect(&self) -> Option<(u32, u32)> {
+        self.probe.aspect
     }
 
     fn is_live(&self) -> bool {
@@ -229,6 +252,10 @@ impl Source for Video {
         if let Some(process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).take() {
             process.kill();
         }
+    }
+
+    fn warning_after(&self) -> Option<String> {
+        self.remark.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn begins_at(&self, position: usize) -> bool {

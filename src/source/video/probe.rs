@@ -17,6 +17,9 @@ use crate::ffmpeg::{self, version};
 /// How often it is looked at whether somebody waits for the answer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Packets behind a key frame among which those are that are shown before it: no codec has more than 16 of them.
+const MOST_AHEAD: usize = 32;
+
 /// Most bytes of an answer; the times of a day of frames have 50 MB.
 const MAX_ANSWER: usize = 1 << 28;
 
@@ -34,6 +37,10 @@ pub(super) struct Probe {
     pub frames: Option<usize>,
     /// ffmpeg's name of the form of its pixels.
     pub pixels: String,
+    /// Width to height of a pixel as it is shown, where it is not square.
+    pub aspect: Option<(u32, u32)>,
+    /// Whether it is turned by anything but half a turn.
+    pub turned: bool,
     /// Major and minor number of ffmpeg; none of one that was built between two versions.
     pub version: Option<(u32, u32)>,
 }
@@ -56,6 +63,8 @@ struct Video {
     height: usize,
     #[serde(default)]
     pix_fmt: String,
+    #[serde(default)]
+    sample_aspect_ratio: String,
     #[serde(default)]
     avg_frame_rate: String,
     nb_frames: Option<String>,
@@ -86,8 +95,8 @@ impl Probe {
     /// # Errors
     /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within its patience.
     pub fn of(input: &Input, options: &VideoOptions) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,avg_frame_rate,nb_frames,duration:stream_side_data=rotation:\
-                       format=duration";
+        let entries = "stream=width,height,pix_fmt,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
+                       stream_side_data=rotation:format=duration";
         let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path().into(), reason })
     }
@@ -100,19 +109,22 @@ impl Probe {
         }
         let turned = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
         let quarter = (turned / 90.0).round() as i64 % 2 != 0;
+        let pixels = video.pix_fmt.clone();
         let size = if quarter { (video.height, video.width) } else { (video.width, video.height) };
         let rate = ratio(&video.avg_frame_rate);
         let duration = video.duration.as_ref().or(answer.format.duration.as_ref()).and_then(|text| text.parse().ok());
         let by_rate = rate.zip(duration).map(|(rate, duration): (f64, f64)| (rate * duration).round() as usize);
         let frames = video.nb_frames.as_ref().and_then(|text| text.parse().ok()).filter(|&count| count > 0);
         let version = version(&answer.program_version.version);
-        Ok(Self { size, rate, frames: frames.or(by_rate), pixels: video.pix_fmt.clone(), version })
+        let aspect = aspect(&video.sample_aspect_ratio).map(|(w, h)| if quarter { (h, w) } else { (w, h) });
+        let turned = turned % 180.0 != 0.0;
+        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, aspect, turned, version })
     }
 }
 
 /// The time of every frame in seconds, in the order in which they are shown, the first at 0; `None` where that is known
 /// only once they are decoded: some packets have no times, or these begin anew, or the first is of a picture that needs
-/// others before it. The file is read, but nothing is decoded.
+/// others before it, or some are shown before the first and need those. The file is read, but nothing is decoded.
 ///
 /// # Errors
 /// As [`Probe::of`].
@@ -123,12 +135,13 @@ pub(super) fn times(input: &Input, options: &VideoOptions) -> Result<Option<Vec<
 
 fn shown_at(packets: &str) -> Option<Vec<f64>> {
     let mut times = Vec::new();
-    let mut last = f64::NEG_INFINITY;
+    let (mut last, mut key) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     for (number, line) in packets.lines().enumerate() {
         let mut words = line.split(',');
         let (time, decoded_at, flags) = (words.next()?, words.next()?, words.next()?);
-        if number == 0 && !flags.contains('K') {
-            return None;
+        if number == 0 {
+            flags.contains('K').then_some(())?;
+            key = time.parse().unwrap_or(key);
         }
         if let Ok(at) = decoded_at.parse::<f64>() {
             if at < last {
@@ -138,7 +151,7 @@ fn shown_at(packets: &str) -> Option<Vec<f64>> {
         }
         // A packet that is marked D is decoded, but not shown.
         if !flags.contains('D') {
-            times.push(time.parse::<f64>().ok()?);
+            times.push(time.parse::<f64>().ok().filter(|&time| time >= key)?);
         }
     }
     times.sort_by(f64::total_cmp);
@@ -147,18 +160,37 @@ fn shown_at(packets: &str) -> Option<Vec<f64>> {
     Some(times)
 }
 
-/// Whether the first packet of the video is of a picture that needs no other.
+/// Whether all pictures of the beginning can be decoded: the first packet is of one that needs no other, and none behind
+/// it is shown earlier (or has lost its times, as a copy of such a beginning has it). That would lean on pictures before
+/// the first.
 ///
 /// # Errors
 /// As [`Probe::of`].
-pub(super) fn begins_with_a_key(input: &Input, options: &VideoOptions) -> Result<bool> {
-    let entries = ["-of", "csv=p=0", "-read_intervals", "%+#1", "-show_entries", "packet=flags"];
-    Ok(ask(input, &entries, options)?.starts_with('K'))
+pub(super) fn begins_whole(input: &Input, options: &VideoOptions) -> Result<bool> {
+    let packets = format!("%+#{MOST_AHEAD}");
+    let entries = ["-of", "csv=p=0", "-read_intervals", &packets, "-show_entries", "packet=pts_time,dts_time,flags"];
+    Ok(is_whole(&ask(input, &entries, options)?))
+}
+
+fn is_whole(packets: &str) -> bool {
+    let seconds = |text: &str| text.parse::<f64>().ok();
+    let mut packets = packets.lines().filter_map(|line| {
+        let mut words = line.split(',');
+        let (shown, decoded) = (seconds(words.next()?), seconds(words.next()?));
+        Some((shown, decoded, words.next()?.contains('K')))
+    });
+    let Some((first, _, key)) = packets.next() else { return false };
+    let leans = |shown: Option<f64>, decoded: Option<f64>| match (first, shown) {
+        (Some(first), Some(shown)) => shown < first,
+        (Some(_), None) => decoded.is_none(),
+        (None, _) => false,
+    };
+    key && !packets.any(|(shown, decoded, _)| leans(shown, decoded))
 }
 
 /// Runs ffprobe on the first video of `input`; what it prints.
 fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<String> {
-    let VideoOptions { patience, stop, .. } = options;
+    let (patience, stop) = (options.patience + input.probing(), &options.stop);
     let wrong = |reason: String| Error::Sequence { path: input.path().into(), reason };
     let mut command: Command = ffmpeg::command("ffprobe");
     // V, not v: the picture on the cover of a record is no video.
@@ -168,7 +200,7 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
     let out = gathered(child.stdout.take(), MAX_ANSWER, &come)?;
     let err = gathered(child.stderr.take(), MAX_SAID, &come)?;
     // Time in which this program was stopped is not waited: looks are counted.
-    let (look, mut before, mut waited) = (LOOK_EVERY.min(*patience), 0, Duration::ZERO);
+    let (look, mut before, mut waited) = (LOOK_EVERY.min(patience), 0, Duration::ZERO);
     let mut whole = |text: &Receiver<String>| loop {
         match text.recv_timeout(look) {
             Ok(text) => return Some(text),
@@ -176,7 +208,7 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
             // Of a long video the answer takes its time, but it comes.
             Err(_) => match come.load(Ordering::Relaxed) {
                 now if now > before => (before, waited) = (now, Duration::ZERO),
-                _ if waited + look >= *patience => return None,
+                _ if waited + look >= patience => return None,
                 _ => waited += look,
             },
         }
@@ -222,6 +254,13 @@ fn gathered(
     spawned.map(|_| text).map_err(|source| Error::io("a thread for ffprobe", source))
 }
 
+/// The shape of a pixel such as 4:3; 0:1 stands for an unknown one.
+fn aspect(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(':')?;
+    let (width, height) = (width.parse().ok()?, height.parse().ok()?);
+    (width > 0 && height > 0 && width != height).then_some((width, height))
+}
+
 /// A fraction such as 30000/1001; 0/0 stands for an unknown one.
 fn ratio(text: &str) -> Option<f64> {
     let (above, below) = text.split_once('/')?;
@@ -236,13 +275,16 @@ mod tests {
     #[test]
     fn what_ffprobe_says_of_a_video() {
         let text = r#"{"program_version": {"version": "5.1.9-0+deb12u1"}, "programs": [], "streams": [{"width": 64,
-            "height": 48, "pix_fmt": "yuv420p", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
+            "height": 48, "pix_fmt": "yuv420p", "sample_aspect_ratio": "4:3", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
             "duration": "1.001", "side_data_list": [{}, {"rotation": -90}]}], "format": {"duration": "9.0"}}"#;
         let probe = Probe::parse(text).unwrap();
         assert_eq!((probe.size, probe.frames, probe.version), ((48, 64), Some(30), Some((5, 1))));
-        assert_eq!(probe.pixels, "yuv420p");
+        assert_eq!((probe.pixels.as_str(), probe.turned), ("yuv420p", true));
         let upright = Probe::parse(&text.replace("-90", "180").replace(r#""duration": "1.001","#, "")).unwrap();
-        assert_eq!((upright.size, upright.frames), ((64, 48), Some(270)));
+        assert_eq!((upright.size, upright.frames, upright.turned), ((64, 48), Some(270), false));
+        assert_eq!((probe.aspect, upright.aspect), (Some((3, 4)), Some((4, 3))));
+        let square = |said: &str| Probe::parse(&text.replace("4:3", said)).unwrap().aspect;
+        assert_eq!(["1:1", "0:1", "4:0", "N/A"].map(square), [None; 4]);
         let exact = Probe::parse(&text.replace(r#""width""#, r#""nb_frames": "31", "width""#)).unwrap();
         assert_eq!(exact.frames, Some(31));
         let unknown = Probe::parse(r#"{"streams": [{"width": 2, "height": 2, "avg_frame_rate": "0/0"}]}"#).unwrap();
@@ -250,6 +292,23 @@ mod tests {
         assert!(Probe::parse(r#"{"streams": []}"#).unwrap_err().contains("no video"));
         assert!(Probe::parse(r#"{"streams": [{"pix_fmt": "yuv420p"}]}"#).unwrap_err().contains("no size"));
         assert!(Probe::parse("nonsense").unwrap_err().contains("ffprobe"));
+    }
+
+    #[test]
+    fn what_is_shown_before_the_first_packet_leans_on_what_is_not_there() {
+        for (packets, whole) in [
+            ("0.5,0.4,K__\n0.62,0.44,___\n0.54,N/A,___\n", true),
+            ("0.5,N/A,K__,\n\n0.42,0.42,___,\n", false),
+            ("0.5,N/A,___\n0.54,N/A,K__\n", false),
+            // A copy into a form that counts from its first packet.
+            ("0.0,N/A,K_\nN/A,N/A,__\n0.24,N/A,__\n", false),
+            // AVI and raw streams.
+            ("0.0,N/A,K_\nN/A,0.04,__\n", true),
+            ("N/A,N/A,K__\nN/A,N/A,___\n", true),
+            ("", false),
+        ] {
+            assert_eq!(is_whole(packets), whole, "{packets}");
+        }
     }
 
     #[test]
@@ -264,6 +323,7 @@ mod tests {
             ("no time", some.replace("0.54,", "N/A,")),
             ("times that begin anew", some.replace("0.48,", "0.1,")),
             ("no key", some.replace("K__", "___")),
+            ("what is shown before the first", some.replace("0.54,", "0.46,")),
             ("nothing", String::new()),
         ] {
             assert_eq!(shown_at(&changed), None, "{what}");

@@ -25,8 +25,19 @@ pub(super) struct Complaints {
     pub early: Vec<String>,
     /// Since then.
     pub late: Vec<String>,
+    /// The last one since then.
+    pub last: Option<String>,
     /// Whether it has had one.
     pub begun: bool,
+}
+
+impl Complaints {
+    /// Why the input has ended, as far as that can be told: that it was cut, or else what came last while there were
+    /// frames.
+    pub fn of_the_end(&self) -> Option<&String> {
+        let cut = self.early.iter().chain(&self.late).find(|said| said.contains("prematurely"));
+        cut.or(self.last.as_ref())
+    }
 }
 
 /// Reads what ffmpeg says: of frames, to `sender`; of trouble, to `complaints`.
@@ -44,6 +55,9 @@ pub(super) fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<
             let _ = sender.send(shown);
         } else if let Some(complaint) = complaint(&text) {
             let mut kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.begun {
+                kept.last = Some(complaint.clone());
+            }
             let kept = if kept.begun { &mut kept.late } else { &mut kept.early };
             if kept.len() < MOST_LINES && !kept.contains(&complaint) {
                 kept.push(complaint);
@@ -53,9 +67,10 @@ pub(super) fn listen(err: impl Read, sender: &Sender<Shown>, complaints: &Mutex<
     }
 }
 
-/// Seconds of a tick, of the line of the filter `showinfo` on what comes.
+/// Seconds of a tick, of the line of the filter `showinfo` on what comes. It may stand behind a warning that has no end
+/// of its own ("Odd rotation angle"), and then does not say whose it is.
 fn time_base(line: &str) -> Option<(u32, u32)> {
-    let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] config in time_base: ")?.1;
+    let rest = line.split_once("config in time_base: ")?.1;
     let (above, below) = rest.split([',', ' ']).next()?.trim().split_once('/')?;
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
@@ -95,6 +110,9 @@ mod tests {
         let base = "[Parsed_showinfo_0 @ 0x555a35e5cfc0] [info] config in time_base: 1/10240, frame_rate: 10/1\n";
         let tick = time_base(base);
         assert_eq!(tick, Some((1, 10240)));
+        let behind =
+            "visit the ffmpeg-devel mailing list. (ffmpeg-devel@ffmpeg.org)config in time_base: 1/10240, ...\n";
+        assert_eq!(time_base(behind), tick);
         let time = Ticks { count: 1024, tick: (1, 10240) };
         assert_eq!(shown(LINE, tick), Some(Shown { time: Some(time), size: Some((64, 48)) }));
         assert_eq!(time.since(Ticks { count: 512, ..time }), Some(0.05));

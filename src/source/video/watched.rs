@@ -68,9 +68,24 @@ pub(super) struct Ffmpeg {
     /// It has written a frame and said nothing of it: nothing is waited for any more.
     mute: bool,
     threads: Vec<JoinHandle<()>>,
-    patience: Duration,
+    patience: Patience,
     /// How many frames were asked for.
     asks: AtomicU64,
+}
+
+/// How long a frame may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// The first one, before which ffmpeg finds out what it reads.
+    pub first: Duration,
+    pub next: Duration,
+}
+
+impl Patience {
+    /// With the frame that was asked for as this one.
+    fn with(&self, asked: u64) -> Duration {
+        if asked <= 1 { self.first } else { self.next }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -124,13 +139,14 @@ impl Process {
     }
 
     /// Ends the program once a frame is waited for longer than `patience`.
-    fn watch(&self, patience: Duration) {
+    fn watch(&self, patience: Patience) {
         let (mut waiting, mut looked) = (Waiting::default(), Instant::now());
         while !self.ended.load(Ordering::Relaxed) {
             std::thread::park_timeout(WATCH_EVERY);
-            let waited = waiting.look(self.asked.load(Ordering::Relaxed), looked.elapsed());
+            let asked = self.asked.load(Ordering::Relaxed);
+            let waited = waiting.look(asked, looked.elapsed());
             looked = Instant::now();
-            if waited > patience {
+            if waited > patience.with(asked) {
                 self.hung.store(true, Ordering::Relaxed);
                 self.kill();
                 return;
@@ -144,7 +160,7 @@ impl Ffmpeg {
     ///
     /// # Errors
     /// [`Error::Sequence`] where it is not installed; [`Error::Io`].
-    pub fn start(command: &mut Command, what: &Path, patience: Duration) -> Result<(Self, BufReader<ChildStdout>)> {
+    pub fn start(command: &mut Command, what: &Path, patience: Patience) -> Result<(Self, BufReader<ChildStdout>)> {
         let mut child = ffmpeg::start(command, what)?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let process = Arc::new(Process {
@@ -195,7 +211,7 @@ impl Ffmpeg {
 
     /// What it says of the frame that was read last.
     pub fn shown(&mut self) -> Option<Shown> {
-        let patience = if self.mute { Duration::ZERO } else { LAST_BREATH.min(self.patience) };
+        let patience = if self.mute { Duration::ZERO } else { LAST_BREATH.min(self.patience.next) };
         let shown = self.shown.recv_timeout(patience).ok();
         self.mute = shown.is_none();
         shown
@@ -205,6 +221,11 @@ impl Ffmpeg {
     pub fn forgive(&self) {
         let mut complaints = lock(&self.process.complaints);
         (complaints.early, complaints.late) = (Vec::new(), Vec::new());
+    }
+
+    /// What it said that tells why the input has ended, where it did.
+    pub fn last_complaint(&self) -> Option<String> {
+        lock(&self.process.complaints).of_the_end().cloned()
     }
 
     /// The first of what it complained of before it had a frame, where that was all.
@@ -225,7 +246,7 @@ impl Ffmpeg {
         let said = complaints.late.first().or(complaints.early.first());
         let said = said.map_or(String::new(), |line| format!(": {line}"));
         if self.process.hung.load(Ordering::Relaxed) {
-            let seconds = self.patience.as_secs_f64();
+            let seconds = self.patience.with(self.asks.load(Ordering::Relaxed)).as_secs_f64();
             return Some(format!("ffmpeg gave no frame for {seconds} s after {after} frames and was ended{said}"));
         }
         let status = status?;
@@ -260,6 +281,11 @@ mod tests {
 
     #[cfg(unix)]
     fn shell(script: &str, patience: Duration) -> (Ffmpeg, BufReader<ChildStdout>) {
+        patient(script, Patience { first: patience, next: patience })
+    }
+
+    #[cfg(unix)]
+    fn patient(script: &str, patience: Patience) -> (Ffmpeg, BufReader<ChildStdout>) {
         let mut command = ffmpeg::command("sh");
         command.args(["-c", script]);
         Ffmpeg::start(&mut command, Path::new("clip"), patience).unwrap()
@@ -289,6 +315,18 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(20));
         let said = ffmpeg.trouble(3, Ending::Strict).unwrap();
         assert!(said.contains("no frame for 0.2 s after 3 frames"), "{said}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_first_frame_may_take_longer_than_the_next() {
+        let patience = Patience { first: Duration::from_secs(30), next: Duration::from_millis(200) };
+        let (ffmpeg, mut out) = patient("sleep 0.6; echo begun; exec sleep 60", patience);
+        let mut line = String::new();
+        ffmpeg.waiting(|| std::io::BufRead::read_line(&mut out, &mut line)).unwrap();
+        assert_eq!((line.as_str(), read_all(&ffmpeg, &mut out)), ("begun\n", Vec::new()));
+        let said = ffmpeg.trouble(1, Ending::Lenient).unwrap();
+        assert!(said.contains("no frame for 0.2 s after 1 frames"), "{said}");
     }
 
     #[test]
