@@ -3,9 +3,9 @@
 //! Values are set and read by their path, as text: `search.filter.padding`, `guard.windows.machine.krr.lambda`. Where
 //! the tree forks, the fork itself is a choice with a path: `search` is `kcf`, `background-aware` or the name of a
 //! machine, `search.filter.kernel` the name of a kernel, `guard` the name of a machine or `none`. Another choice puts
-//! its own defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have would
-//! have no effect: it is refused with the choice that it needs. So is, among [`Changes`], one that other values leave
-//! without an effect; all values of a tree may be set as they are.
+//! its own defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have
+//! would have no effect: it is refused with the choice that it needs. So is, among [`Changes`], one that other values
+//! leave without an effect; all values of a tree may be set as they are.
 
 mod background;
 mod changes;
