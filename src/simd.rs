@@ -7,7 +7,8 @@
 //!
 //! All copies give the same bits. They are the same source, the compiler fuses no multiplication with an addition, and
 //! the order of every sum is written down, so a wider register only does more of the same additions at once.
-//! A tracker therefore returns the same boxes on every CPU, and on every level.
+//! A tracker therefore returns the same boxes on every level, and on every CPU with the same `exp`, `sin` and `cos` of
+//! the C library, which some kernels, labels and tapers are made of.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -229,7 +229,7 @@ impl Tracker {
     /// The tracker as bytes, with all that it has learned.
     ///
     /// ``Tracker.restore`` makes a tracker of them that goes on to the same boxes, bit for bit, on any computer with
-    /// this version of the package. Pickle uses them, too.
+    /// this version of the package and the same mathematics of the C library. Pickle uses them, too.
     ///
     /// Examples:
     ///     >>> import kcf_track, numpy

@@ -303,7 +303,8 @@ impl DenseKernel {
     }
 
     /// The kernel value of the support in `slot` with the window at `row`, `col`, after [`DenseKernel::search`].
-    pub fn value(&self, slot: usize, row: usize, col: usize) -> f32 {
+    #[cfg(test)]
+    pub(super) fn value(&self, slot: usize, row: usize, col: usize) -> f32 {
         self.maps[slot / CHANNELS][(row * self.size.1 + col) * CHANNELS + slot % CHANNELS]
     }
 

@@ -124,6 +124,12 @@ impl WindowDetector {
         &self.response
     }
 
+    /// The last response, to be another one.
+    #[cfg(test)]
+    pub(crate) fn response_mut(&mut self) -> &mut [f32] {
+        &mut self.response
+    }
+
     /// Remembers the template `[row][column][32]` as a sample of the target, with `share` of the weight of all its
     /// samples.
     pub fn add_positive(&mut self, template: &[f32], share: f64, soft_label: f64) {

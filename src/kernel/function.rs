@@ -16,12 +16,12 @@ const DEGREE: Kind = Kind::Whole(1, 32);
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Kernel {
-    /// `exp(-max(0, ‖a‖² + ‖b‖² - 2 a·b) / (D σ²))`, equation 16 of Henriques et al., TPAMI 2015.
+    /// `exp(-max(0, ‖a‖² + ‖b‖² - 2 a·b) / (D σ²))`, section 6.2 of Henriques et al., TPAMI 2015.
     Gaussian {
         /// Bandwidth σ, 0.000001 to 1000000.
         sigma: f64,
     },
-    /// `(a·b / D + a)^b`, equation 17 of the same paper.
+    /// `(a·b / D + a)^b`, section 6.1 of the same paper.
     Polynomial {
         /// The additive constant, not negative (a negative one is no kernel).
         a: f64,
@@ -115,17 +115,6 @@ impl Kernel {
             Self::Linear => dots.iter_mut().for_each(|v| *v *= inv_d),
         }
     }
-
-    /// [`Kernel::apply`] where the second norm differs from place to place, as it does for the windows of a real image.
-    /// `bb` is as long as `dots`; what one has more than the other is left alone.
-    pub fn apply_each(&self, dots: &mut [f32], aa: f32, bb: &[f32], inv_d: f32) {
-        let pairs = dots.iter_mut().zip(bb);
-        match *self {
-            Self::Gaussian { .. } => pairs.for_each(|(v, &bb)| *v = self.eval(*v, aa, bb, inv_d)),
-            Self::Polynomial { .. } => pairs.for_each(|(v, &bb)| *v = self.eval(*v, aa, bb, inv_d)),
-            Self::Linear => pairs.for_each(|(v, _)| *v *= inv_d),
-        }
-    }
 }
 
 /// A kernel for Gram matrices: every [`Kernel`], and two for histograms (no value below zero) that are sums over the
@@ -201,16 +190,13 @@ mod tests {
     #[test]
     fn a_map_is_made_of_the_same_values_as_two_vectors() {
         let dots: Vec<f32> = (0..9).map(|i| i as f32 * 0.3 - 1.0).collect();
-        let norms: Vec<f32> = (0..9).map(|i| 2.0 + i as f32).collect();
         for kernel in KERNELS {
-            let (mut one, mut each) = (dots.clone(), dots.clone());
-            kernel.apply(&mut one, 2.0, 3.0, 0.25);
-            kernel.apply_each(&mut each, 2.0, &norms, 0.25);
-            for i in 0..dots.len() {
-                assert_eq!(one[i], kernel.eval(dots[i], 2.0, 3.0, 0.25));
-                assert_eq!(each[i], kernel.eval(dots[i], 2.0, norms[i], 0.25));
-                let exact = kernel.eval64(dots[i].into(), 2.0, 3.0, 0.25);
-                assert!((f64::from(one[i]) - exact).abs() < 1e-5 * (1.0 + exact.abs()), "{kernel:?}");
+            let mut map = dots.clone();
+            kernel.apply(&mut map, 2.0, 3.0, 0.25);
+            for (&value, &dot) in map.iter().zip(&dots) {
+                assert_eq!(value, kernel.eval(dot, 2.0, 3.0, 0.25));
+                let exact = kernel.eval64(dot.into(), 2.0, 3.0, 0.25);
+                assert!((f64::from(value) - exact).abs() < 1e-5 * (1.0 + exact.abs()), "{kernel:?}");
             }
         }
     }

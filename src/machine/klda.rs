@@ -62,11 +62,6 @@ impl Build for Klda {
     const SETTINGS: &'static [Row] = &[
         Row::new("klda.eps", Kind::Number(1e-12, 1e12), "Regularisation of the scatter within the classes"),
         Row::new("klda.ridge", Kind::Choice(RIDGES), "What it is multiplied with"),
-        Row::new(
-            "klda.balance",
-            Kind::Switch,
-            "Whether both classes have the same say in the scatter, instead of each sample",
-        ),
     ];
 
     fn new(params: Params) -> Result<Self> {

@@ -56,7 +56,7 @@ macro_rules! machines {
                 match self { $(Self::$kind => $belief,)* }
             }
 
-            /// Of so many believed frames in a row one is learned from, if nothing else is said: machines that solve
+            /// Of so many believed frames one is learned from, if nothing else is said: machines that solve
             /// eigenproblems take longest.
             pub const fn every(self) -> usize {
                 match self { $(Self::$kind => $every,)* }

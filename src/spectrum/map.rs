@@ -10,6 +10,7 @@
 use rustfft::num_complex::Complex32;
 
 use super::cross::{add_cross_power, cross_power, fold};
+use super::ramp::ramp;
 use super::{AlignedBuf, CHANNELS, LanePlan, Layout, PlanePlan};
 use crate::simd::leveled;
 
@@ -162,8 +163,8 @@ impl MapPlan {
         scratch: &mut Scratch,
     ) -> f32 {
         let (row_ramp, col_ramp) = scratch.ramps.split_at_mut(self.rows);
-        ramp(shift.0, row_ramp);
-        ramp(shift.1, col_ramp);
+        ramp(shift.0, row_ramp.len(), row_ramp);
+        ramp(shift.1, col_ramp.len(), col_ramp);
         match (model, x) {
             (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
                 let blocks = model.chunks_exact_mut(self.block_len()).zip(x.chunks_exact(self.block_len()));
@@ -198,8 +199,8 @@ impl MapPlan {
     /// cells.
     pub fn inverse_at(&self, spectrum: &[Complex32], place: (f64, f64), scratch: &mut Scratch) -> f64 {
         let (row_ramp, col_ramp) = scratch.ramps.split_at_mut(self.rows);
-        ramp(place.0, row_ramp);
-        ramp(place.1, col_ramp);
+        ramp(place.0, row_ramp.len(), row_ramp);
+        ramp(place.1, col_ramp.len(), col_ramp);
         let mut sum = 0.0;
         for (line, row) in spectrum.chunks_exact(self.plane.half_cols()).zip(row_ramp) {
             for (c, (value, col)) in line.iter().zip(&*col_ramp).enumerate() {
@@ -250,17 +251,6 @@ leveled! {
             energy += f64::from(sums.iter().sum::<f32>());
         }
         energy
-    }
-}
-
-/// The factors of one direction for [`MapPlan::interpolate_shifted`].
-fn ramp(shift: f64, out: &mut [Complex32]) {
-    let n = out.len();
-    for (k, factor) in out.iter_mut().enumerate() {
-        let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
-        // The library's own sine: that of the system differs from one to the next.
-        let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * shift / n as f64);
-        *factor = Complex32::new(cos as f32, if 2 * k == n { 0.0 } else { sin as f32 });
     }
 }
 

@@ -14,10 +14,12 @@ mod map;
 mod mixed;
 mod plane;
 mod radix;
+mod ramp;
 mod recorded;
 mod supports;
 
 pub(crate) use radix::{Cell, LANES, take_apart};
+pub(crate) use ramp::ramp;
 
 pub use aligned::AlignedBuf;
 pub use channels::{BIN, ChannelPlan};

@@ -33,8 +33,8 @@ impl Calibration {
         }
         Some(match (params.states, params.feature.kind(), params.kernel_kind()) {
             // Only those whose states are made of a confidence have a memory.
-            (StateParams::Belief(_), Hog, _) => Self::new(25.34, 0.0, -15.62),
-            (StateParams::Belief(_), Gray, _) => return None,
+            (StateParams::Belief(_), Hog, Gaussian) => Self::new(25.34, 0.0, -15.62),
+            (StateParams::Belief(_), ..) => return None,
             (_, Hog, Gaussian) => Self::new(0.0, 1.89, -5.73),
             (_, Hog, Linear) => Self::new(0.0, 1.98, -5.96),
             (_, Hog, Polynomial) => Self::new(0.0, 1.91, -5.78),
@@ -91,6 +91,21 @@ mod tests {
             for (long_term, psr) in [(-9.0, 0.0), (0.0, 1e30), (9.0, 0.0), (f32::MAX, f32::MAX)] {
                 assert!((0.0..=1.0).contains(&of(long_term, psr)), "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_confidence_of_states_is_that_of_the_one_kernel_that_it_was_fitted_to() {
+        let fast = Params::preset("fast").unwrap();
+        fast.check().unwrap();
+        for (kernel, loss) in [("linear", "ridge"), ("polynomial", "ridge"), ("gaussian", "hinge")] {
+            let mut other = fast.clone();
+            other.apply(&[("search.filter.kernel", kernel), ("search.filter.loss", loss)]).unwrap();
+            assert_eq!(Calibration::of_filter(other.search.filter().unwrap()), None, "{kernel}, {loss}");
+            let said = other.check().unwrap_err().to_string();
+            assert!(said.starts_with("search.filter.states belief") && said.contains("kernel = gaussian"), "{said}");
+            other.set("search.filter.states", "psr").unwrap();
+            other.check().unwrap();
         }
     }
 

@@ -3,6 +3,8 @@
 
 use super::WindowParams;
 use super::pose::Pose;
+use super::scale::limits;
+use super::search::FrameKind;
 use crate::error::{Error, Result};
 use crate::feature::hog::{self, Hog};
 use crate::frame::resample::Resampler;
@@ -158,9 +160,10 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn new((rows, cols): (usize, usize), scale: f64) -> Self {
+    /// For patches of so many cells, around targets that become `largest` times as large.
+    fn new((rows, cols): (usize, usize), scale: f64, largest: f64) -> Self {
         let mut sampler = Resampler::new(cols * CELL, rows * CELL, Channels::Luma);
-        sampler.reserve(scale);
+        sampler.reserve(scale * largest);
         Self {
             sampler,
             scale,
@@ -186,13 +189,14 @@ impl Cutter {
 }
 
 impl WindowCutter {
-    /// For the windows of `grid`.
-    pub fn new(grid: &WindowGrid) -> Self {
+    /// For the windows of `grid`, with memory for all sizes of its target that there may be in such `frames`.
+    pub fn new(grid: &WindowGrid, frames: FrameKind) -> Self {
         let around = (grid.template.0 + 2 * MARGIN, grid.template.1 + 2 * MARGIN);
         let scale = grid.step / CELL as f64;
+        let (_, largest) = limits(grid.size, frames.size);
         Self {
-            map: Cutter::new(grid.map, scale),
-            template: Cutter::new(around, scale),
+            map: Cutter::new(grid.map, scale, largest),
+            template: Cutter::new(around, scale, largest),
             margined: vec![0.0; around.0 * around.1 * hog::LANES],
             columns: grid.template.1,
         }

@@ -122,9 +122,10 @@ impl Guard {
         let reach = self.eye.reach();
         let size = (frame.width(), frame.height());
         let mut best: Option<(f64, (f64, f64))> = None;
-        for _ in 0..self.params.tiles {
-            // Areas whose windows meet: every place of the frame is the centre of one.
-            let there = self.round.next(size, (2.0 * reach.0, 2.0 * reach.1), here);
+        // Areas whose windows meet: every place of the frame is the centre of one.
+        let step = (2.0 * reach.0, 2.0 * reach.1);
+        for _ in 0..self.params.tiles.min(Round::areas(size, step)) {
+            let there = self.round.next(size, step, here);
             if !self.eye.scan(frame, there, watch) {
                 continue;
             }

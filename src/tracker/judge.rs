@@ -54,8 +54,10 @@ impl Judge {
 
     /// Whether a long-term answer is far below the usual one.
     pub fn is_faint(&self, long_term: Option<f32>) -> bool {
-        let far_below = |(answer, usual)| f64::from(answer) < self.params.faint_below * usual;
-        long_term.zip(self.usual).is_some_and(far_below)
+        let share = self.params.faint_below;
+        let far_below = |(answer, usual)| f64::from(answer) < share * usual;
+        // Without a share an answer below zero is not faint either.
+        share > 0.0 && long_term.zip(self.usual).is_some_and(far_below)
     }
 
     /// The state of a frame whose box overlaps the target by more than half with probability `confidence`, and in which
@@ -253,6 +255,13 @@ mod tests {
         assert_eq!((judge.judge(0.1, None), judge.is_lost()), (State::Lost, true));
         assert_eq!((judge.begin_elsewhere(), judge.is_lost()), (State::Recovered, false));
         assert_eq!(judge.begin_elsewhere(), State::Tracking);
+    }
+
+    #[test]
+    fn without_a_share_no_answer_is_faint() {
+        let mut judge = Judge::new(BeliefParams { faint_below: 0.0, faint_after: 1, ..BeliefParams::default() });
+        assert!([0.3, -0.1, -0.1].map(|answer| judge.judge(0.9, Some(answer))) == [State::Tracking; 3]);
+        assert!(!judge.is_faint(Some(-0.1)));
     }
 
     #[test]

@@ -101,8 +101,10 @@ pub struct Estimate {
 /// another machine.
 ///
 /// All memory is taken by [`Tracker::init`]; with a correlation filter [`Tracker::update`] allocates nothing. A machine
-/// over real windows, as detector or as guard, is fitted anew in every frame that it learns from: the matrices of a fit
-/// are allocated and given back within that update, and memory stays as it is however long the sequence.
+/// over real windows, as detector, as guard or for a verification, is fitted anew in every frame that it learns from:
+/// the matrices of a fit are allocated and given back within that update, as are those of the
+/// [matching score](VerifyParams::Matching) of a place where a lost target seems to be found, and memory stays as it is
+/// however long the sequence.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,

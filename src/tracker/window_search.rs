@@ -66,9 +66,10 @@ impl WindowSearch {
     /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
     /// what the machine says of its first fit.
     pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
-        check_box(FrameKind::of(frame), bbox)?;
+        let frames = FrameKind::of(frame);
+        check_box(frames, bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
-        let mut cutter = WindowCutter::new(&grid);
+        let mut cutter = WindowCutter::new(&grid, frames);
         let mut first = vec![0.0; grid.map().0 * grid.map().1 * hog::LANES];
         cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first, watch);
         if is_blank(&first) {
@@ -88,7 +89,8 @@ impl WindowSearch {
     pub fn untaught(params: &WindowParams, lost: f64, frames: FrameKind, bbox: BBox) -> Result<Self> {
         check_box(frames, bbox)?;
         let grid = WindowGrid::new(params, bbox)?;
-        let (cutter, nothing) = (WindowCutter::new(&grid), vec![0.0; grid.map().0 * grid.map().1 * hog::LANES]);
+        let cutter = WindowCutter::new(&grid, frames);
+        let nothing = vec![0.0; grid.map().0 * grid.map().1 * hog::LANES];
         Self::with(params, lost, (grid, cutter), bbox, &nothing)
     }
 
@@ -154,7 +156,9 @@ impl WindowSearch {
         let (response, (height, width)) = (self.detector.response(), self.grid.windows());
         // The background's mean is at -1: what scores less still is not weighed by nearness.
         let judged = |i: usize| if near { (response[i].max(-1.0) + 1.0) * self.prior[i] } else { response[i] };
-        let (mut best, mut value) = (height / 2 * width + width / 2, f32::NEG_INFINITY);
+        // Where all is alike, the target has not moved.
+        let middle = height / 2 * width + width / 2;
+        let (mut best, mut value) = (middle, Some(judged(middle)).filter(|v| !v.is_nan()).unwrap_or(f32::NEG_INFINITY));
         for i in 0..response.len() {
             let v = judged(i);
             if v > value {

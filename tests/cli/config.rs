@@ -117,6 +117,29 @@ fn a_mistake_in_a_file_is_named_with_its_line() {
     place.run("--config @none.toml").assert().code(2).stderr(contains("none.toml"));
 }
 
+/// A flag is meant to do something; a file says all that there is.
+#[test]
+fn what_has_no_effect_is_refused_as_a_flag_and_taken_from_a_file() {
+    let place = place(2);
+    for (line, said) in [
+        ("--preset fast --faint-after 3", "--faint-after needs --faint-below above 0"),
+        ("--mask=false --penalty 2", "--penalty needs --mask true or --weight-growth above 0"),
+        ("--color-weight 0 --set search.background.color-rate=0.1", "color-rate needs --color-weight above 0"),
+        ("--preset paper --guard krr --guard-tiles 0 --guard-far 1", "--guard-far needs --guard-tiles above 0"),
+        ("--max-cells inf", "--max-cells inf: must be a number from 1296 to 6400"),
+        ("--preset fast --kernel linear", "--states belief: needs --feature = hog, --kernel = gaussian and"),
+        ("--tracking-until 0.9", "--tracking-until 0.9: must not lie above --tracking-from 0.8"),
+        ("--preset paper --detector klda --machine balance=false", "klda has no balance, but eps, ridge"),
+    ] {
+        place.run(line).assert().code(2).stdout("").stderr(contains(said));
+    }
+    for line in ["--preset fast", "--mask=false", "--color-weight 0", "--solver-steps 1", "--guard krr --guard-tiles 0"]
+    {
+        std::fs::write(place.path("c.toml"), printed(line)).unwrap();
+        place.run("--config @c.toml --json @a.json").assert().success();
+    }
+}
+
 /// Each flag of the table is one of the program, in both of its ways to track, and its help says its range.
 #[test]
 fn help_knows_every_flag_of_the_table() {

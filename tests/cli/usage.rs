@@ -276,7 +276,8 @@ fn the_number_of_cells_is_a_flag_of_every_search_that_has_one() {
     assert_eq!(place.json("a.json")["parameters"]["search"]["background"]["max-cells"], 3000.0);
     place.run("--preset paper --max-cells 500 --json @a.json").assert().success();
     assert_eq!(place.json("a.json")["parameters"]["search"]["filter"]["area"]["bounded"]["max-cells"], 500.0);
-    for line in ["--max-cells inf", "--detector svm --max-cells 500"] {
+    place.run("--max-cells inf").assert().code(2).stdout("").stderr(contains("--max-cells inf: must be a number"));
+    for line in ["--detector svm --max-cells inf", "--detector svm --max-cells 500"] {
         place.run(line).assert().code(2).stdout("").stderr(contains("--max-cells needs --detector"));
     }
 }

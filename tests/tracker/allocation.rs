@@ -8,7 +8,7 @@ use kcf_track::frame::Channels;
 use kcf_track::frame::resample::{Region, Resampler};
 use kcf_track::machine::MachineKind;
 use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::tracker::{GuardParams, WindowParams};
+use kcf_track::tracker::{GuardParams, ScaleParams, ScaleSettings, WindowParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 
 use crate::scene::{Clip, half_from, presets, with_filter};
@@ -114,6 +114,41 @@ fn machines_over_real_windows_give_back_what_a_fit_takes() {
         // What is taken at a time does not grow either.
         let again = run(UPDATES);
         assert!(again.bytes_max < info.bytes_max + info.bytes_max / 4, "{name}: {info:?} {again:?}");
+    }
+}
+
+/// As a textured target of 24 pixels at (100, 90) that is seen `zoom` times as large.
+fn grown(zoom: f64) -> Vec<u8> {
+    let value = |x: f64, y: f64| {
+        let (u, v) = ((x - 112.0) / zoom, (y - 102.0) / zoom);
+        match u.abs().max(v.abs()) < 12.0 {
+            true => 128.0 + 60.0 * (0.7 * u + 0.3 * v).sin() + 50.0 * (0.9 * v - 0.4 * u).cos(),
+            false => 100.0 + 20.0 * (0.2 * x).sin() * (0.31 * y).cos(),
+        }
+    };
+    (0..260 * 220).map(|i| value((i % 260) as f64, (i / 260) as f64) as u8).collect()
+}
+
+/// Memory for areas of the largest target that there may be is taken at first, by searches, guards and verifiers.
+#[test]
+fn a_machine_whose_target_grows_allocates_nothing_but_while_it_learns() {
+    let frames: Vec<_> = (0..40).map(|t| grown(1.02f64.powi(t))).collect();
+    let frame = |t: usize| Frame::gray(&frames[t], 260, 220).unwrap();
+    // It looks, and learns nothing.
+    let gate = 50.0;
+    let mut search = Params::from(WindowParams { gate, ..WindowParams::of(MachineKind::Krr) });
+    *search.search.scale_mut() = ScaleParams::Filter(ScaleSettings::default());
+    let mut guard = GuardParams::of(MachineKind::Krr);
+    guard.windows.gate = gate;
+    let mut guarded = Params::paper().guarded(guard);
+    *guarded.search.scale_mut() = ScaleParams::Filter(ScaleSettings::default());
+    for (name, params) in [("krr", search), ("paper --guard krr", guarded)] {
+        let mut tracker = Tracker::new(params).unwrap();
+        tracker.init(frame(0), BBox::new(100.0, 90.0, 24.0, 24.0)).unwrap();
+        let mut width = 0.0;
+        let info = measure(|| (1..40).for_each(|t| width = tracker.update(frame(t)).unwrap().bbox.w));
+        assert_eq!(info.count_total, 0, "{name}: {info:?}");
+        assert!(width > 40.0, "{name}: the target is followed to {width} pixels");
     }
 }
 

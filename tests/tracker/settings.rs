@@ -113,7 +113,7 @@ fn trees() -> Vec<Params> {
         all.push(tree("paper", &[("search", "klda"), ("search.windows.scale", scale)]));
     }
     // It is lost easily, and believes what it finds elsewhere.
-    let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.3"), ("tracking-until", "0.95")];
+    let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.9"), ("tracking-until", "0.9")];
     let faint = [("faint-below", "0.97"), ("lost-below", "0"), ("tracking-until", "0"), ("tracking-from", "0")];
     let below = |at: &str| easily.map(|(name, text)| (format!("{at}.{name}"), text)).to_vec();
     for (preset, at) in [("robust", "search.background.belief"), ("fast", "search.filter.states.belief")] {
@@ -122,6 +122,9 @@ fn trees() -> Vec<Params> {
     }
     let robust = below("search.background.belief");
     all.push(tree("robust", &robust.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
+    // It is doubted easily, with room for the threshold on both sides.
+    let doubted = [("search.background.belief.tracking-from", "1"), ("search.background.belief.tracking-until", "0.9")];
+    all.push(tree("robust", &doubted));
     let mut filter = below("search.filter.states.belief");
     filter.push(("search.filter.states".into(), "belief"));
     all.push(tree("paper", &filter.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));

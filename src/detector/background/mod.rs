@@ -31,7 +31,7 @@ use rustfft::num_complex::Complex32;
 
 use crate::error::Result;
 use crate::profile::{Stage, Stopwatch};
-use crate::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
+use crate::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, ramp};
 use crate::tape::{Recorded, Tape};
 
 /// How a [`BackgroundAware`] filter learns.
@@ -207,14 +207,9 @@ impl BackgroundAware {
         &self.response
     }
 
-    /// The answer of the filter at a `shift` of (rows, columns) cells of the last input of [`respond`](Self::respond),
-    /// between cells by its Fourier series.
-    pub fn score_at(&self, shift: (f64, f64)) -> f64 {
-        self.series(&self.answer, shift)
-    }
-
-    /// The answer of the slow filter, which follows by [`slow_rate`](BackgroundSettings::slow_rate): small where the
-    /// target does not look as it has for long.
+    /// The answer of the slow filter, which follows by [`slow_rate`](BackgroundSettings::slow_rate), at a `shift` of
+    /// (rows, columns) cells of the last input of [`respond`](Self::respond), between cells by its Fourier series:
+    /// small where the target does not look as it has for long.
     pub fn slow_score_at(&self, shift: (f64, f64)) -> f64 {
         self.series(&self.slow_answer, shift)
     }
@@ -373,14 +368,4 @@ fn cells(map: &[f32]) -> &[[f32; CHANNELS]] {
 
 fn cells_mut(map: &mut [f32]) -> &mut [[f32; CHANNELS]] {
     map.as_chunks_mut().0
-}
-
-/// The factors `exp(2πi k shift / n)` of the frequencies `k` nearest zero that bring what lies at `shift` to no shift;
-/// at the highest one of an even length the real part, so that maps stay real.
-fn ramp(shift: f64, n: usize, out: &mut [Complex32]) {
-    for (k, factor) in out.iter_mut().enumerate() {
-        let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
-        let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * shift / n as f64);
-        *factor = Complex32::new(cos as f32, if 2 * k == n { 0.0 } else { sin as f32 });
-    }
 }

@@ -205,11 +205,11 @@ fn a_shifted_target_is_learned_where_it_lies() {
     }
     // The score between cells is that of the plane on cells.
     for (r, c) in [(0, 0), (3, 5), (7, 2)] {
-        let got = anew.score_at((r as f64, c as f64));
+        let got = anew.series(&anew.answer, (r as f64, c as f64));
         assert!((got - f64::from(anew.response()[r * 7 + c])).abs() < 1e-5 * f64::from(scale));
     }
     // After one frame the slow filter is the filter.
-    assert!((anew.slow_score_at((1.5, 2.5)) - anew.score_at((1.5, 2.5))).abs() < 1e-6);
+    assert!((anew.slow_score_at((1.5, 2.5)) - anew.series(&anew.answer, (1.5, 2.5))).abs() < 1e-6);
 }
 
 /// A small problem with a mask.

@@ -202,6 +202,19 @@ fn search_areas_take_turns_until_all_were_seen() {
 }
 
 #[test]
+fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
+    let (next, reach) = (picture(AWAY), doubting(|_| {}).eye.reach());
+    let (size, step) = ((260, 200), (2.0 * reach.0, 2.0 * reach.1));
+    let areas = Round::areas(size, step);
+    for tiles in [areas, areas + 1, 1000] {
+        let mut guard = doubting(|p| (p.belief, p.patience, p.tiles) = (100.0, 1, tiles));
+        let first = { guard.round }.next(size, step, here());
+        watch(&mut guard, &next);
+        assert_eq!(guard.round.next(size, step, here()), first, "{tiles} of {areas} areas");
+    }
+}
+
+#[test]
 fn where_there_is_nothing_to_see_there_is_no_decision() {
     let black = vec![0; 260 * 200];
     let black = Frame::gray(&black, 260, 200).unwrap();

@@ -63,7 +63,8 @@ pub struct BackgroundParams {
     pub belief: BeliefParams,
 }
 
-/// At which confidence a state begins and ends, and the search for a target that is lost.
+/// At which confidence a state begins and ends, and the search for a target that is lost. The first three thresholds
+/// stand in their order: none lies above the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BeliefParams {

@@ -31,7 +31,7 @@ pub struct WindowParams {
     pub sample_share: f64,
     /// A frame is learned from if the decision is above this.
     pub gate: f64,
-    /// Of so many believed frames in a row, one is learned from.
+    /// Of so many believed frames one is learned from.
     pub every: usize,
     /// Samples of the target that are remembered, at most; the closest two are merged.
     pub positives: usize,

@@ -3,7 +3,7 @@
 //! A flag may have several places in the tree, and means the first that is there; choices are made before all else, so
 //! that every value finds the tree that it is meant for.
 
-use super::{Need, find, table};
+use super::{Need, find, idle, table};
 use crate::error::{Error, Result};
 use crate::tracker::params::Params;
 
@@ -35,6 +35,8 @@ struct Given {
     sign: char,
     paths: Vec<&'static str>,
     text: String,
+    /// What is set at the first of the places, where that is not the text.
+    first: Option<&'static str>,
     /// Whether another value implies it: where the tree has no place for it, nothing is said.
     implied: bool,
 }
@@ -58,18 +60,19 @@ impl Changes {
             return false;
         }
         let name = self.wording.flag(flag);
-        let given =
-            |paths, text: &str, implied| Given { name: name.clone(), sign: ' ', paths, text: text.into(), implied };
+        let mut given = Given { name, sign: ' ', paths, text: text.into(), first: None, implied: false };
         // How many cells there are at most says how a filter's area is meant; others have no such choice.
         if flag == "max-cells" {
-            let bounded = text.trim() != "inf";
-            let area = if bounded { "bounded" } else { "published" };
-            self.given.push(given(vec!["search.filter.area"], area, bounded));
-            if !bounded {
-                return true;
+            let area = "search.filter.area";
+            if text.trim() == "inf" {
+                given.paths.retain(|path| !path.starts_with(area));
+                given.paths.insert(0, area);
+                given.first = Some("published");
+            } else {
+                self.given.push(Given { paths: vec![area], text: "bounded".into(), implied: true, ..given.clone() });
             }
         }
-        self.given.push(given(paths, text, false));
+        self.given.push(given);
         true
     }
 
@@ -84,7 +87,7 @@ impl Changes {
         };
         let path = find(path).map_err(|error| format!("{before}{error}"))?.path;
         let (name, text) = (format!("{name}{path}"), text.into());
-        self.given.push(Given { name, sign, paths: vec![path], text, implied: false });
+        self.given.push(Given { name, sign, paths: vec![path], text, first: None, implied: false });
         Ok(())
     }
 
@@ -131,7 +134,13 @@ impl Changes {
             let given = self.machine_setting(params, key, text)?;
             self.put(params, &mut set, given)?;
         }
-        values.into_iter().try_for_each(|given| self.put(params, &mut set, given))
+        values.into_iter().try_for_each(|given| self.put(params, &mut set, given))?;
+        // What has no effect is known once all values are there: any order is right.
+        let idle = set.iter().find_map(|(path, given)| Some((given, idle::needs(params, path)?)));
+        idle.map_or(Ok(()), |(given, needs)| {
+            let said: Vec<String> = needs.iter().map(|(path, value)| self.wording.setting(path, value)).collect();
+            Err(format!("{} needs {}", given.name, said.join(" or ")))
+        })
     }
 
     /// Sets a value at the first of its places that the tree has.
@@ -148,13 +157,14 @@ impl Changes {
             said.dedup();
             return Err(format!("{} needs {}", given.name, said.join(" or ")));
         };
-        if let Some((_, other)) = set.iter().find(|(known, other)| *known == path && other.text != given.text) {
+        let text = given.value(path);
+        if let Some((_, other)) = set.iter().find(|(known, other)| *known == path && other.value(path) != text) {
             return Err(format!(
                 "{} {} and {} {} contradict each other: both are {path}",
                 other.name, other.text, given.name, given.text
             ));
         }
-        params.set(path, &given.text).map_err(|error| match error {
+        params.set(path, text).map_err(|error| match error {
             Error::Parameter { expected, .. } => format!("{}{}{}: {expected}", given.name, given.sign, given.text),
             other => other.to_string(),
         })?;
@@ -182,7 +192,14 @@ impl Changes {
             let known: Vec<_> = kind.settings().iter().filter_map(|row| row.path.split('.').nth(1)).collect();
             return Err(format!("{name}{sign}{text}: {kind} has no {key}, but {}", known.join(", ")));
         };
-        Ok(Given { name, sign, paths: vec![setting.path], text: text.into(), implied: false })
+        Ok(Given { name, sign, paths: vec![setting.path], text: text.into(), first: None, implied: false })
+    }
+}
+
+impl Given {
+    /// What is set at `path`.
+    fn value(&self, path: &str) -> &str {
+        self.first.filter(|_| self.paths.first() == Some(&path)).unwrap_or(&self.text)
     }
 }
 
@@ -198,6 +215,12 @@ impl Wording {
             Self::Flags => format!("--{flag}"),
             Self::Keywords => flag.replace('-', "_"),
         }
+    }
+
+    /// A setting that must be so, as it is written.
+    fn setting(self, path: &str, value: &str) -> String {
+        let flag = find(path).ok().and_then(|setting| setting.flags.first().copied());
+        format!("{} {value}", flag.map_or_else(|| path.to_owned(), |flag| self.flag(flag)))
     }
 
     /// What has to be chosen, as it is written.
@@ -281,5 +304,91 @@ mod tests {
         }
         let said = Changes::default().path("search.filter.paddin", "2").unwrap_err();
         assert!(said.starts_with("--set: ") && said.ends_with("search.filter.padding may be meant"), "{said}");
+    }
+
+    /// What is said of flags of `preset`, in the words of both; nothing where they are taken.
+    fn said_of(preset: &str, flags: &[(&str, &str)]) -> [String; 2] {
+        [Wording::Flags, Wording::Keywords].map(|wording| {
+            let mut changes = Changes::new(wording);
+            flags.iter().for_each(|(flag, text)| assert!(changes.flag(flag, text), "{flag}"));
+            changes.apply(&mut Params::preset(preset).unwrap()).err().unwrap_or_default()
+        })
+    }
+
+    #[test]
+    fn what_other_values_leave_without_effect_is_refused_where_it_is_given() {
+        let mask = [("mask", "false")];
+        let colors = [("color-weight", "0")];
+        for (preset, others, idle, needs) in [
+            ("fast", &[][..], "faint-after", "--faint-below above 0"),
+            ("robust", &[("faint-below", "0")], "faint-after", "--faint-below above 0"),
+            ("robust", &colors, "color-rate", "--color-weight above 0"),
+            ("robust", &colors, "color-weighting", "--color-weight above 0"),
+            ("robust", &colors, "separation-from", "--color-weight above 0"),
+            ("robust", &mask, "solver-steps", "--mask true or --weight-growth above 0"),
+            ("robust", &mask, "penalty", "--mask true or --weight-growth above 0"),
+            ("robust", &mask, "penalty-growth", "--mask true or --weight-growth above 0"),
+            ("robust", &mask, "penalty-limit", "--mask true or --weight-growth above 0"),
+            ("robust", &[("solver-steps", "1")], "penalty-growth", "--solver-steps above 1"),
+            ("robust", &[("solver-steps", "1")], "penalty-limit", "--solver-steps above 1"),
+            ("paper", &[("guard", "krr"), ("guard-tiles", "0")], "guard-far", "--guard-tiles above 0"),
+        ] {
+            let text = match idle {
+                "color-weighting" => "separation",
+                "separation-from" => "0.5",
+                _ => "3",
+            };
+            let text = if idle == "color-rate" { "0.1" } else { text };
+            let more = if idle == "separation-from" { vec![("color-weighting", "separation")] } else { vec![] };
+            let flags = [&[(idle, text)], &more[..], others].concat();
+            let [as_flag, as_keyword] = said_of(preset, &flags);
+            let first = if idle == "separation-from" { "color-weighting" } else { idle };
+            assert_eq!(as_flag, format!("--{first} needs {needs}"));
+            assert_eq!(as_keyword, as_flag.replace("--", "").replace('-', "_"));
+            // What makes it idle is not refused itself, and what is given by its path is refused as well.
+            assert_eq!(said_of(preset, others), [""; 2]);
+            let mut changes = Changes::default();
+            others.iter().chain(&more).for_each(|(flag, text)| assert!(changes.flag(flag, text)));
+            let path = table().iter().filter(|setting| setting.flags.contains(&idle)).map(|setting| setting.path);
+            let mut params = Params::preset(preset).unwrap();
+            let mut there = params.clone();
+            changes.apply(&mut there).ok();
+            changes.path(path.into_iter().find(|path| there.unmet(path).is_none()).unwrap(), text).unwrap();
+            let said = changes.apply(&mut params).unwrap_err();
+            assert!(said.ends_with(&format!(" needs {needs}")), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_has_an_effect_in_the_end_is_taken_in_any_order() {
+        for (preset, flags) in [
+            ("fast", &[("faint-after", "7"), ("faint-below", "0.2")][..]),
+            ("robust", &[("solver-steps", "4"), ("mask", "false"), ("weight-growth", "3")]),
+            ("robust", &[("penalty", "3"), ("solver-steps", "1")]),
+            ("robust", &[("color-rate", "0.1"), ("color-weight", "0.3")]),
+            ("paper", &[("guard", "krr"), ("guard-far", "0.1"), ("guard-tiles", "1")]),
+        ] {
+            assert_eq!(said_of(preset, flags), [""; 2], "{flags:?}");
+        }
+        // All that a tree says, as a file of settings does, is no gift of a value that has no effect.
+        for (name, _) in Params::PRESETS {
+            let params = Params::preset(name).unwrap();
+            let mut again = params.clone();
+            again.apply(&params.values()).unwrap();
+            assert_eq!(again, params);
+        }
+    }
+
+    #[test]
+    fn no_bound_of_cells_is_said_to_be_what_each_search_makes_of_it() {
+        let said = |preset: &str, text: &str| said_of(preset, &[("max-cells", text)])[0].clone();
+        assert_eq!(said("fast", "inf"), "");
+        assert_eq!(said("paper", "300"), "");
+        assert_eq!(said("robust", "inf"), "--max-cells inf: must be a number from 1296 to 6400");
+        assert_eq!(said("robust", "2000"), "");
+        let mut svm = Changes::default();
+        assert!(svm.flag("detector", "svm") && svm.flag("max-cells", "inf"));
+        let said = svm.apply(&mut Params::paper()).unwrap_err();
+        assert_eq!(said, "--max-cells needs --detector kcf or --detector background-aware");
     }
 }

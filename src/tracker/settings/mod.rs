@@ -2,14 +2,15 @@
 //!
 //! Values are set and read by their path, as text: `search.filter.padding`, `guard.windows.machine.krr.lambda`. Where
 //! the tree forks, the fork itself is a choice with a path: `search` is `kcf`, `background-aware` or the name of a
-//! machine,
-//! `search.filter.kernel` the name of a kernel, `guard` the name of a machine or `none`. Another choice puts its own
-//! defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have would have
-//! no effect: it is refused with the choice that it needs.
+//! machine, `search.filter.kernel` the name of a kernel, `guard` the name of a machine or `none`. Another choice puts
+//! its own defaults into the tree; the same one changes nothing. A setting of a branch that the tree does not have
+//! would have no effect: it is refused with the choice that it needs. So is, among [`Changes`], one that other values
+//! leave without an effect; all values of a tree may be set as they are.
 
 mod background;
 mod changes;
 mod choice;
+mod idle;
 mod rows;
 mod shared;
 #[cfg(test)]
@@ -209,8 +210,8 @@ impl Params {
     /// Sets the value at `path` to what `text` says. A choice that is another one than before brings its own defaults.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when there is no such setting, when it would have no effect, with what it needs, and when
-    /// the value is out of its range.
+    /// [`Error::Parameter`] when there is no such setting, when this tree has no place for it, with what it needs, and
+    /// when the value is out of its range.
     pub fn set(&mut self, path: &str, text: &str) -> Result<()> {
         let setting = find(path)?;
         if self.unmet(setting.path).is_some() {

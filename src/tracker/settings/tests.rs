@@ -1,4 +1,5 @@
 use super::*;
+use crate::machine::MachineParams;
 use crate::tracker::{GuardParams, WindowParams};
 
 #[test]
@@ -56,7 +57,7 @@ fn every_leaf_of_every_tree_is_in_the_table_once_and_the_other_way_round() {
         leaves(&params.tree(), "", &mut all);
         for path in all {
             // The samples of a tracker weigh the same in both classes.
-            if !path.ends_with("machine.svm.balance") {
+            if !path.ends_with(".balance") {
                 let count = table().iter().filter(|setting| setting.path == path).count();
                 assert_eq!(count, 1, "{path}");
             }
@@ -122,6 +123,52 @@ fn a_choice_brings_its_own_defaults_and_the_same_one_changes_nothing() {
             let changes = preset(other).changes_from(&preset(name));
             assert_eq!(made(name, &changes.iter().map(|(p, t)| (*p, t.as_str())).collect::<Vec<_>>()), preset(other));
             assert_eq!(changes.is_empty(), name == other);
+        }
+    }
+}
+
+#[test]
+fn thresholds_of_a_belief_stand_in_their_order() {
+    for (preset, at) in [("robust", "search.background.belief"), ("fast", "search.filter.states.belief")] {
+        let said = |from: &str, until: &str, lost: &str| {
+            let mut params = Params::preset(preset).unwrap();
+            for (name, text) in [("tracking-from", from), ("tracking-until", until), ("lost-below", lost)] {
+                params.set(&format!("{at}.{name}"), text).unwrap();
+            }
+            params.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            said("0.3", "0.9", "0.2"),
+            Err(format!("{at}.tracking-until 0.9: must not lie above {at}.tracking-from 0.3"))
+        );
+        assert_eq!(
+            said("0.8", "0.5", "0.9"),
+            Err(format!("{at}.lost-below 0.9: must not lie above {at}.tracking-until 0.5"))
+        );
+        for (from, until, lost) in [("0.8", "0.5", "0.2"), ("0.5", "0.5", "0.5"), ("1", "1", "0"), ("0", "0", "0")] {
+            said(from, until, lost).unwrap();
+        }
+    }
+}
+
+/// The samples of a tracker's bank weigh the same in both classes.
+#[test]
+fn the_balance_of_classes_is_no_setting_of_a_tracker() {
+    for (at, make) in [
+        ("search", (|machine| WindowParams { machine, ..WindowParams::of(machine.kind()) }.into()) as fn(_) -> Params),
+        ("guard", |machine| {
+            let guard = GuardParams::of(machine.kind());
+            Params::paper().guarded(GuardParams { windows: WindowParams { machine, ..guard.windows }, ..guard })
+        }),
+    ] {
+        let klda = crate::machine::klda::Params { balance: false, ..Default::default() };
+        let svm = crate::machine::svm::Params { balance: false, ..Default::default() };
+        for machine in [MachineParams::Klda(klda), MachineParams::Svm(svm)] {
+            let path = format!("{at}.windows.machine.{}.balance", machine.kind());
+            let said = make(machine).check().unwrap_err().to_string();
+            assert!(said.starts_with(&format!("{path} false: must be true")), "{said}");
+            assert!(find(&path).is_err(), "{path}");
+            make(machine.kind().params()).check().unwrap();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a search by windows takes for the target, what it learns and with which weight, and what a score is worth.
 
 use super::*;
+use crate::Tracker;
 use crate::machine::{MachineKind, MachineParams, krr};
 use crate::tracker::scenes::{Picture, target_at};
 
@@ -174,7 +175,7 @@ fn a_look_at_one_place_stays_there() {
     assert!(distance(best.pose.center, BESIDE) < 4.0 && best.evidence.peak > at.evidence.peak + 0.5, "{at:?} {best:?}");
 }
 
-/// Of so many believed frames in a row one is learned from; a doubtful one is none of them.
+/// Of so many believed frames one is learned from; a doubtful one is none of them.
 #[test]
 fn only_believed_frames_count() {
     let same = picture(START);
@@ -215,8 +216,6 @@ fn what_is_said_of_a_place_is_of_the_best_window_within_a_cell() {
     }
 }
 
-/// Where nothing is like the target, scores lie between the background's mean of -1 and 0: nearness must not favour
-/// those that are far away.
 /// `1 - prior` at the border, 1 in the middle, and a Hann window in both directions between: what is left of the cosine
 /// by both.
 #[test]
@@ -235,6 +234,8 @@ fn nearness_is_a_raised_cosine_in_both_directions() {
     }
 }
 
+/// Where nothing is like the target, scores lie between the background's mean of -1 and 0: nearness must not favour
+/// those that are far away.
 #[test]
 fn nearness_counts_above_the_mean_of_the_background() {
     let mut search = search(MachineKind::Klda, |_| {});
@@ -248,6 +249,53 @@ fn nearness_counts_above_the_mean_of_the_background() {
     let (height, width) = search.grid.windows();
     let step = search.grid.step();
     assert_eq!(search.reach(), ((width / 2) as f64 * step, (height / 2) as f64 * step));
+}
+
+/// Stripes all over the picture: no window scores above the background's mean, and so none is better than another.
+fn covered(width: usize, height: usize) -> Vec<u8> {
+    (0..width * height).map(|i| if i / width % 4 < 2 { 200 } else { 40 }).collect()
+}
+
+#[test]
+fn a_target_that_is_covered_for_some_frames_stays_where_it_was() {
+    let (width, height) = (300, 260);
+    let start = (120.0, 100.0);
+    let (shown, hidden) = (Picture::ground(width, height).with_target(start), covered(width, height));
+    for &kind in MachineKind::ALL {
+        for (prior, frames) in [(WindowParams::of(kind).prior, 2), (WindowParams::of(kind).prior, 4), (0.0, 4)] {
+            let mut tracker = Tracker::new(WindowParams { prior, ..WindowParams::of(kind) }.into()).unwrap();
+            tracker.init(shown.frame(), target_at(start)).unwrap();
+            for _ in 0..3 {
+                tracker.update(shown.frame()).unwrap();
+            }
+            let (x, y) = tracker.bbox().unwrap().center();
+            let said = format!("{kind}, prior {prior}, {frames} frames");
+            for _ in 0..frames {
+                let blind = tracker.update(Frame::gray(&hidden, width, height).unwrap()).unwrap();
+                // Windows are cut at whole pixels.
+                let off = (blind.bbox.center().0 - x).hypot(blind.bbox.center().1 - y);
+                assert!(off < 1.0 && blind.state == State::Lost, "{said}: {off} pixels off, {}", blind.state);
+            }
+            let again = tracker.update(shown.frame()).unwrap();
+            let off = distance(again.bbox.center(), start);
+            assert!(off < 2.5 && again.state == State::Tracking, "{said}: {off} pixels off, {}", again.state);
+        }
+    }
+}
+
+/// The window at hand wins where all are alike, whether nearness counts or not, and over what is no number.
+#[test]
+fn where_no_window_is_better_the_target_has_not_moved() {
+    let mut search = search(MachineKind::Klda, |_| {});
+    let (height, width) = search.grid.windows();
+    for score in [-1.0, -3.0, f32::NAN] {
+        search.detector.response_mut().fill(score);
+        for near in [true, false] {
+            assert_eq!(search.best(near).place, (height / 2, width / 2), "{score}, {near}");
+        }
+    }
+    search.detector.response_mut()[width + 2] = -0.5;
+    assert_eq!([true, false].map(|near| search.best(near).place), [(1, 2); 2]);
 }
 
 /// What becomes background are the windows that score at least as high as all eight around them, and lie apart.
