@@ -31,6 +31,7 @@ const HEADER: [&str; 18] = [
 
 /// CSV with a header: the fields of the JSON document's frames but the polygon, the box in four columns (corner
 /// 0-based), nothing where there is no number. Of several targets each has a row a frame.
+#[derive(Debug)]
 pub struct Csv {
     lines: Lines,
     begun: bool,

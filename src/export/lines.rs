@@ -1,5 +1,6 @@
 //! Text that is read while it is written: whole lines, one by one.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::replace::replace;
 
 /// A file or a pipe that takes whole lines, each with one write.
+#[derive(Debug)]
 pub(super) struct Lines {
     name: PathBuf,
     sink: Sink,
@@ -43,6 +45,16 @@ impl Lines {
     /// failed.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<()> {
         self.sink.write(lines).map_err(|source| Error::io(&self.name, source))
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting(path) => f.debug_tuple("Waiting").field(path).finish(),
+            Self::File(file, whole) => f.debug_tuple("File").field(file).field(whole).finish(),
+            Self::Stream { torn, .. } => f.debug_struct("Stream").field("torn", torn).finish_non_exhaustive(),
+        }
     }
 }
 

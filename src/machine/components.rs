@@ -5,7 +5,7 @@ use ndarray::{Array1, ArrayView2};
 
 use super::Embedding;
 use super::head::{check_finite, check_own};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::factor::{scale_rows, symmetric_eigen};
 use crate::kernel::gram::Centring;
 
@@ -69,6 +69,7 @@ mod tests {
     use ndarray::array;
 
     use super::*;
+    use crate::error::Error;
     use crate::kernel::{Kernel, gram};
     use crate::machine::{Build, kpca};
 
