@@ -84,6 +84,7 @@
 //! as a server of other programs), `view` (the live view in a browser). Without any, the tracker follows one target in
 //! frames in memory.
 #![deny(missing_docs)]
+#![warn(missing_debug_implementations)]
 
 pub mod annotation;
 pub mod detector;

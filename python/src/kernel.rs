@@ -1,8 +1,7 @@
 //! Kernels between samples: Gram matrices of arrays.
 
 use kcf_track::Error;
-use kcf_track::kernel::{GramKernel, Kernel as Dot, cross_gram, gram};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use kcf_track::kernel::{GramKernel, Kernel as Dot, cross_gram, gram, own_values};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -66,15 +65,9 @@ impl Kernel {
         Ok(py.detach(|| cross_gram(kernel, test, train)).or_raise(py)?.into_pyarray(py))
     }
 
-    /// The kernel value of each row with itself: (m,).
+    /// The kernel value of each row with itself: (m,); infinite where no number holds it.
     fn own<'py>(&self, py: Python<'py>, samples: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (kernel, samples) = (self.0, samples.as_array());
-        Ok(py.detach(|| own(kernel, samples)).or_raise(py)?.into_pyarray(py))
+        Ok(py.detach(|| own_values(kernel, samples)).or_raise(py)?.into_pyarray(py))
     }
-}
-
-fn own(kernel: GramKernel, samples: ArrayView2<'_, f64>) -> kcf_track::Result<Array1<f64>> {
-    let rows = samples.axis_iter(Axis(0));
-    let values = rows.map(|row| gram(kernel, row.insert_axis(Axis(0))).map(|values: Array2<f64>| values[[0, 0]]));
-    values.collect()
 }

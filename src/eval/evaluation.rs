@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::source::{Channels, Images, decode};
 
 /// What is evaluated, on what, and how.
+#[derive(Debug)]
 pub struct Evaluation {
     /// The labelled sequences.
     pub dataset: Dataset,

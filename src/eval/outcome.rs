@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
 /// The outcome of an evaluation.
+#[derive(Debug)]
 pub struct Evaluated {
     /// Everything that is computed from boxes alone.
     pub report: Report,

@@ -41,10 +41,10 @@ impl Protocol {
     }
 
     /// The starts of this protocol for a sequence with the given labels (one per frame) and frames of `width` x
-    /// `height` pixels.
+    /// `height` pixels. A disturbance of SRE that leaves nothing of the box on the image is left out.
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when the first frame has no usable label.
+    /// [`Error::Evaluation`] when the first frame has no usable label, or there is no start.
     pub fn starts(self, truth: &[Option<BBox>], width: usize, height: usize) -> Result<Vec<Start>> {
         let Some(first) = truth.first().copied().flatten().filter(BBox::is_valid) else {
             return Err(Error::Evaluation {
@@ -52,16 +52,20 @@ impl Protocol {
                 reason: "the first frame has no usable label to start from".into(),
             });
         };
-        let starts = match self {
+        let starts: Vec<Start> = match self {
             Self::Ope => vec![Start { frame: 0, init: first }],
             Self::Tre => temporal(truth),
-            Self::Sre => Shift::ALL.iter().map(|s| Start { frame: 0, init: s.apply(&first, width, height) }).collect(),
+            Self::Sre => {
+                let disturbed = Shift::ALL.iter().map(|shift| shift.apply(&first, width, height));
+                disturbed.filter(BBox::is_valid).map(|init| Start { frame: 0, init }).collect()
+            }
         };
         if starts.is_empty() {
-            return Err(Error::Evaluation {
-                what: format!("protocol {self}"),
-                reason: "no frame has a label to start from: all their numbers would have to be above 0".into(),
-            });
+            let reason = match self {
+                Self::Sre => format!("the label of the first frame, {first}, lies beside its {width}x{height} pixels"),
+                _ => "no frame has a label to start from: all their numbers would have to be above 0".into(),
+            };
+            return Err(Error::Evaluation { what: format!("protocol {self}"), reason });
         }
         Ok(starts)
     }
@@ -269,5 +273,19 @@ mod tests {
         let starts = Protocol::Sre.starts(&labels, 40, 30).unwrap();
         assert!(starts.iter().all(|s| s.init.x >= 0.0 && s.init.y >= 0.0));
         assert!(starts.iter().all(|s| s.init.x + s.init.w <= 40.0 && s.init.y + s.init.h <= 30.0));
+    }
+
+    #[test]
+    fn disturbed_boxes_that_leave_the_image_are_no_starts() {
+        for (init, count) in
+            [([635.0, 10.0, 20.0, 20.0], 12), ([638.0, 478.0, 2.0, 2.0], 12), ([639.5, 10.0, 1.0, 5.0], 9)]
+        {
+            let starts = Protocol::Sre.starts(&[Some(init.into())], 640, 480).unwrap();
+            assert!(starts.iter().all(|start| start.init.is_valid()), "{starts:?}");
+            assert_eq!(starts.len(), count, "{init:?}: {starts:?}");
+        }
+        let beside = [Some(BBox::new(700.0, 10.0, 20.0, 20.0))];
+        let error = Protocol::Sre.starts(&beside, 640, 480).unwrap_err().to_string();
+        assert!(error.contains("640x480"), "{error}");
     }
 }

@@ -38,6 +38,12 @@ pub trait Runner: Send + Sync {
     }
 }
 
+impl std::fmt::Debug for dyn Runner + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
 /// What one run gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trace {

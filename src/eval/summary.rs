@@ -220,6 +220,7 @@ fn mean_curve<'a>(curves: impl Iterator<Item = &'a Vec<f64>>, points: usize) -> 
 }
 
 /// What a tracker scored on each sequence, before it is summed up.
+#[derive(Debug)]
 pub struct Scored {
     /// The tracker's name.
     pub name: String,

@@ -14,6 +14,7 @@ use crate::tracker::State;
 /// `given` (whether a person drew the box) and `confidence`. A target that is lost has no annotation.
 ///
 /// It appears when the run is over; its annotations are kept in memory until then.
+#[derive(Debug)]
 pub struct Coco {
     document: Document,
     size: (usize, usize),

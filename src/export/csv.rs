@@ -31,6 +31,7 @@ const HEADER: [&str; 18] = [
 
 /// CSV with a header: the fields of the JSON document's frames but the polygon, the box in four columns (corner
 /// 0-based), nothing where there is no number. Of several targets each has a row a frame.
+#[derive(Debug)]
 pub struct Csv {
     lines: Lines,
     begun: bool,
@@ -49,6 +50,7 @@ impl Csv {
 impl Export for Csv {
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
         let number = |value: Option<f32>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
+        let seconds = |value: Option<f64>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
         let corner: [String; 4] = match record.finite_box() {
             Some(bbox) => <[f64; 4]>::from(bbox).map(|v| v.to_string()),
             None => Default::default(),
@@ -69,9 +71,9 @@ impl Export for Csv {
             record.state.to_string(),
             number(record.confidence),
             number(record.long_term),
-            to_microseconds(record.decode_ms).to_string(),
-            to_microseconds(record.track_ms).to_string(),
-            record.time.map_or(String::new(), |seconds| seconds.to_string()),
+            seconds(Some(to_microseconds(record.decode_ms))),
+            seconds(Some(to_microseconds(record.track_ms))),
+            seconds(record.time),
             record.id.map_or(String::new(), |id| id.to_string()),
         ];
         let header = HEADER.map(String::from);
@@ -106,6 +108,8 @@ mod tests {
         let (_, mut records) = run();
         records[1].file = "a \"b\", c.jpg".into();
         records.push(FrameRecord { bbox: crate::BBox::new(f64::NAN, 1.0, 2.0, 3.0), ..records[1].clone() });
+        let (time, decode_ms, track_ms) = (Some(f64::NAN), f64::NAN, f64::INFINITY);
+        records.push(FrameRecord { time, decode_ms, track_ms, ..records[0].clone() });
         for record in &records {
             export.frame(record, &FrameView::default()).unwrap();
         }
@@ -113,7 +117,8 @@ mod tests {
             decode_ms,track_ms,time\n\
             1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,,,2,1.25,\n\
             2,\"a \"\"b\"\", c.jpg\",-0.5,21,30,40.25,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75,\n\
-            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75,\n";
+            2,\"a \"\"b\"\", c.jpg\",,,,,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75,\n\
+            1,0001.jpg,10,20.5,30,40.25,,,,,false,initial,,,,,\n";
         assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
     }
 }

@@ -24,6 +24,7 @@ const DIGITS: i32 = 2;
 /// takes; else the JSON list of `annotations.json` in the backup of a task of one job.
 ///
 /// The document appears when the run is over; it is kept in memory until then.
+#[derive(Debug)]
 pub struct Cvat {
     document: Document,
     tracks: Tracks,

@@ -159,6 +159,7 @@ pub fn is_video(path: &Path) -> bool {
 }
 
 /// What a path turned out to be.
+#[derive(Debug)]
 pub(super) enum Target {
     /// The standard output.
     Stdout,

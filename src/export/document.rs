@@ -11,6 +11,7 @@ use crate::replace::{parent, replace};
 
 /// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a
 /// kill, and put in its place at the end.
+#[derive(Debug)]
 pub(super) struct Document {
     name: PathBuf,
     target: Target,

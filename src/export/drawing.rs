@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::geometry::BBox;
 
 /// The letters, DejaVu Sans.
+#[derive(Debug)]
 pub(super) struct Letters(FontRef<'static>);
 
 impl Letters {

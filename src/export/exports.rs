@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// One that fails is given up and its error is returned, but only after all others have had the frame: end the run then
 /// and `finish` the others, so that nothing that was computed is lost. After a
 /// [broken pipe](Error::is_broken_pipe) the run may as well go on while exports remain.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Exports {
     open: Vec<Box<dyn Export>>,
 }

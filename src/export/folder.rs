@@ -14,6 +14,7 @@ use crate::source::layout::INDEX;
 
 /// A folder that files are put into, each whole or not at all. A run removes what an earlier one has put there, and no
 /// other file.
+#[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     real_path: PathBuf,

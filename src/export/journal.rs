@@ -15,6 +15,7 @@ use crate::tracker::State;
 
 /// Writes the steps of a session to [`Exports`] and counts them. Its memory grows by the frames that have a label, and
 /// by no others.
+#[derive(Debug)]
 pub struct Journal<'a> {
     source: &'a dyn Source,
     exports: Exports,
@@ -30,6 +31,7 @@ pub struct Journal<'a> {
     clock: Stopwatch,
 }
 
+#[derive(Debug)]
 struct Head {
     path: String,
     span: Span,

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 /// The JSON document of a run, one line a frame and target; its form is `assets/result.schema.json`, that of several
 /// targets `assets/results.schema.json`. It appears when it is
 /// complete, also on the standard output. Memory does not grow with the run.
+#[derive(Debug)]
 pub struct Json {
     document: Document,
     line: Vec<u8>,

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 
 /// JSON lines: each frame is one line, and out before the next frame is read. Every line has the same fields as an
 /// element of `frames` in the JSON document; there is no line for anything else.
+#[derive(Debug)]
 pub struct JsonLines {
     lines: Lines,
     line: Vec<u8>,

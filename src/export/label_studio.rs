@@ -19,6 +19,7 @@ const RATE: f64 = 24.0;
 ///
 /// It fits a labelling page with `<Video name="video">`, `<VideoRectangle name="box" toName="video"/>` and a label
 /// `target`. It appears when the run is over; it is kept in memory until then.
+#[derive(Debug)]
 pub struct LabelStudio {
     document: Document,
     tracks: Tracks,

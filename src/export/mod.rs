@@ -186,3 +186,9 @@ pub trait Export: Send {
         Ok(())
     }
 }
+
+impl std::fmt::Debug for dyn Export + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Export").field("draws", &self.draws()).finish_non_exhaustive()
+    }
+}

@@ -10,6 +10,7 @@ use crate::tracker::State;
 /// MOT-challenge text: one row `frame,id,left,top,width,height,confidence,-1,-1,-1` a target and frame, frames and
 /// corners **1-based**. The confidence is 1 for a box that was given and for trackers that have none. A target that is
 /// lost, or whose frame could not be read, has no row there: its box is not to be believed.
+#[derive(Debug)]
 pub struct Mot {
     lines: Lines,
 }

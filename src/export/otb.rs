@@ -8,6 +8,7 @@ use crate::error::Result;
 
 /// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, to four decimals at most. A frame without a box is a
 /// row of `NaN`.
+#[derive(Debug)]
 pub struct Otb {
     lines: Lines,
 }

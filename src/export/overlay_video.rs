@@ -111,6 +111,7 @@ fn form(path: &Path) -> Option<(&'static str, &'static [&'static str])> {
 }
 
 /// A video that pictures are added to, from any thread and in any order, and that appears when it is whole.
+#[derive(Debug)]
 pub(super) struct OverlayVideo {
     path: PathBuf,
     file: NamedTempFile,
@@ -139,6 +140,7 @@ pub(super) struct Turn {
 }
 
 /// A running ffmpeg, and the thread that writes to it.
+#[derive(Debug)]
 struct Encoder {
     child: Child,
     writer: JoinHandle<std::io::Result<()>>,

@@ -36,6 +36,7 @@ pub struct OverlayOptions {
 /// and keep their names, all others become PNG; a video is made by `ffmpeg`. What is drawn on is the frame that was
 /// tracked; one that could not be read gets an empty picture with the last box, so that a numbered series has no hole.
 /// Pictures are drawn and written on threads of their own.
+#[derive(Debug)]
 pub struct Overlays {
     to: To,
     options: OverlayOptions,
@@ -48,6 +49,7 @@ pub struct Overlays {
     painters: Painters,
 }
 
+#[derive(Debug)]
 enum To {
     Folder(Folder),
     Video(OverlayVideo),

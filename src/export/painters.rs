@@ -37,6 +37,7 @@ pub(super) enum Place {
 pub(super) type Deliver = dyn Fn(RgbImage, Place) -> Result<()> + Send + Sync;
 
 /// Threads that draw and write pictures, in any order.
+#[derive(Debug)]
 pub(super) struct Painters {
     /// `None` once there is nothing more to come.
     jobs: Option<SyncSender<(Painting, Place)>>,

@@ -30,6 +30,7 @@ const HEADER: [&str; 11] =
 ///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (a
 ///   missing one) has a row with nothing after its name. The first frame's map is the filter's answer to what it was
 ///   just taught. Of several targets the names are `NAME.ID.npy` and `NAME.ID.png`.
+#[derive(Debug)]
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Lines,

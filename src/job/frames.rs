@@ -9,6 +9,7 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// The frames of a source, read ahead. They end when there are no more, or, while one is waited for, when `asked` says
 /// so: whatever reads the source is then ended too.
+#[derive(Debug)]
 pub struct Frames<'a, A> {
     /// One that was taken before, to be the first.
     pub first: Option<Item>,

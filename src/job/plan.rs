@@ -11,6 +11,7 @@ use crate::source::{Item, Source, Span};
 use crate::tracker::{Evidence, Tracker, check_start};
 
 /// All that a run needs to know.
+#[derive(Debug)]
 pub struct Plan<'a> {
     /// Where frames come from.
     pub source: &'a dyn Source,
@@ -49,6 +50,7 @@ pub trait Watcher {
 }
 
 /// How a run came to its end.
+#[derive(Debug)]
 pub struct Done {
     /// Whether it did what was asked for, but for its files.
     pub result: Result<(), Failure>,

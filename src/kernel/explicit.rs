@@ -67,7 +67,7 @@ impl PolynomialMap {
     /// The map of each row of `samples` (m x D): m x [`PolynomialMap::dims`].
     ///
     /// # Errors
-    /// [`Error::Samples`] when the rows have another length, or a value is not finite.
+    /// [`Error::Samples`] when the rows have another length, a value is not finite, or a product is not for their size.
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         if samples.ncols() != self.dims || samples.iter().any(|v| !v.is_finite()) {
             let reason = format!("samples of {} finite values are needed, as the map was made for", self.dims);
@@ -82,7 +82,10 @@ impl PolynomialMap {
                 *out = factors.iter().map(value).product::<f64>() * scale;
             }
         }
-        Ok(mapped)
+        match mapped.iter().all(|v| v.is_finite()) {
+            true => Ok(mapped),
+            false => Err(Error::Samples { reason: "the feature values are too large for their products".into() }),
+        }
     }
 }
 
@@ -174,5 +177,7 @@ mod tests {
         let map = PolynomialMap::new(2, 1.0, 2).unwrap();
         assert!(map.transform(array![[1.0]].view()).is_err() && map.transform(array![[1.0, f64::NAN]].view()).is_err());
         assert_eq!(map.transform(Array2::zeros((0, 2)).view()).unwrap().dim(), (0, 6));
+        let error = map.transform(array![[1.0, 1.0], [1e200, 1.0]].view()).unwrap_err();
+        assert!(matches!(&error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
     }
 }

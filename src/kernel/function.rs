@@ -95,13 +95,43 @@ impl Kernel {
     }
 
     /// [`Kernel::eval`] in double precision, for Gram matrices: their condition numbers leave nothing to single
-    /// precision.
+    /// precision. What is no number has the value NaN.
+    ///
+    /// A Gaussian value is right to `ε (‖a‖² + ‖b‖²) / σ²` with ε = 2.2e-16: far from the origin the distance of two
+    /// samples cannot be told from their norms. [`gram()`](super::gram()) and [`cross_gram`](super::cross_gram) have
+    /// the samples and look at their differences there.
     #[inline(always)]
     pub fn eval64(&self, dot: f64, aa: f64, bb: f64, inv_d: f64) -> f64 {
         match *self {
-            Self::Gaussian { sigma } => libm::exp(-(aa + bb - 2.0 * dot).max(0.0) * (inv_d / (sigma * sigma))),
+            Self::Gaussian { .. } => {
+                let distance = aa + bb - 2.0 * dot;
+                // Not `max`, to which NaN would be a distance of zero.
+                self.of_distance(if distance < 0.0 { 0.0 } else { distance }, inv_d)
+            }
             Self::Polynomial { a, b } => (dot * inv_d + a).powi(b as i32),
             Self::Linear => dot * inv_d,
+        }
+    }
+
+    /// The value of two samples whose squared distance is known, of a kernel that is a function of it.
+    #[inline(always)]
+    pub(super) fn of_distance(&self, distance: f64, inv_d: f64) -> f64 {
+        match *self {
+            Self::Gaussian { sigma } => libm::exp(-distance * (inv_d / (sigma * sigma))),
+            Self::Polynomial { .. } | Self::Linear => f64::NAN,
+        }
+    }
+
+    /// What rounding may make of [`Kernel::eval64`] for two samples of these squared norms because their distance is
+    /// the difference of larger numbers.
+    ///
+    /// A sum of D products is rounded by at most D ε/2 of what it adds up to in magnitude, and the distance by three
+    /// such sums: by D ε (‖a‖² + ‖b‖²) in all, of which the Gaussian kernel takes the share 1/(D σ²).
+    #[inline(always)]
+    pub(super) fn cancellation(&self, aa: f64, bb: f64) -> f64 {
+        match *self {
+            Self::Gaussian { sigma } => f64::EPSILON * ((aa + bb) / (sigma * sigma)),
+            Self::Polynomial { .. } | Self::Linear => 0.0,
         }
     }
 
@@ -120,7 +150,7 @@ impl Kernel {
 /// A kernel for Gram matrices: every [`Kernel`], and two for histograms (no value below zero) that are sums over the
 /// feature values and so have no kernel map by FFT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum GramKernel {
     /// A function of the inner product and the norms.
     Dot(Kernel),
@@ -205,6 +235,22 @@ mod tests {
     fn a_negative_distance_counts_as_none() {
         assert_eq!(Kernel::Gaussian { sigma: 0.1 }.eval(1.001, 1.0, 1.0, 1.0), 1.0);
         assert_eq!(Kernel::Gaussian { sigma: 0.1 }.eval64(1.001, 1.0, 1.0, 1.0), 1.0);
+    }
+
+    #[test]
+    fn what_is_no_number_does_not_count_as_a_distance_of_zero() {
+        let infinite = f64::INFINITY;
+        assert!(Kernel::Gaussian { sigma: 1.0 }.eval64(infinite, infinite, infinite, 1.0).is_nan());
+        assert!(Kernel::Gaussian { sigma: 1.0 }.eval64(f64::NAN, 1.0, 1.0, 1.0).is_nan());
+    }
+
+    #[test]
+    fn a_setting_that_a_kernel_does_not_have_is_refused() {
+        let read = |text: &str| serde_json::from_str::<GramKernel>(text);
+        assert!(read(r#"{ "chi-squared": { "gamma": 1.0 } }"#).is_ok());
+        let error = read(r#"{ "chi-squared": { "gamma": 1.0, "sigma": 2.0 } }"#).unwrap_err();
+        assert!(error.to_string().contains("sigma"), "{error}");
+        assert!(read(r#"{ "dot": { "gaussian": { "sigma": 1.0, "gamma": 2.0 } } }"#).is_err());
     }
 
     #[test]

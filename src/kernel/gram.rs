@@ -1,13 +1,17 @@
 //! Gram matrices of rows of numbers, and centring them in feature space.
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::function::GramKernel;
 use crate::error::{Error, Result};
 
 /// Entries larger than this would overflow once a few of them are multiplied.
 const LARGEST_ENTRY: f64 = 1e60;
+
+/// A Gaussian kernel value that inner products might be further from than this is made of the differences themselves,
+/// which takes longer: a sample is at a distance of exactly zero from itself then.
+const GAUSSIAN_ERROR: f64 = 1e-9;
 
 /// How far two entries that should be equal may differ, relative to the largest one.
 const SYMMETRY_TOLERANCE: f64 = 1e-8;
@@ -16,7 +20,7 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 ///
 /// # Errors
 /// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] when there are no samples, values that are not
-/// finite, or negative values under a kernel of histograms.
+/// finite, features so large that a kernel value is not, or negative values under a kernel of histograms.
 pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let mut values = cross_gram(kernel, samples, samples)?;
     for i in 0..values.nrows() {
@@ -27,12 +31,36 @@ pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<A
     Ok(values)
 }
 
+/// The kernel value of each row of `samples` (n x D) with itself: n. One that no number holds is infinite here, as not
+/// every machine looks at it.
+///
+/// # Errors
+/// As [`gram`], but for values that no number holds.
+pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array1<f64>> {
+    let kernel = kernel.into();
+    let own = |row: ArrayView2<f64>| raw_values(kernel, row, row).map(|values| values[[0, 0]]);
+    samples.outer_iter().map(|row| own(row.insert_axis(Axis(0)))).collect()
+}
+
 /// The kernel values of each row of `test` (m x D) with each row of `train` (n x D): m x n.
 ///
 /// # Errors
 /// As [`gram`], and [`Error::Samples`] when the rows differ in length.
 pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let kernel = kernel.into().checked()?;
+    let values = raw_values(kernel.into(), test, train)?;
+    match values.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        None => Ok(values),
+        Some(((i, j), value)) => {
+            let reason =
+                format!("the kernel value of sample {i} with sample {j} is {value}: the features are too large");
+            Err(Error::Samples { reason })
+        }
+    }
+}
+
+/// Kernel values as [`cross_gram`] has them, whatever their size.
+fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let kernel = kernel.checked()?;
     let wrong = |reason: String| Err(Error::Samples { reason });
     let (rows, other) = (test.ncols(), train.ncols());
     if rows != other {
@@ -51,20 +79,41 @@ pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: A
     Ok(match kernel {
         GramKernel::Dot(kernel) => {
             let inv_d = 1.0 / rows as f64;
-            let norms = |of: &ArrayView2<f64>| of.outer_iter().map(|row| row.dot(&row)).collect::<Vec<f64>>();
-            let (aa, bb) = (norms(&test.view()), norms(&train.view()));
+            let (aa, bb) = (squared_norms(test.view()), squared_norms(train.view()));
             let mut values = test.dot(&train.t());
             for ((i, j), value) in values.indexed_iter_mut() {
-                *value = kernel.eval64(*value, aa[i], bb[j], inv_d);
+                // Norms that no number holds count as too large as well.
+                *value = if kernel.cancellation(aa[i], bb[j]) <= GAUSSIAN_ERROR {
+                    kernel.eval64(*value, aa[i], bb[j], inv_d)
+                } else {
+                    let apart = test.row(i).iter().zip(train.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+                    kernel.of_distance(apart, inv_d)
+                };
             }
             values
         }
         GramKernel::Intersection => pairwise(test.view(), train.view(), |a, b| a.min(b), |sum| sum),
         GramKernel::ChiSquared { gamma } => {
-            let term = |a: f64, b: f64| if a + b > 0.0 { (a - b) * ((a - b) / (a + b)) } else { 0.0 };
+            let term = |a: f64, b: f64| match a + b {
+                sum if sum.is_infinite() => (a - b) * ((0.5 * a - 0.5 * b) / (0.5 * a + 0.5 * b)),
+                sum if sum > 0.0 => (a - b) * ((a - b) / sum),
+                _ => 0.0,
+            };
             pairwise(test.view(), train.view(), term, |sum| (-gamma * sum).exp())
         }
     })
+}
+
+/// `‖a‖²` of each row.
+fn squared_norms(samples: ArrayView2<f64>) -> Vec<f64> {
+    samples.outer_iter().map(|row| row.dot(&row)).collect()
+}
+
+/// Whether `kernel` is one of distances, which are the same from any origin, and one nearer to these samples is needed
+/// to see them.
+pub(super) fn is_far(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> bool {
+    let largest = |samples| squared_norms(samples).into_iter().fold(0.0, f64::max);
+    matches!(kernel, GramKernel::Dot(kernel) if kernel.cancellation(largest(test), largest(train)) > GAUSSIAN_ERROR)
 }
 
 fn pairwise(
@@ -225,5 +274,43 @@ mod tests {
         assert!((k[[0, 1]] - (-2.0f64 * 0.25 / 1.5).exp()).abs() < 1e-15);
         assert_eq!(k[[0, 0]], 1.0);
         assert_eq!(gram(GramKernel::Intersection, x.view()).unwrap()[[0, 1]], 0.5);
+    }
+
+    #[test]
+    fn a_gaussian_kernel_is_right_however_far_from_the_origin() {
+        for offset in [0.0, 1e3, 1e6, 1.7e9, 1e12] {
+            let x = array![[offset], [offset + 1.0], [offset + 0.5]];
+            let k = gram(Kernel::Gaussian { sigma: 1.0 }, x.view()).unwrap();
+            let expected = |i: usize, j: usize| (-(x[[i, 0]] - x[[j, 0]]).powi(2)).exp();
+            for ((i, j), value) in k.indexed_iter() {
+                assert!((value - expected(i, j)).abs() < GAUSSIAN_ERROR, "{offset}, {i}, {j}: {value}");
+            }
+        }
+        // As many features as a window has, and a width that they must be told apart by.
+        let x = Array2::from_shape_fn((4, 64), |(i, j)| 1e6 + ((i * 64 + j) as f64 * 1.7).sin());
+        assert!(gram(Kernel::Gaussian { sigma: 0.01 }, x.view()).unwrap().diag().iter().all(|&own| own == 1.0));
+    }
+
+    #[test]
+    fn a_gaussian_kernel_of_squares_beyond_the_largest_number_is_zero_or_one() {
+        let x = array![[1e200], [2e200], [-1e200], [1e308], [-1e308]];
+        assert_eq!(gram(Kernel::Gaussian { sigma: 1.0 }, x.view()).unwrap(), Array2::<f64>::eye(5));
+    }
+
+    #[test]
+    fn chi_squared_adds_bins_beyond_the_largest_number() {
+        let k = gram(GramKernel::ChiSquared { gamma: 1.0 }, array![[1.5e308], [0.5e308], [1.5e308]].view()).unwrap();
+        assert_eq!(k, array![[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]);
+    }
+
+    #[test]
+    fn kernel_values_that_no_number_holds_are_refused() {
+        let x = array![[1e200, -1e200], [1e200, 1e200]];
+        for kernel in [Kernel::Linear, Kernel::Polynomial { a: 1.0, b: 2 }] {
+            let error = gram(kernel, x.view()).unwrap_err();
+            assert!(matches!(error, Error::Samples { .. }), "{error}");
+            assert!(error.to_string().contains("sample 0 with sample 0 is inf"), "{error}");
+        }
+        assert!(gram(GramKernel::Intersection, array![[1e308, 1e308]].view()).is_err());
     }
 }

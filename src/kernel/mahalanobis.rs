@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::factor::symmetric_eigen;
 use super::function::GramKernel;
-use super::gram::{check_gram, cross_gram, from_matrix, gram};
+use super::gram::{check_gram, cross_gram, from_matrix, gram, is_far};
 use crate::error::{Error, Result};
 
 /// Eigenvalues below zero by no more than this share of the largest are rounding.
@@ -80,24 +80,34 @@ impl Mahalanobis {
     /// `Q` times each row of `samples` (m x D): m x D coordinates whose plain distances are those of the metric.
     ///
     /// # Errors
-    /// [`Error::Samples`] when the rows have another length or a value is not finite.
+    /// [`Error::Samples`] when the rows have another length, or a value is not finite or so large that a coordinate is
+    /// not.
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         if samples.ncols() != self.dims() || samples.iter().any(|v| !v.is_finite()) {
             let reason = format!("samples of {} finite values are needed, as the metric has", self.dims());
             return Err(Error::Samples { reason });
         }
-        Ok(samples.dot(&self.root))
+        let coordinates = samples.dot(&self.root);
+        if coordinates.iter().any(|v| !v.is_finite()) {
+            return Err(Error::Samples { reason: "the feature values are too large for the metric".into() });
+        }
+        Ok(coordinates)
     }
 
-    /// As [`gram()`], in the metric.
+    /// As [`gram()`], in the metric: far from the origin, of the coordinates of differences.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`gram()`].
     pub fn gram(&self, kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-        gram(kernel, self.transform(samples)?.view())
+        let kernel = kernel.into();
+        let found = self.transform(samples)?;
+        match samples.outer_iter().next().filter(|_| is_far(kernel, found.view(), found.view())) {
+            Some(origin) => gram(kernel, self.transform((&samples - &origin).view())?.view()),
+            None => gram(kernel, found.view()),
+        }
     }
 
-    /// As [`cross_gram`], in the metric.
+    /// As [`cross_gram`], in the metric: far from the origin, of the coordinates of differences.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`cross_gram`].
@@ -107,7 +117,16 @@ impl Mahalanobis {
         test: ArrayView2<f64>,
         train: ArrayView2<f64>,
     ) -> Result<Array2<f64>> {
-        cross_gram(kernel, self.transform(test)?.view(), self.transform(train)?.view())
+        let kernel = kernel.into();
+        let (found, known) = (self.transform(test)?, self.transform(train)?);
+        match train.outer_iter().next().filter(|_| is_far(kernel, found.view(), known.view())) {
+            Some(origin) => {
+                let (test, train) =
+                    (self.transform((&test - &origin).view())?, self.transform((&train - &origin).view())?);
+                cross_gram(kernel, test.view(), train.view())
+            }
+            None => cross_gram(kernel, found.view(), known.view()),
+        }
     }
 }
 
@@ -181,5 +200,23 @@ mod tests {
         let metric = Mahalanobis::new(Array2::eye(2).view()).unwrap();
         assert!(metric.transform(array![[1.0]].view()).is_err());
         assert!(metric.transform(array![[1.0, f64::INFINITY]].view()).is_err());
+    }
+
+    #[test]
+    fn distances_are_the_same_however_far_from_the_origin() {
+        let x = Array2::from_shape_fn((6, 3), |(i, j)| f64::from(((i * 3 + j) as f64 * 1.7).sin() as f32));
+        let kernel = Kernel::Gaussian { sigma: 0.5 };
+        let metric = Mahalanobis::of_samples(x.view(), 1e-6).unwrap();
+        let (near, far) = (metric.gram(kernel, x.view()).unwrap(), metric.gram(kernel, (&x + 1e7).view()).unwrap());
+        let apart = (near - &far).mapv(f64::abs).fold(0.0, |a: f64, &b| a.max(b));
+        assert!(apart < 1e-7, "{apart}");
+        assert!(far.diag().iter().all(|&own| own == 1.0));
+    }
+
+    #[test]
+    fn coordinates_that_no_number_holds_are_refused() {
+        let metric = Mahalanobis::new(array![[1e40, 0.0], [0.0, 1.0]].view()).unwrap();
+        let error = metric.transform(array![[1e300, 0.0]].view()).unwrap_err();
+        assert!(error.to_string().contains("too large"), "{error}");
     }
 }

@@ -17,5 +17,5 @@ mod mahalanobis;
 pub use explicit::PolynomialMap;
 pub use exponential::exp_negative;
 pub use function::{GramKernel, Kernel};
-pub use gram::{cross_gram, gram};
+pub use gram::{cross_gram, gram, own_values};
 pub use mahalanobis::Mahalanobis;

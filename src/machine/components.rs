@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, ArrayView2};
 
 use super::Embedding;
-use super::head::check_own;
+use super::head::{check_finite, check_own};
 use crate::error::Result;
 use crate::kernel::factor::{scale_rows, symmetric_eigen};
 use crate::kernel::gram::Centring;
@@ -50,15 +50,55 @@ impl Novelty {
     /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
-    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit or a kernel value is not finite.
+    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit, a kernel value is not finite, or a novelty is
+    /// not for their size.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;
         let weights = Array1::from_iter(self.centring.weights.iter().copied());
         let to_mean = cross.dot(&weights) * -2.0 + self.centring.norm;
-        Ok(Array1::from_iter(own.iter().zip(&to_mean).zip(projections.outer_iter()).map(|((own, to_mean), row)| {
-            // Below zero only by rounding.
-            (own + to_mean - row.dot(&row)).max(0.0)
-        })))
+        let away = own.iter().zip(&to_mean).zip(projections.outer_iter());
+        let values: Array1<f64> = away.map(|((own, to_mean), row)| own + to_mean - row.dot(&row)).collect();
+        check_finite(&values, "a novelty")?;
+        // Below zero only by rounding.
+        Ok(values.mapv_into(|value| value.max(0.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::kernel::{Kernel, gram};
+    use crate::machine::{Build, kpca};
+
+    fn corners() -> Novelty {
+        let x = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
+        let k = gram(Kernel::Linear, x.view()).unwrap();
+        kpca::Kpca::new(kpca::Params { rank: 2, two_class: false }).unwrap().embed(k.view()).unwrap()
+    }
+
+    #[test]
+    fn a_novelty_that_no_number_holds_is_refused() {
+        let huge = array![[1e200, 3e200, 1e200, 1e200]];
+        // The squares of its projections are infinite, and with them the difference.
+        assert!(corners().embedding.transform(huge.view()).is_ok());
+        let error = corners().novelty(huge.view(), &[1e300]).unwrap_err();
+        assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
+        // One that rounding puts below zero is still none.
+        assert_eq!(corners().novelty(array![[0.0, 0.5, 0.0, 0.5]].view(), &[0.5 - 1e-16]).unwrap()[0].max(1e-9), 1e-9);
+    }
+
+    #[test]
+    fn coordinates_that_no_number_holds_are_refused() {
+        let error = corners().embedding.transform(array![[1e308, -1e308, 1e308, -1e308]].view()).unwrap_err();
+        assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
+        let x = array![[0.0, 1e5], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
+        let linear = corners().embedding.linear(x.view()).unwrap();
+        assert!(linear.transform(array![[1e308, -1e308]].view()).is_err());
+        assert!(corners().embedding.linear((&x * f64::NAN).view()).is_err());
+        assert!(corners().embedding.scaled(|_| 1e308).and_then(|e| e.scaled(|_| 1e308)).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::head::check_cross;
+use super::head::{check_cross, check_finite};
 use crate::error::{Error, Result};
 use crate::kernel::gram::{Centring, from_matrix};
 
@@ -46,10 +46,13 @@ impl Embedding {
     /// The coordinates (m x d) of m samples from their kernel values with the training samples (m x n).
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of kernel values does not fit or one is not finite.
+    /// [`Error::Samples`] when the number of kernel values does not fit, one is not finite, or a coordinate is not for
+    /// their size.
     pub fn transform(&self, cross: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&cross, self.coefficients.nrows())?;
-        Ok(cross.dot(&self.coefficients) + &self.constant)
+        let coordinates = cross.dot(&self.coefficients) + &self.constant;
+        check_finite(&coordinates, "a coordinate")?;
+        Ok(coordinates)
     }
 
     /// The embedding with each coordinate multiplied by what `factor` makes of its [value](Embedding::values).
@@ -59,7 +62,7 @@ impl Embedding {
     /// reconstruction residual instead, which brings samples of a class together.
     ///
     /// # Errors
-    /// [`Error::Samples`] when a factor is not finite.
+    /// [`Error::Samples`] when a factor is not finite, or the embedding is not for its size.
     pub fn scaled(&self, factor: impl Fn(f64) -> f64) -> Result<Self> {
         let factors = self.values.mapv(factor);
         if factors.iter().any(|v| !v.is_finite()) {
@@ -68,6 +71,9 @@ impl Embedding {
             });
         }
         let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
+        if coefficients.iter().chain(&constant).any(|v| !v.is_finite()) {
+            return Err(Error::Samples { reason: "a coordinate would be scaled beyond what numbers hold".into() });
+        }
         Ok(Self { coefficients, constant, values: self.values.clone() })
     }
 
@@ -75,13 +81,17 @@ impl Embedding {
     /// [`Kernel::Linear`](crate::kernel::Kernel::Linear) of the rows of `train` (n x D).
     ///
     /// # Errors
-    /// [`Error::Samples`] when `train` has another number of rows.
+    /// [`Error::Samples`] when `train` has another number of rows, or values that are not finite or too large.
     pub fn linear(&self, train: ArrayView2<f64>) -> Result<LinearEmbedding> {
         if train.nrows() != self.coefficients.nrows() || train.ncols() == 0 {
             let reason = format!("{} rows for an embedding of {} samples", train.nrows(), self.coefficients.nrows());
             return Err(Error::Samples { reason });
         }
         let projection = train.t().dot(&self.coefficients) / train.ncols() as f64;
+        if projection.iter().any(|v| !v.is_finite()) {
+            let reason = "the features of the training samples are too large, or no numbers".into();
+            return Err(Error::Samples { reason });
+        }
         Ok(LinearEmbedding { projection, constant: self.constant.clone() })
     }
 }
@@ -99,9 +109,14 @@ impl LinearEmbedding {
     /// The coordinates (m x d) of the rows of `samples` (m x D).
     ///
     /// # Errors
-    /// [`Error::Samples`] when the rows have another length or a value is not finite.
+    /// [`Error::Samples`] when the rows have another length, a value is not finite, or a coordinate is not for their
+    /// size.
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&samples, self.projection.nrows())?;
-        Ok(samples.dot(&self.projection) + &self.constant)
+        let coordinates = samples.dot(&self.projection) + &self.constant;
+        match coordinates.iter().all(|v| v.is_finite()) {
+            true => Ok(coordinates),
+            false => Err(Error::Samples { reason: "the feature values are too large for a coordinate".into() }),
+        }
     }
 }

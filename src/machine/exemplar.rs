@@ -9,6 +9,7 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
+use super::head::check_finite;
 use crate::error::{Error, Result};
 use crate::kernel::factor::{PivotedCholesky, cholesky, lift_diagonal, scale_rows};
 
@@ -72,14 +73,19 @@ impl Encoder {
     /// The machine of the exemplar with the kernel values `values` with the negatives (n) and `own` with itself.
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of values does not fit, a value is not finite, or `own` is negative.
+    /// [`Error::Samples`] when the number of values does not fit, a value is not finite, or `own` is negative, or their
+    /// size leaves the exemplar without a machine.
     pub fn encode(&self, values: &[f64], own: f64) -> Result<Encoding> {
         let n = self.negatives.factor().nrows();
         if values.len() != n || values.iter().any(|v| !v.is_finite()) || !own.is_finite() || own < 0.0 {
             let reason = format!("{} kernel values of an exemplar with itself {own} for {n} negatives", values.len());
             return Err(Error::Samples { reason });
         }
-        Ok(self.encode_vector(&DVector::from_column_slice(values), own))
+        let found = self.encode_vector(&DVector::from_column_slice(values), own);
+        // Infinite squares would say that it lies in the span of the negatives.
+        let numbers = [found.u, found.beta0, found.nu, found.v.norm_squared()];
+        check_finite(numbers.iter().chain(&found.beta), "an exemplar")?;
+        Ok(found)
     }
 
     pub(crate) fn encode_vector(&self, values: &DVector<f64>, own: f64) -> Encoding {

@@ -65,23 +65,26 @@ impl Head {
     }
 
     /// The decision values of m samples: `cross` holds their kernel values with the training samples (m x n), `own`
-    /// those with themselves (m), which only a [`Head::Subspace`] looks at.
+    /// those with themselves (m), which only a [`Head::Subspace`] looks at whose [`own`](Subspace::own) is not zero:
+    /// to any other they may be infinite, or unknown.
     ///
     /// # Errors
-    /// [`Error::Samples`] when a size does not fit, a kernel value is not finite, or a result is beyond the largest
-    /// number.
+    /// [`Error::Samples`] when a size does not fit, a kernel value that counts is not finite, or a result is beyond the
+    /// largest number.
     pub fn decision(&self, cross: ArrayView2<f64>, own: ArrayView1<f64>) -> Result<Array1<f64>> {
         check_cross(&cross, self.len())?;
-        check_own(own.iter(), cross.nrows())?;
+        check_count(own.len(), cross.nrows())?;
         let affine = self.linear();
         let mut values = cross.dot(&affine.alpha) + affine.bias;
         if let Self::Subspace(subspace) = self {
             let projections = cross.dot(&subspace.directions) + &subspace.offsets;
-            values = values + projections.mapv(|v| v * v).dot(&subspace.factors) + &own * subspace.own;
+            values += &projections.mapv(|v| v * v).dot(&subspace.factors);
+            if subspace.own != 0.0 {
+                check_own(own.iter(), cross.nrows())?;
+                values += &(&own * subspace.own);
+            }
         }
-        if values.iter().any(|v| !v.is_finite()) {
-            return Err(Error::Samples { reason: "the kernel values are too large for a decision".into() });
-        }
+        check_finite(&values, "a decision")?;
         Ok(values)
     }
 
@@ -176,12 +179,26 @@ pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
     Ok(())
 }
 
+/// Whether all of what was computed, which `what` calls one of, is finite.
+pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, what: &str) -> Result<()> {
+    match values.into_iter().all(|v| v.is_finite()) {
+        true => Ok(()),
+        false => Err(Error::Samples { reason: format!("the kernel values are too large for {what}") }),
+    }
+}
+
+/// Whether there are as many kernel values of samples with themselves as samples.
+fn check_count(own: usize, count: usize) -> Result<()> {
+    if own == count {
+        return Ok(());
+    }
+    let reason = format!("there are {own} kernel values of samples with themselves for {count} samples");
+    Err(Error::Samples { reason })
+}
+
 /// Whether `own` are finite kernel values of `count` samples with themselves.
 pub(crate) fn check_own<'a>(own: impl ExactSizeIterator<Item = &'a f64>, count: usize) -> Result<()> {
-    if own.len() != count {
-        let reason = format!("there are {} kernel values of samples with themselves for {count} samples", own.len());
-        return Err(Error::Samples { reason });
-    }
+    check_count(own.len(), count)?;
     match own.enumerate().find(|(_, value)| !value.is_finite()) {
         None => Ok(()),
         Some((row, value)) => {

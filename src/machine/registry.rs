@@ -142,6 +142,11 @@ pub fn from_name(name: &str, settings: &serde_json::Value) -> Result<Arc<dyn Mac
     if settings.is_null() {
         return kind.params().build();
     }
+    // A list would be read as the settings in some order.
+    if !settings.is_object() {
+        let expected = "must be an object of settings, or null".into();
+        return Err(Error::Parameter { name: kind.name(), value: settings.to_string(), expected });
+    }
     let given = serde_json::json!({ name: settings });
     let params: MachineParams = serde_json::from_value(given).map_err(|error| Error::Parameter {
         name: kind.name(),

@@ -25,7 +25,8 @@ pub struct Candidate {
 pub struct Scored {
     /// The candidate.
     pub candidate: Candidate,
-    /// Share of each fold's samples whose decision has their sign; `None` where a machine could not be fitted.
+    /// Share of each fold's samples whose decision has their sign; `None` where a machine could not be fitted, or the
+    /// samples have no such kernel.
     pub accuracy: Option<Vec<f64>>,
 }
 
@@ -50,7 +51,7 @@ pub fn gaussian_svms(sigmas: &[f64], prices: &[f64]) -> Vec<Candidate> {
 /// # Errors
 /// [`Error::Parameter`] for fewer than two folds, or a setting out of its range; [`Error::Samples`] when there are no
 /// candidates, the sizes do not fit, a label is neither +1 nor -1, or a class has fewer samples than there are folds;
-/// what the last machine said when none could be fitted.
+/// what was said of the last machine when none could be fitted.
 pub fn cross_validate(
     candidates: &[Candidate],
     samples: ArrayView2<f64>,
@@ -72,7 +73,16 @@ pub fn cross_validate(
         // Candidates that share a kernel stand together, as a rule: its matrix is made once.
         let (kernel, k) = match last.take() {
             Some((kernel, k)) if kernel == candidate.kernel => (kernel, k),
-            _ => (candidate.kernel, gram(candidate.kernel, samples)?),
+            _ => match gram(candidate.kernel, samples) {
+                Ok(k) => (candidate.kernel, k),
+                // Of samples that are no good for one kernel another one may have a matrix.
+                Err(error @ Error::Samples { .. }) => {
+                    failure = Some(error);
+                    scored.push(Scored { candidate, accuracy: None });
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
         };
         let found: Result<Vec<f64>> = folds.iter().map(|fold| accuracy(&*machine, k.view(), labels, fold)).collect();
         last = Some((kernel, k));
@@ -212,6 +222,12 @@ mod tests {
         assert!(found[2].accuracy.is_none() && found[2].mean() == 0.0);
         let error = cross_validate(&all[..1], x.view(), &labels, 3).unwrap_err();
         assert!(error.to_string().contains("max-steps"), "{error}");
+        // The samples are beside both rings, where histograms have no values.
+        let counted = Candidate { kernel: GramKernel::Intersection, ..regressions[0] };
+        let found = cross_validate(&[counted, regressions[0]], x.view(), &labels, 3).unwrap();
+        assert!(found[0].candidate == regressions[0] && found[1].accuracy.is_none(), "{found:?}");
+        let error = cross_validate(&[counted], x.view(), &labels, 3).unwrap_err();
+        assert!(error.to_string().contains("histograms"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::classes_of;
-use super::head::{check_cross, check_own};
+use super::head::{check_cross, check_finite, check_own};
 use crate::error::{Error, Result};
 use crate::kernel::gram::check_gram;
 
@@ -76,8 +76,8 @@ impl SparseClassifier {
     /// The codes (m x n) of m samples from their kernel values with the training samples (m x n).
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of kernel values does not fit, one is not finite, or the iteration does not
-    /// settle.
+    /// [`Error::Samples`] when the number of kernel values does not fit, one is not finite, a weight is not for their
+    /// size, or the iteration does not settle.
     pub fn codes(&self, cross: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&cross, self.gram.nrows())?;
         let mut codes = Array2::zeros(cross.dim());
@@ -114,6 +114,7 @@ impl SparseClassifier {
                 }
             }
             if moved <= enough {
+                check_finite(&code, "a sparse code")?;
                 return Ok(code);
             }
         }
@@ -126,11 +127,11 @@ impl SparseClassifier {
     ///
     /// # Errors
     /// As [`SparseClassifier::codes`], and [`Error::Samples`] for another number of values of samples with themselves,
-    /// or one that is not finite.
+    /// one that is not finite, or a residual that is not.
     pub fn residuals(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array2<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let codes = self.codes(cross)?;
-        Ok(Array2::from_shape_fn((cross.nrows(), self.classes.len()), |(row, class)| {
+        let residuals = Array2::from_shape_fn((cross.nrows(), self.classes.len()), |(row, class)| {
             let members = &self.classes[class].1;
             let explained: f64 = members.iter().map(|&i| codes[[row, i]] * cross[[row, i]]).sum();
             let within: f64 = members
@@ -138,9 +139,11 @@ impl SparseClassifier {
                 .flat_map(|&i| members.iter().map(move |&j| (i, j)))
                 .map(|(i, j)| codes[[row, i]] * codes[[row, j]] * self.gram[(i, j)])
                 .sum();
-            // Below zero only by rounding.
-            (own[row] - 2.0 * explained + within).max(0.0)
-        }))
+            own[row] - 2.0 * explained + within
+        });
+        check_finite(&residuals, "a residual")?;
+        // Below zero only by rounding.
+        Ok(residuals.mapv_into(|value| value.max(0.0)))
     }
 
     /// The class of each of m samples: that with the least residual, the lowest number of equal ones.
@@ -160,11 +163,11 @@ impl SparseClassifier {
     /// low one.
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of weights does not fit, or one is not finite.
+    /// [`Error::Samples`] when the number of weights does not fit, one is not finite, or their sum is not.
     pub fn concentration(&self, codes: ArrayView2<f64>) -> Result<Array1<f64>> {
         check_cross(&codes, self.gram.nrows())?;
         let classes = self.classes.len() as f64;
-        Ok(codes
+        let shares: Array1<f64> = codes
             .outer_iter()
             .map(|code| {
                 let of = |members: &[usize]| members.iter().map(|&i| code[i].abs()).sum::<f64>();
@@ -175,7 +178,11 @@ impl SparseClassifier {
                     some => f64::from(some),
                 }
             })
-            .collect())
+            .collect();
+        match shares.iter().all(|v| v.is_finite()) {
+            true => Ok(shares),
+            false => Err(Error::Samples { reason: "the weights of a code are too large to be compared".into() }),
+        }
     }
 }
 
@@ -266,6 +273,23 @@ mod tests {
         let found = machine.concentration(codes.view()).unwrap();
         let expected: [f64; 3] = [1.0, 0.0, 0.625];
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found}");
+    }
+
+    #[test]
+    fn what_no_number_holds_is_refused() {
+        let machine = SparseClassifier::new(Params::default(), Array2::eye(3).view(), &[0, 1, 1]).unwrap();
+        // A code of this size is one, but not its square.
+        let cross = array![[1e200, 0.0, -1e200]];
+        let codes = machine.codes(cross.view()).unwrap();
+        assert!(machine.concentration(codes.view()).is_ok());
+        let error = machine.residuals(cross.view(), &[1.0]).unwrap_err();
+        assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
+        assert!(machine.classify(cross.view(), &[1.0]).is_err());
+        assert!(machine.concentration(array![[1e308, 1e308, 1e308]].view()).is_err());
+        // Weights of 1e308 for samples of such a length grow beyond it.
+        let tiny =
+            SparseClassifier::new(Params { tau: 1e-12, ..Params::default() }, (Array2::eye(2) * 1e-9).view(), &[0, 1]);
+        assert!(tiny.unwrap().codes(array![[1e308, 1.0]].view()).is_err());
     }
 
     #[test]

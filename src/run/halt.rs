@@ -38,7 +38,11 @@ impl fmt::Display for Cause {
     }
 }
 
-impl std::error::Error for Cause {}
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(self.error())
+    }
+}
 
 impl Cause {
     /// The error itself.
@@ -65,7 +69,11 @@ impl fmt::Display for Halt {
     }
 }
 
-impl std::error::Error for Halt {}
+impl std::error::Error for Halt {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(self.cause.error())
+    }
+}
 
 /// An error with the frame that it happened at; the path only where the error does not name it.
 pub(super) fn at_frame(position: usize, path: Option<&Path>, error: &Error) -> String {

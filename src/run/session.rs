@@ -18,11 +18,13 @@ use crate::tracker::{Estimate, ResponseMap};
 ///
 /// [`Session::run`] takes a stream of frames to its end. Whoever has the frames already, or wants to go back and forth,
 /// gives them one by one by [`Session::feed`]; targets are added, dropped and given a new box at any time. A clone goes
-/// on by itself from the same place.
+/// on by itself from the same place. All frames have the size of the first one, until the last target is dropped.
 #[derive(Clone, Debug)]
 pub struct Session<F> {
     targets: Vec<Target<F>>,
     outcomes: Vec<Outcome>,
+    /// Width and height of the first frame, while there are targets.
+    size: Option<(usize, usize)>,
     skip_bad_frames: bool,
     parallel: bool,
     clock: Stopwatch,
@@ -69,7 +71,8 @@ pub enum End {
 
 /// Whoever watches a session and tells it when to stop. A closure that takes steps is one.
 pub trait Watch<F> {
-    /// Whether to stop now, asked when a frame has come and none of it is tracked yet; not before the first one.
+    /// Whether to stop now, asked before the next frame is taken, so that none is lost to who goes on later; not before
+    /// the first one. It is not asked while a frame is waited for: frames that may be long in coming end themselves.
     fn wants_to_stop(&mut self) -> bool {
         false
     }
@@ -95,7 +98,8 @@ impl<F, W: FnMut(&Step<'_, F>) -> Result<(), Error>> Watch<F> for W {
 impl<F> Default for Session<F> {
     fn default() -> Self {
         let (targets, outcomes) = (Vec::new(), Vec::new());
-        Self { targets, outcomes, skip_bad_frames: false, parallel: false, clock: Stopwatch::default() }
+        let clock = Stopwatch::default();
+        Self { targets, outcomes, size: None, skip_bad_frames: false, parallel: false, clock }
     }
 }
 
@@ -133,21 +137,29 @@ impl<F: Follower> Session<F> {
     /// Whether there was one of this number.
     pub fn drop_target(&mut self, target: usize) -> bool {
         self.outcomes.retain(|outcome| outcome.target != target);
-        self.targets.get_mut(target).is_some_and(Target::end)
+        let ended = self.targets.get_mut(target).is_some_and(Target::end);
+        if self.is_empty() {
+            self.size = None;
+        }
+        ended
     }
 
     /// Gives a target a new box in the frame at hand: its follower learns it anew, and what became of it there is that
     /// the box was given. One that is still to begin begins here.
     ///
     /// # Errors
-    /// [`Cause::Target`] when the box cannot be learned, which changes nothing, or when there is no such target.
+    /// [`Cause::Target`] when the box cannot be learned, or when there is no such target; [`Cause::Frame`] for a frame
+    /// of another size than the first. Either changes nothing.
     pub fn reinit<'f>(&mut self, target: usize, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Outcome, Cause> {
-        let learned = self.targets.get_mut(target).and_then(|found| found.init(&frame.into(), bbox));
-        let learned = learned.unwrap_or_else(|| {
+        let frame = frame.into();
+        let Some(found) = self.targets.get_mut(target).filter(|found| found.follower().is_some()) else {
             let expected = "there is no such target in this session".into();
-            Err(Error::Parameter { name: "target", value: target.to_string(), expected })
-        });
-        let (estimate, took) = learned.map_err(|error| Cause::Target { target, error })?;
+            let error = Error::Parameter { name: "target", value: target.to_string(), expected };
+            return Err(Cause::Target { target, error });
+        };
+        check_size(self.size, &frame)?;
+        let (estimate, took) = found.init(&frame, bbox).map_err(|error| Cause::Target { target, error })?;
+        self.size = Some((frame.width(), frame.height()));
         let outcome = Outcome { target, bbox, estimate: Some(estimate), took };
         match self.outcomes.iter_mut().find(|outcome| outcome.target == target) {
             Some(before) => *before = outcome,
@@ -172,13 +184,15 @@ impl<F: Follower> Session<F> {
         &self.outcomes
     }
 
-    /// Targets that have not begun yet, and the position that each waits for.
+    /// Targets that have not begun yet, and the position that each waits for. One that could not begin there waits no
+    /// longer; only [`Session::reinit`] begins it.
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         let waiting = |(number, target): (usize, &Target<F>)| target.waits().map(|position| (number, position));
         self.targets.iter().enumerate().filter_map(waiting)
     }
 
-    /// Takes all frames of a stream, one after the other, until it ends or somebody wants to stop.
+    /// Takes all frames of a stream, one after the other, until it ends or somebody wants to stop. Who stopped goes on
+    /// with the same stream, by reference: the next frame in it is the next one.
     ///
     /// # Errors
     /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of whoever watches.
@@ -186,12 +200,12 @@ impl<F: Follower> Session<F> {
         let mut frames = frames.into_iter();
         let mut begun = false;
         loop {
-            self.clock.start();
-            let Some(item) = frames.next() else { return Ok(End::Complete) };
-            self.clock.lap(Stage::Wait);
             if begun && watch.wants_to_stop() {
                 return Ok(End::Stopped);
             }
+            self.clock.start();
+            let Some(item) = frames.next() else { return Ok(End::Complete) };
+            self.clock.lap(Stage::Wait);
             begun = true;
             self.take(item, watch)?;
         }
@@ -210,6 +224,7 @@ impl<F: Follower> Session<F> {
             Ok(frame) => self.feed(item.position, frame).err(),
             Err(error) => {
                 watch.skipped(&at_frame(item.position, item.path.as_deref(), error));
+                self.outcomes.clear();
                 self.miss();
                 None
             }
@@ -230,39 +245,67 @@ impl<F: Follower> Session<F> {
     /// Gives a frame to all targets that have begun or begin at `position`.
     ///
     /// # Errors
-    /// [`Cause::Frame`] for one of another size than the first, [`Cause::Target`] with the first target that cannot be
-    /// learned or followed.
+    /// [`Cause::Frame`] for one of another size than the first, which no target sees: those that begin at `position`
+    /// still do with the next frame of that position. [`Cause::Target`] with the first target that cannot be learned or
+    /// followed; the others have gone on, and what became of them is in [`Session::outcomes`].
     pub fn feed<'f>(&mut self, position: usize, frame: impl Into<Frame<'f>>) -> Result<&[Outcome], Cause> {
         let frame = frame.into();
         self.outcomes.clear();
+        check_size(self.size, &frame)?;
+        if !self.is_empty() {
+            self.size = Some((frame.width(), frame.height()));
+        }
         if self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1 {
             self.targets.par_iter_mut().for_each(|target| target.feed(position, &frame));
         } else {
             self.targets.iter_mut().for_each(|target| target.feed(position, &frame));
         }
+        let mut failed = None;
         for (number, target) in self.targets.iter_mut().enumerate() {
             let Some((result, took)) = target.take() else { continue };
-            let estimate = result.map_err(|error| match error {
-                Error::FrameSize { .. } => Cause::Frame(error),
-                error => Cause::Target { target: number, error },
-            })?;
-            let bbox = target.last().unwrap_or(estimate.bbox);
-            self.outcomes.push(Outcome { target: number, bbox, estimate: Some(estimate), took });
+            match result {
+                Ok(estimate) => {
+                    let bbox = target.last().unwrap_or(estimate.bbox);
+                    self.outcomes.push(Outcome { target: number, bbox, estimate: Some(estimate), took });
+                }
+                Err(error) if failed.is_none() => failed = Some((number, error)),
+                Err(_) => {}
+            }
         }
-        Ok(&self.outcomes)
+        match failed {
+            None => Ok(&self.outcomes),
+            Some((_, error @ Error::FrameSize { .. })) => Err(Cause::Frame(error)),
+            Some((target, error)) => Err(Cause::Target { target, error }),
+        }
     }
 
-    /// The outcomes of a frame that could not be used.
+    /// Of a frame that could not be used, the outcomes of targets that have none.
     fn miss(&mut self) {
-        self.outcomes.clear();
         for (target, last) in self.targets.iter().map(Target::last).enumerate() {
+            let known = self.outcomes.iter().any(|outcome| outcome.target == target);
+            let missed = last.filter(|_| !known);
             let took = Duration::ZERO;
-            self.outcomes.extend(last.map(|bbox| Outcome { target, bbox, estimate: None, took }));
+            self.outcomes.extend(missed.map(|bbox| Outcome { target, bbox, estimate: None, took }));
         }
+        self.outcomes.sort_by_key(|outcome| outcome.target);
+    }
+
+    /// Whether no target is left.
+    fn is_empty(&self) -> bool {
+        self.targets.iter().all(|target| target.follower().is_none())
     }
 
     fn starts_at(&self, position: usize) -> bool {
         self.targets.iter().any(|target| target.waits() == Some(position))
+    }
+}
+
+/// Whether a frame has the size of the first one.
+fn check_size(first: Option<(usize, usize)>, frame: &Frame<'_>) -> Result<(), Cause> {
+    let got = (frame.width(), frame.height());
+    match first {
+        Some(expected) if expected != got => Err(Cause::Frame(Error::FrameSize { expected, got })),
+        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::follower::Follower;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::geometry::BBox;
 use crate::tracker::Estimate;
@@ -20,6 +20,8 @@ pub(super) struct Target<F> {
     start: (usize, BBox),
     /// The last box, once it has begun.
     last: Option<BBox>,
+    /// Whether it could not begin there.
+    failed: bool,
     /// Of the frame at hand, until it is taken.
     answer: Said,
 }
@@ -37,7 +39,7 @@ impl Clone for Said {
 impl<F> Target<F> {
     /// One that begins with `bbox` at the frame of position `start`.
     pub fn new(follower: F, start: usize, bbox: BBox) -> Self {
-        Self { follower: Some(follower), start: (start, bbox), last: None, answer: Said::default() }
+        Self { follower: Some(follower), start: (start, bbox), last: None, failed: false, answer: Said::default() }
     }
 
     /// What follows it; `None` of one that is dropped.
@@ -52,7 +54,7 @@ impl<F> Target<F> {
 
     /// The position that it waits for, if it does.
     pub fn waits(&self) -> Option<usize> {
-        (self.follower.is_some() && self.last.is_none()).then_some(self.start.0)
+        (self.follower.is_some() && self.last.is_none() && !self.failed).then_some(self.start.0)
     }
 
     /// Whether a frame of this position is anything to it.
@@ -72,25 +74,29 @@ impl<F> Target<F> {
 }
 
 impl<F: Follower> Target<F> {
-    /// Learns it anew, in `bbox`; `None` of one that is dropped.
-    pub fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Option<Result<(Estimate, Duration)>> {
+    /// Learns it anew, in `bbox`.
+    ///
+    /// # Errors
+    /// When it cannot be learned, or was dropped.
+    pub fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<(Estimate, Duration)> {
         let begun = Instant::now();
-        let learned = self.follower.as_mut()?.init(frame, bbox);
-        if learned.is_ok() {
-            self.last = Some(bbox);
-        }
-        Some(learned.map(|estimate| (estimate, begun.elapsed())))
+        let estimate = self.follower.as_mut().ok_or(Error::NotInitialized)?.init(frame, bbox)?;
+        self.last = Some(bbox);
+        Ok((estimate, begun.elapsed()))
     }
 
     /// Follows it in the frame of this position, or begins. An answer that nobody took is gone.
     pub fn feed(&mut self, position: usize, frame: &Frame<'_>) {
         self.answer = Said(None);
         let begun = Instant::now();
-        let (start, given) = self.start;
+        let begins = self.waits() == Some(position);
         let answer = match (&mut self.follower, self.last) {
             (Some(follower), Some(_)) => follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox)),
-            (Some(follower), None) if start == position => {
-                follower.init(frame, given).inspect(|_| self.last = Some(given))
+            (Some(follower), None) if begins => {
+                let given = self.start.1;
+                let learned = follower.init(frame, given);
+                (self.last, self.failed) = (learned.is_ok().then_some(given), learned.is_err());
+                learned
             }
             _ => return,
         };

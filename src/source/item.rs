@@ -71,9 +71,9 @@ pub struct Span {
 }
 
 impl Span {
-    /// How many positions there are, where that is known.
+    /// How many positions there are, where that is known; no more than the largest number.
     pub fn count(&self) -> Option<usize> {
-        self.last.map(|last| (last + 1).saturating_sub(self.first))
+        self.last.map(|last| last.checked_sub(self.first).map_or(0, |more| more.saturating_add(1)))
     }
 
     /// Whether `position` is one of them.
@@ -85,5 +85,21 @@ impl Span {
 impl From<std::ops::RangeInclusive<usize>> for Span {
     fn from(range: std::ops::RangeInclusive<usize>) -> Self {
         Self { first: *range.start(), last: Some(*range.end()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_counts_to_the_largest_number() {
+        let count = |first, last| Span { first, last }.count();
+        assert_eq!(count(1, Some(usize::MAX)), Some(usize::MAX));
+        assert_eq!(count(0, Some(usize::MAX)), Some(usize::MAX));
+        assert_eq!(
+            (count(3, Some(3)), count(4, Some(3)), count(5, Some(3)), count(1, None)),
+            (Some(1), Some(0), Some(0), None)
+        );
     }
 }

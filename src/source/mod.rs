@@ -162,6 +162,12 @@ pub trait Source: Send + Sync {
     }
 }
 
+impl std::fmt::Debug for dyn Source + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
 /// Refuses positions that are none of `length` frames.
 fn check_positions(length: Option<usize>, start: Option<usize>, end: Option<usize>) -> Result<()> {
     for (name, position) in [("start", start), ("end", end)] {

@@ -1,6 +1,8 @@
 //! Reading ahead: the next frames are made on other threads while the current one is tracked.
 
+use std::any::Any;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +22,9 @@ const MOST_DECODERS: usize = 4;
 
 /// How long the end of the threads is waited for: much longer than a frame takes.
 const LONGEST_END: Duration = Duration::from_secs(2);
+
+/// What a thread says that panics.
+type Panic = Box<dyn Any + Send>;
 
 /// Where a frame arrives that may still be made.
 type Slot = Receiver<Item>;
@@ -60,6 +65,9 @@ impl Queue {
 /// Makes the items of any stream on threads of its own and holds a bounded number of them ready, in order.
 ///
 /// Dropping the iterator ends each thread after the item that it is at; one that waits for a pipe is left behind.
+///
+/// A stream that panics does so for whoever takes its items, after the last one that it has made, as if it were read
+/// without a thread in between: the end of the items is that of the stream.
 #[derive(Debug)]
 pub struct Prefetch {
     // `None` while the threads are being ended: a closed channel is what wakes them.
@@ -157,6 +165,9 @@ pub enum Wait {
 
 impl Prefetch {
     /// The next frame, if it comes within `patience`; while it is not there, other ones are decoded.
+    ///
+    /// # Panics
+    /// When the stream, or a thread that decodes for it, has panicked, with what it said.
     pub fn next_within(&mut self, patience: Duration) -> Wait {
         let mut taken = self.take(Duration::ZERO);
         while matches!(taken, Err(RecvTimeoutError::Timeout)) {
@@ -174,7 +185,10 @@ impl Prefetch {
             Err(RecvTimeoutError::Timeout) => Wait::NotYet,
             Err(RecvTimeoutError::Disconnected) => {
                 self.count(false);
-                Wait::End
+                match self.end_threads() {
+                    None => Wait::End,
+                    Some(panic) => resume_unwind(panic),
+                }
             }
         }
     }
@@ -219,21 +233,51 @@ impl Iterator for Prefetch {
     }
 }
 
-impl Drop for Prefetch {
-    fn drop(&mut self) {
+impl Prefetch {
+    /// Ends all threads; what the first of them that panicked said.
+    fn end_threads(&mut self) -> Option<Panic> {
         self.stop.store(true, Ordering::Relaxed);
         (self.slots, self.queue) = (None, None);
         let begun = Instant::now();
+        let mut said = None;
         for thread in self.threads.drain(..) {
             while !thread.is_finished() {
                 // Who waits for a pipe that nothing comes through cannot be woken, and is left to that.
                 if begun.elapsed() > LONGEST_END {
-                    return;
+                    return said;
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // A decoder's panic is an error of its item; whatever else panics has said so already.
-            let _ = thread.join();
+            said = said.or(thread.join().err());
         }
+        said
+    }
+}
+
+impl Drop for Prefetch {
+    fn drop(&mut self) {
+        // Nobody takes the items any more: a panic that came after the last one has said so already.
+        drop(self.end_threads());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_frame_that_its_decoder_leaves_unfinished_is_that_decoders_panic() {
+        let (sender, mut prefetch) = Prefetch::idle((0, None), 2);
+        let decoder = move || {
+            let (_done, slot) = sync_channel(1);
+            sender.send(slot).unwrap();
+            panic!("at its frame");
+        };
+        prefetch.spawn(decoder).unwrap();
+        let panic = catch_unwind(AssertUnwindSafe(|| prefetch.next_within(Duration::MAX))).unwrap_err();
+        assert_eq!(*panic.downcast_ref::<&str>().unwrap(), "at its frame");
+        assert!(matches!(prefetch.next_within(Duration::ZERO), Wait::End));
     }
 }

@@ -2,7 +2,7 @@
 //! do not depend on how the samples happen to be written down.
 
 use kcf_track::Error;
-use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram};
+use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram, own_values};
 use kcf_track::machine::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
@@ -315,6 +315,8 @@ fn an_exemplar_in_the_span_of_the_negatives_is_told_by_them_alone() {
     assert!(encoder.encode(&[1.0], 1.0).is_err());
     assert!(encoder.encode(&[f64::NAN; 4], 1.0).is_err());
     assert!(encoder.encode(&[0.0; 4], -1.0).is_err());
+    // Squares that no number holds would have put it into the span.
+    assert!(encoder.encode(&[1e200; 4], 1e300).is_err());
 }
 
 #[test]
@@ -335,6 +337,7 @@ fn parameters_are_checked_and_named() {
         ("kdspe", json!({"gamma": 1.0}), "gamma"),
         ("krr", json!({"lambda": "much"}), "lambda"),
         ("krr", json!([1, 2, 3]), "krr"),
+        ("svm", json!([]), "an object of settings"),
         ("rvm", Value::Null, "krr, svm, klda, kpca, slem, kdspe"),
     ] {
         let error = from_name(name, &settings).unwrap_err();
@@ -351,7 +354,9 @@ fn decisions_refuse_what_does_not_fit() {
         assert!(head.decision(Array2::zeros((2, 4)).view(), array![1.0, 1.0].view()).is_err());
         assert!(head.decision(Array2::zeros((2, 3)).view(), array![1.0].view()).is_err());
         assert!(head.decision(Array2::from_elem((1, 3), f64::NAN).view(), array![1.0].view()).is_err());
-        assert!(head.decision(Array2::zeros((1, 3)).view(), array![f64::NAN].view()).is_err());
+        // Where the values of samples with themselves are not looked at, they may be any.
+        let own = head.decision(Array2::zeros((1, 3)).view(), array![f64::NAN].view());
+        assert_eq!(own.is_err(), matches!(&head, Head::Subspace(subspace) if subspace.own != 0.0), "{name}");
         assert!(head.decision(Array2::zeros((0, 3)).view(), array![].view()).unwrap().is_empty());
     }
     let novelty = kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap();
@@ -366,6 +371,25 @@ fn decisions_refuse_what_does_not_fit() {
     assert!(preimage::denoise(&novelty, 0.5, x.view(), array![[1.0]].view()).is_err());
     assert!(preimage::denoise(&novelty, -0.5, x.view(), x.view()).is_err());
     assert!(preimage::denoise(&novelty, 0.5, x.slice(ndarray::s![..2, ..]), x.view()).is_err());
+}
+
+/// `1e200 · 1e200` is no number, and an affine form has no use for it.
+#[test]
+fn an_affine_decision_needs_no_kernel_values_of_samples_with_themselves() {
+    let train = array![[0.0, 1.0], [0.2, 0.9], [1.0, 0.0], [0.9, 0.1]];
+    let k = gram(Kernel::Linear, train.view()).unwrap();
+    let far = array![[1e200, 0.0], [0.0, 1e200]];
+    let cross = cross_gram(Kernel::Linear, far.view(), train.view()).unwrap();
+    let own = own_values(Kernel::Linear, far.view()).unwrap();
+    assert_eq!(own, array![f64::INFINITY, f64::INFINITY]);
+    for name in ["krr", "svm", "klda", "slem", "kdspe"] {
+        let head = fit(name, &k, &[1.0, 1.0, -1.0, -1.0]).unwrap();
+        let values = head.decision(cross.view(), own.view()).unwrap();
+        assert!(values.iter().all(|v| v.is_finite() && v.abs() > 1e190), "{name}: {values}");
+    }
+    let novelty = fit("kpca", &k, &[1.0; 4]).unwrap();
+    let error = novelty.decision(cross.view(), own.view()).unwrap_err();
+    assert!(error.to_string().contains("sample 0 with itself is inf"), "{error}");
 }
 
 /// Without the l1 step all weights would be equal, whatever the samples.

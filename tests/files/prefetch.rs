@@ -1,10 +1,11 @@
 //! Frames that are read ahead on another thread.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kcf_track::Error;
-use kcf_track::source::{Channels, Images, Prefetch, Wait};
+use kcf_track::source::{Channels, Images, Item, Prefetch, Wait};
+use kcf_track::{Error, FrameBuf, PixelFormat};
 
 use crate::sequence::{images, numbered, open};
 
@@ -139,4 +140,47 @@ fn dropping_ends_the_decoding_of_images_at_once() {
         drop(prefetch);
         assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
     }
+}
+
+/// A frame of one black pixel.
+fn black(position: usize) -> Item {
+    let frame = FrameBuf::new(vec![0], 1, 1, PixelFormat::Gray8);
+    Item { position, name: String::new(), path: None, timestamp: None, frame, color: None, decode_ms: 0.0 }
+}
+
+#[test]
+fn a_panic_of_a_source_is_not_the_end_of_its_frames() {
+    let frames = (1..=5).map(|position| {
+        assert!(position < 4, "the camera's driver");
+        black(position)
+    });
+    let mut prefetch = Prefetch::new(frames, 2).unwrap();
+    for position in 1..4 {
+        assert_eq!(prefetch.next().unwrap().position, position);
+    }
+    let panic = catch_unwind(AssertUnwindSafe(|| prefetch.next())).unwrap_err();
+    assert_eq!(*panic.downcast_ref::<&str>().unwrap(), "the camera's driver");
+    assert!(prefetch.next().is_none());
+}
+
+/// What a source does last is not done either.
+#[test]
+fn a_source_that_panics_as_it_is_closed_has_not_ended() {
+    struct Closing(usize);
+    impl Iterator for Closing {
+        type Item = Item;
+
+        fn next(&mut self) -> Option<Item> {
+            self.0 += 1;
+            (self.0 < 3).then(|| black(self.0))
+        }
+    }
+    impl Drop for Closing {
+        fn drop(&mut self) {
+            panic!("the stream was cut off");
+        }
+    }
+    let mut prefetch = Prefetch::new(Closing(0), 2).unwrap();
+    assert_eq!(prefetch.by_ref().take(2).count(), 2);
+    assert!(catch_unwind(AssertUnwindSafe(|| prefetch.next())).is_err());
 }

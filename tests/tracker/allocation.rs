@@ -171,6 +171,62 @@ fn a_lost_target_allocates_nothing() {
     }
 }
 
+/// A clone has the memory that its original was given, not only what is in use of it.
+#[test]
+fn no_update_of_a_clone_allocates() {
+    let clip = clip();
+    for (name, params) in trackers() {
+        for first in [false, true] {
+            let frame = |i: usize, colour: bool| {
+                if colour { Frame::try_from(&clip.colour[i]).unwrap() } else { clip.gray(i) }
+            };
+            let mut original = Tracker::new(params.clone()).unwrap();
+            original.init(frame(0, first), clip.initial()).unwrap();
+            for cloned_at in [1, 6] {
+                let mut clone = original.clone();
+                for i in cloned_at..clip.gray.len() {
+                    // Frames of one kind for a while, then of the other one.
+                    let frame = frame(i, first == (i < 4));
+                    let info = measure(|| {
+                        clone.update(frame).unwrap();
+                    });
+                    let what = format!("{name}, first {first}, cloned at {cloned_at}, frame {i}: {info:?}");
+                    assert_eq!((info.count_total, info.bytes_total), (0, 0), "{what}");
+                }
+                for i in cloned_at..6 {
+                    original.update(frame(i, first)).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clone_of_a_lost_target_allocates_nothing() {
+    let clip = clip();
+    let black = vec![0; clip.gray[0].len()];
+    let black = || Frame::gray(&black, clip.width, clip.height).unwrap();
+    for (name, params) in trackers() {
+        for colour in [false, true] {
+            let frame = |i: usize| if colour { Frame::try_from(&clip.colour[i]).unwrap() } else { clip.gray(i) };
+            let mut original = Tracker::new(params.clone()).unwrap();
+            original.init(frame(0), clip.initial()).unwrap();
+            for cloned_after in [0, 3, 8] {
+                let mut clone = original.clone();
+                let info = measure(|| {
+                    for i in 0..20 {
+                        clone.update(if i % 2 == 0 { black() } else { frame(i / 2) }).unwrap();
+                    }
+                });
+                assert_eq!(info.count_total, 0, "{name}, colour {colour}, cloned after {cloned_after}: {info:?}");
+                for _ in 0..5 {
+                    original.update(black()).unwrap();
+                }
+            }
+        }
+    }
+}
+
 /// Patches at every scale and angle that there is room for, of every format, over the border as well.
 #[test]
 fn no_cut_allocates() {

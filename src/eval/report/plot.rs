@@ -27,6 +27,7 @@ const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
 /// A plot in both forms.
+#[derive(Debug)]
 pub struct Plot {
     /// A complete SVG document.
     pub svg: String,
@@ -35,6 +36,7 @@ pub struct Plot {
 }
 
 /// What stands around the curves.
+#[derive(Debug)]
 pub struct Axes {
     /// Above the plot.
     pub title: String,

@@ -10,13 +10,15 @@
 //! frame that it covers, the memory with `w` and the width of that part.
 
 mod passes;
+mod room;
 mod taps;
 #[cfg(test)]
 mod tests;
 mod turned;
 
 use super::{Channels, Frame, PixelFormat, patch};
-use taps::{Taps, reserve};
+use room::Room;
+use taps::Taps;
 
 /// Pixels of the frame that a pixel of a patch may measure: what lies beyond is taken for the nearest of the two.
 const SCALES: (f64, f64) = (1e-3, 1e6);
@@ -67,7 +69,7 @@ pub struct Resampler {
     channels: Channels,
     straight: Straight,
     /// What a turned patch is taken from: upright, as coarse as the patch.
-    upright: Vec<u8>,
+    upright: Room<u8>,
 }
 
 impl Resampler {
@@ -77,7 +79,7 @@ impl Resampler {
     /// When the patch is empty.
     pub fn new(width: usize, height: usize, channels: Channels) -> Self {
         assert!(width > 0 && height > 0, "a patch has pixels");
-        let mut resampler = Self { width, height, channels, straight: Straight::default(), upright: Vec::new() };
+        let mut resampler = Self { width, height, channels, straight: Straight::default(), upright: Room::default() };
         resampler.reserve(1.0);
         resampler
     }
@@ -92,7 +94,7 @@ impl Resampler {
     pub fn reserve_turned(&mut self, scale: f64) {
         let side = turned::largest_side((self.width, self.height));
         self.straight.reserve(side, side, checked_scale(scale).max(1.0));
-        reserve(&mut self.upright, side * side * self.channels.bytes() + 1);
+        self.upright.reserve_in_all(side * side * self.channels.bytes() + 1);
     }
 
     /// Width and height of a patch in pixels.
@@ -167,10 +169,10 @@ struct Straight {
     columns: Taps,
     rows: Taps,
     /// The last rows of a colour frame as gray values, row `y` at `y % ROWS`, and which they are.
-    luma: [Vec<u8>; ROWS],
+    luma: [Room<u8>; ROWS],
     luma_rows: [Option<usize>; ROWS],
     /// A row of the patch that is still as wide as the part of the frame, and what is read beyond it.
-    line: Vec<u16>,
+    line: Room<u16>,
 }
 
 impl Straight {
@@ -178,8 +180,8 @@ impl Straight {
         self.columns.reserve_packed(width, scale);
         self.rows.reserve(height, scale);
         let pixels = (width as f64 * scale.max(1.0)).ceil() as usize + 2;
-        self.luma.iter_mut().for_each(|row| reserve(row, pixels));
-        reserve(&mut self.line, 4 * pixels + passes::BEYOND);
+        self.luma.iter_mut().for_each(|row| row.reserve_in_all(pixels));
+        self.line.reserve_in_all(4 * pixels + passes::BEYOND);
     }
 
     fn cut(
@@ -270,7 +272,7 @@ impl Straight {
 }
 
 /// Row `y` of the frame from column `x` on as gray values, unless they are there.
-fn fill_luma(luma: &mut [Vec<u8>; ROWS], rows: &mut [Option<usize>; ROWS], frame: &Frame<'_>, y: usize, x: usize) {
+fn fill_luma(luma: &mut [Room<u8>; ROWS], rows: &mut [Option<usize>; ROWS], frame: &Frame<'_>, y: usize, x: usize) {
     let slot = y % ROWS;
     if rows[slot] != Some(y) {
         patch::gray_run(frame, y, x, &mut luma[slot]);

@@ -89,7 +89,8 @@ pub(super) fn along_gray(taps: &Taps, row: &[u16], out: &mut [u8]) {
         3 => gray::<3>(taps, row, out),
         4 => gray::<4>(taps, row, out),
         groups => {
-            for ((out, &first), weights) in out.iter_mut().zip(&taps.first).zip(taps.packed.chunks_exact(groups)) {
+            for ((out, &first), weights) in out.iter_mut().zip(taps.first.iter()).zip(taps.packed.chunks_exact(groups))
+            {
                 let row = row[first as usize - taps.from..].chunks(4);
                 *out = rounded(row.zip(weights).map(|(row, &weights)| sum_of_products(row, weights)).sum()) as u8;
             }
@@ -99,7 +100,7 @@ pub(super) fn along_gray(taps: &Taps, row: &[u16], out: &mut [u8]) {
 
 #[inline(always)]
 fn gray<const GROUPS: usize>(taps: &Taps, row: &[u16], out: &mut [u8]) {
-    for ((out, &first), weights) in out.iter_mut().zip(&taps.first).zip(taps.packed.as_chunks::<GROUPS>().0) {
+    for ((out, &first), weights) in out.iter_mut().zip(taps.first.iter()).zip(taps.packed.as_chunks::<GROUPS>().0) {
         let row = &row[first as usize - taps.from..][..4 * GROUPS];
         let mut sum = 0;
         for k in 0..GROUPS {
@@ -148,7 +149,7 @@ pub(super) fn along_color<const BYTES: usize>(taps: &Taps, row: &[u16], blue_fir
 #[inline(always)]
 fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u16], blue_first: bool, out: &mut [u8]) {
     let weights = taps.weights.as_chunks::<N>().0;
-    for ((out, &first), weights) in out.as_chunks_mut::<3>().0.iter_mut().zip(&taps.first).zip(weights) {
+    for ((out, &first), weights) in out.as_chunks_mut::<3>().0.iter_mut().zip(taps.first.iter()).zip(weights) {
         let row = &row[(first as usize - taps.from) * BYTES..][..(N - 1) * BYTES + 4];
         let mut sums = 0;
         for k in 0..N {

@@ -1,5 +1,7 @@
 //! Which pixels of a line of the frame make up the pixels of a line of the patch, and by how much.
 
+use super::room::Room;
+
 /// The sum of the weights of a pixel. Whole weights keep sums in 16 bits and results the same on every machine.
 pub(super) const ONE: u16 = 256;
 
@@ -9,13 +11,13 @@ pub(super) struct Taps {
     /// Weights of each pixel of the patch.
     pub each: usize,
     /// For each pixel of the patch, the first pixel of the frame that it is made of.
-    pub first: Vec<u32>,
+    pub first: Room<u32>,
     /// `each` weights for each pixel of the patch.
-    pub weights: Vec<u16>,
+    pub weights: Room<u16>,
     /// The same as numbers of four 16-bit fields, the first weight in the highest; made by [`pack`](Taps::pack).
-    pub packed: Vec<u64>,
+    pub packed: Room<u64>,
     /// For each pixel of the patch, the pixel behind the last that it is made of.
-    behind: Vec<u32>,
+    behind: Room<u32>,
     /// The pixels of the frame that are needed, from the first to behind the last.
     pub from: usize,
     pub to: usize,
@@ -24,15 +26,15 @@ pub(super) struct Taps {
 impl Taps {
     /// Memory for lines of `len` pixels, each of up to `scale` pixels of the frame.
     pub fn reserve(&mut self, len: usize, scale: f64) {
-        reserve(&mut self.first, len);
-        reserve(&mut self.behind, len);
-        reserve(&mut self.weights, most(scale).saturating_mul(len));
+        self.first.reserve_in_all(len);
+        self.behind.reserve_in_all(len);
+        self.weights.reserve_in_all(most(scale).saturating_mul(len));
     }
 
     /// The same, for lines along which pixels are [packed](Taps::pack).
     pub fn reserve_packed(&mut self, len: usize, scale: f64) {
         self.reserve(len, scale);
-        reserve(&mut self.packed, most(scale).div_ceil(4).saturating_mul(len));
+        self.packed.reserve_in_all(most(scale).div_ceil(4).saturating_mul(len));
     }
 
     /// A line of `len` pixels that begins at `corner` of a frame's line of `frame` pixels, each of its pixels `scale`
@@ -59,7 +61,7 @@ impl Taps {
             (first, (base + ceil(end)).clamp(first + 1, frame))
         };
         self.each = 1;
-        for (i, (first, behind)) in self.first.iter_mut().zip(&mut self.behind).enumerate() {
+        for (i, (first, behind)) in self.first.iter_mut().zip(self.behind.iter_mut()).enumerate() {
             let (a, b) = span(ends(i));
             (*first, *behind) = (a as u32, b as u32);
             self.each = self.each.max((b - a) as usize);
@@ -68,7 +70,7 @@ impl Taps {
         self.weights.clear();
         self.weights.resize(self.each * len, 0);
         (self.from, self.to) = (frame as usize, 0);
-        let pixels = self.first.iter_mut().zip(&self.behind).zip(self.weights.chunks_exact_mut(self.each));
+        let pixels = self.first.iter_mut().zip(self.behind.iter()).zip(self.weights.chunks_exact_mut(self.each));
         for (i, ((first, &behind), weights)) in pixels.enumerate() {
             let (start, end) = ends(i);
             let (a, b) = (i64::from(*first), i64::from(behind));
@@ -110,11 +112,6 @@ impl Taps {
 /// Most pixels of a frame's line that a pixel of `scale` is made of.
 fn most(scale: f64) -> usize {
     (scale.ceil() as usize).saturating_add(1).max(2)
-}
-
-/// Makes room for `len` values in all.
-pub(super) fn reserve<T>(values: &mut Vec<T>, len: usize) {
-    values.reserve(len.saturating_sub(values.len()));
 }
 
 /// `v.floor()`, without a call where the CPU's baseline has no instruction for it.

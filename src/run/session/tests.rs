@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::frame::{FrameBuf, PixelFormat};
 use crate::tracker::{Evidence, State};
 
-/// Moves right by a pixel a frame, and refuses frames that are not 4 pixels wide.
+/// Moves right by a pixel a frame. Refuses frames that are not 4 pixels wide, and boxes that are not 2 pixels wide.
 #[derive(Clone, Default)]
 struct Drift(BBox);
 
@@ -18,6 +18,9 @@ impl Drift {
 
 impl Follower for Drift {
     fn init(&mut self, _: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+        if bbox.w != 2.0 {
+            return Err(Error::Box { bbox, reason: "it is not 2 pixels wide".into() });
+        }
         self.0 = bbox;
         self.say()
     }
@@ -155,12 +158,125 @@ fn whoever_watches_ends_it() {
             Ok(())
         }
     }
-    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 1.0, 1.0));
+    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 2.0, 1.0));
     let mut watch = Once(0);
     assert_eq!(session.run(items(&[4, 4]), &mut watch).unwrap(), End::Stopped);
     assert_eq!(watch.0, 1);
     let refuse = |_: &Step<'_, Drift>| Err(Error::NotInitialized);
-    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 1.0, 1.0));
+    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 2.0, 1.0));
     let halt = session.run(items(&[4]), &mut { refuse }).unwrap_err();
     assert!(matches!(halt.cause, Cause::Watch(Error::NotInitialized)));
+}
+
+/// A frame of 4 pixels, or of another size.
+fn frame(width: usize) -> FrameBuf {
+    FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8).unwrap()
+}
+
+/// A box that can be learned.
+fn at(x: f64) -> BBox {
+    BBox::new(x, 0.0, 2.0, 1.0)
+}
+
+#[test]
+fn no_target_begins_on_a_frame_of_another_size() {
+    for parallel in [false, true] {
+        let mut session = Session::of(Drift::default(), 1, at(10.0));
+        session.parallel(parallel);
+        session.add(Drift::default(), 3, at(20.0));
+        session.feed(1, &frame(4)).unwrap();
+        session.feed(2, &frame(4)).unwrap();
+        match session.feed(3, &frame(5)) {
+            Err(Cause::Frame(Error::FrameSize { expected, got })) => assert_eq!((expected, got), ((4, 1), (5, 1))),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(session.waiting().collect::<Vec<_>>(), [(1, 3)]);
+        // The next frame is one for both.
+        assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 12.0), (1, 20.0)]);
+        assert_eq!(places(session.feed(4, &frame(4)).unwrap()), [(0, 13.0), (1, 21.0)]);
+    }
+    // Also where the first frame was before any target's.
+    let mut session = Session::of(Drift::default(), 2, at(10.0));
+    session.feed(1, &frame(4)).unwrap();
+    assert!(matches!(session.feed(2, &frame(5)), Err(Cause::Frame(_))));
+}
+
+#[test]
+fn a_box_in_a_frame_of_another_size_is_refused_and_changes_nothing() {
+    let mut session = Session::default();
+    for x in [10.0, 20.0] {
+        session.add(Drift::default(), 1, at(x));
+    }
+    session.feed(1, &frame(4)).unwrap();
+    assert!(matches!(session.reinit(1, &frame(5), at(50.0)), Err(Cause::Frame(Error::FrameSize { .. }))));
+    assert_eq!(places(session.outcomes()), [(0, 10.0), (1, 20.0)]);
+    assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(0, 11.0), (1, 21.0)]);
+}
+
+/// Nobody is left who has seen the old size.
+#[test]
+fn a_session_without_targets_takes_frames_of_any_size() {
+    let mut session = Session::of(Drift::default(), 1, at(10.0));
+    session.feed(1, &frame(5)).unwrap();
+    session.drop_target(0);
+    session.add(Drift::default(), 2, at(20.0));
+    assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(1, 20.0)]);
+}
+
+#[test]
+fn a_stop_loses_no_frame() {
+    /// Stops after so many frames.
+    struct Until(usize, Vec<usize>);
+    impl Watch<Drift> for Until {
+        fn wants_to_stop(&mut self) -> bool {
+            self.1.len() == self.0
+        }
+
+        fn step(&mut self, step: &Step<'_, Drift>) -> Result<()> {
+            self.1.push(step.item.position);
+            Ok(())
+        }
+    }
+    let mut frames = items(&[4; 6]).into_iter();
+    let mut session = Session::of(Drift::default(), 1, at(10.0));
+    let mut watch = Until(2, Vec::new());
+    assert_eq!(session.run(&mut frames, &mut watch).unwrap(), End::Stopped);
+    watch.0 = 4;
+    assert_eq!(session.run(&mut frames, &mut watch).unwrap(), End::Stopped);
+    watch.0 = usize::MAX;
+    assert_eq!(session.run(&mut frames, &mut watch).unwrap(), End::Complete);
+    assert_eq!(watch.1, [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn one_target_that_fails_takes_no_outcome_from_the_others() {
+    for parallel in [false, true] {
+        let mut session = Session::default();
+        session.parallel(parallel);
+        for bbox in [at(10.0), BBox::new(20.0, 0.0, 9.0, 1.0), at(30.0)] {
+            session.add(Drift::default(), 1, bbox);
+        }
+        assert!(matches!(session.feed(1, &frame(4)), Err(Cause::Target { target: 1, error: Error::Box { .. } })));
+        assert_eq!(places(session.outcomes()), [(0, 10.0), (2, 30.0)]);
+        // It does not wait for a position that never comes.
+        assert_eq!(session.waiting().count(), 0);
+        assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(0, 11.0), (2, 31.0)]);
+        // A better box begins it all the same.
+        session.reinit(1, &frame(4), at(20.0)).unwrap();
+        assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 12.0), (1, 21.0), (2, 32.0)]);
+    }
+}
+
+#[test]
+fn what_ended_a_session_leads_to_the_error_behind_it() {
+    let broken = || Error::io("out.csv", std::io::ErrorKind::BrokenPipe.into());
+    for cause in [Cause::Watch(broken()), Cause::Frame(broken()), Cause::Target { target: 1, error: broken() }] {
+        let inner = std::error::Error::source(&cause).unwrap();
+        assert!(inner.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe));
+        let halt = Halt { position: 3, path: None, cause };
+        let inner = std::error::Error::source(&halt).unwrap();
+        assert!(inner.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe));
+        let system = inner.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
+        assert_eq!(system.kind(), std::io::ErrorKind::BrokenPipe);
+    }
 }

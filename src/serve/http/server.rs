@@ -21,6 +21,7 @@ const UNREAD: Duration = Duration::from_secs(5);
 type Handler = dyn Fn(&Request) -> Response + Send + Sync;
 
 /// Answers requests until it is dropped.
+#[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     stop: Arc<AtomicBool>,

@@ -64,6 +64,7 @@ pub struct Address {
 }
 
 /// What is followed, and by what.
+#[derive(Debug)]
 pub struct Setup {
     /// The frames.
     pub reel: Reel,
@@ -80,6 +81,7 @@ pub struct Setup {
 }
 
 /// A view that is served until it is closed.
+#[derive(Debug)]
 pub struct View {
     board: Arc<Board>,
     calls: Sender<Call>,

@@ -20,6 +20,7 @@ const RUN_UP: usize = 12;
 const PASSED_OVER: usize = 48;
 
 /// A source whose frames can be asked for in any order.
+#[derive(Debug)]
 pub struct Reel {
     source: Arc<dyn Source>,
     span: Span,

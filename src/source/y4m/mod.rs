@@ -16,6 +16,7 @@ pub(super) use reader::Reader;
 /// A pipe of Y4M frames of 8 bits: 4:2:0, 4:2:2, 4:4:4 or gray. It can be read once, from its first frame on.
 ///
 /// Frames that are tracked in gray are the luma plane (stretched where black is 16); colours are by BT.601.
+#[derive(Debug)]
 pub struct Y4m {
     name: String,
     size: (usize, usize),

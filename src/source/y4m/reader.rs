@@ -1,5 +1,6 @@
 //! Reads a YUV4MPEG2 stream frame by frame.
 
+use std::fmt;
 use std::io::{BufRead, ErrorKind, Read};
 
 use super::header::{Header, MAX_LINE};
@@ -14,6 +15,13 @@ pub(in crate::source) struct Reader<R> {
     header: Header,
     frames: usize,
     picture: Vec<u8>,
+}
+
+impl<R> fmt::Debug for Reader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { header, frames, .. } = self;
+        f.debug_struct("Reader").field("header", header).field("frames", frames).finish_non_exhaustive()
+    }
 }
 
 impl<R: BufRead> Reader<R> {

@@ -71,6 +71,9 @@ impl FeatureParams {
     }
 
     /// What computes it of patches of `width` x `height` pixels.
+    ///
+    /// # Panics
+    /// When a patch does not hold a single cell of [`cell_size`](Self::cell_size) pixels a side, or that is zero.
     pub fn extractor(&self, width: usize, height: usize) -> Box<dyn Extractor> {
         match *self {
             Self::Hog { cell_size } => Box::new(Hog::new(width, height, cell_size)),
