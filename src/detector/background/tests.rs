@@ -229,7 +229,7 @@ fn the_slow_filter_follows_by_its_rate() {
             filter.learn(&mut off());
             problem.write(&mut filter, 9);
             filter.respond(&mut off());
-            (filter.score_at((1.0, 2.0)), filter.slow_score_at((1.0, 2.0)))
+            (filter.series(&filter.answer, (1.0, 2.0)), filter.slow_score_at((1.0, 2.0)))
         };
         let (first, mut slow) = answers(1);
         assert!((first - slow).abs() < 1e-6, "the first one is taken as it is");
