@@ -103,7 +103,8 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     let total = job::expected(source, span);
     watching.tell("begin", (job::first_words(&asked.preset, &params), warnings, total));
     let started = Instant::now();
-    let frames = Prefetch::open(source, span, Demand { channels: params.channels(), color: exports.draw() })?;
+    let demand = Demand { channels: params.channels(), color: exports.draw() };
+    let frames = Prefetch::open(source, outputs.to_be_read(source, span), demand)?;
     let plan = Plan {
         source,
         path: asked.source.to_string_lossy().into(),

@@ -111,7 +111,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (first, frames) = match begun {
         Some((first, frames)) => (Some(first), frames),
-        None => (None, Prefetch::open(source, span, demand)?),
+        None => (None, Prefetch::open(source, outputs.to_be_read(source, span), demand)?),
     };
     let plan = Plan {
         source,

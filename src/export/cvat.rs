@@ -33,8 +33,6 @@ pub struct Cvat {
     frames: Option<usize>,
     /// About how many there are.
     expected: Option<usize>,
-    /// The last frame that was asked for.
-    end: Option<usize>,
 }
 
 impl Cvat {
@@ -51,7 +49,6 @@ impl Cvat {
             size: (0, 0),
             frames: None,
             expected: None,
-            end: None,
         })
     }
 
@@ -62,11 +59,11 @@ impl Cvat {
     }
 
     /// How many frames there are. CVAT refuses a box in a frame that it does not have: a number that is only likely
-    /// counts where the run ended before the frames did.
+    /// counts where a frame was seen behind the last one that was followed.
     fn count(&self, summary: &Summary) -> usize {
         let last = self.tracks.last();
-        let stopped = !summary.completed || self.end == Some(last);
-        let likely = self.expected.filter(|_| stopped).map_or(last, |expected| expected.max(last));
+        let beyond = summary.seen.filter(|seen| *seen > last);
+        let likely = beyond.map_or(last, |seen| self.expected.map_or(seen, |expected| expected.max(seen)));
         self.frames.unwrap_or(likely)
     }
 }
@@ -146,7 +143,6 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 impl Export for Cvat {
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
-        self.end = run.source.end;
         Ok(())
     }
 
@@ -180,18 +176,21 @@ mod tests {
 
     /// What is written of two targets, the second lost at once, in so many frames.
     fn written(name: &str, frames: impl Into<Option<usize>>) -> String {
+        written_where(name, frames.into(), None)
+    }
+
+    /// The same where the last frame that was seen is this one.
+    fn written_where(name: &str, frames: Option<usize>, seen: Option<usize>) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
-        let (mut run, records) = run();
-        let frames = frames.into();
-        run.source.end = frames;
+        let (run, records) = run();
         let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(frames, Some(9)));
         cvat.begin(&run).unwrap();
         let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {
             cvat.frame(record, &FrameView::default()).unwrap();
         }
-        cvat.finish(&Tally::default().completed(None)).unwrap();
+        cvat.finish(&Summary { seen, ..Tally::default().completed(None) }).unwrap();
         std::fs::read_to_string(path).unwrap()
     }
 
@@ -238,6 +237,15 @@ mod tests {
         // Where it is not known how many there are, those that were followed are all.
         let text = written("run.xml", None);
         assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
+    }
+
+    #[test]
+    fn a_number_of_frames_that_is_only_likely_puts_no_box_where_none_was_seen() {
+        // Two frames were followed up to `--end 2`, of about nine.
+        let text = written_where("run.xml", None, Some(2));
+        assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
+        let text = written_where("run.xml", None, Some(3));
+        assert!(text.contains("<size>9</size>") && text.contains(r#"<box frame="2" outside="1""#), "{text}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::export::{
 };
 #[cfg(feature = "cli")]
 use crate::export::{OverlayOptions, Overlays, ResponseMaps};
-use crate::source::Source;
+use crate::source::{Source, Span};
 
 /// What an output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +148,13 @@ impl Outputs {
     /// Whether one of them is the standard output.
     pub fn uses_stdout(&self) -> bool {
         self.all.iter().any(|(_, _, to)| *to == Destination::Stdout)
+    }
+
+    /// The frames to be read for a run of `span`. Annotations for CVAT must know whether there is a frame behind the
+    /// last one, where no source says that for certain: then it is read, too. Who plays live is not waited for.
+    pub fn to_be_read(&self, source: &dyn Source, span: Span) -> Span {
+        let uncertain = self.has(Form::Cvat) && source.length().is_none() && !source.is_live();
+        Span { last: span.last.map(|last| last.saturating_add(uncertain.into())), ..span }
     }
 
     /// Checks that none of them is the file at `path`, which is read by the flag `read`.
