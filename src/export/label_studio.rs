@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::document::Document;
+use super::record::rounded;
 use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
@@ -11,19 +12,26 @@ use crate::geometry::BBox;
 /// Frames a second where nothing tells: what Label Studio's `Video` takes.
 const RATE: f64 = 24.0;
 
-/// A list of one Label Studio task: the source as `video`, and as its prediction a `videorectangle` a target. Frames
-/// are **1-based**; places and sizes are percents of the frame's, of what of a box lies within it. A keyframe is
-/// drawn in its frame; one that is not `enabled` is the last before the target is lost, beside the frame, or the run at
-/// its end. Frames without a time have the rate of those with one, or 24 a
-/// second.
+/// Digits behind the point of a rate that is counted, and of a duration: the times behind it are rounded themselves.
+const RATE_DIGITS: i32 = 4;
+const DURATION_DIGITS: i32 = 6;
+
+/// A list of one Label Studio task: the source as `video` with its rate as `fps`, and as its prediction a
+/// `videorectangle` a target. Frames are **1-based**; places and sizes are percents of the frame's, of what of a box
+/// lies within it. A keyframe is drawn in its frame; one that is not `enabled` is the last before the target is lost,
+/// beside the frame, or the run at its end. Where the source states no rate it is that of the frames with a time, or 24
+/// a second.
 ///
-/// It fits a labelling page with `<Video name="video">`, `<VideoRectangle name="box" toName="video"/>` and a label
-/// `target`. It appears when the run is over; it is kept in memory until then.
+/// It fits a labelling page with `<Video name="video" value="$video" framerate="$fps"/>`, `<VideoRectangle name="box"
+/// toName="video"/>` and a label `target`, as docs/use.md has it: without a rate Label Studio takes 24. It appears when
+/// the run is over; it is kept in memory until then.
 pub struct LabelStudio {
     document: Document,
     tracks: Tracks,
     source: String,
     size: (usize, usize),
+    /// Frames a second, as the source states them.
+    stated: Option<f64>,
 }
 
 impl LabelStudio {
@@ -33,7 +41,12 @@ impl LabelStudio {
     /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
     pub fn create(destination: &Destination) -> Result<Self> {
         let document = Document::create(destination)?;
-        Ok(Self { document, tracks: Tracks::default(), source: String::new(), size: (0, 0) })
+        Ok(Self { document, tracks: Tracks::default(), source: String::new(), size: (0, 0), stated: None })
+    }
+
+    /// Of a source that states so many frames a second.
+    pub fn at_rate(self, rate: Option<f64>) -> Self {
+        Self { stated: rate.filter(|rate| rate.is_finite() && *rate > 0.0), ..self }
     }
 
     /// What became of one target in so many `frames`, at so many of them a second.
@@ -66,7 +79,7 @@ impl LabelStudio {
             "origin": "prediction",
             "value": {
                 "framesCount": frames,
-                "duration": frames as f64 / rate,
+                "duration": rounded(frames as f64 / rate, DURATION_DIGITS),
                 "sequence": sequence,
                 "labels": ["target"],
             },
@@ -80,11 +93,16 @@ impl LabelStudio {
         [percent(x, width), percent(y, height), percent(x + w, width), percent(y + h, height)]
     }
 
-    /// Frames a second, from the last one that has a time.
+    /// Frames a second: as the source states them, or from the last one that has a time.
     fn rate(&self) -> f64 {
+        if let Some(rate) = self.stated {
+            return rate;
+        }
         let timed = self.tracks.0.iter().flat_map(|track| &track.shapes).filter_map(|shape| Some((shape, shape.time?)));
         match timed.max_by_key(|(shape, _)| shape.index) {
-            Some((shape, time)) if shape.index > 1 && time > 0.0 => (shape.index - 1) as f64 / time,
+            Some((shape, time)) if shape.index > 1 && time > 0.0 => {
+                rounded((shape.index - 1) as f64 / time, RATE_DIGITS).max(f64::MIN_POSITIVE)
+            }
             _ => RATE,
         }
     }
@@ -113,7 +131,7 @@ impl Export for LabelStudio {
         let regions: Vec<Value> = seen.map(|track| self.region(track, frames, rate)).collect();
         let version = concat!("kcf-track ", env!("CARGO_PKG_VERSION"));
         let document = json!([{
-            "data": { "video": self.source },
+            "data": { "video": self.source, "fps": rate },
             "predictions": [{ "model_version": version, "result": regions }],
         }]);
         self.document.commit_json(&document)
@@ -129,9 +147,14 @@ mod tests {
 
     /// What is written of `records`.
     fn written(run: &Run, records: &[FrameRecord]) -> Value {
+        written_at(run, records, None)
+    }
+
+    /// The same of a source that states its rate.
+    fn written_at(run: &Run, records: &[FrameRecord], rate: Option<f64>) -> Value {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
-        let mut export = Box::new(LabelStudio::create(&path.as_path().into()).unwrap());
+        let mut export = Box::new(LabelStudio::create(&path.as_path().into()).unwrap().at_rate(rate));
         export.begin(run).unwrap();
         for record in records {
             export.frame(record, &FrameView::default()).unwrap();
@@ -152,7 +175,7 @@ mod tests {
         assert_eq!(value["framesCount"], 4);
         let shapes = value["sequence"].as_array().unwrap();
         assert_eq!((&shapes[0]["x"], &shapes[0]["time"]), (&json!(15.625), &json!(0.0)));
-        assert_eq!(value["duration"], json!(0.166666667));
+        assert_eq!((&value["duration"], &document[0]["data"]["fps"]), (&json!(0.166667), &json!(24.0)));
         // Label Studio refuses places and sizes above 100 percent.
         assert_eq!(
             (&shapes[2]["x"], &shapes[2]["width"], &shapes[2]["height"]),
@@ -171,6 +194,24 @@ mod tests {
             [0]["value"]
             .clone();
         assert_eq!((&value["duration"], &value["sequence"][2]["time"]), (&json!(3.0 / 25.0), &json!(2.0 / 25.0)));
+    }
+
+    #[test]
+    fn the_rate_of_a_task_is_the_one_that_the_source_states() {
+        let (run, records) = run();
+        // The last of 120 frames at 30 a second, its time rounded to a microsecond.
+        let last = FrameRecord { index: 120, time: Some(3.966667), ..records[1].clone() };
+        let told = |rate| {
+            let document = written_at(&run, &[records[0].clone(), last.clone()], rate);
+            let value = document[0]["predictions"][0]["result"][0]["value"].clone();
+            (document[0]["data"]["fps"].clone(), value["duration"].clone())
+        };
+        assert_eq!(told(Some(30.0)), (json!(30.0), json!(4.0)));
+        assert_eq!(told(Some(30000.0 / 1001.0)), (json!(29.97003), json!(4.004)));
+        // A source that states none, or nonsense.
+        for rate in [None, Some(0.0), Some(f64::NAN)] {
+            assert_eq!(told(rate), (json!(30.0), json!(4.0)));
+        }
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl Outputs {
                 Form::Mot => exports.push(Mot::create(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
                 Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length(), source.expected_length())),
-                Form::LabelStudio => exports.push(LabelStudio::create(to)?),
+                Form::LabelStudio => exports.push(LabelStudio::create(to)?.at_rate(source.rate())),
                 #[cfg(feature = "cli")]
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 #[cfg(feature = "cli")]
