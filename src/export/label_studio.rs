@@ -18,9 +18,11 @@ const DURATION_DIGITS: i32 = 6;
 
 /// A list of one Label Studio task: the source as `video` with its rate as `fps`, and as its prediction a
 /// `videorectangle` a target. Frames are **1-based**; places and sizes are percents of the frame's, of what of a box
-/// lies within it. A keyframe is drawn in its frame; one that is not `enabled` is the last before the target is lost,
-/// beside the frame, or the run at its end. Where the source states no rate it is that of the frames with a time, or 24
-/// a second.
+/// lies within it. A target that has turned is whole: `x, y` is where its upper left corner has come to, about which it
+/// has turned by `rotation` degrees clockwise. (One whose corner lies beyond the right or the lower border, which Label
+/// Studio refuses, is what of the upright box around it lies within the frame.) A keyframe is drawn in its frame; one
+/// that is not `enabled` is the last before the target is lost, beside the frame, or the run at its end. Where the
+/// source states no rate it is that of the frames with a time, or 24 a second.
 ///
 /// It fits a labelling page with `<Video name="video" value="$video" framerate="$fps"/>`, `<VideoRectangle name="box"
 /// toName="video"/>` and a label `target`, as docs/use.md has it: without a rate Label Studio takes 24. It appears when
@@ -52,16 +54,16 @@ impl LabelStudio {
     /// What became of one target in so many `frames`, at so many of them a second.
     fn region(&self, track: &Track, frames: usize, rate: f64) -> Value {
         let shape = |shape: &Shape, goes_on: bool| {
-            let [left, top, right, bottom] = self.within(shape);
+            let ([x, y, width, height], rotation) = self.placed(shape);
             json!({
                 "frame": shape.index,
                 "time": shape.time.unwrap_or(shape.index.saturating_sub(1) as f64 / rate),
                 "enabled": goes_on,
-                "rotation": 0,
-                "x": left,
-                "y": top,
-                "width": right - left,
-                "height": bottom - top,
+                "rotation": rotation,
+                "x": x,
+                "y": y,
+                "width": width,
+                "height": height,
             })
         };
         let shown = |shape: &Shape| {
@@ -86,11 +88,30 @@ impl LabelStudio {
         })
     }
 
-    /// What of a box lies in the frame: left, top, right, bottom in percents.
+    /// Where a target is drawn: x, y, width and height in percents, and by how many degrees it is turned.
+    fn placed(&self, shape: &Shape) -> ([f64; 4], f64) {
+        let (width, height) = self.sides();
+        let BBox { w, h, .. } = shape.bbox;
+        let [(x, y), ..] = shape.corners();
+        let turned = [100.0 * x / width, 100.0 * y / height, 100.0 * w / width, 100.0 * h / height];
+        if shape.turn != 0.0 && turned.iter().all(|percents| *percents <= 100.0) {
+            return (turned, shape.turn);
+        }
+        let [left, top, right, bottom] = self.within(shape);
+        ([left, top, right - left, bottom - top], 0.0)
+    }
+
+    /// What lies in the frame of the upright box around a target: left, top, right, bottom in percents.
     fn within(&self, shape: &Shape) -> [f64; 4] {
-        let (width, height) = (self.size.0.max(1) as f64, self.size.1.max(1) as f64);
-        let BBox { x, y, w, h } = shape.bbox;
+        let (width, height) = self.sides();
+        let corners = shape.corners().map(|(x, y)| [x, y]).concat();
+        let around = BBox::around_polygon(&corners).filter(|_| shape.turn != 0.0);
+        let BBox { x, y, w, h } = around.unwrap_or(shape.bbox);
         [percent(x, width), percent(y, height), percent(x + w, width), percent(y + h, height)]
+    }
+
+    fn sides(&self) -> (f64, f64) {
+        (self.size.0.max(1) as f64, self.size.1.max(1) as f64)
     }
 
     /// Frames a second: as the source states them, or from the last one that has a time.
@@ -212,6 +233,37 @@ mod tests {
         for rate in [None, Some(0.0), Some(f64::NAN)] {
             assert_eq!(told(rate), (json!(30.0), json!(4.0)));
         }
+    }
+
+    #[test]
+    fn a_target_that_has_turned_is_turned_about_its_upper_left_corner() {
+        let (run, records) = run();
+        let (width, height) = (run.source.width as f64, run.source.height as f64);
+        // 20 x 10 pixels, turned by 30 degrees: in the frame, over its left border and over its right one.
+        let corners = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
+        let at = |index: usize, aside: f64| {
+            let mut polygon = corners;
+            polygon.iter_mut().step_by(2).for_each(|x| *x += aside);
+            FrameRecord { index, polygon: Some(polygon), ..records[1].clone() }
+        };
+        let document = written(&run, &[at(1, 0.0), at(2, -25.0), at(3, 30.0), at(4, 41.0)]);
+        let shapes = document[0]["predictions"][0]["result"][0]["value"]["sequence"].as_array().unwrap().clone();
+        let number = |shape: &Value, name: &str| shape[name].as_f64().unwrap();
+        for (shape, aside) in shapes.iter().zip([0.0, -25.0, 30.0]) {
+            let (x, y) = (number(shape, "x") / 100.0 * width, number(shape, "y") / 100.0 * height);
+            let (w, h) = (number(shape, "width") / 100.0 * width, number(shape, "height") / 100.0 * height);
+            let (sin, cos) = number(shape, "rotation").to_radians().sin_cos();
+            let turned =
+                [(0.0, 0.0), (w, 0.0), (w, h), (0.0, h)].map(|(a, b)| [x + cos * a - sin * b, y + sin * a + cos * b]);
+            let polygon = at(1, aside).polygon.unwrap();
+            let found = turned.concat();
+            assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.01), "{found:?} {polygon:?}");
+        }
+        // Its upper left corner lies beyond the right border, where Label Studio has no place for it.
+        let last = &shapes[3];
+        assert_eq!(number(last, "rotation"), 0.0);
+        let found = [number(last, "x"), number(last, "x") + number(last, "width")];
+        assert!((found[0] - 59.8397 / 0.64).abs() < 1e-3 && (found[1] - 100.0).abs() < 1e-6, "{last}");
     }
 
     #[test]
