@@ -98,6 +98,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     warnings.extend(job::oddities(source, &targets));
     warnings.extend(job::left_out(source, span, &wanted, (start, end)));
     let outputs = outputs(asked, wanted.named)?;
+    warnings.extend(outputs.odd_ids(&targets));
     asked.init_file.as_ref().map_or(Ok(()), |path| outputs.spare("--init-file", path))?;
     let exports = outputs.open(source, asked.inset)?;
     let total = job::expected(source, span);

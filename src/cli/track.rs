@@ -92,6 +92,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     warnings.extend(job::oddities(source, &targets));
     warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
     let outputs = args.output.all(wanted.named)?;
+    warnings.extend(outputs.odd_ids(&targets));
     for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
         path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
     }
