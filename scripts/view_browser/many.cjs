@@ -1,0 +1,50 @@
+// Many targets.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { open, picture, standsAt, targets, violations } = require("./page.cjs");
+const { folder, scene, serve } = require("./program.cjs");
+
+/* The buttons for the selected target are seen without scrolling the page. */
+async function theButtonsForTheSelectedTargetStayInReach(page) {
+  await page.evaluate(() => select(29));
+  const at = await page.evaluate(() => {
+    const rect = (element) => element.getBoundingClientRect().toJSON();
+    const row = document.querySelector('#targets [data-id="29"]');
+    return { actions: rect(byId("actions")), list: rect(byId("targets")), row: rect(row), high: innerHeight };
+  });
+  assert.ok(at.actions.bottom <= at.high, `${JSON.stringify(at.actions)} of ${at.high}`);
+  assert.ok(at.row.top >= at.list.top && at.row.bottom <= at.list.bottom, "the list shows the selected target");
+}
+
+/* On a phone the buttons are where the list ends, which is less than half a window long. */
+async function aLongListIsScrolledByItself(page) {
+  const [list, all] = await page.evaluate(() => [byId("targets").clientHeight, byId("targets").scrollHeight]);
+  assert.ok(list <= 844 / 2 && all > list, `${list} of ${all}`);
+}
+
+module.exports = async function ofMany(browser) {
+  const row = (id) => `${id},1,${20 + (id % 6) * 100},${20 + Math.floor(id / 6) * 90},40,40`;
+  const rows = Array.from({ length: 30 }, (_, id) => row(id));
+  const list = path.join(folder, "many.csv");
+  fs.writeFileSync(list, rows.join("\n"));
+  const { child, url } = await serve(scene, "--init-file", list, "--end", "3");
+  const page = await open(browser, url, { viewport: { width: 1280, height: 720 }, colorScheme: "light" });
+  await targets(page, 30);
+  await page.click("#on");
+  await standsAt(page, 2);
+  await theButtonsForTheSelectedTargetStayInReach(page);
+  await picture(page, "view-many");
+  await violations(page, "30 targets");
+  const phone = await open(browser, url, {
+    viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2, colorScheme: "dark",
+  });
+  await aLongListIsScrolledByItself(phone);
+  await violations(phone, "30 targets, phone");
+  assert.deepEqual([...page.errors, ...phone.errors], []);
+  console.log("many targets: the buttons are in reach");
+  for (const each of [page, phone]) await each.context().close();
+  child.kill("SIGINT");
+};
