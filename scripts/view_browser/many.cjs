@@ -1,10 +1,10 @@
-// Many targets.
+// Many targets, one of them with the number 0.
 "use strict";
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { open, picture, standsAt, targets, violations } = require("./page.cjs");
+const { open, picture, standsAt, targets, until, violations } = require("./page.cjs");
 const { folder, scene, serve } = require("./program.cjs");
 
 /* The buttons for the selected target are seen without scrolling the page. */
@@ -25,6 +25,12 @@ async function aLongListIsScrolledByItself(page) {
   assert.ok(list <= 844 / 2 && all > list, `${list} of ${all}`);
 }
 
+async function theResponseOfTargetZeroIsShown(page) {
+  await page.evaluate(() => select(0));
+  await page.check("#heat");
+  await until(page, () => stage.heat && store.map.target === 0);
+}
+
 module.exports = async function ofMany(browser) {
   const row = (id) => `${id},1,${20 + (id % 6) * 100},${20 + Math.floor(id / 6) * 90},40,40`;
   const rows = Array.from({ length: 30 }, (_, id) => row(id));
@@ -38,13 +44,14 @@ module.exports = async function ofMany(browser) {
   await theButtonsForTheSelectedTargetStayInReach(page);
   await picture(page, "view-many");
   await violations(page, "30 targets");
+  await theResponseOfTargetZeroIsShown(page);
   const phone = await open(browser, url, {
     viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2, colorScheme: "dark",
   });
   await aLongListIsScrolledByItself(phone);
   await violations(phone, "30 targets, phone");
   assert.deepEqual([...page.errors, ...phone.errors], []);
-  console.log("many targets: the buttons are in reach");
+  console.log("many targets: the buttons are in reach, target 0 has its response");
   for (const each of [page, phone]) await each.context().close();
   child.kill("SIGINT");
 };
