@@ -1,10 +1,10 @@
-// Many targets, one of them with the number 0.
+// Many targets, one of them with the number 0, of a source whose name is of no Latin letters.
 "use strict";
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { open, picture, standsAt, targets, until, violations } = require("./page.cjs");
+const { download, open, picture, standsAt, targets, until, violations } = require("./page.cjs");
 const { folder, scene, serve } = require("./program.cjs");
 
 /* The buttons for the selected target are seen without scrolling the page. */
@@ -31,12 +31,19 @@ async function theResponseOfTargetZeroIsShown(page) {
   await until(page, () => stage.heat && store.map.target === 0);
 }
 
+async function aNameKeepsItsLettersWhateverTheirScript(page) {
+  const { name } = await download(page, "#save-mot");
+  assert.equal(name, "犬_été-मछली_2-mot.txt");
+}
+
 module.exports = async function ofMany(browser) {
   const row = (id) => `${id},1,${20 + (id % 6) * 100},${20 + Math.floor(id / 6) * 90},40,40`;
   const rows = Array.from({ length: 30 }, (_, id) => row(id));
   const list = path.join(folder, "many.csv");
   fs.writeFileSync(list, rows.join("\n"));
-  const { child, url } = await serve(scene, "--init-file", list, "--end", "3");
+  const named = path.join(folder, "犬 & été-मछली_2");
+  fs.symlinkSync(scene, named);
+  const { child, url } = await serve(named, "--init-file", list, "--end", "3");
   const page = await open(browser, url, { viewport: { width: 1280, height: 720 }, colorScheme: "light" });
   await targets(page, 30);
   await page.click("#on");
@@ -45,13 +52,14 @@ module.exports = async function ofMany(browser) {
   await picture(page, "view-many");
   await violations(page, "30 targets");
   await theResponseOfTargetZeroIsShown(page);
+  await aNameKeepsItsLettersWhateverTheirScript(page);
   const phone = await open(browser, url, {
     viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2, colorScheme: "dark",
   });
   await aLongListIsScrolledByItself(phone);
   await violations(phone, "30 targets, phone");
   assert.deepEqual([...page.errors, ...phone.errors], []);
-  console.log("many targets: the buttons are in reach, target 0 has its response");
+  console.log("many targets: the buttons are in reach, target 0 has its response, names keep their letters");
   for (const each of [page, phone]) await each.context().close();
   child.kill("SIGINT");
 };
