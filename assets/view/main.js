@@ -90,7 +90,8 @@ async function save(path, name, of = [...store.targets.keys()]) {
     if (!answer.ok) return panel.say((await answer.json()).error, true);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await answer.blob());
-    link.download = `${store.status.source.replace(/[^\w.-]+/g, "_")}${name}`;
+    // Letters of every script, with the marks on them.
+    link.download = `${store.status.source.replace(/[^\p{L}\p{M}\p{N}_.-]+/gu, "_")}${name}`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     const partly = unfinished(of);

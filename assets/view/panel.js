@@ -6,6 +6,7 @@ const byId = (id) => document.getElementById(id);
 const panel = {
   seen: new Map(), // state of each target that was said last
   saidCount: 0,
+  inView: null, // the target whose row was brought into view last
   onSelect: () => {},
 
   draw() {
@@ -56,7 +57,16 @@ const panel = {
       button.querySelector(".state").textContent = word;
       button.querySelector(".sure").textContent = sure ? record.confidence.toFixed(2) : "";
       button.setAttribute("aria-pressed", String(id === stage.selected));
+      if (id === stage.selected && id !== this.inView) this.reveal(list, row);
     }
+    this.inView = stage.selected;
+  },
+
+  /* Scrolls a long list, and nothing else, to a row: the page stays where a person has it. */
+  reveal(list, row) {
+    const [outer, inner] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
+    if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
+    else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
   },
 
   row(id) {

@@ -46,11 +46,11 @@ const stage = {
     if (!store.size) return;
     const [w, h] = store.size;
     if (this.image) context.drawImage(this.image, left, top, w * scale, h * scale);
+    context.translate(left, top);
     context.save();
     context.beginPath();
-    context.rect(left, top, w * scale, h * scale);
+    context.rect(0, 0, w * scale, h * scale);
     context.clip();
-    context.translate(left, top);
     this.drawHeat(context, scale);
     const position = store.status.position;
     for (const [id, target] of store.targets) {
@@ -61,6 +61,11 @@ const stage = {
     const drawn = this.drag ? boxOf(this.drag) : this.draft;
     if (drawn) this.drawDraft(context, scale, drawn);
     context.restore();
+    // Labels may stand in the margin: in a frame that is low they would hide what they name.
+    for (const [id, target] of store.targets) {
+      const record = target.records.get(position);
+      if (record?.bbox) this.drawLabel(context, id, record);
+    }
   },
 
   drawBox(context, scale, id, record) {
@@ -85,16 +90,28 @@ const stage = {
     context.lineWidth = thick;
     context.stroke(path);
     context.setLineDash([]);
-    // The label stands above the box, or in it where there is no room.
+  },
+
+  /* Where the label of a box stands, on the image: above it, if need be in the margin above the frame; in it where
+     there is no room. It leaves the frame sideways only where that is narrower. */
+  labelPlace(bbox, width, high) {
+    const unit = window.devicePixelRatio || 1;
+    const { scale, left, top } = this.place();
+    const [x, y] = [bbox[0] * scale - unit, bbox[1] * scale];
+    const shown = store.size[0] * scale;
+    const [from, to] = width <= shown ? [0, shown] : [-left, this.canvas.width - left];
+    const lowest = this.canvas.height - top - high;
+    return [Math.max(from, Math.min(x, to - width)), Math.max(-top, Math.min(y - high - 2 * unit, lowest))];
+  },
+
+  drawLabel(context, id, record) {
+    const unit = window.devicePixelRatio || 1;
     const sure = record.confidence === null || record.state === "initial" ? "" : ` ${record.confidence.toFixed(2)}`;
-    const words = `${id} ${look.word}${sure}`;
+    const words = `${id} ${STATES[record.state].word}${sure}`;
     context.font = `600 ${12 * unit}px system-ui, "DejaVu Sans", sans-serif`;
-    const [x, y] = [record.bbox[0] * scale, record.bbox[1] * scale];
     const width = context.measureText(words).width + 20 * unit;
     const high = 18 * unit;
-    const [w] = store.size;
-    const px = Math.max(0, Math.min(x - thick / 2, w * scale - width));
-    const py = Math.max(0, y - high - 2 * unit);
+    const [px, py] = this.labelPlace(record.bbox, width, high);
     context.fillStyle = "rgb(10 15 20 / .8)";
     context.fillRect(px, py, width, high);
     context.fillStyle = sign(id);

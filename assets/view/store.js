@@ -101,7 +101,7 @@ const known = { serial: 0, changes: 0, picture: 0 };
 /* The next message: its JSON, its JPEG and the levels of its map. */
 async function news(map, signal) {
   const query = new URLSearchParams({ after: known.serial, changes: known.changes, picture: known.picture });
-  if (map) query.set("map", map);
+  if (map !== null) query.set("map", map);
   const answer = await fetch(`/news?${query}`, { signal });
   if (!answer.ok) throw new Error((await answer.json()).error);
   const bytes = await answer.arrayBuffer();

@@ -98,12 +98,14 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     warnings.extend(job::oddities(source, &targets));
     warnings.extend(job::left_out(source, span, &wanted, (start, end)));
     let outputs = outputs(asked, wanted.named)?;
+    warnings.extend(outputs.odd_ids(&targets));
     asked.init_file.as_ref().map_or(Ok(()), |path| outputs.spare("--init-file", path))?;
     let exports = outputs.open(source, asked.inset)?;
     let total = job::expected(source, span);
     watching.tell("begin", (job::first_words(&asked.preset, &params), warnings, total));
     let started = Instant::now();
-    let frames = Prefetch::open(source, span, Demand { channels: params.channels(), color: exports.draw() })?;
+    let demand = Demand { channels: params.channels(), color: exports.draw() };
+    let frames = Prefetch::open(source, outputs.to_be_read(source, span), demand)?;
     let plan = Plan {
         source,
         path: asked.source.to_string_lossy().into(),

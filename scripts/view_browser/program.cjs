@@ -48,4 +48,6 @@ function clear() {
   fs.rmSync(folder, { recursive: true, force: true });
 }
 
-module.exports = { FRAMES, PRESET, clear, folder, pictures, render, scene, serve, started, track };
+module.exports = {
+  FRAMES, PRESET, clear, folder, pictures, program, render, scene, serve, started, track,
+};

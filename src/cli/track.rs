@@ -93,6 +93,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     warnings.extend(job::oddities(source, &targets));
     warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
     let outputs = args.output.all(wanted.named)?;
+    warnings.extend(outputs.odd_ids(&targets));
     for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
         path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
     }
@@ -112,7 +113,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (first, frames) = match begun {
         Some((first, frames)) => (Some(first), frames),
-        None => (None, Prefetch::open(source, span, demand)?),
+        None => (None, Prefetch::open(source, outputs.to_be_read(source, span), demand)?),
     };
     let plan = Plan {
         source,

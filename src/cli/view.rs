@@ -113,6 +113,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         preset: resolved.preset,
         params: resolved.params,
         lines: args.jsonl.clone(),
+        named: args.targets.file().is_some(),
         pick: false,
     };
     let view = View::open(setup, &args.address.address())?;

@@ -4,14 +4,17 @@ use serde_json::{Value, json};
 
 use super::document::Document;
 use super::mot::is_believed;
-use super::record::{CONFIDENCE_DIGITS, rounded};
+use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
+use crate::geometry::BBox;
 use crate::tracker::State;
 
 /// A COCO document: an image a frame, an annotation a target and frame, its box `[x, y, w, h]` with the corner
-/// **0-based**, its outline where it has turned. `attributes` hold what COCO has no place for: `track_id`, `state`,
-/// `given` (whether a person drew the box) and `confidence`. A target that is lost has no annotation.
+/// **0-based**. Of a target that has turned `segmentation` is the turned outline, `bbox` the upright box around that
+/// and `area` the outline's, as COCO has it. `attributes` hold what COCO has no place for: `track_id`, `state`, `given`
+/// (whether a person drew the box), `confidence` and, where the target has turned, the tracker's own `box`, which is
+/// that of all other outputs. A target that is lost has no annotation.
 ///
 /// It appears when the run is over; its annotations are kept in memory until then.
 #[derive(Debug)]
@@ -35,6 +38,11 @@ impl Coco {
     }
 }
 
+/// What a turned rectangle covers.
+fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
+    ((bx - ax) * (dy - ay) - (by - ay) * (dx - ax)).abs()
+}
+
 impl Export for Coco {
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
@@ -49,22 +57,28 @@ impl Export for Coco {
             self.images.push(json!({ "id": id, "file_name": file_name, "width": width, "height": height }));
         }
         let Some(bbox) = record.finite_box().filter(|_| is_believed(record)) else { return Ok(()) };
-        let [x, y, w, h] = <[f64; 4]>::from(bbox);
+        let outline = record.polygon.and_then(|corners| Some((corners, BBox::around_polygon(&corners)?)));
+        let around = outline.map_or(bbox, |(_, around)| around);
+        let [x, y, w, h] = <[f64; 4]>::from(around).map(|number| rounded(number, BOX_DIGITS));
         let upright = [x, y, x + w, y, x + w, y + h, x, y + h];
+        let mut attributes = json!({
+            "track_id": record.id.unwrap_or(1),
+            "state": record.state,
+            "given": record.state == State::Initial,
+            "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
+        });
+        if outline.is_some() {
+            attributes["box"] = json!(bbox);
+        }
         self.annotations.push(json!({
             "id": self.annotations.len() + 1,
             "image_id": record.index,
             "category_id": 1,
             "bbox": [x, y, w, h],
-            "area": w * h,
-            "segmentation": [record.polygon.unwrap_or(upright)],
+            "area": outline.map_or(w * h, |(corners, _)| rounded(area(corners), BOX_DIGITS)),
+            "segmentation": [outline.map_or(upright, |(corners, _)| corners)],
             "iscrowd": 0,
-            "attributes": {
-                "track_id": record.id.unwrap_or(1),
-                "state": record.state,
-                "given": record.state == State::Initial,
-                "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
-            },
+            "attributes": attributes,
         }));
         Ok(())
     }
@@ -86,21 +100,26 @@ mod tests {
     use crate::export::Tally;
     use crate::export::record::tests::run;
 
-    #[test]
-    fn an_image_a_frame_and_an_annotation_a_target() {
+    /// What is written of `records`.
+    fn written(run: &Run, records: &[FrameRecord]) -> Value {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
-        let (run, records) = run();
         let mut coco = Box::new(Coco::create(&path.as_path().into()).unwrap());
-        coco.begin(&run).unwrap();
+        coco.begin(run).unwrap();
+        for record in records {
+            coco.frame(record, &FrameView::default()).unwrap();
+        }
+        coco.finish(&Tally::default().completed(None)).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_image_a_frame_and_an_annotation_a_target() {
+        let (run, records) = run();
         let of = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
         let lost = FrameRecord { state: State::Lost, ..of(&records[1], 9) };
         let sure = FrameRecord { confidence: Some(0.9994), ..of(&records[1], 3) };
-        for record in [of(&records[0], 3), of(&records[0], 9), sure, lost] {
-            coco.frame(&record, &FrameView::default()).unwrap();
-        }
-        coco.finish(&Tally::default().completed(None)).unwrap();
-        let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let document = written(&run, &[of(&records[0], 3), of(&records[0], 9), sure, lost]);
         assert_eq!(document["images"].as_array().unwrap().len(), 2);
         assert_eq!(document["images"][1], json!({"id": 2, "file_name": "0002.jpg", "width": 64, "height": 48}));
         let annotations = document["annotations"].as_array().unwrap();
@@ -116,5 +135,19 @@ mod tests {
             json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.9994})
         );
         assert_eq!(annotations[0]["attributes"]["given"], true);
+    }
+
+    #[test]
+    fn the_box_of_a_target_that_has_turned_bounds_its_outline() {
+        let (run, records) = run();
+        // 20 x 10 pixels around (30, 20), turned by 30 degrees.
+        let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
+        let bbox = BBox::new(20.9861, 13.3856, 18.0278, 13.2288);
+        let document = written(&run, &[FrameRecord { polygon: Some(polygon), bbox, ..records[1].clone() }]);
+        let annotation = &document["annotations"][0];
+        assert_eq!(annotation["segmentation"], json!([polygon]));
+        assert_eq!(annotation["bbox"], json!([18.8397, 10.6699, 22.3206, 18.6602]));
+        assert!((annotation["area"].as_f64().unwrap() - 200.0).abs() < 0.01, "{annotation}");
+        assert_eq!(annotation["attributes"]["box"], json!(bbox));
     }
 }

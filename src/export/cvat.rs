@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::document::Document;
-use super::record::rounded;
+use super::record::{BOX_DIGITS, rounded};
 use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
@@ -13,12 +13,10 @@ use crate::error::Result;
 /// The label of every track.
 const LABEL: &str = "target";
 
-/// Digits behind the point of a corner in XML, as CVAT itself writes them.
-const DIGITS: i32 = 2;
-
 /// Tracks as CVAT has them: a track a target, a rectangle from its left upper to its right lower corner a frame, frames
-/// and corners **0-based**. What a person drew is `manual`, all else `auto`; a target that is lost is `outside`. Every
-/// track has the label `target`.
+/// and corners **0-based**; of a target that has turned the upright rectangle and the `rotation` about its centre, in
+/// degrees clockwise. What a person drew is `manual`, all else `auto`; a target that is lost is `outside`. Every frame
+/// is a keyframe: nothing is interpolated. Every track has the label `target`.
 ///
 /// In a file with the ending `.xml` they are "CVAT for video 1.1", which "Upload annotations" in the menu of a task
 /// takes; else the JSON list of `annotations.json` in the backup of a task of one job.
@@ -34,8 +32,6 @@ pub struct Cvat {
     frames: Option<usize>,
     /// About how many there are.
     expected: Option<usize>,
-    /// The last frame that was asked for.
-    end: Option<usize>,
 }
 
 impl Cvat {
@@ -52,7 +48,6 @@ impl Cvat {
             size: (0, 0),
             frames: None,
             expected: None,
-            end: None,
         })
     }
 
@@ -63,11 +58,11 @@ impl Cvat {
     }
 
     /// How many frames there are. CVAT refuses a box in a frame that it does not have: a number that is only likely
-    /// counts where the run ended before the frames did.
+    /// counts where a frame was seen behind the last one that was followed.
     fn count(&self, summary: &Summary) -> usize {
         let last = self.tracks.last();
-        let stopped = !summary.completed || self.end == Some(last);
-        let likely = self.expected.filter(|_| stopped).map_or(last, |expected| expected.max(last));
+        let beyond = summary.seen.filter(|seen| *seen > last);
+        let likely = beyond.map_or(last, |seen| self.expected.map_or(seen, |expected| expected.max(seen)));
         self.frames.unwrap_or(likely)
     }
 }
@@ -92,7 +87,7 @@ fn json_track(track: &Track) -> Value {
             "type": "rectangle",
             "frame": shape.index - 1,
             "points": corners(shape),
-            "rotation": 0.0,
+            "rotation": shape.turn,
             "occluded": false,
             "outside": !shape.seen,
             "z_order": 0,
@@ -133,10 +128,13 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
         let group = group(*id);
         let _ = writeln!(text, r#"  <track id="{id}" label="{LABEL}" source="auto" group_id="{group}">"#);
         for shape in shapes {
-            let [left, top, right, bottom] = corners(shape).map(|at| rounded(at, DIGITS));
+            let [left, top, right, bottom] = corners(shape).map(|at| rounded(at, BOX_DIGITS));
             let (frame, outside) = (shape.index - 1, u8::from(!shape.seen));
             let _ = write!(text, r#"    <box frame="{frame}" outside="{outside}" occluded="0" keyframe="1""#);
             let _ = write!(text, r#" xtl="{left}" ytl="{top}" xbr="{right}" ybr="{bottom}""#);
+            if shape.turn != 0.0 {
+                let _ = write!(text, r#" rotation="{}""#, shape.turn);
+            }
             let _ = writeln!(text, r#" z_order="0"></box>"#);
         }
         text.push_str("  </track>\n");
@@ -147,7 +145,6 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 impl Export for Cvat {
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
-        self.end = run.source.end;
         Ok(())
     }
 
@@ -181,18 +178,21 @@ mod tests {
 
     /// What is written of two targets, the second lost at once, in so many frames.
     fn written(name: &str, frames: impl Into<Option<usize>>) -> String {
+        written_where(name, frames.into(), None)
+    }
+
+    /// The same where the last frame that was seen is this one.
+    fn written_where(name: &str, frames: Option<usize>, seen: Option<usize>) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
-        let (mut run, records) = run();
-        let frames = frames.into();
-        run.source.end = frames;
+        let (run, records) = run();
         let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(frames, Some(9)));
         cvat.begin(&run).unwrap();
         let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
         for record in [&records[0], &records[1], &lost] {
             cvat.frame(record, &FrameView::default()).unwrap();
         }
-        cvat.finish(&Tally::default().completed(None)).unwrap();
+        cvat.finish(&Summary { seen, ..Tally::default().completed(None) }).unwrap();
         std::fs::read_to_string(path).unwrap()
     }
 
@@ -239,6 +239,56 @@ mod tests {
         // Where it is not known how many there are, those that were followed are all.
         let text = written("run.xml", None);
         assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
+    }
+
+    #[test]
+    fn a_number_of_frames_that_is_only_likely_puts_no_box_where_none_was_seen() {
+        // Two frames were followed up to `--end 2`, of about nine.
+        let text = written_where("run.xml", None, Some(2));
+        assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
+        let text = written_where("run.xml", None, Some(3));
+        assert!(text.contains("<size>9</size>") && text.contains(r#"<box frame="2" outside="1""#), "{text}");
+    }
+
+    #[test]
+    fn a_target_that_has_turned_is_turned_about_the_centre_of_its_box() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, records) = run();
+        // The corners of a box of 20 x 10 pixels around (30, 20), turned by 30 degrees.
+        let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
+        let turned = FrameRecord { polygon: Some(polygon), ..records[1].clone() };
+        let [xml, json] = ["run.xml", "run.json"].map(|name| {
+            let path = folder.path().join(name);
+            let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap());
+            cvat.begin(&run).unwrap();
+            for record in [&records[0], &turned] {
+                cvat.frame(record, &FrameView::default()).unwrap();
+            }
+            cvat.finish(&Tally::default().completed(None)).unwrap();
+            std::fs::read_to_string(path).unwrap()
+        });
+        let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
+        assert!(!lines[0].contains("rotation"), "{xml}");
+        let number = |name: &str| -> f64 {
+            let (_, rest) = lines[1].split_once(&format!(r#" {name}=""#)).unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
+        };
+        let document: Value = serde_json::from_str(&json).unwrap();
+        let shape = &document[0]["tracks"][0]["shapes"][1];
+        let points = serde_json::from_value::<[f64; 4]>(shape["points"].clone()).unwrap();
+        for ([left, top, right, bottom], rotation) in [
+            (["xtl", "ytl", "xbr", "ybr"].map(number), number("rotation")),
+            (points, shape["rotation"].as_f64().unwrap()),
+        ] {
+            let (x, y) = ((left + right) / 2.0, (top + bottom) / 2.0);
+            let (sin, cos) = rotation.to_radians().sin_cos();
+            let turned = |(a, b): (f64, f64)| {
+                let (a, b) = (a - x, b - y);
+                [x + cos * a - sin * b, y + sin * a + cos * b]
+            };
+            let corners = [(left, top), (right, top), (right, bottom), (left, bottom)].map(turned).concat();
+            assert!(corners.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.01), "{corners:?}");
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Journal<'a> {
     labelled: Vec<(BBox, BBox)>,
     /// Whether one of them is not the box that was given.
     found: bool,
+    /// Position of the last frame that was there, followed or not.
+    seen: Option<usize>,
     clock: Stopwatch,
 }
 
@@ -44,7 +46,8 @@ impl<'a> Journal<'a> {
     pub fn new(exports: Exports, source: &'a dyn Source, path: String, span: Span, parameters: Value) -> Self {
         let head = Some(Head { path, span, parameters });
         let (tally, clock) = (Tally::default(), Stopwatch::default());
-        Self { source, exports, head, tally, each: Vec::new(), labelled: Vec::new(), found: false, clock }
+        let (each, labelled) = (Vec::new(), Vec::new());
+        Self { source, exports, head, tally, each, labelled, found: false, seen: None, clock }
     }
 
     /// Names the targets of the session, in its order: what is written then says which of them each row is of, and none
@@ -109,6 +112,11 @@ impl<'a> Journal<'a> {
         self.survive(written)
     }
 
+    /// Notes that there is a frame at `position`, whether it will be followed or not.
+    pub fn saw(&mut self, position: usize) {
+        self.seen = self.seen.max(Some(position));
+    }
+
     /// Completes all outputs. `failure` is what ended the run before its last frame. When nothing was ever begun old
     /// files stay.
     ///
@@ -120,6 +128,7 @@ impl<'a> Journal<'a> {
             None => self.tally.completed(truth),
             Some(failure) => self.tally.failed(truth, failure),
         };
+        summary.seen = self.seen;
         summary.targets = self.each.iter().map(|(target, tally)| tally.of_target(target.id)).collect();
         let exports = std::mem::take(&mut self.exports);
         self.clock.start();

@@ -44,6 +44,10 @@ pub struct Summary {
     pub completed: bool,
     /// What ended it before that.
     pub error: Option<String>,
+    /// Position of the last frame that was there, which may lie behind the last one that was followed; no document has
+    /// it.
+    #[serde(skip)]
+    pub seen: Option<usize>,
 }
 
 /// What one of several targets came to.
@@ -212,6 +216,7 @@ impl Tally {
             targets: Vec::new(),
             completed: true,
             error: None,
+            seen: None,
         }
     }
 

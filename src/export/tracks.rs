@@ -2,6 +2,7 @@
 
 use super::FrameRecord;
 use super::mot::is_believed;
+use super::record::{BOX_DIGITS, rounded};
 use crate::geometry::BBox;
 use crate::tracker::State;
 
@@ -12,12 +13,40 @@ pub(super) struct Shape {
     pub index: usize,
     /// Seconds from the first frame of the source.
     pub time: Option<f64>,
+    /// Its box; of a target that has turned, as it would stand if it were turned back about its centre.
     pub bbox: BBox,
+    /// By how many degrees it has turned, clockwise, from 0 to 360.
+    pub turn: f64,
     /// Whether a person drew the box.
     pub given: bool,
     /// Whether the target is there at all.
     pub seen: bool,
 }
+
+impl Shape {
+    /// The corners `x, y` of the target where it is, clockwise from what was the upper left one.
+    pub fn corners(&self) -> [(f64, f64); 4] {
+        let BBox { w, h, .. } = self.bbox;
+        let (x, y) = self.bbox.center();
+        let (sin, cos) = self.turn.to_radians().sin_cos();
+        let corner = |(w, h): (f64, f64)| (x + cos * w - sin * h, y + sin * w + cos * h);
+        let (w, h) = (w / 2.0, h / 2.0);
+        [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner)
+    }
+}
+
+/// The box of a polygon of four corners as it would stand if it were turned back, and by how much that is.
+fn turned_back([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> (BBox, f64) {
+    let (w, h) = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
+    let (x, y) = ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0);
+    let bbox = [x - w / 2.0, y - h / 2.0, w, h].map(|number| rounded(number, BOX_DIGITS));
+    let turn = rounded((by - ay).atan2(bx - ax).to_degrees(), TURN_DIGITS);
+    // What is a hair below 0 is none below 360.
+    (bbox.into(), rounded(turn.rem_euclid(360.0), TURN_DIGITS) % 360.0)
+}
+
+/// Digits behind the point of an angle: a corner that is a thousand pixels away is a hundredth of one aside.
+const TURN_DIGITS: i32 = 4;
 
 /// One target, and where it was.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,13 +71,43 @@ impl Tracks {
                 &mut self.0[last]
             }
         };
-        let Some(bbox) = record.finite_box().or(track.shapes.last().map(|shape| shape.bbox)) else { return };
+        let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
+        let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
+        let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
         let (given, seen) = (record.state == State::Initial, is_believed(record));
-        track.shapes.push(Shape { index: record.index, time: record.time, bbox, given, seen });
+        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, seen });
     }
 
     /// Position of the last frame.
     pub fn last(&self) -> usize {
         self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::record::tests::run;
+
+    #[test]
+    fn a_target_that_has_turned_is_turned_back_and_by_how_much() {
+        let (_, records) = run();
+        for degrees in [0.5_f64, 30.0, 90.0, 179.0, 200.0, 359.9] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let corner = |(x, y): (f64, f64)| [40.0 + cos * x - sin * y, 30.0 + sin * x + cos * y];
+            let corners = [(-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0)].map(corner);
+            let polygon: [f64; 8] = corners.concat().try_into().unwrap();
+            let mut tracks = Tracks::default();
+            tracks.add(&FrameRecord { polygon: Some(polygon), ..records[1].clone() });
+            let shape = tracks.0[0].shapes[0];
+            assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
+            assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
+            let found = shape.corners().map(|(x, y)| [x, y]).concat();
+            assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
+        }
+        // An upright one stays as it is, to the bit.
+        let mut tracks = Tracks::default();
+        tracks.add(&records[1]);
+        assert_eq!((tracks.0[0].shapes[0].bbox, tracks.0[0].shapes[0].turn), (records[1].bbox, 0.0));
     }
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use crate::error::Result;
 use crate::export::{
-    Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, check_distinct, check_outside,
-    is_video,
+    Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, TargetRecord, check_distinct,
+    check_outside, is_video,
 };
 #[cfg(feature = "cli")]
 use crate::export::{OverlayOptions, Overlays, ResponseMaps};
-use crate::source::Source;
+use crate::source::{Source, Span};
 
 /// What an output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,9 @@ impl Form {
     }
 }
 
+/// The largest id that evaluations of MOT's text surely bear: they make tables of numbers, some as long as it.
+const LARGEST_ID: u32 = 10_000_000;
+
 /// All outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -150,6 +153,46 @@ impl Outputs {
         self.all.iter().any(|(_, _, to)| *to == Destination::Stdout)
     }
 
+    /// What to say of ids that the programs which read some of these files have no place for.
+    pub fn odd_ids(&self, targets: &[TargetRecord]) -> Vec<String> {
+        let named = |forms: &[Form]| {
+            let flags =
+                self.all.iter().filter(|(_, form, _)| forms.contains(form)).map(|(flag, ..)| format!("--{flag}"));
+            flags.collect::<Vec<_>>().join(" and ")
+        };
+        let ids = || targets.iter().map(|target| target.id);
+        let mut said = Vec::new();
+        let zero = named(&[Form::Mot, Form::Cvat]);
+        if !zero.is_empty() && ids().any(|id| id == 0) {
+            said.push(format!(
+                "{zero}: a target has the id 0, which stands for no target in what reads such files (datumaro leaves \
+                 it out, CVAT has it in no group): number targets from 1"
+            ));
+        }
+        let tables = named(&[Form::Mot]);
+        if let Some(id) = ids().filter(|id| *id > LARGEST_ID).max().filter(|_| !tables.is_empty()) {
+            said.push(format!(
+                "{tables}: the id {id} is so large that what evaluates such files may run out of memory (trackeval \
+                 makes a table as long as the largest id): number targets from 1"
+            ));
+        }
+        let groups = named(&[Form::Cvat]);
+        if let Some(id) = ids().find(|id| i32::try_from(*id).is_err()).filter(|_| !groups.is_empty()) {
+            said.push(format!(
+                "{groups}: CVAT has no group for the id {id}, so nothing tells the target's track: its ids end with {}",
+                i32::MAX
+            ));
+        }
+        said
+    }
+
+    /// The frames to be read for a run of `span`. Annotations for CVAT must know whether there is a frame behind the
+    /// last one, where no source says that for certain: then it is read, too. Who plays live is not waited for.
+    pub fn to_be_read(&self, source: &dyn Source, span: Span) -> Span {
+        let uncertain = self.has(Form::Cvat) && source.length().is_none() && !source.is_live();
+        Span { last: span.last.map(|last| last.saturating_add(uncertain.into())), ..span }
+    }
+
     /// Checks that none of them is the file at `path`, which is read by the flag `read`.
     ///
     /// # Errors
@@ -190,7 +233,7 @@ impl Outputs {
                 Form::Mot => exports.push(Mot::create(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
                 Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length(), source.expected_length())),
-                Form::LabelStudio => exports.push(LabelStudio::create(to)?),
+                Form::LabelStudio => exports.push(LabelStudio::create(to)?.at_rate(source.rate())),
                 #[cfg(feature = "cli")]
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 #[cfg(feature = "cli")]

@@ -1,5 +1,7 @@
 //! A run from its first frame to its files.
 
+use std::cell::Cell;
+
 use serde_json::Value;
 
 use super::Failure;
@@ -75,7 +77,8 @@ impl Done {
 }
 
 impl Plan<'_> {
-    /// Takes all frames, writes what becomes of the targets, and completes the files whatever happens.
+    /// Takes all frames, writes what becomes of the targets, and completes the files whatever happens. A frame behind
+    /// the last one ends the run, and files may tell of it that there are more.
     pub fn run(
         &self,
         exports: Exports,
@@ -89,11 +92,19 @@ impl Plan<'_> {
         }
         journal.switch_profile(self.profile);
         let mut watch = Writing { journal, watcher, unseen: Some(&self.targets), refused: None, last: 0 };
-        let ended = session.run(frames, &mut watch);
+        let seen = Cell::new(None);
+        let wanted = frames.into_iter().take_while(|item| {
+            if item.frame.is_ok() {
+                seen.set(Some(item.position));
+            }
+            self.span.last.is_none_or(|last| item.position <= last)
+        });
+        let ended = session.run(wanted, &mut watch);
         let Writing { mut journal, watcher, refused, last, .. } = watch;
         if let Some(said) = self.source.warning_after() {
             watcher.warn(&said);
         }
+        seen.take().into_iter().for_each(|position| journal.saw(position));
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),

@@ -158,15 +158,23 @@ fn why_an_overlay_video_ends_early_is_said() {
 fn annotations_for_cvat_end_with_the_last_frame_that_there_is() {
     let place = place(3);
     let to = place.path("boxes.xml");
-    let mut command = video(&place, &after_frames(&place, 3, "exit 0"), &["--cvat", to.to_str().unwrap()]);
+    let script = after_frames(&place, 3, "exit 0");
+    let mut command = video(&place, &script, &["--cvat", to.to_str().unwrap()]);
     // More frames than there are, as a container has it whose video was cut.
     let probe = place.path("bin/ffprobe");
     let answer = fs::read_to_string(&probe).unwrap();
-    fs::write(&probe, answer.replace(r#""width""#, r#""nb_frames":"9","width""#)).unwrap();
+    let guess = answer.replace(r#""width""#, r#""nb_frames":"9","width""#);
+    fs::write(&probe, &guess).unwrap();
     assert!(command.output().unwrap().status.success());
     let text = fs::read_to_string(&to).unwrap();
     assert!(text.contains("<size>3</size>") && text.contains(r#"<box frame="2""#), "{text}");
     assert!(!text.contains(r#"<box frame="3""#), "{text}");
+    // The last frame by its number: one behind it is looked for, not guessed.
+    let mut whole = video(&place, &script, &["--cvat", to.to_str().unwrap(), "--end", "3"]);
+    fs::write(&probe, &guess).unwrap();
+    assert!(whole.output().unwrap().status.success());
+    let text = fs::read_to_string(&to).unwrap();
+    assert!(text.contains("<size>3</size>") && !text.contains(r#"<box frame="3""#), "{text}");
     // Where the run ends before the video does, the target is outside from there on.
     assert!(command.args(["--end", "2"]).output().unwrap().status.success());
     let text = fs::read_to_string(&to).unwrap();

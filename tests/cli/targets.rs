@@ -68,6 +68,28 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
 }
 
 #[test]
+fn ids_that_readers_of_a_file_have_no_place_for_are_warned_about() {
+    let place = place(3);
+    let [a, b, c] = BOXES;
+    std::fs::write(place.path("odd.csv"), format!("0,1,{a}\n4294967295,1,{b}\n7,1,{c}\n")).unwrap();
+    std::fs::write(place.path("even.csv"), format!("1,1,{a}\n7,1,{b}\n")).unwrap();
+    let said = |line: &str| {
+        let output = place.run(line).assert().success().get_output().stderr.clone();
+        let text = String::from_utf8(output).unwrap();
+        text.lines().filter(|line| line.starts_with("warning: --")).map(String::from).collect::<Vec<_>>()
+    };
+    let mot = said("--init-file @odd.csv --mot @o.txt");
+    assert_eq!(mot.len(), 2, "{mot:?}");
+    assert!(mot[0].starts_with("warning: --mot: a target has the id 0"), "{mot:?}");
+    assert!(mot[1].starts_with("warning: --mot: the id 4294967295 is so large"), "{mot:?}");
+    let both = said("--init-file @odd.csv --cvat @o.xml --out @o.txt");
+    assert!(both[0].starts_with("warning: --cvat and --out: a target has the id 0"), "{both:?}");
+    assert!(both[2].starts_with("warning: --cvat: CVAT has no group for the id 4294967295"), "{both:?}");
+    assert!(said("--init-file @odd.csv --json @o.json").is_empty());
+    assert!(said("--init-file @even.csv --mot @o.txt --cvat @o.xml").is_empty());
+}
+
+#[test]
 fn a_lost_target_costs_the_others_nothing() {
     let place = place(8);
     // The second stands on the border with little texture in it; whatever becomes of it, the first goes on as alone.

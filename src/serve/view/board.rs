@@ -125,7 +125,12 @@ impl State {
 
     /// Forgets a target; whether there was one.
     pub fn remove(&mut self, target: u32) -> bool {
-        self.tracks.remove(&target).is_some()
+        let known = self.tracks.remove(&target).is_some();
+        if known {
+            // A page that hears of nothing before another target has the number would keep what it knows.
+            self.changes.push(Change::Gone(target, 0..usize::MAX));
+        }
+        known
     }
 
     /// Takes what was found of a target, unless it is known; whether it was not.
@@ -316,10 +321,24 @@ mod tests {
         assert_eq!(all["changes"].as_array().unwrap().len(), 4);
         assert!(board.change(|state| state.remove(1)));
         let all = board.news(&Wants::default(), Duration::ZERO).text;
-        assert_eq!((all["targets"].as_array().unwrap().len(), all["changes"].as_array().unwrap().len()), (0, 1));
+        assert_eq!((all["targets"].as_array().unwrap().len(), all["changes"].as_array().unwrap().len()), (0, 2));
         // A page of another run.
         let lost = Wants { changes: 1000, ..Wants::default() };
-        assert_eq!(board.news(&lost, Duration::ZERO).text["changes_until"], 5);
+        assert_eq!(board.news(&lost, Duration::ZERO).text["changes_until"], 6);
+    }
+
+    #[test]
+    fn a_page_forgets_what_it_knows_of_a_target_whose_number_another_one_has() {
+        let board = Board::default();
+        board.change(|state| state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0)))));
+        assert!(board.change(|state| state.found(1, record_at(2, bbox(2.0)))));
+        let wants = Wants { changes: 2, ..Wants::default() };
+        // Both between two messages of a page.
+        assert!(board.change(|state| state.remove(1)) && !board.change(|state| state.remove(1)));
+        board.change(|state| state.add(1, Track::new(bbox(7.0), record_at(9, bbox(7.0)))));
+        let changes = board.news(&wants, Duration::ZERO).text["changes"].clone();
+        assert_eq!(changes.as_array().unwrap().len(), 2);
+        assert_eq!((&changes[0], &changes[1][1]), (&serde_json::json!([1, 0, null]), &serde_json::json!(9)));
     }
 
     #[test]

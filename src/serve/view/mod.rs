@@ -76,6 +76,8 @@ pub struct Setup {
     pub params: Params,
     /// Where JSON lines go, as frames are tracked.
     pub lines: Option<Destination>,
+    /// Whether targets are named by ids that a person gave them, so that every output names even an only one.
+    pub named: bool,
     /// Whether the page only asks for a first box.
     pub pick: bool,
 }
@@ -105,7 +107,7 @@ impl View {
             None if !local.ip().is_loopback() => Some(make_token()?),
             given => given.clone(),
         };
-        let Setup { reel, path, preset, params, lines, pick } = setup;
+        let Setup { reel, path, preset, params, lines, named, pick } = setup;
         let log = Log::create(lines)?;
         let board = Arc::new(Board::default());
         board.change(|state| {
@@ -121,7 +123,7 @@ impl View {
         });
         let (calls, received) = channel();
         let (end, ended) = channel();
-        let results = Results { path, span: reel.span(), parameters: params.document(&preset) };
+        let results = Results { path, span: reel.span(), parameters: params.document(&preset), named };
         let controller = Controller::new(Arc::clone(&board), received, reel, params, log);
         let run = move || {
             // Nobody may be there any more to hear of it.

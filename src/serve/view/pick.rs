@@ -75,7 +75,7 @@ pub fn pick(
         let demand = Demand { channels: params.channels(), color: true };
         let reel = Reel::new(std::sync::Arc::new(still), span, demand, KEPT_BYTES);
         let (path, preset) = (source.to_owned(), String::new());
-        Setup { reel, path, preset, params: params.clone(), lines: None, pick: true }
+        Setup { reel, path, preset, params: params.clone(), lines: None, named: false, pick: true }
     };
     let address = |port| Address { host: "127.0.0.1".into(), port, token: None };
     let view = match View::open(setup(), &address(PORT)) {

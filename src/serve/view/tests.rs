@@ -94,6 +94,7 @@ fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
         preset: "paper".into(),
         params: params(),
         lines: lines.map(Destination::from),
+        named: false,
         pick: false,
     };
     let address = Address { host: "127.0.0.1".into(), port: 0, token: None };
@@ -375,7 +376,7 @@ fn a_page_that_is_asked_for_a_box_gives_one() {
     let demand = Demand { channels: params().channels(), color: false };
     let reel = Reel::new(source, Span { first: 1, last: Some(1) }, demand, KEPT_BYTES);
     let (path, preset) = ("scenery".into(), "paper".into());
-    let setup = Setup { reel, path, preset, params: params(), lines: None, pick: true };
+    let setup = Setup { reel, path, preset, params: params(), lines: None, named: false, pick: true };
     let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: 0, token: None }).unwrap();
     let bbox = scene().initial_box(1).unwrap();
     assert!(view.order(Order::Add { id: None, position: 1, bbox }).is_err());

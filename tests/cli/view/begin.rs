@@ -4,11 +4,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::helper::{interruptible, place};
-use crate::served::started;
+use crate::served::{serve, started};
 use crate::stream::frames;
+use crate::view::frames_of;
 
 /// The view of a pipe, with targets.
 fn view(flags: &[&str]) -> Command {
@@ -85,4 +86,30 @@ fn an_interrupt_ends_the_wait_for_a_frame() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
     assert!(rest.iter().all(|line| !line.starts_with("view: ") && !line.contains("error:")), "{rest:?}");
     drop(input);
+}
+
+#[test]
+fn a_lone_target_keeps_its_number_in_every_file() {
+    let place = place(4);
+    std::fs::write(place.path("seven.csv"), "7,2,40,30,24,32\n").unwrap();
+    place.run("-q --preset paper --init-file @seven.csv --json @plain.json --mot @plain.txt").assert().success();
+    let served = serve(&place, "--init-file @seven.csv --jsonl @view.jsonl");
+    served.order(json!({ "do": "step", "by": 3 }));
+    served.stands_at(4);
+    let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
+    for part in ["schema", "targets"] {
+        assert_eq!(document[part], plain[part], "{part}");
+    }
+    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/2"), &json!(7)));
+    assert_eq!(frames_of(document), frames_of(plain));
+    let rows = || String::from_utf8(served.get("/result-mot.txt").body).unwrap();
+    assert_eq!(rows(), place.read("plain.txt"));
+    // One that is left of several is still the second one.
+    served.order(json!({ "do": "add", "position": 4, "bbox": [90, 50, 20, 24] }));
+    served.order(json!({ "do": "remove", "target": 7 }));
+    let document = served.get("/result.json").json();
+    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/2"), &json!(8)));
+    assert!(rows().starts_with("4,8,91,51,20,24,1,"), "{}", rows());
+    served.interrupt();
+    assert_eq!(serde_json::from_str::<Value>(&place.read("view.jsonl")).unwrap()["id"], 8);
 }

@@ -10,7 +10,7 @@ fn status(seat: &Seat) -> Status {
 /// The JSON document of what is known.
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
-    let results = Results { path: "scenery".into(), span, parameters: serde_json::Value::Null };
+    let results = Results { path: "scenery".into(), span, parameters: serde_json::Value::Null, named: false };
     serde_json::from_slice(&results.json(&seat.view.board).unwrap()).unwrap()
 }
 
