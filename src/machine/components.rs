@@ -50,7 +50,8 @@ impl Novelty {
     /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
-    /// [`Error::Samples`] when a size does not fit, a kernel value is not finite, or a novelty is not for their size.
+    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit, a kernel value is not finite, or a novelty
+    /// is not for their size.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;
