@@ -50,7 +50,7 @@ impl Novelty {
     /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
-    /// [`Error::Samples`] when a size does not fit or a kernel value is not finite.
+    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit or a kernel value is not finite.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;
