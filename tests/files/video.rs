@@ -9,7 +9,7 @@ use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, Span, Video
 use kcf_track::{Error, FrameBuf};
 
 /// Whether there is an ffmpeg; says so where there is none.
-fn ffmpeg() -> bool {
+pub fn ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
         eprintln!("SKIPPED: there is no ffmpeg");
@@ -18,7 +18,7 @@ fn ffmpeg() -> bool {
 }
 
 /// Runs ffmpeg in a folder.
-fn make(folder: &Path, arguments: &str) {
+pub fn make(folder: &Path, arguments: &str) {
     let mut command = Command::new("ffmpeg");
     command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -26,7 +26,7 @@ fn make(folder: &Path, arguments: &str) {
 }
 
 /// Twelve gray PNG images of 48x32 pixels with all levels, in a folder `png`.
-fn images() -> tempfile::TempDir {
+pub fn images() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("png")).unwrap();
     for number in 0..12 {
@@ -37,7 +37,7 @@ fn images() -> tempfile::TempDir {
     folder
 }
 
-fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
+pub fn source(path: impl AsRef<Path>) -> Box<dyn Source> {
     open(path.as_ref(), &OpenOptions::default()).unwrap()
 }
 
