@@ -27,3 +27,33 @@ fn a_video_of_any_length_is_opened_without_being_read_whole() {
         assert_eq!(frames.filter(|item| item.frame.is_ok()).count(), 12);
     }
 }
+
+#[test]
+fn frames_that_are_never_shown_do_not_shift_times() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Only an encoder that knows what is to come makes frames that others lean on and that nobody sees.
+    for (pass, to) in [("1", "-f null -"), ("2", "clip.webm")] {
+        let moving = "-v error -y -f lavfi -i testsrc2=size=160x120:rate=25:duration=4 -c:v libvpx -b:v 200k";
+        let hidden = "-auto-alt-ref 1 -lag-in-frames 16 -pass";
+        let mut command = Command::new("ffmpeg");
+        command.args(format!("{moving} {hidden} {pass} {to}").split(' ')).current_dir(folder.path());
+        if !command.stdin(Stdio::null()).status().unwrap().success() {
+            eprintln!("SKIPPED: this ffmpeg makes no VP8");
+            return;
+        }
+    }
+    let clip = source(folder.path().join("clip.webm"));
+    let shown: Vec<f64> = clip
+        .stream(clip.span(None, None).unwrap(), Channels::Luma.into())
+        .unwrap()
+        .map(|item| item.timestamp.unwrap())
+        .collect();
+    assert_eq!(shown.len(), 100);
+    for seconds in [0.0, 0.5, 2.0, 3.2] {
+        let expected = shown.iter().filter(|&&time| time < seconds).count();
+        assert_eq!(clip.frames_before(seconds).unwrap(), expected, "{seconds} s");
+    }
+}

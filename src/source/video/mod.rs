@@ -204,7 +204,9 @@ impl Source for Video {
             let reason = "it has no times that are known ahead: count frames".into();
             return Err(Error::Sequence { path: self.input.path().into(), reason });
         }
-        if let Some(times) = probe::times(&self.input, &self.options)? {
+        if self.probe.counts_packets()
+            && let Some(times) = probe::times(&self.input, &self.options)?
+        {
             return Ok(times.partition_point(|&time| time < seconds));
         }
         let mut before = 0;

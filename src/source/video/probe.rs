@@ -23,6 +23,9 @@ const MAX_ANSWER: usize = 1 << 28;
 /// Most bytes of what it says of errors.
 const MAX_SAID: usize = 1 << 16;
 
+/// Codecs that put frames which are never shown, as others only lean on them, into packets that look like any.
+const HIDING: [&str; 1] = ["vp8"];
+
 /// The first video of a file or stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probe {
@@ -34,6 +37,8 @@ pub(super) struct Probe {
     pub frames: Option<usize>,
     /// ffmpeg's name of the form of its pixels.
     pub pixels: String,
+    /// ffmpeg's name of how they are coded.
+    pub codec: String,
     /// Major and minor number of ffmpeg; none of one that was built between two versions.
     pub version: Option<(u32, u32)>,
 }
@@ -56,6 +61,8 @@ struct Video {
     height: usize,
     #[serde(default)]
     pix_fmt: String,
+    #[serde(default)]
+    codec_name: String,
     #[serde(default)]
     avg_frame_rate: String,
     nb_frames: Option<String>,
@@ -86,10 +93,15 @@ impl Probe {
     /// # Errors
     /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within its patience.
     pub fn of(input: &Input, options: &VideoOptions) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,avg_frame_rate,nb_frames,duration:stream_side_data=rotation:\
-                       format=duration";
+        let entries = "stream=width,height,pix_fmt,codec_name,avg_frame_rate,nb_frames,duration:\
+                       stream_side_data=rotation:format=duration";
         let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path().into(), reason })
+    }
+
+    /// Whether each packet is a frame that is shown, or says that it is none.
+    pub fn counts_packets(&self) -> bool {
+        !HIDING.contains(&self.codec.as_str())
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -106,7 +118,8 @@ impl Probe {
         let by_rate = rate.zip(duration).map(|(rate, duration): (f64, f64)| (rate * duration).round() as usize);
         let frames = video.nb_frames.as_ref().and_then(|text| text.parse().ok()).filter(|&count| count > 0);
         let version = version(&answer.program_version.version);
-        Ok(Self { size, rate, frames: frames.or(by_rate), pixels: video.pix_fmt.clone(), version })
+        let (pixels, codec) = (video.pix_fmt.clone(), video.codec_name.clone());
+        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, codec, version })
     }
 }
 
@@ -236,11 +249,12 @@ mod tests {
     #[test]
     fn what_ffprobe_says_of_a_video() {
         let text = r#"{"program_version": {"version": "5.1.9-0+deb12u1"}, "programs": [], "streams": [{"width": 64,
-            "height": 48, "pix_fmt": "yuv420p", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
+            "codec_name": "vp8", "height": 48, "pix_fmt": "yuv420p", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
             "duration": "1.001", "side_data_list": [{}, {"rotation": -90}]}], "format": {"duration": "9.0"}}"#;
         let probe = Probe::parse(text).unwrap();
         assert_eq!((probe.size, probe.frames, probe.version), ((48, 64), Some(30), Some((5, 1))));
-        assert_eq!(probe.pixels, "yuv420p");
+        assert_eq!((probe.pixels.as_str(), probe.counts_packets()), ("yuv420p", false));
+        assert!(Probe::parse(&text.replace("vp8", "vp9")).unwrap().counts_packets());
         let upright = Probe::parse(&text.replace("-90", "180").replace(r#""duration": "1.001","#, "")).unwrap();
         assert_eq!((upright.size, upright.frames), ((64, 48), Some(270)));
         let exact = Probe::parse(&text.replace(r#""width""#, r#""nb_frames": "31", "width""#)).unwrap();
