@@ -57,3 +57,17 @@ fn frames_that_are_never_shown_do_not_shift_times() {
         assert_eq!(clip.frames_before(seconds).unwrap(), expected, "{seconds} s");
     }
 }
+
+#[test]
+fn an_end_that_no_count_reaches_is_the_end_of_the_video() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = images();
+    make(folder.path(), "-r 25 -i png/%04d.png -c:v ffv1 clip.mkv");
+    let clip = source(folder.path().join("clip.mkv"));
+    for last in [i64::MAX as usize, i64::MAX as usize + 1, usize::MAX] {
+        let frames = clip.stream(Span { first: 1, last: Some(last) }, Channels::Luma.into()).unwrap();
+        assert_eq!(frames.filter(|item| item.frame.is_ok()).count(), 12, "{last}");
+    }
+}

@@ -68,6 +68,9 @@ const FEWEST_BEFORE: usize = 50;
 /// so many are what they were, so are those that lean on them.
 const COMPARED: usize = 48;
 
+/// Most frames that ffmpeg can be told to write: it reads numbers as floating point.
+const MOST_FRAMES: u64 = 1 << 53;
+
 /// Seconds after which ffmpeg takes a step in the times of a stream for a mistake: none that happens.
 const LONGEST_PAUSE: &str = "1000000000";
 
@@ -152,7 +155,10 @@ impl Video {
         command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last {
             let passed_over = entry.map_or(0, |entry| entry.position - 1);
-            command.args(["-frames:v", &last.saturating_sub(passed_over).to_string()]);
+            let count = last.saturating_sub(passed_over);
+            if count as u64 <= MOST_FRAMES {
+                command.args(["-frames:v", &count.to_string()]);
+            }
         }
         match (&form, pixels) {
             (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
