@@ -63,7 +63,8 @@ pub struct AddressArgs {
     /// Port of the page; 0 for any that is free
     #[arg(long, value_name = "N", default_value_t = PORT)]
     port: u16,
-    /// Address to serve the page at. Any but this machine's own 127.0.0.1 demands a token
+    /// Address to serve the page at. A token is demanded at any address but this machine's own (127.0.0.1, ::1,
+    /// localhost)
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
     host: String,
     /// What a browser must know to see the page, 8 or more of the letters, digits, - and _
