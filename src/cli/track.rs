@@ -16,7 +16,7 @@ use super::params::{self, ParamArgs};
 use super::pick::{Picked, pick};
 use super::progress::Progress;
 use super::targets::TargetArgs;
-use super::{Failure, inputs};
+use super::{Failure, failure, inputs};
 
 /// Where frames come from, where results go, and how to track.
 #[derive(Debug, Args)]
@@ -131,8 +131,14 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let done = plan.run(exports, frames, &mut watcher);
     watcher.progress.finish();
     let profile = done.profile;
+    let lost = done.lost().map(ToString::to_string);
+    if let Some(error) = &lost {
+        failure::tell(error);
+    }
     let summary = done.summary().map_err(|failure| match failure {
-        job::Failure::Interrupted => interrupt.or(failure),
+        job::Failure::Interrupted => {
+            Failure::Interrupted { code: interrupt.code(), kept: lost.is_none() && !outputs.is_empty() }
+        }
         failure => failure.into(),
     })?;
     if args.quiet == 0 {

@@ -61,6 +61,12 @@ pub struct Done {
 }
 
 impl Done {
+    /// Why the files are not all that they should be, where `result` is another failure and does not say so. That a
+    /// reader has gone is none.
+    pub fn lost(&self) -> Option<&Error> {
+        self.finished.as_ref().err().filter(|error| self.result.is_err() && !error.is_broken_pipe())
+    }
+
     /// Its summary, if all went well.
     ///
     /// # Errors
