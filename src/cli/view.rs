@@ -117,49 +117,51 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         pick: false,
     };
     let view = View::open(setup, &args.address.address())?;
-    place(&view, &targets, &interrupt)?;
+    let placed = place(&view, &targets, &interrupt)?;
     if !targets.is_empty() {
         // The page begins at the beginning, whichever frame the last of them is of.
         let _ = view.order(Order::Seek { position: span.first });
     }
-    if !interrupt.asked() {
+    if placed {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(said) = view.url_in_words() {
             let _ = writeln!(err, "{said}");
         }
     }
-    while !interrupt.asked() && !view.has_ended() {
+    while placed && !interrupt.asked() && !view.has_ended() {
         std::thread::sleep(LOOK_EVERY);
     }
     view.close()?;
     if !interrupt.asked() {
-        return Ok(());
+        // One that has ended without an error still did not do what it was asked to.
+        return if placed { Ok(()) } else { Err(Failure::Failed(anyhow::anyhow!("{}", Refusal::Ended))) };
     }
     let _ = writeln!(err, "interrupted: the view has ended, and what was written is complete");
     Err(Failure::Told { code: interrupt.code() })
 }
 
 /// Gives the targets their boxes. A frame that is slow to come, of a camera or far on in a video, is waited for as
-/// tracking waits for it: until somebody wants it to end.
-fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result<(), Failure> {
+/// tracking waits for it: until somebody wants it to end. Whether there is a view then.
+fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result<bool, Failure> {
     for target in targets {
         let order = Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
         let mut told = false;
         loop {
             match view.order(order) {
                 // Whatever has become of it: an interrupt ends the source, too.
-                _ if interrupt.asked() => return Ok(()),
+                _ if interrupt.asked() => return Ok(false),
                 Ok(()) => break,
                 Err(Refusal::NotYet { position }) => {
                     if !std::mem::replace(&mut told, true) {
                         let _ = writeln!(std::io::stderr(), "waiting for frame {position}");
                     }
                 }
+                Err(Refusal::Ended) => return Ok(false),
                 Err(Refusal::No(said)) => return Err(Failure::usage(format!("target {}: {said}", target.id))),
             }
         }
     }
-    Ok(())
+    Ok(!interrupt.asked())
 }
 
 /// What was given to be viewed, and what is odd about it.
