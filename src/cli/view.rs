@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use kcf_track::export::{Destination, TargetRecord};
-use kcf_track::job::{self, Opening, Position};
+use kcf_track::job::{self, Form, Opening, Outputs, Position};
 use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
 use kcf_track::source::{Demand, Source, VideoOptions};
 
@@ -99,8 +99,11 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let (source, mut warnings) = open_source(given, &interrupt)?;
     let span = job::span(source.as_ref(), args.start, args.end, None).map_err(|failure| interrupt.or(failure))?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
-    let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
-    job::refuse(source.as_ref(), &outputs)?;
+    let outputs = Outputs::new(args.jsonl.clone().map(|to| (Form::JsonLines, to)), &[], false)?;
+    for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
+        path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
+    }
+    outputs.refuse(source.as_ref())?;
     let mut err = std::io::stderr();
     let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));
     warnings.extend(job::oddities(source.as_ref(), &targets));

@@ -164,6 +164,20 @@ impl Outputs {
         }
     }
 
+    /// Checks that none of them is a part of `source`.
+    ///
+    /// # Errors
+    /// Wrong usage that says which.
+    pub fn refuse(&self, source: &dyn Source) -> Result<(), Failure> {
+        for (flag, _, destination) in &self.all {
+            let Destination::File(path) = destination else { continue };
+            if let Some(what) = source.occupies(path) {
+                return Err(Failure::Usage(format!("--{flag} {}: this {what}; name another place", path.display())));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks them together and opens them; `inset` draws the response into a corner of overlays.
     ///
     /// # Errors
@@ -179,7 +193,7 @@ impl Outputs {
         };
         check_distinct(&of(None))?;
         check_outside(&of(Some(false)), &of(Some(true)))?;
-        refuse(source, &of(None))?;
+        self.refuse(source)?;
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
             match form {
@@ -204,21 +218,4 @@ impl Outputs {
         }
         Ok(exports)
     }
-}
-
-/// Refuses an output, given with its flag without the dashes, that is a part of `source`.
-///
-/// # Errors
-/// Wrong usage that says which.
-pub fn refuse<'a>(
-    source: &dyn Source,
-    outputs: impl IntoIterator<Item = &'a (&'static str, &'a Destination)>,
-) -> Result<(), Failure> {
-    for (flag, destination) in outputs {
-        let Destination::File(path) = destination else { continue };
-        if let Some(what) = source.occupies(path) {
-            return Err(Failure::Usage(format!("--{flag} {}: this {what}; name another place", path.display())));
-        }
-    }
-    Ok(())
 }

@@ -53,3 +53,22 @@ fn lines_that_cannot_be_written_are_a_failure_and_no_refused_order() {
     assert_ne!(answer.status, 200);
     assert_eq!(served.child.wait().unwrap().code(), Some(1));
 }
+
+#[test]
+fn what_a_view_reads_is_never_written_over() {
+    let place = place(2);
+    let targets = "id,frame,x,y,w,h\n1,1,40,30,24,32\n";
+    fs::write(place.path("targets.csv"), targets).unwrap();
+    fs::write(place.path("own.toml"), "preset = \"paper\"\n").unwrap();
+    for (flag, file) in [("--init-file", "targets.csv"), ("--config", "own.toml")] {
+        let (before, path) = (place.read(file), place.path(file));
+        let mut command = run(["view", "--port", "0"]);
+        command.arg(place.seq()).arg(flag).arg(&path).arg("--jsonl").arg(&path);
+        let said = format!("{file}: this is what {flag} reads; name another place");
+        command.timeout(Duration::from_secs(10)).assert().code(2).stderr(contains(said));
+        assert_eq!(place.read(file), before);
+    }
+    let served = serve(&place, "--init-file @targets.csv --jsonl @run.jsonl");
+    assert_eq!(served.interrupt().0, Some(130));
+    assert_eq!((place.read("targets.csv"), place.read("run.jsonl").lines().count()), (targets.into(), 1));
+}
