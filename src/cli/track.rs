@@ -84,18 +84,22 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let (source, mut warnings) = open_source(args, given, by_truth, &interrupt)?;
     let source = source.as_ref();
     let span = job::span(source, args.start, args.end, wanted.first()).map_err(|failure| interrupt.or(failure))?;
-    let picked = args.pick.then(|| pick(source, span, &resolved, &interrupt)).transpose()?;
-    let (targets, begun) = match picked {
-        Some(Picked { bbox, begun }) => (vec![TargetRecord { id: 1, start: span.first, bbox }], begun),
-        None => (wanted.within(span, source)?, None),
-    };
-    warnings.extend(job::oddities(source, &targets));
-    warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
+    let known = if args.pick { None } else { Some(wanted.within(span, source)?) };
     let outputs = args.output.all(wanted.named)?;
     for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
         path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
     }
+    // Before a box is asked for: whoever has drawn one shall not have done so in vain.
     let exports = outputs.open(source, args.output.inset)?;
+    let (targets, begun) = match known {
+        Some(targets) => (targets, None),
+        None => {
+            let Picked { bbox, begun } = pick(source, span, &resolved, &interrupt)?;
+            (vec![TargetRecord { id: 1, start: span.first, bbox }], begun)
+        }
+    };
+    warnings.extend(job::oddities(source, &targets));
+    warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
     let to_stdout = outputs.uses_stdout();
     // Rows that a person reads as they come, perhaps by way of another program, are progress enough.
     let apart = !std::io::stderr().is_terminal() || std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());

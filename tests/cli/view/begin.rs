@@ -86,3 +86,14 @@ fn an_interrupt_ends_the_wait_for_a_frame() {
     assert!(rest.iter().all(|line| !line.starts_with("view: ") && !line.contains("error:")), "{rest:?}");
     drop(input);
 }
+
+#[test]
+fn an_output_that_cannot_be_written_is_told_before_a_box_is_asked_for() {
+    let place = place(2);
+    for (path, code, words) in [("no/run.csv", 1, "create it first"), ("seq/img/0001.png", 2, "name another place")] {
+        let mut command = crate::helper::run(["--pick", "--csv"]);
+        command.arg(place.path(path)).arg(place.seq()).timeout(Duration::from_secs(10));
+        let said = command.assert().code(code).stderr(predicates::str::contains(words));
+        assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("pick: "));
+    }
+}
