@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{ArgAction, Args};
@@ -82,7 +83,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::watch();
     let by_truth = wanted.is_empty() && !args.pick;
     let (source, mut warnings) = open_source(args, given, by_truth, &interrupt)?;
-    let source = source.as_ref();
+    let whole: Arc<dyn Source> = source.into();
+    let source = whole.as_ref();
     let span = job::span(source, args.start, args.end, wanted.first()).map_err(|failure| interrupt.or(failure))?;
     let known = if args.pick { None } else { Some(wanted.within(span, source)?) };
     let outputs = args.output.all(wanted.named)?;
@@ -90,7 +92,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
     }
     // Before a box is asked for: whoever has drawn one shall not have done so in vain.
-    let exports = outputs.open(source, args.output.inset)?;
+    let exports = outputs.open_unless(&whole, args.output.inset, &interrupt.stop(), || interrupt.asked());
+    let exports = exports.map_err(|failure| interrupt.or(failure))?;
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {

@@ -7,6 +7,7 @@ use super::mot::is_believed;
 use super::record::{CONFIDENCE_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
+use crate::source::Stop;
 use crate::tracker::State;
 
 /// A COCO document: an image a frame, an annotation a target and frame, its box `[x, y, w, h]` with the corner
@@ -35,6 +36,10 @@ impl Coco {
 }
 
 impl Export for Coco {
+    fn heed(&mut self, stop: &Stop) {
+        self.document.heed(stop);
+    }
+
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
         Ok(())

@@ -5,13 +5,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::destination::{Destination, Target};
+use super::patient::{Heed, Patient};
 use crate::error::{Error, Result};
 use crate::replace::replace;
+use crate::source::Stop;
 
 /// A file or a pipe that takes whole lines, each with one write.
 pub(super) struct Lines {
     name: PathBuf,
     sink: Sink,
+    heed: Heed,
 }
 
 enum Sink {
@@ -26,17 +29,25 @@ enum Sink {
 impl Lines {
     /// Checks that `destination` can be written to.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
+        let heed = Heed::default();
+        let stdout = || Patient::stdout(&heed).map_err(|source| Error::io(destination.path(), source));
         let sink = match destination.probe()? {
-            Target::Stdout => Sink::Stream(Box::new(io::stdout())),
+            Target::Stdout => Sink::Stream(Box::new(stdout()?)),
             Target::File(path) => Sink::Waiting(path),
-            Target::Special(file) => Sink::Stream(Box::new(file)),
+            Target::Special(file) => Sink::Stream(Box::new(Patient::of(file, &heed))),
         };
-        Ok(Self { name: destination.path().to_path_buf(), sink })
+        Ok(Self { name: destination.path().to_path_buf(), sink, heed })
+    }
+
+    /// As [`Export::heed`](super::Export::heed).
+    pub(super) fn heed(&mut self, stop: &Stop) {
+        // The first one counts.
+        let _ = self.heed.set(stop.clone());
     }
 
     /// Writes to anything; `name` is used in errors.
     pub(super) fn to_writer(name: impl Into<PathBuf>, writer: impl Write + Send + 'static) -> Self {
-        Self { name: name.into(), sink: Sink::Stream(Box::new(writer)) }
+        Self { name: name.into(), sink: Sink::Stream(Box::new(writer)), heed: Heed::default() }
     }
 
     /// Writes one line or several, each with its end of line, at once.

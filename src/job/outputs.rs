@@ -1,8 +1,9 @@
 //! Where results go: outputs by their flags, checked together and opened before anything is tracked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::Failure;
+use super::{Failure, aside};
 use crate::error::Result;
 use crate::export::{
     Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, check_distinct, check_outside,
@@ -10,7 +11,7 @@ use crate::export::{
 };
 #[cfg(feature = "cli")]
 use crate::export::{OverlayOptions, Overlays, ResponseMaps};
-use crate::source::Source;
+use crate::source::{Source, Stop};
 
 /// What an output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +177,25 @@ impl Outputs {
             }
         }
         Ok(())
+    }
+
+    /// As [`Outputs::open`], unless `asked`, which is called again and again while it lasts, says that somebody wants
+    /// the run to end: a named pipe is opened once somebody reads it. The outputs heed `stop`, which is set then.
+    ///
+    /// # Errors
+    /// As [`Outputs::open`], and [`Failure::Interrupted`].
+    pub fn open_unless(
+        &self,
+        source: &Arc<dyn Source>,
+        inset: bool,
+        stop: &Stop,
+        asked: impl FnMut() -> bool,
+    ) -> Result<Exports, Failure> {
+        let (outputs, source) = (self.clone(), Arc::clone(source));
+        let opened = aside(move || outputs.open(source.as_ref(), inset), stop, asked)?;
+        let mut exports = opened.ok_or(Failure::Interrupted)??;
+        exports.heed(stop);
+        Ok(exports)
     }
 
     /// Checks them together and opens them; `inset` draws the response into a corner of overlays.

@@ -95,6 +95,13 @@ impl Plan<'_> {
         let mut watch = Writing { journal, watcher, unseen: Some(&self.targets), refused: None, last: 0 };
         let ended = session.run(frames, &mut watch);
         let Writing { mut journal, watcher, refused, last, .. } = watch;
+        let (ended, unread) = match ended {
+            // An output that was given up as the run was to end.
+            Err(Halt { cause: Cause::Watch(error), .. }) if refused.is_none() && watcher.asked() => {
+                (Ok(End::Stopped), Some(error))
+            }
+            ended => (ended, None),
+        };
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),
@@ -112,6 +119,10 @@ impl Plan<'_> {
             watcher.warn(&format!("the frames end with {last}, before --end {end}"));
         }
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
+        let finished = unread.map_or(finished, Err);
+        // Told to end while the last frame was done and somebody was waited for who reads.
+        let late = result.is_ok() && finished.is_err() && watcher.asked();
+        let result = if late { Err(Failure::Interrupted) } else { result };
         let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
         let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
         let profile = session.profile().plus(journal.profile()).plus(&trackers);
