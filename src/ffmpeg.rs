@@ -10,12 +10,18 @@ use crate::error::{Error, Result};
 const INSTALL: &str = "install ffmpeg (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`) so that \
                        it is found in PATH, or use folders of images";
 
+/// What keeps a Ctrl-C of the console from a process on Windows.
+#[cfg(windows)]
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+
 /// A command of this name that reads nothing from the terminal and gets no Ctrl-C: the run that started it ends it.
 pub(crate) fn command(name: &str) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    #[cfg(windows)]
+    std::os::windows::process::CommandExt::creation_flags(&mut command, CREATE_NEW_PROCESS_GROUP);
     command
 }
 

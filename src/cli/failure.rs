@@ -26,6 +26,8 @@ pub enum Failure {
     Interrupted {
         /// 128 and the signal, as shells have it: 130 for Ctrl-C.
         code: u8,
+        /// Whether files hold what was computed until then.
+        kept: bool,
     },
 }
 
@@ -42,12 +44,17 @@ impl Failure {
             Self::Told { code } => return ExitCode::from(code),
             Self::Usage(error) => (message(&error), 2),
             Self::Failed(error) => (message(&error), 1),
-            Self::Interrupted { code } => ("interrupted; what was computed until now is kept".into(), code),
+            Self::Interrupted { code, kept: true } => ("interrupted; what was computed until now is kept".into(), code),
+            Self::Interrupted { code, kept: false } => ("interrupted".into(), code),
         };
-        // Standard error may be closed; there is nobody left to tell then.
-        let _ = writeln!(std::io::stderr(), "error: {message}");
+        tell(&message);
         ExitCode::from(code)
     }
+}
+
+/// Prints an error. The standard error may be closed; there is nobody left to tell then.
+pub fn tell(message: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "error: {message}");
 }
 
 /// An error and its causes in one line. The library's errors name their cause themselves: it is not said twice.
@@ -75,7 +82,7 @@ impl From<job::Failure> for Failure {
             job::Failure::Usage(said) => Self::usage(said),
             job::Failure::Failed(said) => Self::Failed(anyhow::anyhow!(said)),
             job::Failure::ReaderGone => Self::ReaderGone,
-            job::Failure::Interrupted => Self::Interrupted { code: INTERRUPTED },
+            job::Failure::Interrupted => Self::Interrupted { code: INTERRUPTED, kept: false },
         }
     }
 }

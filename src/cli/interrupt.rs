@@ -56,10 +56,10 @@ impl Interrupt {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
-    /// The failure with which the run ends: of one that was told to end, that and nothing else.
+    /// The failure with which a run ends that has computed nothing: of one that was told to end, that and nothing else.
     pub fn or(&self, failure: job::Failure) -> Failure {
         match failure {
-            _ if self.asked() => Failure::Interrupted { code: self.code() },
+            _ if self.asked() => Failure::Interrupted { code: self.code(), kept: false },
             failure => failure.into(),
         }
     }

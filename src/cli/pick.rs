@@ -21,7 +21,7 @@ pub struct Picked {
 
 /// Shows the first frame of `span` until somebody has drawn a box on it.
 pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, interrupt: &Interrupt) -> Result<Picked, Failure> {
-    let interrupted = || Failure::Interrupted { code: interrupt.code() };
+    let interrupted = || Failure::Interrupted { code: interrupt.code(), kept: false };
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let frames = Prefetch::open(source, span, demand)?;
     let mut frames = Frames { first: None, frames, source, asked: || interrupt.asked() };

@@ -159,7 +159,8 @@ pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
         FormatName::Png => Format::Png,
     };
     let scene = Scene::new(args.params())?;
-    let command = std::iter::once("kcf-track".to_owned()).chain(std::env::args().skip(1)).collect::<Vec<_>>().join(" ");
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let command = std::iter::once("kcf-track".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
     let options = WriteOptions { format, force: args.force, command: Some(command) };
     let bar = if std::io::stderr().is_terminal() {
         let style = indicatif::ProgressStyle::with_template("rendering {wide_bar} {pos}/{len} frames, {eta} left")?;

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{ArgAction, Args};
@@ -16,7 +17,7 @@ use super::params::{self, ParamArgs};
 use super::pick::{Picked, pick};
 use super::progress::Progress;
 use super::targets::TargetArgs;
-use super::{Failure, inputs};
+use super::{Failure, failure, inputs};
 
 /// Where frames come from, where results go, and how to track.
 #[derive(Debug, Args)]
@@ -83,21 +84,27 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::watch();
     let by_truth = wanted.is_empty() && !args.pick;
     let (source, mut warnings) = open_source(args, given, by_truth, &interrupt)?;
-    let source = source.as_ref();
+    let whole: Arc<dyn Source> = source.into();
+    let source = whole.as_ref();
     let span = job::span(source, args.start, args.end, wanted.first()).map_err(|failure| interrupt.or(failure))?;
-    let picked = args.pick.then(|| pick(source, span, &resolved, &interrupt)).transpose()?;
-    let (targets, begun) = match picked {
-        Some(Picked { bbox, begun }) => (vec![TargetRecord { id: 1, start: span.first, bbox }], begun),
-        None => (wanted.within(span, source)?, None),
-    };
-    warnings.extend(job::oddities(source, &targets));
-    warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
+    let known = if args.pick { None } else { Some(wanted.within(span, source)?) };
     let outputs = args.output.all(wanted.named)?;
-    warnings.extend(outputs.odd_ids(&targets));
     for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
         path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
     }
-    let exports = outputs.open(source, args.output.inset)?;
+    // Before a box is asked for: whoever has drawn one shall not have done so in vain.
+    let exports = outputs.open_unless(&whole, args.output.inset, &interrupt.stop(), || interrupt.asked());
+    let exports = exports.map_err(|failure| interrupt.or(failure))?;
+    let (targets, begun) = match known {
+        Some(targets) => (targets, None),
+        None => {
+            let Picked { bbox, begun } = pick(source, span, &resolved, &interrupt)?;
+            (vec![TargetRecord { id: 1, start: span.first, bbox }], begun)
+        }
+    };
+    warnings.extend(job::oddities(source, &targets));
+    warnings.extend(outputs.odd_ids(&targets));
+    warnings.extend(job::left_out(source, span, &wanted, (args.start, args.end)));
     let to_stdout = outputs.uses_stdout();
     // Rows that a person reads as they come, perhaps by way of another program, are progress enough.
     let apart = !std::io::stderr().is_terminal() || std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
@@ -133,8 +140,14 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let done = plan.run(exports, frames, &mut watcher);
     watcher.progress.finish();
     let profile = done.profile;
+    let lost = done.lost().map(ToString::to_string);
+    if let Some(error) = &lost {
+        failure::tell(error);
+    }
     let summary = done.summary().map_err(|failure| match failure {
-        job::Failure::Interrupted => interrupt.or(failure),
+        job::Failure::Interrupted => {
+            Failure::Interrupted { code: interrupt.code(), kept: lost.is_none() && !outputs.is_empty() }
+        }
         failure => failure.into(),
     })?;
     if args.quiet == 0 {

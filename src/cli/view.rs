@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use kcf_track::export::{Destination, TargetRecord};
-use kcf_track::job::{self, Opening, Position};
+use kcf_track::job::{self, Form, Opening, Outputs, Position};
 use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
 use kcf_track::source::{Demand, Source, VideoOptions};
 
@@ -63,7 +63,8 @@ pub struct AddressArgs {
     /// Port of the page; 0 for any that is free
     #[arg(long, value_name = "N", default_value_t = PORT)]
     port: u16,
-    /// Address to serve the page at. Any but this machine's own 127.0.0.1 demands a token
+    /// Address to serve the page at. A token is demanded at any address but this machine's own (127.0.0.1, ::1,
+    /// localhost)
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
     host: String,
     /// What a browser must know to see the page, 8 or more of the letters, digits, - and _
@@ -98,8 +99,11 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let (source, mut warnings) = open_source(given, &interrupt)?;
     let span = job::span(source.as_ref(), args.start, args.end, None).map_err(|failure| interrupt.or(failure))?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
-    let outputs = args.jsonl.iter().map(|to| ("jsonl", to)).collect::<Vec<_>>();
-    job::refuse(source.as_ref(), &outputs)?;
+    let outputs = Outputs::new(args.jsonl.clone().map(|to| (Form::JsonLines, to)), &[], false)?;
+    for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
+        path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
+    }
+    outputs.refuse(source.as_ref())?;
     let mut err = std::io::stderr();
     let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));
     warnings.extend(job::oddities(source.as_ref(), &targets));
@@ -117,49 +121,51 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         pick: false,
     };
     let view = View::open(setup, &args.address.address())?;
-    place(&view, &targets, &interrupt)?;
+    let placed = place(&view, &targets, &interrupt)?;
     if !targets.is_empty() {
         // The page begins at the beginning, whichever frame the last of them is of.
         let _ = view.order(Order::Seek { position: span.first });
     }
-    if !interrupt.asked() {
+    if placed {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(said) = view.url_in_words() {
             let _ = writeln!(err, "{said}");
         }
     }
-    while !interrupt.asked() && !view.has_ended() {
+    while placed && !interrupt.asked() && !view.has_ended() {
         std::thread::sleep(LOOK_EVERY);
     }
     view.close()?;
     if !interrupt.asked() {
-        return Ok(());
+        // One that has ended without an error still did not do what it was asked to.
+        return if placed { Ok(()) } else { Err(Failure::Failed(anyhow::anyhow!("{}", Refusal::Ended))) };
     }
     let _ = writeln!(err, "interrupted: the view has ended, and what was written is complete");
     Err(Failure::Told { code: interrupt.code() })
 }
 
 /// Gives the targets their boxes. A frame that is slow to come, of a camera or far on in a video, is waited for as
-/// tracking waits for it: until somebody wants it to end.
-fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result<(), Failure> {
+/// tracking waits for it: until somebody wants it to end. Whether there is a view then.
+fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result<bool, Failure> {
     for target in targets {
         let order = Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
         let mut told = false;
         loop {
             match view.order(order) {
                 // Whatever has become of it: an interrupt ends the source, too.
-                _ if interrupt.asked() => return Ok(()),
+                _ if interrupt.asked() => return Ok(false),
                 Ok(()) => break,
                 Err(Refusal::NotYet { position }) => {
                     if !std::mem::replace(&mut told, true) {
                         let _ = writeln!(std::io::stderr(), "waiting for frame {position}");
                     }
                 }
+                Err(Refusal::Ended) => return Ok(false),
                 Err(Refusal::No(said)) => return Err(Failure::usage(format!("target {}: {said}", target.id))),
             }
         }
     }
-    Ok(())
+    Ok(!interrupt.asked())
 }
 
 /// What was given to be viewed, and what is odd about it.

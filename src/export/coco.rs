@@ -8,6 +8,7 @@ use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
 use crate::geometry::BBox;
+use crate::source::Stop;
 use crate::tracker::State;
 
 /// A COCO document: an image a frame, an annotation a target and frame, its box `[x, y, w, h]` with the corner
@@ -44,6 +45,10 @@ fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
 }
 
 impl Export for Coco {
+    fn heed(&mut self, stop: &Stop) {
+        self.document.heed(stop);
+    }
+
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
         Ok(())

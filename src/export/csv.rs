@@ -6,6 +6,7 @@ use super::lines::Lines;
 use super::record::to_microseconds;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
+use crate::source::Stop;
 
 /// The last column is that of the target, which is there where there are several.
 const HEADER: [&str; 18] = [
@@ -48,6 +49,10 @@ impl Csv {
 }
 
 impl Export for Csv {
+    fn heed(&mut self, stop: &Stop) {
+        self.lines.heed(stop);
+    }
+
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
         let number = |value: Option<f32>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
         let seconds = |value: Option<f64>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());

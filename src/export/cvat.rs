@@ -9,6 +9,7 @@ use super::record::{BOX_DIGITS, rounded};
 use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
+use crate::source::Stop;
 
 /// The label of every track.
 const LABEL: &str = "target";
@@ -143,6 +144,10 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 }
 
 impl Export for Cvat {
+    fn heed(&mut self, stop: &Stop) {
+        self.document.heed(stop);
+    }
+
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
         Ok(())

@@ -5,9 +5,11 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::destination::{Destination, Target};
+use super::patient::{Heed, Patient};
 use super::rounded_json;
 use crate::error::{Error, Result};
 use crate::replace::{parent, replace};
+use crate::source::Stop;
 
 /// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a
 /// kill, and put in its place at the end.
@@ -16,6 +18,7 @@ pub(super) struct Document {
     name: PathBuf,
     target: Target,
     text: BufWriter<File>,
+    heed: Heed,
 }
 
 impl Document {
@@ -27,7 +30,13 @@ impl Document {
             Target::Stdout | Target::Special(_) => std::env::temp_dir(),
         };
         let text = tempfile::tempfile_in(&folder).map_err(|source| Error::io(folder, source))?;
-        Ok(Self { name: destination.path().to_path_buf(), target, text: BufWriter::new(text) })
+        Ok(Self { name: destination.path().to_path_buf(), target, text: BufWriter::new(text), heed: Heed::default() })
+    }
+
+    /// As [`Export::heed`](super::Export::heed).
+    pub(super) fn heed(&mut self, stop: &Stop) {
+        // The first one counts.
+        let _ = self.heed.set(stop.clone());
     }
 
     /// Adds text to the end.
@@ -37,8 +46,8 @@ impl Document {
 
     /// Puts the document in its place.
     pub(super) fn commit(self) -> Result<()> {
-        let Self { name, target, text } = self;
-        commit(target, text).map_err(|source| Error::io(name, source))
+        let Self { name, target, text, heed } = self;
+        commit(target, text, &heed).map_err(|source| Error::io(name, source))
     }
 
     /// Makes one value all of the document, and puts that in its place.
@@ -54,19 +63,12 @@ impl Document {
     }
 }
 
-fn commit(target: Target, text: BufWriter<File>) -> io::Result<()> {
+fn commit(target: Target, text: BufWriter<File>, heed: &Heed) -> io::Result<()> {
     let mut text = text.into_inner().map_err(io::IntoInnerError::into_error)?;
     text.rewind()?;
     match target {
-        Target::Stdout => {
-            let mut out = io::stdout().lock();
-            io::copy(&mut text, &mut out)?;
-            out.flush()
-        }
-        Target::Special(mut out) => {
-            io::copy(&mut text, &mut out)?;
-            out.flush()
-        }
+        Target::Stdout => hand_over(&mut text, Patient::stdout(heed)?),
+        Target::Special(file) => hand_over(&mut text, Patient::of(file, heed)),
         // Synced before the rename, or a power cut could leave an empty file under the new name.
         Target::File(path) => replace(&path, |file| {
             io::copy(&mut text, file)?;
@@ -75,4 +77,9 @@ fn commit(target: Target, text: BufWriter<File>) -> io::Result<()> {
         })
         .map(drop),
     }
+}
+
+fn hand_over(text: &mut File, mut to: Patient) -> io::Result<()> {
+    io::copy(text, &mut to)?;
+    to.flush()
 }

@@ -2,6 +2,7 @@
 
 use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
+use crate::source::Stop;
 
 /// The exports of a run, each given every frame.
 ///
@@ -27,6 +28,11 @@ impl Exports {
     /// Whether one of them draws on the frames.
     pub fn draw(&self) -> bool {
         self.open.iter().any(|export| export.draws())
+    }
+
+    /// [`Export::heed`] of each.
+    pub fn heed(&mut self, stop: &Stop) {
+        self.open.iter_mut().for_each(|export| export.heed(stop));
     }
 
     /// [`Export::begin`] of each.

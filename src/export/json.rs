@@ -3,6 +3,7 @@
 use super::document::Document;
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
+use crate::source::Stop;
 
 /// The JSON document of a run, one line a frame and target; its form is `assets/result.schema.json`, that of several
 /// targets `assets/results.schema.json`. It appears when it is
@@ -36,6 +37,10 @@ impl Json {
 }
 
 impl Export for Json {
+    fn heed(&mut self, stop: &Stop) {
+        self.document.heed(stop);
+    }
+
     fn begin(&mut self, run: &Run) -> Result<()> {
         // Every part of the document stands on a line of its own, so that a person finds a frame and `grep` does, too.
         let Run { schema, version, source, parameters, targets } = run;

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::lines::Lines;
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::error::{Error, Result};
+use crate::source::Stop;
 
 /// JSON lines: each frame is one line, and out before the next frame is read. Every line has the same fields as an
 /// element of `frames` in the JSON document; there is no line for anything else.
@@ -30,6 +31,10 @@ impl JsonLines {
 }
 
 impl Export for JsonLines {
+    fn heed(&mut self, stop: &Stop) {
+        self.lines.heed(stop);
+    }
+
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, record).map_err(|error| Error::io(&record.file, error.into()))?;

@@ -8,6 +8,7 @@ use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
 use crate::geometry::BBox;
+use crate::source::Stop;
 
 /// Frames a second where nothing tells: what Label Studio's `Video` takes.
 const RATE: f64 = 24.0;
@@ -136,6 +137,10 @@ fn percent(at: f64, side: f64) -> f64 {
 }
 
 impl Export for LabelStudio {
+    fn heed(&mut self, stop: &Stop) {
+        self.document.heed(stop);
+    }
+
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.source.clone_from(&run.source.path);
         self.size = (run.source.width, run.source.height);

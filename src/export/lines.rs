@@ -6,14 +6,17 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::destination::{Destination, Target};
+use super::patient::{Heed, Patient};
 use crate::error::{Error, Result};
 use crate::replace::replace;
+use crate::source::Stop;
 
 /// A file or a pipe that takes whole lines, each with one write.
 #[derive(Debug)]
 pub(super) struct Lines {
     name: PathBuf,
     sink: Sink,
+    heed: Heed,
 }
 
 enum Sink {
@@ -28,17 +31,25 @@ enum Sink {
 impl Lines {
     /// Checks that `destination` can be written to.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
+        let heed = Heed::default();
+        let stdout = || Patient::stdout(&heed).map_err(|source| Error::io(destination.path(), source));
         let sink = match destination.probe()? {
-            Target::Stdout => Sink::stream(io::stdout()),
+            Target::Stdout => Sink::stream(stdout()?),
             Target::File(path) => Sink::Waiting(path),
-            Target::Special(file) => Sink::stream(file),
+            Target::Special(file) => Sink::stream(Patient::of(file, &heed)),
         };
-        Ok(Self { name: destination.path().to_path_buf(), sink })
+        Ok(Self { name: destination.path().to_path_buf(), sink, heed })
+    }
+
+    /// As [`Export::heed`](super::Export::heed).
+    pub(super) fn heed(&mut self, stop: &Stop) {
+        // The first one counts.
+        let _ = self.heed.set(stop.clone());
     }
 
     /// Writes to anything; `name` is used in errors.
     pub(super) fn to_writer(name: impl Into<PathBuf>, writer: impl Write + Send + 'static) -> Self {
-        Self { name: name.into(), sink: Sink::stream(writer) }
+        Self { name: name.into(), sink: Sink::stream(writer), heed: Heed::default() }
     }
 
     /// Writes one line or several, each with its end of line, at once. None is glued to what was written of one that

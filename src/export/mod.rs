@@ -97,6 +97,7 @@ mod overlays;
 mod painters;
 #[cfg(feature = "cli")]
 mod painting;
+mod patient;
 mod record;
 #[cfg(feature = "cli")]
 mod response_maps;
@@ -135,6 +136,7 @@ pub use self::summary::{StateCounts, Summary, Tally, TargetSummary, TruthSummary
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
+use crate::source::Stop;
 use crate::tracker::ResponseMap;
 
 /// What an export may look at besides the record: all of it is borrowed, and copied only by an export that needs it.
@@ -160,6 +162,11 @@ pub trait Export: Send {
     /// Whether it draws on the frames, which should then be in colour.
     fn draws(&self) -> bool {
         false
+    }
+
+    /// Gives up what nobody reads once `stop` is set.
+    fn heed(&mut self, stop: &Stop) {
+        let _ = stop;
     }
 
     /// Takes note of the run, before its first frame.

@@ -5,6 +5,7 @@ use super::record::{BOX_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::annotation::Base;
 use crate::error::Result;
+use crate::source::Stop;
 use crate::tracker::State;
 
 /// MOT-challenge text: one row `frame,id,left,top,width,height,confidence,-1,-1,-1` a target and frame, frames and
@@ -31,6 +32,10 @@ pub(super) fn is_believed(record: &FrameRecord) -> bool {
 }
 
 impl Export for Mot {
+    fn heed(&mut self, stop: &Stop) {
+        self.lines.heed(stop);
+    }
+
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
         let Some(bbox) = record.finite_box().filter(|_| is_believed(record)) else {
             // The file is there even if it will have no row.

@@ -5,6 +5,7 @@ use super::record::{BOX_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView};
 use crate::annotation::Base;
 use crate::error::Result;
+use crate::source::Stop;
 
 /// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, to four decimals at most. A frame without a box is a
 /// row of `NaN`.
@@ -24,6 +25,10 @@ impl Otb {
 }
 
 impl Export for Otb {
+    fn heed(&mut self, stop: &Stop) {
+        self.lines.heed(stop);
+    }
+
     fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
         // Rounded as they stand in the file: a box of four decimals has more when it is moved by a pixel.
         let numbers = record.finite_box().map_or([f64::NAN; 4], |bbox| Base::One.to_numbers(&bbox));

@@ -1,8 +1,9 @@
 //! Where results go: outputs by their flags, checked together and opened before anything is tracked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::Failure;
+use super::{Failure, aside};
 use crate::error::Result;
 use crate::export::{
     Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, TargetRecord, check_distinct,
@@ -10,7 +11,7 @@ use crate::export::{
 };
 #[cfg(feature = "cli")]
 use crate::export::{OverlayOptions, Overlays, ResponseMaps};
-use crate::source::{Source, Span};
+use crate::source::{Source, Span, Stop};
 
 /// What an output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +208,39 @@ impl Outputs {
         }
     }
 
+    /// Checks that none of them is a part of `source`.
+    ///
+    /// # Errors
+    /// Wrong usage that says which.
+    pub fn refuse(&self, source: &dyn Source) -> Result<(), Failure> {
+        for (flag, _, destination) in &self.all {
+            let Destination::File(path) = destination else { continue };
+            if let Some(what) = source.occupies(path) {
+                return Err(Failure::Usage(format!("--{flag} {}: this {what}; name another place", path.display())));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Outputs::open`], unless `asked`, which is called again and again while it lasts, says that somebody wants
+    /// the run to end: a named pipe is opened once somebody reads it. The outputs heed `stop`, which is set then.
+    ///
+    /// # Errors
+    /// As [`Outputs::open`], and [`Failure::Interrupted`].
+    pub fn open_unless(
+        &self,
+        source: &Arc<dyn Source>,
+        inset: bool,
+        stop: &Stop,
+        asked: impl FnMut() -> bool,
+    ) -> Result<Exports, Failure> {
+        let (outputs, source) = (self.clone(), Arc::clone(source));
+        let opened = aside(move || outputs.open(source.as_ref(), inset), stop, asked)?;
+        let mut exports = opened.ok_or(Failure::Interrupted)??;
+        exports.heed(stop);
+        Ok(exports)
+    }
+
     /// Checks them together and opens them; `inset` draws the response into a corner of overlays.
     ///
     /// # Errors
@@ -222,7 +256,7 @@ impl Outputs {
         };
         check_distinct(&of(None))?;
         check_outside(&of(Some(false)), &of(Some(true)))?;
-        refuse(source, &of(None))?;
+        self.refuse(source)?;
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
             match form {
@@ -248,21 +282,4 @@ impl Outputs {
         }
         Ok(exports)
     }
-}
-
-/// Refuses an output, given with its flag without the dashes, that is a part of `source`.
-///
-/// # Errors
-/// Wrong usage that says which.
-pub fn refuse<'a>(
-    source: &dyn Source,
-    outputs: impl IntoIterator<Item = &'a (&'static str, &'a Destination)>,
-) -> Result<(), Failure> {
-    for (flag, destination) in outputs {
-        let Destination::File(path) = destination else { continue };
-        if let Some(what) = source.occupies(path) {
-            return Err(Failure::Usage(format!("--{flag} {}: this {what}; name another place", path.display())));
-        }
-    }
-    Ok(())
 }

@@ -65,6 +65,12 @@ pub struct Done {
 }
 
 impl Done {
+    /// Why the files are not all that they should be, where `result` is another failure and does not say so. That a
+    /// reader has gone is none.
+    pub fn lost(&self) -> Option<&Error> {
+        self.finished.as_ref().err().filter(|error| self.result.is_err() && !error.is_broken_pipe())
+    }
+
     /// Its summary, if all went well.
     ///
     /// # Errors
@@ -105,6 +111,13 @@ impl Plan<'_> {
             watcher.warn(&said);
         }
         seen.take().into_iter().for_each(|position| journal.saw(position));
+        let (ended, unread) = match ended {
+            // An output that was given up as the run was to end.
+            Err(Halt { cause: Cause::Watch(error), .. }) if refused.is_none() && watcher.asked() => {
+                (Ok(End::Stopped), Some(error))
+            }
+            ended => (ended, None),
+        };
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),
@@ -122,6 +135,10 @@ impl Plan<'_> {
             watcher.warn(&format!("the frames end with {last}, before --end {end}"));
         }
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
+        let finished = unread.map_or(finished, Err);
+        // Told to end while the last frame was done and somebody was waited for who reads.
+        let late = result.is_ok() && finished.is_err() && watcher.asked();
+        let result = if late { Err(Failure::Interrupted) } else { result };
         let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
         let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
         let profile = session.profile().plus(journal.profile()).plus(&trackers);

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use image::ImageFormat;
 use image_webp::{DecodingError, WebPDecoder};
 
 use super::decode::{Encoded, MAX_PIXELS, demanded, encoded, guarded};
 use super::folder::file_name;
-use super::{Demand, Item, Source, Span, Stream};
+use super::{Demand, Item, Source, Span, Stream, header};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBuf, PixelFormat};
 
@@ -27,6 +28,9 @@ impl Animation {
     /// # Errors
     /// [`Error::Io`] for a file that cannot be read; [`Error::Decode`] for one that is too large.
     pub fn open(path: &Path) -> Result<Option<Self>> {
+        if header::format_of(path)? != Some(ImageFormat::WebP) {
+            return Ok(None);
+        }
         let encoded = encoded(path)?;
         let decoder = guarded(|| Ok(WebPDecoder::new(encoded).ok()));
         let Ok(Some(decoder)) = decoder else { return Ok(None) };

@@ -1,5 +1,7 @@
 //! What the header of an image says that a person should know before its pixels are counted.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use image::codecs::png::PngDecoder;
@@ -10,6 +12,21 @@ use tiff::decoder::Decoder as TiffDecoder;
 
 use super::decode::{Encoded, encoded, guarded};
 use super::folder::file_name;
+use crate::error::{Error, Result};
+
+/// Bytes that tell every format of images.
+const FIRST_BYTES: u64 = 64;
+
+/// The format of images that the file at `path` is of, by its first bytes: a video may be too long to be read whole.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be read.
+pub(super) fn format_of(path: &Path) -> Result<Option<ImageFormat>> {
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(FIRST_BYTES).read_to_end(&mut first));
+    read.map_err(|source| Error::io(path, source))?;
+    Ok(image::guess_format(&first).ok())
+}
 
 /// Sentences on the image at `path`; none on one that cannot be read, which is said when its turn comes.
 pub(super) fn peculiarities(path: &Path) -> Vec<String> {
@@ -45,10 +62,8 @@ pub(super) fn has_pages(path: &Path) -> bool {
 }
 
 fn several_at(path: &Path, formats: &[ImageFormat]) -> bool {
-    let Ok(encoded) = encoded(path) else { return false };
-    let Ok(reader) = ImageReader::new(encoded).with_guessed_format() else { return false };
-    let format = reader.format().filter(|format| formats.contains(format));
-    format.is_some_and(|format| holds_several(reader.into_inner(), format))
+    let format = format_of(path).ok().flatten().filter(|format| formats.contains(format));
+    format.is_some_and(|format| encoded(path).is_ok_and(|encoded| holds_several(encoded, format)))
 }
 
 /// Whether an encoded image holds more than one picture.

@@ -25,7 +25,7 @@ pub struct OpenOptions {
 /// As [`Sequence::open`], [`Video::open`] and [`Y4m::open`]; [`Error::Sequence`] for a single picture.
 pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
-        return Ok(Box::new(Y4m::open("standard input", std::io::stdin())?));
+        return Ok(Box::new(Y4m::open_standard_input()?));
     }
     let given = local(given);
     if given.is_dir() {
@@ -35,7 +35,7 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
         let picture = |reason: &str| Error::Sequence { path: given.into(), reason: reason.into() };
         if begins_as_y4m(given) {
             // Forms that pipes cannot have are ffmpeg's.
-            return match pipe(given) {
+            return match Y4m::open_file(given) {
                 Ok(frames) => Ok(Box::new(frames)),
                 Err(error) => {
                     Video::open(given, options.video.clone()).map(|video| Box::new(video) as _).map_err(|_| error)
@@ -57,14 +57,9 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     }
     #[cfg(unix)]
     if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
-        return Ok(Box::new(pipe(given)?));
+        return Ok(Box::new(Y4m::open_file(given)?));
     }
     Ok(Box::new(Video::open(given, options.video.clone())?))
-}
-
-fn pipe(path: &Path) -> Result<Y4m> {
-    let file = File::open(path).map_err(|source| Error::io(path, source))?;
-    Y4m::open(path.to_string_lossy(), file)
 }
 
 fn begins_as_y4m(path: &Path) -> bool {

@@ -95,6 +95,30 @@ fn an_interrupt_finishes_what_was_begun_and_its_signal_is_the_exit_code() {
     }
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn an_output_that_fails_at_the_end_is_said_whatever_else_ended_the_run() {
+    let place = place(3);
+    let still = place.still(6_000);
+    let csv = place.path("run.csv");
+    fs::write(&csv, "").unwrap();
+    let mut command = interruptible();
+    command.args(BOX).args(["-q", "--json", "/dev/full", "--csv"]).arg(&csv).arg(&still).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    wait_for(&mut child, &csv, 2_000);
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(sent.success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.contains("error: /dev/full: ") && said.contains("space") && said.contains("interrupted"), "{said}");
+    assert!(!said.contains("is kept"), "{said}");
+    // A frame that cannot be read.
+    fs::write(place.frame(2), "no picture").unwrap();
+    let both = contains("0002.png").and(contains("error: /dev/full: "));
+    place.run("-q --json /dev/full").assert().code(1).stderr(both);
+}
+
 /// `nohup` is for runs that shall go on.
 #[test]
 #[cfg(unix)]

@@ -20,6 +20,7 @@ mod export_safety;
 mod guesses;
 mod helper;
 mod outputs;
+mod pipes;
 mod served;
 mod shells;
 mod stream;

@@ -92,3 +92,14 @@ fn help_has_units_and_an_example() {
         assert!(text.contains(part), "{part}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_whose_name_is_no_utf8_is_rendered_into() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join(std::ffi::OsStr::from_bytes(b"\xff"));
+    synth(&out).args(["--frames", "1", "--size", "64x48", "--target", "9x9"]).assert().success();
+    let file: SceneFile = serde_json::from_slice(&std::fs::read(out.join("scene.json")).unwrap()).unwrap();
+    assert!(file.command.unwrap().ends_with("--frames 1 --size 64x48 --target 9x9"));
+}

@@ -2,6 +2,7 @@
 
 mod begin;
 mod hosts;
+mod lines;
 
 use std::io::{BufReader, Write};
 

@@ -2,6 +2,7 @@
 
 mod decode;
 mod demo;
+mod odd_videos;
 mod prefetch;
 mod sequence;
 mod stream;

@@ -26,7 +26,7 @@ pub fn make(folder: &Path, arguments: &str) {
 }
 
 /// Twelve gray PNG images of 48x32 pixels with all levels, in a folder `png`.
-fn images() -> tempfile::TempDir {
+pub fn images() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("png")).unwrap();
     for number in 0..12 {

@@ -17,7 +17,7 @@ use super::order::{Order, Refusal};
 use super::picture::Picture;
 use super::reel::{Reading, Reel};
 use super::track::Track;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::geometry::BBox;
 use crate::source::Item;
 use crate::tracker::Params;
@@ -62,6 +62,8 @@ pub struct Controller {
     /// The highest number of a target so far.
     last_id: u32,
     pictures: u64,
+    /// Why tracking ends after the order at hand.
+    failed: Option<Error>,
 }
 
 /// A frame to be shown next.
@@ -99,6 +101,7 @@ impl Controller {
             times,
             last_id: 0,
             pictures: 0,
+            failed: None,
         }
     }
 
@@ -126,7 +129,10 @@ impl Controller {
                 Ok(Call::Order(order, reply)) => {
                     // Nobody may be there any more to hear of it.
                     let _ = reply.send(self.obey(order));
-                    continue;
+                    match self.failed.take() {
+                        Some(error) => return Err(error),
+                        None => continue,
+                    }
                 }
                 Ok(Call::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}

@@ -1,6 +1,7 @@
 //! Small sources and records for the tests of this room.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -80,5 +81,51 @@ impl Source for Numbered {
         // Longer than any test waits; the thread that waits for it is joined when the stream is dropped.
         let end = std::iter::from_fn(move || stalls.then(|| std::thread::sleep(Duration::from_millis(300))).and(None));
         Ok(Box::new(frames.chain(end)))
+    }
+}
+
+/// A video that is decoded from its first frame on for each stream: one that begins further on hands nothing out until
+/// it is cancelled.
+#[derive(Default)]
+pub struct Sought {
+    running: Arc<AtomicUsize>,
+    /// Of the stream that was begun last.
+    cancelled: Mutex<Arc<AtomicBool>>,
+}
+
+impl Sought {
+    /// How many streams decode.
+    pub fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
+    }
+}
+
+impl Source for Sought {
+    fn name(&self) -> &str {
+        "sought"
+    }
+
+    fn length(&self) -> Option<usize> {
+        Some(200)
+    }
+
+    fn cancel(&self) {
+        self.cancelled.lock().unwrap().store(true, Ordering::Relaxed);
+    }
+
+    fn stream(&self, span: Span, _: Demand) -> Result<Stream> {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        *self.cancelled.lock().unwrap() = Arc::clone(&cancelled);
+        let running = Arc::clone(&self.running);
+        let mut next = span.first;
+        Ok(Box::new(std::iter::from_fn(move || {
+            running.fetch_add(1, Ordering::Relaxed);
+            while span.first > 1 && !cancelled.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            running.fetch_sub(1, Ordering::Relaxed);
+            next += 1;
+            (next <= 200).then(|| numbered_item(next - 1))
+        })))
     }
 }

@@ -193,9 +193,8 @@ impl View {
 /// Hands an order to the controller and waits for what becomes of it.
 fn call(calls: &Sender<Call>, order: Order) -> Obeyed {
     let (reply, answer) = sync_channel(1);
-    let ended = || Refusal::from("tracking has ended: start the program again");
-    calls.send(Call::Order(order, reply)).map_err(|_| ended())?;
-    answer.recv_timeout(ORDER_TIME).unwrap_or_else(|_| Err(ended()))
+    calls.send(Call::Order(order, reply)).map_err(|_| Refusal::Ended)?;
+    answer.recv_timeout(ORDER_TIME).unwrap_or(Err(Refusal::Ended))
 }
 
 fn listen(address: &Address) -> Result<(TcpListener, SocketAddr)> {

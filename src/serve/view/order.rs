@@ -87,6 +87,8 @@ pub enum Refusal {
         /// The frame.
         position: usize,
     },
+    /// Tracking has ended: why, [`View::close`](super::View::close) says.
+    Ended,
 }
 
 impl fmt::Display for Refusal {
@@ -94,6 +96,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::No(said) => f.write_str(said),
             Self::NotYet { position } => write!(f, "frame {position} has not come yet: try again"),
+            Self::Ended => f.write_str("tracking has ended: start the program again"),
         }
     }
 }

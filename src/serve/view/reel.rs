@@ -169,6 +169,10 @@ impl Reel {
 
     /// Begins to read at `first`.
     fn begin(&mut self, first: usize) -> Result<()> {
+        // What passes over frames on its way to one that nobody wants any more would be waited for.
+        if self.stream.is_some() {
+            self.source.cancel();
+        }
         self.stream = None;
         let span = Span { first, last: self.span.last };
         self.stream = Some(Prefetch::new(self.source.stream(span, self.demand)?, PREFETCH_DEPTH)?);
@@ -197,7 +201,7 @@ fn bytes(item: &Item) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::Numbered;
+    use super::super::fixtures::{Numbered, Sought};
     use super::*;
     use crate::frame::Channels;
 
@@ -257,6 +261,22 @@ mod tests {
             assert_eq!((reel.last(), reel.newest()), (Some(100), 100));
             assert_eq!(level(reel.read(100, SOON).unwrap()), 100);
         }
+    }
+
+    #[test]
+    fn what_reads_a_stream_is_ended_before_another_one_is_begun() {
+        let source = Arc::new(Sought::default());
+        let span = source.span(None, None).unwrap();
+        let mut reel = Reel::new(Arc::clone(&source) as _, span, Channels::Luma.into(), 0);
+        assert_eq!(level(reel.read(1, SOON).unwrap()), 1);
+        let begun = Instant::now();
+        // Each of these streams would pass over frames for ever before its first.
+        for position in [200, 180, 160] {
+            assert!(matches!(reel.read(position, Duration::from_millis(10)), Ok(Reading::NotYet)));
+            assert!(source.running() <= 1);
+        }
+        assert_eq!(level(reel.read(1, SOON).unwrap()), 1);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod timeline;
 mod watched;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::yuv::Levels;
@@ -57,11 +57,18 @@ pub struct Video {
     input: Input,
     options: VideoOptions,
     probe: Probe,
-    /// What decodes at the moment.
-    process: Arc<Mutex<Option<Arc<Process>>>>,
+    running: Arc<Mutex<Running>>,
     timeline: Timeline,
     /// What there is to say after it has ended.
     remark: Remark,
+}
+
+/// What decodes at the moment.
+#[derive(Debug, Default)]
+struct Running {
+    process: Option<Arc<Process>>,
+    /// How often that was ended.
+    cancels: usize,
 }
 
 /// Fewest frames before one for which ffmpeg is told to begin there: fewer are decoded as fast.
@@ -70,6 +77,9 @@ const FEWEST_BEFORE: usize = 50;
 /// Frames that are decoded and compared before the first one that is wanted, when ffmpeg is told to begin there: where
 /// so many are what they were, so are those that lean on them.
 const COMPARED: usize = 48;
+
+/// Most frames that ffmpeg can be told to write: it reads numbers as floating point.
+const MOST_FRAMES: u64 = 1 << 53;
 
 /// Seconds after which ffmpeg takes a step in the times of a stream for a mistake: none that happens.
 const LONGEST_PAUSE: &str = "1000000000";
@@ -99,7 +109,11 @@ impl Video {
         let probe = Probe::of(&input, &options)?;
         let name = input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
         let (timeline, remark) = (Timeline::default(), Remark::default());
-        Ok(Self { name, input, options, probe, process: Arc::default(), timeline, remark })
+        Ok(Self { name, input, options, probe, running: Arc::default(), timeline, remark })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ending(&self) -> Ending {
@@ -140,8 +154,9 @@ impl Video {
         (FEWEST_BEFORE..=latest).rev().take(COMPARED).find_map(|begin| self.timeline.entry(begin))
     }
 
-    /// Starts to decode the frames of `span`, from the first of the video on or from `entry`.
-    fn decode(&self, span: Span, demand: Demand, entry: Option<Entry>) -> Result<Frames> {
+    /// Starts to decode the frames of `span`, from the first of the video on or from `entry`, for one who began when
+    /// there had been so many `cancels`: where one more has come since, they are not to be read any more.
+    fn decode(&self, span: Span, demand: Demand, entry: Option<Entry>, cancels: usize) -> Result<Frames> {
         let (form, filter, pixels) = self.form(demand);
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
@@ -168,7 +183,10 @@ impl Video {
         command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last {
             let passed_over = entry.map_or(0, |entry| entry.position - 1);
-            command.args(["-frames:v", &last.saturating_sub(passed_over).to_string()]);
+            let count = last.saturating_sub(passed_over);
+            if count as u64 <= MOST_FRAMES {
+                command.args(["-frames:v", &count.to_string()]);
+            }
         }
         match (&form, pixels) {
             (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
@@ -179,7 +197,13 @@ impl Video {
         let next = self.options.patience;
         let patience = Patience { first: next + self.input.probing(), next };
         let running = Ffmpeg::start(&mut command, self.input.path(), patience)?;
-        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&running.0.process));
+        {
+            let mut known = self.lock();
+            match known.cancels == cancels {
+                true => known.process = Some(Arc::clone(&running.0.process)),
+                false => running.0.process.kill(),
+            }
+        }
         let mut frames =
             Frames::new((self.input.clone(), self.options.clone()), running, form, (span, demand), self.ending())
                 .remarked_in(Arc::clone(&self.remark), self.probe.frames);
@@ -227,11 +251,14 @@ impl Source for Video {
             let reason = "it has no times that are known ahead: count frames".into();
             return Err(Error::Sequence { path: self.input.path().into(), reason });
         }
-        if let Some(times) = probe::times(&self.input, &self.options)? {
+        if self.probe.counts_packets()
+            && let Some(times) = probe::times(&self.input, &self.options)?
+        {
             return Ok(times.partition_point(|&time| time < seconds));
         }
         let mut before = 0;
-        for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None)? {
+        let cancels = self.lock().cancels;
+        for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None, cancels)? {
             if item.timestamp.is_some_and(|time| time >= seconds) || item.frame.is_err() && !self.options.lenient {
                 break;
             }
@@ -249,7 +276,9 @@ impl Source for Video {
     }
 
     fn cancel(&self) {
-        if let Some(process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let mut running = self.lock();
+        running.cancels += 1;
+        if let Some(process) = running.process.take() {
             process.kill();
         }
     }
@@ -265,14 +294,44 @@ impl Source for Video {
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
         let (_, _, pixels) = self.form(demand);
         self.timeline.begin(pixels);
+        let cancels = self.lock().cancels;
         match self.entry(span.first) {
-            None => Ok(Box::new(self.decode(span, demand, None)?)),
+            None => Ok(Box::new(self.decode(span, demand, None, cancels)?)),
             Some(entry) => {
-                let frames = self.decode(span, demand, Some(entry))?;
+                let frames = self.decode(span, demand, Some(entry), cancels)?;
                 let video = self.clone();
-                let whole = move |first| video.decode(Span { first, ..span }, demand, None);
+                let whole = move |first| video.decode(Span { first, ..span }, demand, None, cancels);
                 Ok(Box::new(Sought::new(frames, span.first, whole)))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cancelled_begins_no_second_ffmpeg() {
+        let folder = tempfile::tempdir().unwrap();
+        let clip = folder.path().join("clip.nut");
+        let made = ["-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x48:duration=1", "-c:v", "ffv1"];
+        let made = std::process::Command::new("ffmpeg").args(made).arg(&clip).status();
+        if !made.is_ok_and(|made| made.success()) {
+            eprintln!("SKIPPED: there is no ffmpeg");
+            return;
+        }
+        let video = Video::open(&clip, VideoOptions::default()).unwrap();
+        let span = Span { first: 1, last: None };
+        let begun = video.lock().cancels;
+        let decode = |cancels| video.decode(span, Channels::Luma.into(), None, cancels).unwrap();
+        assert!(decode(begun).next().unwrap().frame.is_ok());
+        video.cancel();
+        // As one who finds only then that frames must be decoded from the first one on.
+        let left: Vec<_> = decode(begun).collect();
+        assert!(left.len() <= 1 && left.iter().all(|item| item.frame.is_err()), "{left:?}");
+        assert!(video.lock().process.is_none());
+        let cancels = video.lock().cancels;
+        assert_eq!(decode(cancels).filter(|item| item.frame.is_ok()).count(), 25);
     }
 }

@@ -26,6 +26,9 @@ const MAX_ANSWER: usize = 1 << 28;
 /// Most bytes of what it says of errors.
 const MAX_SAID: usize = 1 << 16;
 
+/// Codecs that put frames which are never shown, as others only lean on them, into packets that look like any.
+const HIDING: [&str; 1] = ["vp8"];
+
 /// The first video of a file or stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probe {
@@ -41,6 +44,8 @@ pub(super) struct Probe {
     pub aspect: Option<(u32, u32)>,
     /// Whether it is turned by anything but half a turn.
     pub turned: bool,
+    /// ffmpeg's name of how they are coded.
+    pub codec: String,
     /// Major and minor number of ffmpeg; none of one that was built between two versions.
     pub version: Option<(u32, u32)>,
 }
@@ -65,6 +70,7 @@ struct Video {
     pix_fmt: String,
     #[serde(default)]
     sample_aspect_ratio: String,
+    codec_name: String,
     #[serde(default)]
     avg_frame_rate: String,
     nb_frames: Option<String>,
@@ -95,10 +101,15 @@ impl Probe {
     /// # Errors
     /// [`Error::Sequence`] when it is none, or ffprobe gives no answer within its patience.
     pub fn of(input: &Input, options: &VideoOptions) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
+        let entries = "stream=width,height,pix_fmt,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
                        stream_side_data=rotation:format=duration";
         let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path().into(), reason })
+    }
+
+    /// Whether each packet is a frame that is shown, or says that it is none.
+    pub fn counts_packets(&self) -> bool {
+        !HIDING.contains(&self.codec.as_str())
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -109,7 +120,6 @@ impl Probe {
         }
         let turned = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
         let quarter = (turned / 90.0).round() as i64 % 2 != 0;
-        let pixels = video.pix_fmt.clone();
         let size = if quarter { (video.height, video.width) } else { (video.width, video.height) };
         let rate = ratio(&video.avg_frame_rate);
         let duration = video.duration.as_ref().or(answer.format.duration.as_ref()).and_then(|text| text.parse().ok());
@@ -118,7 +128,8 @@ impl Probe {
         let version = version(&answer.program_version.version);
         let aspect = aspect(&video.sample_aspect_ratio).map(|(w, h)| if quarter { (h, w) } else { (w, h) });
         let turned = turned % 180.0 != 0.0;
-        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, aspect, turned, version })
+        let (pixels, codec) = (video.pix_fmt.clone(), video.codec_name.clone());
+        Ok(Self { size, rate, frames: frames.or(by_rate), pixels, codec, aspect, turned, version })
     }
 }
 
@@ -275,11 +286,14 @@ mod tests {
     #[test]
     fn what_ffprobe_says_of_a_video() {
         let text = r#"{"program_version": {"version": "5.1.9-0+deb12u1"}, "programs": [], "streams": [{"width": 64,
-            "height": 48, "pix_fmt": "yuv420p", "sample_aspect_ratio": "4:3", "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
+            "codec_name": "vp8", "height": 48, "pix_fmt": "yuv420p", "sample_aspect_ratio": "4:3",
+            "r_frame_rate": "10/1", "avg_frame_rate": "30000/1001",
             "duration": "1.001", "side_data_list": [{}, {"rotation": -90}]}], "format": {"duration": "9.0"}}"#;
         let probe = Probe::parse(text).unwrap();
         assert_eq!((probe.size, probe.frames, probe.version), ((48, 64), Some(30), Some((5, 1))));
         assert_eq!((probe.pixels.as_str(), probe.turned), ("yuv420p", true));
+        assert_eq!((probe.pixels.as_str(), probe.counts_packets()), ("yuv420p", false));
+        assert!(Probe::parse(&text.replace("vp8", "vp9")).unwrap().counts_packets());
         let upright = Probe::parse(&text.replace("-90", "180").replace(r#""duration": "1.001","#, "")).unwrap();
         assert_eq!((upright.size, upright.frames, upright.turned), ((64, 48), Some(270), false));
         assert_eq!((probe.aspect, upright.aspect), (Some((3, 4)), Some((4, 3))));

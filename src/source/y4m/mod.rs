@@ -3,8 +3,9 @@
 mod header;
 mod reader;
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -21,6 +22,8 @@ pub struct Y4m {
     name: String,
     size: (usize, usize),
     rate: Option<f64>,
+    /// The file that it comes from, where that is known.
+    place: Option<Place>,
     /// `None` once the frames are being read.
     reader: Mutex<Option<Reader<Input>>>,
 }
@@ -40,7 +43,59 @@ impl Y4m {
         let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
         let planes = reader.planes();
         let (size, rate) = ((planes.width, planes.height), reader.rate());
-        Ok(Self { name, size, rate, reader: Mutex::new(Some(reader)) })
+        Ok(Self { name, size, rate, place: None, reader: Mutex::new(Some(reader)) })
+    }
+
+    /// The same of a file or a named pipe.
+    ///
+    /// # Errors
+    /// As [`Y4m::open`]; [`Error::Io`] when it cannot be opened.
+    pub fn open_file(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let place = Some(Place::Path(path.into()));
+        Ok(Self { place, ..Self::open(path.to_string_lossy(), file)? })
+    }
+
+    /// The same of the standard input, which may be a file.
+    ///
+    /// # Errors
+    /// As [`Y4m::open`].
+    pub fn open_standard_input() -> Result<Self> {
+        let place = Some(Place::StandardInput);
+        Ok(Self { place, ..Self::open("standard input", std::io::stdin())? })
+    }
+}
+
+/// Where a stream comes from.
+#[derive(Debug)]
+enum Place {
+    Path(PathBuf),
+    StandardInput,
+}
+
+impl Place {
+    /// Whether it is the existing file at `path`.
+    fn is(&self, path: &Path) -> bool {
+        match self {
+            Self::Path(ours) => {
+                path.canonicalize().is_ok_and(|path| ours.canonicalize().is_ok_and(|ours| ours == path))
+            }
+            #[cfg(unix)]
+            Self::StandardInput => {
+                use std::os::fd::AsFd;
+                use std::os::unix::fs::MetadataExt;
+                let input = std::io::stdin().as_fd().try_clone_to_owned();
+                let ours = input.and_then(|input| File::from(input).metadata()).ok();
+                let same = |ours: std::fs::Metadata| {
+                    let there = path.metadata().ok().filter(|_| ours.is_file())?;
+                    Some((there.dev(), there.ino()) == (ours.dev(), ours.ino()))
+                };
+                ours.and_then(same) == Some(true)
+            }
+            // What the standard input is cannot be asked for elsewhere.
+            #[cfg(not(unix))]
+            Self::StandardInput => false,
+        }
     }
 }
 
@@ -63,6 +118,10 @@ impl Source for Y4m {
 
     fn rate(&self) -> Option<f64> {
         self.rate
+    }
+
+    fn occupies(&self, path: &Path) -> Option<&'static str> {
+        self.place.as_ref().is_some_and(|place| place.is(path)).then_some("is the video that is read")
     }
 
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {

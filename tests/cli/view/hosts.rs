@@ -1,6 +1,6 @@
 //! By which names a view can be reached.
 
-use crate::helper::place;
+use crate::helper::{place, run};
 use crate::served::serve;
 
 #[test]
@@ -35,4 +35,16 @@ fn at_all_addresses_whoever_knows_the_token_may_use_any_name() {
     let served = serve(&place, "--token my-own-token");
     let ask = "GET /?token=my-own-token HTTP/1.1\r\nHost: the-machine.lan\r\nConnection: close\r\n\r\n";
     assert_eq!(served.send(ask.as_bytes()).status, 421);
+}
+
+#[test]
+fn a_token_is_demanded_where_the_help_says_so() {
+    let said = run(["view", "--help"]).assert().success().get_output().stdout.clone();
+    let said = String::from_utf8(said).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("A token is demanded at any address but this machine's own (127.0.0.1, ::1, localhost)"));
+    let place = place(1);
+    for (host, demanded) in [("127.0.0.1", false), ("localhost", false), ("0.0.0.0", true)] {
+        let served = serve(&place, &format!("--host {host}"));
+        assert_eq!(served.url.contains("token="), demanded, "{host}: {}", served.url);
+    }
 }

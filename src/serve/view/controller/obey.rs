@@ -192,7 +192,7 @@ impl Controller {
             state.put_map(position, target, seen.map);
         });
         self.stand(&item);
-        Ok(self.write(target, position).map_err(|error| error.to_string())?)
+        self.write_ordered(target, position)
     }
 
     fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), Refusal> {
@@ -209,7 +209,15 @@ impl Controller {
         heads.put(head);
         self.log.outdated();
         self.stand(&item);
-        Ok(self.write(target, position).map_err(|error| error.to_string())?)
+        self.write_ordered(target, position)
+    }
+
+    /// Writes what an order has found. A log that cannot be written is no fault of the order: it ends tracking.
+    fn write_ordered(&mut self, target: u32, position: usize) -> Result<(), Refusal> {
+        self.write(target, position).map_err(|error| {
+            self.failed = Some(error);
+            Refusal::Ended
+        })
     }
 
     /// Refuses to take back what was said of a target at `position` where the piece before that cannot be followed on:
