@@ -41,6 +41,7 @@ pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
 pub use stop::Stop;
 pub use truth::{SequenceOptions, Truth};
+#[cfg(feature = "eval")]
 pub(crate) use video::local;
 pub use video::{Video, VideoOptions};
 pub use y4m::Y4m;
