@@ -70,6 +70,7 @@ struct Video {
     pix_fmt: String,
     #[serde(default)]
     sample_aspect_ratio: String,
+    #[serde(default)]
     codec_name: String,
     #[serde(default)]
     avg_frame_rate: String,
