@@ -122,6 +122,7 @@ impl Changes {
     pub fn apply(&self, params: &mut Params) -> Result<(), String> {
         let rank =
             |given: &Given| given.paths.first().and_then(|path| Some(find(path).ok()?.rank())).unwrap_or_default();
+        let before = params.clone();
         let mut all = self.given.clone();
         all.sort_by_key(rank);
         let values = all.split_off(all.partition_point(|given| !rank(given).0));
@@ -135,8 +136,13 @@ impl Changes {
             self.put(params, &mut set, given)?;
         }
         values.into_iter().try_for_each(|given| self.put(params, &mut set, given))?;
-        // What has no effect is known once all values are there: any order is right.
-        let idle = set.iter().find_map(|(path, given)| Some((given, idle::needs(params, path)?)));
+        // What has no effect is known once all values are there: any order is right. A value that was there before is
+        // taken: whole trees are given again by who copies them.
+        let changed = |path: &str| params.get(path).ok() != before.get(path).ok();
+        let idle = set
+            .iter()
+            .filter(|(path, _)| changed(path))
+            .find_map(|(path, given)| Some((given, idle::needs(params, path)?)));
         idle.map_or(Ok(()), |(given, needs)| {
             let said: Vec<String> = needs.iter().map(|(path, value)| self.wording.setting(path, value)).collect();
             Err(format!("{} needs {}", given.name, said.join(" or ")))
@@ -356,6 +362,17 @@ mod tests {
             changes.path(path.into_iter().find(|path| there.unmet(path).is_none()).unwrap(), text).unwrap();
             let said = changes.apply(&mut params).unwrap_err();
             assert!(said.ends_with(&format!(" needs {needs}")), "{said}");
+        }
+    }
+
+    #[test]
+    fn all_settings_of_a_preset_can_be_given_again() {
+        for (preset, _) in Params::PRESETS {
+            let mut params = Params::preset(preset).unwrap();
+            let mut changes = Changes::default();
+            params.values().iter().for_each(|(path, value)| changes.path(path, value).unwrap());
+            assert_eq!(changes.apply(&mut params), Ok(()), "{preset}");
+            assert_eq!(params, Params::preset(preset).unwrap());
         }
     }
 
