@@ -26,19 +26,6 @@ def opencv_trackers():
     return {f"OpenCV {name[7:-7]}": getattr(cv2, name) for name in names if hasattr(cv2, name)}
 
 
-class Whole:
-    """OpenCV wants boxes of whole pixels, and raises where it cannot follow."""
-
-    def __init__(self, make):
-        self.tracker = make()
-
-    def init(self, frame, box):
-        self.tracker.init(frame, tuple(round(number) for number in box))
-
-    def update(self, frame):
-        return self.tracker.update(frame)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
@@ -48,7 +35,6 @@ def main():
     parser.add_argument("--no-opencv", action="store_true")
     given = parser.parse_args()
     others = {} if given.no_opencv else opencv_trackers()
-    others = {name: lambda make=make: Whole(make) for name, make in others.items()}
     presets = given.preset or ["paper", "fast", "robust"]
     found = kcf_track.evaluate(given.data, presets, others=others, sequences=given.sequences, jobs=1)
     print(f"{'tracker':24}{'AUC':>8}{'P@20':>8}{'frames/s':>10}")

@@ -99,7 +99,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
     warnings.extend(job::left_out(source, span, &wanted, (start, end)));
     let outputs = outputs(asked, wanted.named)?;
     warnings.extend(outputs.odd_ids(&targets));
-    asked.init_file.as_ref().map_or(Ok(()), |path| outputs.spare("--init-file", path))?;
+    outputs.spare("--init-file", asked.init_file.as_deref())?;
     let exports = outputs.open(source, asked.inset)?;
     let total = job::expected(source, span);
     watching.tell("begin", (job::first_words(&asked.preset, &params), warnings, total));

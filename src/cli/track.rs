@@ -51,8 +51,8 @@ pub struct TrackArgs {
     /// take what can be decoded
     #[arg(long)]
     skip_bad_frames: bool,
-    /// Longest time that the next frame of a video or a camera may take; the first one of an address, which ffmpeg looks
-    /// at for about 5 s, twice, may take 8 s more
+    /// Longest time that the next frame of a video or a camera may take; the first one of an address, which ffmpeg
+    /// looks at for about 5 s, twice, may take 8 s more
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     timeout: f64,
     /// Threads that follow several targets [default: as many as there are cores]
@@ -89,9 +89,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let span = job::span(source, args.start, args.end, wanted.first()).map_err(|failure| interrupt.or(failure))?;
     let known = if args.pick { None } else { Some(wanted.within(span, source)?) };
     let outputs = args.output.all(wanted.named)?;
-    for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
-        path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
-    }
+    outputs.spare("--init-file", args.targets.file())?;
+    outputs.spare("--config", args.params.file())?;
     // Before a box is asked for: whoever has drawn one shall not have done so in vain.
     let exports = outputs.open_unless(&whole, args.output.inset, &interrupt.stop(), || interrupt.asked());
     let exports = exports.map_err(|failure| interrupt.or(failure))?;

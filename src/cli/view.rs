@@ -100,9 +100,8 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let span = job::span(source.as_ref(), args.start, args.end, None).map_err(|failure| interrupt.or(failure))?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
     let outputs = Outputs::new(args.jsonl.clone().map(|to| (Form::JsonLines, to)), &[], false)?;
-    for (flag, path) in [("--init-file", args.targets.file()), ("--config", args.params.file())] {
-        path.map_or(Ok(()), |path| outputs.spare(flag, path))?;
-    }
+    outputs.spare("--init-file", args.targets.file())?;
+    outputs.spare("--config", args.params.file())?;
     outputs.refuse(source.as_ref())?;
     let mut err = std::io::stderr();
     let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));

@@ -185,18 +185,11 @@ pub enum InvalidTruth {
 }
 
 impl InvalidTruth {
-    /// What stands for the centre error in pixels.
+    /// What stands for the centre error in pixels; for the normalised one −1 does, under all rules.
     pub fn center(self) -> f64 {
         match self {
             Self::MissForSuccessHitForPrecision => -1.0,
             Self::HitForNormalizedPrecision => f64::INFINITY,
-        }
-    }
-
-    /// What stands for the normalised centre error.
-    pub fn normalized(self) -> f64 {
-        match self {
-            Self::MissForSuccessHitForPrecision | Self::HitForNormalizedPrecision => -1.0,
         }
     }
 }

@@ -103,19 +103,12 @@ impl Export for Coco {
 mod tests {
     use super::*;
     use crate::export::Tally;
-    use crate::export::record::tests::run;
+    use crate::export::record::tests::{self, run};
 
     /// What is written of `records`.
     fn written(run: &Run, records: &[FrameRecord]) -> Value {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.json");
-        let mut coco = Box::new(Coco::create(&path.as_path().into()).unwrap());
-        coco.begin(run).unwrap();
-        for record in records {
-            coco.frame(record, &FrameView::default()).unwrap();
-        }
-        coco.finish(&Tally::default().completed(None)).unwrap();
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+        let summary = Tally::default().completed(None);
+        serde_json::from_str(&tests::written("run.json", Coco::create, (run, records), &summary)).unwrap()
     }
 
     #[test]

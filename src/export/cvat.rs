@@ -178,7 +178,7 @@ impl Export for Cvat {
 mod tests {
     use super::*;
     use crate::export::Tally;
-    use crate::export::record::tests::run;
+    use crate::export::record::tests::{self, run};
     use crate::tracker::State;
 
     /// What is written of two targets, the second lost at once, in so many frames.
@@ -188,17 +188,10 @@ mod tests {
 
     /// The same where the last frame that was seen is this one.
     fn written_where(name: &str, frames: Option<usize>, seen: Option<usize>) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
-        let (run, records) = run();
-        let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap().of_frames(frames, Some(9)));
-        cvat.begin(&run).unwrap();
-        let lost = FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() };
-        for record in [&records[0], &records[1], &lost] {
-            cvat.frame(record, &FrameView::default()).unwrap();
-        }
-        cvat.finish(&Summary { seen, ..Tally::default().completed(None) }).unwrap();
-        std::fs::read_to_string(path).unwrap()
+        let (run, mut records) = run();
+        records.push(FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() });
+        let create = |to: &Destination| Ok(Cvat::create(to)?.of_frames(frames, Some(9)));
+        tests::written(name, create, (&run, &records), &Summary { seen, ..Tally::default().completed(None) })
     }
 
     #[test]
@@ -257,21 +250,12 @@ mod tests {
 
     #[test]
     fn a_target_that_has_turned_is_turned_about_the_centre_of_its_box() {
-        let folder = tempfile::tempdir().unwrap();
-        let (run, records) = run();
+        let (run, mut records) = run();
         // The corners of a box of 20 x 10 pixels around (30, 20), turned by 30 degrees.
         let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
-        let turned = FrameRecord { polygon: Some(polygon), ..records[1].clone() };
-        let [xml, json] = ["run.xml", "run.json"].map(|name| {
-            let path = folder.path().join(name);
-            let mut cvat = Box::new(Cvat::create(&path.as_path().into()).unwrap());
-            cvat.begin(&run).unwrap();
-            for record in [&records[0], &turned] {
-                cvat.frame(record, &FrameView::default()).unwrap();
-            }
-            cvat.finish(&Tally::default().completed(None)).unwrap();
-            std::fs::read_to_string(path).unwrap()
-        });
+        records[1].polygon = Some(polygon);
+        let [xml, json] = ["run.xml", "run.json"]
+            .map(|name| tests::written(name, Cvat::create, (&run, &records), &Tally::default().completed(None)));
         let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
         assert!(!lines[0].contains("rotation"), "{xml}");
         let number = |name: &str| -> f64 {

@@ -35,8 +35,7 @@ impl Document {
 
     /// As [`Export::heed`](super::Export::heed).
     pub(super) fn heed(&mut self, stop: &Stop) {
-        // The first one counts.
-        let _ = self.heed.set(stop.clone());
+        self.heed.told_by(stop);
     }
 
     /// Adds text to the end.

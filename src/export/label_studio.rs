@@ -169,7 +169,7 @@ impl Export for LabelStudio {
 mod tests {
     use super::*;
     use crate::export::Tally;
-    use crate::export::record::tests::run;
+    use crate::export::record::tests::{self, run};
     use crate::tracker::State;
 
     /// What is written of `records`.
@@ -179,15 +179,9 @@ mod tests {
 
     /// The same of a source that states its rate.
     fn written_at(run: &Run, records: &[FrameRecord], rate: Option<f64>) -> Value {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.json");
-        let mut export = Box::new(LabelStudio::create(&path.as_path().into()).unwrap().at_rate(rate));
-        export.begin(run).unwrap();
-        for record in records {
-            export.frame(record, &FrameView::default()).unwrap();
-        }
-        export.finish(&Tally::default().completed(None)).unwrap();
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+        let create = |to: &Destination| Ok(LabelStudio::create(to)?.at_rate(rate));
+        let summary = Tally::default().completed(None);
+        serde_json::from_str(&tests::written("run.json", create, (run, records), &summary)).unwrap()
     }
 
     #[test]

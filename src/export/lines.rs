@@ -43,8 +43,7 @@ impl Lines {
 
     /// As [`Export::heed`](super::Export::heed).
     pub(super) fn heed(&mut self, stop: &Stop) {
-        // The first one counts.
-        let _ = self.heed.set(stop.clone());
+        self.heed.told_by(stop);
     }
 
     /// Writes to anything; `name` is used in errors.

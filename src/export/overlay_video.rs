@@ -278,8 +278,8 @@ impl Encoder {
     }
 }
 
-/// Writes pictures by their numbers, however they come. Where they are `timed`, with their times, and behind a head that
-/// says how far apart the first ones are; so many seconds where there is only one.
+/// Writes pictures by their numbers, however they come. Where they are `timed`, with their times, and behind a head
+/// that says how far apart the first ones are; so many seconds where there is only one.
 fn in_turn(
     pictures: &Receiver<(Turn, RgbImage)>,
     timed: Option<(Pictures, f64)>,

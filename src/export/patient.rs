@@ -7,7 +7,20 @@ use std::sync::{Arc, OnceLock};
 use crate::source::Stop;
 
 /// What tells that the run shall end, once somebody has said by what it is told.
-pub(super) type Heed = Arc<OnceLock<Stop>>;
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heed(Arc<OnceLock<Stop>>);
+
+impl Heed {
+    /// It is told by `stop`, as [`Export::heed`](super::Export::heed) has it; the first one counts.
+    pub fn told_by(&self, stop: &Stop) {
+        let _ = self.0.set(stop.clone());
+    }
+
+    #[cfg(unix)]
+    fn is_told(&self) -> bool {
+        self.0.get().is_some_and(Stop::is_set)
+    }
+}
 
 /// A device, a named pipe or the standard output. A write waits until there is room, but once the run shall end no
 /// longer than two seconds. (Elsewhere than on Unix it cannot be told whether there is room.)
@@ -25,7 +38,7 @@ impl Patient {
     pub fn of(file: File, heed: &Heed) -> Self {
         #[cfg(not(unix))]
         let file = Box::new(file);
-        Self { out: file, heed: Arc::clone(heed) }
+        Self { out: file, heed: heed.clone() }
     }
 
     /// Of the standard output.
@@ -34,7 +47,7 @@ impl Patient {
         let out = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?.into();
         #[cfg(not(unix))]
         let out = Box::new(io::stdout());
-        Ok(Self { out, heed: Arc::clone(heed) })
+        Ok(Self { out, heed: heed.clone() })
     }
 }
 
@@ -60,7 +73,6 @@ mod unix {
     use rustix::io::Errno;
 
     use super::Heed;
-    use crate::source::Stop;
 
     /// Bytes that a pipe takes at once where it takes any.
     const ROOM: usize = 4096;
@@ -82,7 +94,7 @@ mod unix {
                 Ok(0) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            if heed.get().is_some_and(Stop::is_set) {
+            if heed.is_told() {
                 if waited >= LONGEST_LAST {
                     return Err(io::Error::other("nobody reads it, and the run was to end"));
                 }
@@ -104,7 +116,7 @@ mod tests {
         let (reader, writer) = io::pipe().unwrap();
         let (heed, stop) = (Heed::default(), Stop::default());
         let mut patient = Patient::of(File::from(std::os::fd::OwnedFd::from(writer)), &heed);
-        heed.set(stop.clone()).unwrap();
+        heed.told_by(&stop);
         let begun = Instant::now();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
@@ -123,7 +135,7 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let (heed, stop) = (Heed::default(), Stop::default());
         stop.set();
-        heed.set(stop).unwrap();
+        heed.told_by(&stop);
         let mut patient = Patient::of(File::from(std::os::fd::OwnedFd::from(writer)), &heed);
         let reading = std::thread::spawn(move || {
             let mut read = vec![0; 1 << 16];

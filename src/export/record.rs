@@ -207,7 +207,25 @@ fn milliseconds<S: Serializer>(ms: &f64, serializer: S) -> Result<S::Ok, S::Erro
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::error::Result;
+    use crate::export::{Destination, Export, FrameView, Summary};
     use crate::tracker::{Estimate, Evidence};
+
+    /// What an export writes of `records` into a file of that name.
+    pub(in crate::export) fn written<E: Export>(
+        name: &str,
+        create: impl FnOnce(&Destination) -> Result<E>,
+        (run, records): (&Run, &[FrameRecord]),
+        summary: &Summary,
+    ) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        let mut export = Box::new(create(&path.as_path().into()).unwrap());
+        export.begin(run).unwrap();
+        records.iter().for_each(|record| export.frame(record, &FrameView::default()).unwrap());
+        export.finish(summary).unwrap();
+        std::fs::read_to_string(path).unwrap()
+    }
 
     /// A small run of two frames for the tests of the formats.
     pub(in crate::export) fn run() -> (Run, Vec<FrameRecord>) {

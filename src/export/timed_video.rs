@@ -4,8 +4,8 @@
 /// Nanoseconds of a tick: times are in microseconds.
 const TICK: u64 = 1000;
 
-/// The shortest time that a picture is said to be shown, in seconds: mp4 counts the length of a video in such steps, and
-/// would leave out a last picture that is shorter.
+/// The shortest time that a picture is said to be shown, in seconds: mp4 counts the length of a video in such steps,
+/// and would leave out a last picture that is shorter.
 const SHORTEST_GAP: f64 = 1e-3;
 
 /// What all pictures of a video are.

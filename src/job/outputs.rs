@@ -194,11 +194,12 @@ impl Outputs {
         Span { last: span.last.map(|last| last.saturating_add(uncertain.into())), ..span }
     }
 
-    /// Checks that none of them is the file at `path`, which is read by the flag `read`.
+    /// Checks that none of them is the file at `path`, if there is one, which is read by the flag `read`.
     ///
     /// # Errors
     /// Wrong usage that says which.
-    pub fn spare(&self, read: &str, path: &Path) -> Result<(), Failure> {
+    pub fn spare(&self, read: &str, path: Option<&Path>) -> Result<(), Failure> {
+        let Some(path) = path else { return Ok(()) };
         let given = Destination::File(path.to_path_buf());
         match self.all.iter().find(|(_, _, to)| to.is_same(&given)) {
             Some((flag, _, to)) => {

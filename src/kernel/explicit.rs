@@ -8,6 +8,7 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::function::Kernel;
+use super::gram::check_finite;
 use crate::error::{Error, Result};
 
 /// Values of a map at most: beyond, the kernel itself is what to use.
@@ -82,10 +83,8 @@ impl PolynomialMap {
                 *out = factors.iter().map(value).product::<f64>() * scale;
             }
         }
-        match mapped.iter().all(|v| v.is_finite()) {
-            true => Ok(mapped),
-            false => Err(Error::Samples { reason: "the feature values are too large for their products".into() }),
-        }
+        check_finite(&mapped, "the feature values are too large for their products")?;
+        Ok(mapped)
     }
 }
 

@@ -104,6 +104,14 @@ fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>)
     })
 }
 
+/// Refuses samples for `reason` where what was computed of them is not finite.
+pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, reason: &str) -> Result<()> {
+    match values.into_iter().all(|v| v.is_finite()) {
+        true => Ok(()),
+        false => Err(Error::Samples { reason: reason.into() }),
+    }
+}
+
 /// `‖a‖²` of each row.
 fn squared_norms(samples: ArrayView2<f64>) -> Vec<f64> {
     samples.outer_iter().map(|row| row.dot(&row)).collect()

@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::factor::symmetric_eigen;
 use super::function::GramKernel;
-use super::gram::{check_gram, cross_gram, from_matrix, gram, is_far};
+use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram, is_far};
 use crate::error::{Error, Result};
 
 /// Eigenvalues below zero by no more than this share of the largest are rounding.
@@ -88,9 +88,7 @@ impl Mahalanobis {
             return Err(Error::Samples { reason });
         }
         let coordinates = samples.dot(&self.root);
-        if coordinates.iter().any(|v| !v.is_finite()) {
-            return Err(Error::Samples { reason: "the feature values are too large for the metric".into() });
-        }
+        check_finite(&coordinates, "the feature values are too large for the metric")?;
         Ok(coordinates)
     }
 

@@ -4,10 +4,10 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, ArrayView2};
 
 use super::Embedding;
-use super::head::{check_finite, check_own};
+use super::head::check_own;
 use crate::error::Result;
 use crate::kernel::factor::{scale_rows, symmetric_eigen};
-use crate::kernel::gram::Centring;
+use crate::kernel::gram::{Centring, check_finite};
 
 /// Variances below this share of the largest belong to directions made of rounding.
 const LEAST_VARIANCE: f64 = 1e-6;
@@ -50,8 +50,8 @@ impl Novelty {
     /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
-    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit, a kernel value is not finite, or a novelty is
-    /// not for their size.
+    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit, a kernel value is not finite, or a novelty
+    /// is not for their size.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;
@@ -59,7 +59,7 @@ impl Novelty {
         let to_mean = cross.dot(&weights) * -2.0 + self.centring.norm;
         let away = own.iter().zip(&to_mean).zip(projections.outer_iter());
         let values: Array1<f64> = away.map(|((own, to_mean), row)| own + to_mean - row.dot(&row)).collect();
-        check_finite(&values, "a novelty")?;
+        check_finite(&values, "the kernel values are too large for a novelty")?;
         // Below zero only by rounding.
         Ok(values.mapv_into(|value| value.max(0.0)))
     }

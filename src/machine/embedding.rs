@@ -3,9 +3,9 @@
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::head::{check_cross, check_finite};
+use super::head::check_cross;
 use crate::error::{Error, Result};
-use crate::kernel::gram::{Centring, from_matrix};
+use crate::kernel::gram::{Centring, check_finite, from_matrix};
 
 /// `y(z) = Aᵀκ(z) + t`: the coordinates of a sample in a learnt subspace of feature space. Any centring is folded
 /// in.
@@ -51,7 +51,7 @@ impl Embedding {
     pub fn transform(&self, cross: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&cross, self.coefficients.nrows())?;
         let coordinates = cross.dot(&self.coefficients) + &self.constant;
-        check_finite(&coordinates, "a coordinate")?;
+        check_finite(&coordinates, "the kernel values are too large for a coordinate")?;
         Ok(coordinates)
     }
 
@@ -71,9 +71,7 @@ impl Embedding {
             });
         }
         let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
-        if coefficients.iter().chain(&constant).any(|v| !v.is_finite()) {
-            return Err(Error::Samples { reason: "a coordinate would be scaled beyond what numbers hold".into() });
-        }
+        check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond what numbers hold")?;
         Ok(Self { coefficients, constant, values: self.values.clone() })
     }
 
@@ -88,10 +86,7 @@ impl Embedding {
             return Err(Error::Samples { reason });
         }
         let projection = train.t().dot(&self.coefficients) / train.ncols() as f64;
-        if projection.iter().any(|v| !v.is_finite()) {
-            let reason = "the features of the training samples are too large, or no numbers".into();
-            return Err(Error::Samples { reason });
-        }
+        check_finite(&projection, "the features of the training samples are too large, or no numbers")?;
         Ok(LinearEmbedding { projection, constant: self.constant.clone() })
     }
 }
@@ -114,9 +109,7 @@ impl LinearEmbedding {
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&samples, self.projection.nrows())?;
         let coordinates = samples.dot(&self.projection) + &self.constant;
-        match coordinates.iter().all(|v| v.is_finite()) {
-            true => Ok(coordinates),
-            false => Err(Error::Samples { reason: "the feature values are too large for a coordinate".into() }),
-        }
+        check_finite(&coordinates, "the feature values are too large for a coordinate")?;
+        Ok(coordinates)
     }
 }

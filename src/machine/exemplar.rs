@@ -9,9 +9,9 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
-use super::head::check_finite;
 use crate::error::{Error, Result};
 use crate::kernel::factor::{PivotedCholesky, cholesky, lift_diagonal, scale_rows};
+use crate::kernel::gram::check_finite;
 
 /// An exemplar with less than this share of its norm outside the span of the negatives lies in it.
 const IN_SPAN: f64 = 1e-8;
@@ -84,7 +84,7 @@ impl Encoder {
         let found = self.encode_vector(&DVector::from_column_slice(values), own);
         // Infinite squares would say that it lies in the span of the negatives.
         let numbers = [found.u, found.beta0, found.nu, found.v.norm_squared()];
-        check_finite(numbers.iter().chain(&found.beta), "an exemplar")?;
+        check_finite(numbers.iter().chain(&found.beta), "the kernel values are too large for an exemplar")?;
         Ok(found)
     }
 

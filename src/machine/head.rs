@@ -5,6 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 use super::samples::Samples;
 use crate::error::{Error, Result};
+use crate::kernel::gram::check_finite;
 
 /// The decision function of a fitted machine over the kernel values `κ(z)` of a sample `z` with the n training
 /// samples.
@@ -84,7 +85,7 @@ impl Head {
                 values += &(&own * subspace.own);
             }
         }
-        check_finite(&values, "a decision")?;
+        check_finite(&values, "the kernel values are too large for a decision")?;
         Ok(values)
     }
 
@@ -177,14 +178,6 @@ pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
         return Err(Error::Samples { reason: "a kernel value is not a finite number".into() });
     }
     Ok(())
-}
-
-/// Whether all of what was computed, which `what` calls one of, is finite.
-pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, what: &str) -> Result<()> {
-    match values.into_iter().all(|v| v.is_finite()) {
-        true => Ok(()),
-        false => Err(Error::Samples { reason: format!("the kernel values are too large for {what}") }),
-    }
 }
 
 /// Whether there are as many kernel values of samples with themselves as samples.

@@ -11,9 +11,9 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::classes_of;
-use super::head::{check_cross, check_finite, check_own};
+use super::head::{check_cross, check_own};
 use crate::error::{Error, Result};
-use crate::kernel::gram::check_gram;
+use crate::kernel::gram::{check_finite, check_gram};
 
 /// Parameters of [`SparseClassifier`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +114,7 @@ impl SparseClassifier {
                 }
             }
             if moved <= enough {
-                check_finite(&code, "a sparse code")?;
+                check_finite(&code, "the kernel values are too large for a sparse code")?;
                 return Ok(code);
             }
         }
@@ -141,7 +141,7 @@ impl SparseClassifier {
                 .sum();
             own[row] - 2.0 * explained + within
         });
-        check_finite(&residuals, "a residual")?;
+        check_finite(&residuals, "the kernel values are too large for a residual")?;
         // Below zero only by rounding.
         Ok(residuals.mapv_into(|value| value.max(0.0)))
     }
@@ -179,10 +179,8 @@ impl SparseClassifier {
                 }
             })
             .collect();
-        match shares.iter().all(|v| v.is_finite()) {
-            true => Ok(shares),
-            false => Err(Error::Samples { reason: "the weights of a code are too large to be compared".into() }),
-        }
+        check_finite(&shares, "the weights of a code are too large to be compared")?;
+        Ok(shares)
     }
 }
 

@@ -8,7 +8,7 @@ use image_webp::{DecodingError, WebPDecoder};
 
 use super::decode::{Encoded, MAX_PIXELS, demanded, encoded, guarded};
 use super::folder::file_name;
-use super::{Demand, Item, Source, Span, Stream, header};
+use super::{Demand, Item, Source, Span, Stream, header, is_same_file};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBuf, PixelFormat};
 
@@ -73,8 +73,7 @@ impl Source for Animation {
     }
 
     fn occupies(&self, path: &Path) -> Option<&'static str> {
-        let real = path.canonicalize().ok()?;
-        self.path.canonicalize().is_ok_and(|ours| ours == real).then_some("is the animation that is read")
+        is_same_file(path, &self.path).then_some("is the animation that is read")
     }
 
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {

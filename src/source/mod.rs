@@ -169,6 +169,11 @@ impl std::fmt::Debug for dyn Source + '_ {
     }
 }
 
+/// Whether both paths lead to one file, which is there.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
 /// Refuses positions that are none of `length` frames.
 fn check_positions(length: Option<usize>, start: Option<usize>, end: Option<usize>) -> Result<()> {
     for (name, position) in [("start", start), ("end", end)] {

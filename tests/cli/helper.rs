@@ -1,7 +1,10 @@
 //! A small sequence on disk and the program to run on it.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use image::RgbImage;
@@ -30,6 +33,21 @@ pub fn interruptible() -> std::process::Command {
         return command;
     }
     spawnable()
+}
+
+/// How a program ended, within `most`: its exit code, and what it said on its standard error, a pipe.
+pub fn ended(mut child: Child, most: Duration) -> (Option<i32>, String) {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > most {
+            child.kill().unwrap();
+            panic!("it did not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code(), said)
 }
 
 /// A folder with a rendered sequence in `seq` and room for outputs.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use predicates::str::contains;
 
-use crate::helper::{Place, interruptible, place, run, spawnable};
+use crate::helper::{Place, ended, interruptible, place, run, spawnable};
 use crate::stream::frames;
 
 /// A file of Y4M in the place.
@@ -38,20 +38,10 @@ fn a_y4m_file_that_is_read_is_never_written_over() {
 }
 
 /// Interrupts a run; its exit code and what it said, and that it did not take long.
-fn interrupted(mut child: Child) -> (Option<i32>, String) {
-    let begun = Instant::now();
+fn interrupted(child: Child) -> (Option<i32>, String) {
     let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(sent.success());
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > Duration::from_secs(10) {
-            child.kill().unwrap();
-            panic!("it did not end");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (child.wait().unwrap().code(), said)
+    ended(child, Duration::from_secs(10))
 }
 
 #[test]

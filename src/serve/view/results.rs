@@ -78,7 +78,7 @@ impl Results {
 
     /// A copy of all that is known, so that pages and the tracker do not wait for the file.
     fn found(&self, board: &Board) -> Result<Found> {
-        let (size, targets, records, completed) = board.look(|state| {
+        let (size, targets, mut records, completed) = board.look(|state| {
             let tracks = state.tracks();
             let targets: Vec<_> = tracks.iter().filter_map(target).collect();
             // Of a source whose end nobody has seen, nobody knows that it is reached.
@@ -111,13 +111,12 @@ impl Results {
         // As the command line has it, which numbers an only box of `--init` 1 and does not write that.
         let alone = !self.named && targets.iter().map(|target| target.id).eq([1]);
         let run = if alone {
+            records.iter_mut().for_each(|record| record.id = None);
             Run::new(source, self.parameters.clone())
         } else {
             summary.targets = each.iter().map(|(id, tally)| tally.of_target(*id)).collect();
             Run::of_many(source, self.parameters.clone(), targets)
         };
-        let id = |record: &FrameRecord| record.id.filter(|_| !alone);
-        let records = records.into_iter().map(|record| FrameRecord { id: id(&record), ..record }).collect();
         Ok(Found { run, records, summary })
     }
 }

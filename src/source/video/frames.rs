@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::ChildStdout;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::VideoOptions;
@@ -10,7 +10,7 @@ use super::input::Input;
 use super::probe::begins_whole;
 use super::says::Shown;
 use super::timeline::{Entry, Mark, Ticks, Timeline};
-use super::watched::{Ending, Ffmpeg};
+use super::watched::{Ending, Ffmpeg, lock};
 use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::source::decode::MAX_PIXELS;
@@ -119,7 +119,7 @@ impl Frames {
 
     /// Says in `remark` that a stream has broken off, which should have about so many frames.
     pub fn remarked_in(self, remark: Remark, expected: Option<usize>) -> Self {
-        *remark.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&remark) = None;
         Self { remark, expected, ..self }
     }
 
@@ -186,7 +186,7 @@ impl Frames {
             return Some(reason);
         }
         if self.input.is_address() {
-            *self.remark.lock().unwrap_or_else(PoisonError::into_inner) = self.broken_off();
+            *lock(&self.remark) = self.broken_off();
         }
         let complaint = self.ffmpeg.early_complaint().filter(|_| self.ending == Ending::Strict)?;
         // A recording that begins between two key frames, or at one that others behind it are shown before, has

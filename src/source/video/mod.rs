@@ -9,11 +9,11 @@ mod timeline;
 mod watched;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::yuv::Levels;
-use super::{Demand, Source, Span, Stop, Stream};
+use super::{Demand, Source, Span, Stop, Stream, is_same_file};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::frame::Channels;
@@ -23,7 +23,7 @@ pub(crate) use input::local;
 use probe::Probe;
 use sought::Sought;
 use timeline::{Entry, Timeline};
-use watched::{Ending, Ffmpeg, Patience, Process};
+use watched::{Ending, Ffmpeg, Patience, Process, lock};
 
 /// How a video is read.
 #[derive(Clone, Debug)]
@@ -112,10 +112,6 @@ impl Video {
         Ok(Self { name, input, options, probe, running: Arc::default(), timeline, remark })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn ending(&self) -> Ending {
         Ending::of(&self.input, self.options.lenient)
     }
@@ -198,7 +194,7 @@ impl Video {
         let patience = Patience { first: next + self.input.probing(), next };
         let running = Ffmpeg::start(&mut command, self.input.path(), patience)?;
         {
-            let mut known = self.lock();
+            let mut known = lock(&self.running);
             match known.cancels == cancels {
                 true => known.process = Some(Arc::clone(&running.0.process)),
                 false => running.0.process.kill(),
@@ -257,7 +253,7 @@ impl Source for Video {
             return Ok(times.partition_point(|&time| time < seconds));
         }
         let mut before = 0;
-        let cancels = self.lock().cancels;
+        let cancels = lock(&self.running).cancels;
         for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None, cancels)? {
             if item.timestamp.is_some_and(|time| time >= seconds) || item.frame.is_err() && !self.options.lenient {
                 break;
@@ -271,12 +267,11 @@ impl Source for Video {
     }
 
     fn occupies(&self, path: &Path) -> Option<&'static str> {
-        let real = path.canonicalize().ok()?;
-        self.input.path().canonicalize().is_ok_and(|ours| ours == real).then_some("is the video that is read")
+        is_same_file(path, self.input.path()).then_some("is the video that is read")
     }
 
     fn cancel(&self) {
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         running.cancels += 1;
         if let Some(process) = running.process.take() {
             process.kill();
@@ -284,7 +279,7 @@ impl Source for Video {
     }
 
     fn warning_after(&self) -> Option<String> {
-        self.remark.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.remark).clone()
     }
 
     fn begins_at(&self, position: usize) -> bool {
@@ -294,7 +289,7 @@ impl Source for Video {
     fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
         let (_, _, pixels) = self.form(demand);
         self.timeline.begin(pixels);
-        let cancels = self.lock().cancels;
+        let cancels = lock(&self.running).cancels;
         match self.entry(span.first) {
             None => Ok(Box::new(self.decode(span, demand, None, cancels)?)),
             Some(entry) => {
@@ -323,14 +318,14 @@ mod tests {
         }
         let video = Video::open(&clip, VideoOptions::default()).unwrap();
         let span = Span { first: 1, last: None };
-        let begun = video.lock().cancels;
+        let begun = lock(&video.running).cancels;
         let decode = |cancels| video.decode(span, Channels::Luma.into(), None, cancels).unwrap();
         assert!(decode(begun).next().unwrap().frame.is_ok());
         video.cancel();
         // As one who finds only then that frames must be decoded from the first one on.
         assert_eq!(decode(begun).filter(|item| item.frame.is_ok()).count(), 0);
-        assert!(video.lock().process.is_none());
-        let cancels = video.lock().cancels;
+        assert!(lock(&video.running).process.is_none());
+        let cancels = lock(&video.running).cancels;
         assert_eq!(decode(cancels).filter(|item| item.frame.is_ok()).count(), 25);
     }
 }

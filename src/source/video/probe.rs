@@ -172,9 +172,9 @@ fn shown_at(packets: &str) -> Option<Vec<f64>> {
     Some(times)
 }
 
-/// Whether all pictures of the beginning can be decoded: the first packet is of one that needs no other, and none behind
-/// it is shown earlier (or has lost its times, as a copy of such a beginning has it). That would lean on pictures before
-/// the first.
+/// Whether all pictures of the beginning can be decoded: the first packet is of one that needs no other, and none
+/// behind it is shown earlier (or has lost its times, as a copy of such a beginning has it). That would lean on
+/// pictures before the first.
 ///
 /// # Errors
 /// As [`Probe::of`].

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::yuv::Levels;
-use super::{Demand, Item, Source, Span, Stream};
+use super::{Demand, Item, Source, Span, Stream, is_same_file};
 use crate::error::{Error, Result};
 pub(super) use reader::Reader;
 
@@ -77,9 +77,7 @@ impl Place {
     /// Whether it is the existing file at `path`.
     fn is(&self, path: &Path) -> bool {
         match self {
-            Self::Path(ours) => {
-                path.canonicalize().is_ok_and(|path| ours.canonicalize().is_ok_and(|ours| ours == path))
-            }
+            Self::Path(ours) => is_same_file(path, ours),
             #[cfg(unix)]
             Self::StandardInput => {
                 use std::os::fd::AsFd;

@@ -1,30 +1,18 @@
 //! A view whose lines cannot be written, or would be written over what is read.
 
 use std::fs;
-use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use predicates::str::contains;
 use serde_json::json;
 
-use crate::helper::{interruptible, place, run};
+use crate::helper::{ended as ended_within, interruptible, place, run};
 use crate::served::{serve, started};
 
 /// How a command that ends by itself ended: its exit code, and what it said.
 fn ended(command: &mut Command) -> (Option<i32>, String) {
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > Duration::from_secs(20) {
-            child.kill().unwrap();
-            panic!("it did not end");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (child.wait().unwrap().code(), said)
+    ended_within(command.stderr(Stdio::piped()).spawn().unwrap(), Duration::from_secs(20))
 }
 
 #[test]
