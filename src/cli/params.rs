@@ -154,6 +154,7 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
     };
     let argument =
         Arg::new(flag).long(flag).help_heading(heading).hide_short_help(heading == GUARD || heading == BACKGROUND);
+    let help = by_place(flag, |place| Some(place.help.to_owned()));
     let default = default_of(flag, setting);
     match setting.kind {
         Kind::Choice(names) => {
@@ -161,17 +162,17 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
             argument
                 .value_name("NAME")
                 .value_parser(PossibleValuesParser::new(names.collect::<Vec<_>>()))
-                .help(format!("{} {default}", setting.help))
+                .help(format!("{help} {default}"))
         }
         Kind::Switch => argument
             .value_name("true|false")
             .num_args(0..=1)
             .default_missing_value("true")
-            .help(format!("{} {default}", setting.help)),
+            .help(format!("{help} {default}")),
         kind => argument
             .value_name(if matches!(kind, Kind::Whole(..) | Kind::Odd(..) | Kind::WholeOr(..)) { "N" } else { "X" })
             .allow_negative_numbers(true)
-            .help(format!("{} ({}) {default}", setting.help, by_place(flag, |place| Some(place.kind.range())))),
+            .help(format!("{help} ({}) {default}", by_place(flag, |place| Some(place.kind.range())))),
     }
 }
 
@@ -193,6 +194,7 @@ fn by_place(flag: &str, text: impl Fn(&Setting) -> Option<String>) -> String {
     let said = said.iter().map(|(place, text)| match branch(place.path) {
         None => text.clone(),
         Some(("background", _)) => format!("background-aware: {text}"),
+        Some(("windows", _)) => format!("machines: {text}"),
         Some((name, _)) => format!("{name}: {text}"),
     });
     said.collect::<Vec<_>>().join("; ")
@@ -250,34 +252,43 @@ fn default_of(flag: &str, setting: &Setting) -> String {
             other.path == setting.path || other.flags.first().is_some_and(|flag| setting.flags.contains(flag))
         })
         .collect();
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (name, values) in all {
-        // Without a bound there are any number of cells.
-        let missing = (setting.path == "search.filter.area.bounded.max-cells").then(|| "inf".to_owned());
-        // A flag with several places has the default of the one that is there.
-        let text = places.iter().find_map(|place| values.get(place.path).cloned());
-        let Some(text) = text.or(missing) else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((text, vec![name])),
+    let grouped = |all: &[Named]| {
+        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        for (name, values) in all {
+            // A flag with several places has the default of the one that is there.
+            let Some(text) = places.iter().find_map(|place| values.get(place.path).cloned()) else { continue };
+            match groups.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(name),
+                None => groups.push((text, vec![name])),
+            }
         }
-    }
+        groups
+    };
     let by_preset = all.first().is_some_and(|(name, _)| *name == Params::DEFAULT_PRESET);
-    match &groups[..] {
+    let mut said = Vec::new();
+    match &grouped(all)[..] {
         [] => {
             let branches = &DEFAULTS.branches;
-            let said = by_place(flag, |place| branches.iter().find_map(|values| values.get(place.path).cloned()));
-            format!("[default: {said}]")
+            let values = by_place(flag, |place| branches.iter().find_map(|values| values.get(place.path).cloned()));
+            return format!("[default: {values}]");
         }
-        [(text, _)] if !by_preset => format!("[default: {text}]"),
-        groups => {
-            let said = groups.iter().map(|(text, names)| {
-                let names = if by_preset { names[0].to_owned() } else { names.join(" ") };
-                format!("{names}: {text}")
-            });
-            format!("[{}]", said.collect::<Vec<_>>().join(", "))
+        [(text, _)] if !by_preset => return format!("[default: {text}]"),
+        // The first preset of each value: those behind it start from that one.
+        groups if by_preset => said.extend(groups.iter().map(|(text, names)| format!("{}: {text}", names[0]))),
+        groups => said.extend(groups.iter().map(|(text, names)| format!("{}: {text}", names.join(" ")))),
+    }
+    // What is a setting of machines too has their defaults behind those of the presets.
+    if by_preset && places.iter().any(|place| place.path.starts_with("search.windows")) {
+        match &grouped(&DEFAULTS.searches)[..] {
+            [(text, _)] => said.push(format!("machines: {text}")),
+            groups => said.extend(groups.iter().map(|(text, names)| format!("{}: {text}", names.join(" ")))),
         }
     }
+    // Without a bound there are any number of cells.
+    if setting.path == "search.filter.area.bounded.max-cells" {
+        said.insert(1.min(said.len()), "paper: inf".into());
+    }
+    format!("[{}]", said.join(", "))
 }
 
 fn machine_help() -> String {

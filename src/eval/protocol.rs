@@ -25,8 +25,8 @@ pub enum Protocol {
     Ope,
     /// Temporal robustness: 20 runs, from labels spread over the sequence to its end.
     Tre,
-    /// Spatial robustness: 12 runs over the whole sequence, from the first label moved by 10 % of its size to eight
-    /// sides and scaled by 0.8, 0.9, 1.1 and 1.2.
+    /// Spatial robustness: 12 runs over the whole sequence, from the first label moved by 10 % of its size to four
+    /// sides, enlarged by 10 % at each of its corners, and scaled by 0.8, 0.9, 1.1 and 1.2.
     Sre,
 }
 

@@ -120,7 +120,8 @@ pub struct FrameRecord {
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub confidence: Option<f32>,
-    /// What a filter that follows far more slowly answers at the box; null of trackers without one.
+    /// What a filter that follows far more slowly answers at the box, or how like it is to a memory that does (`fast`);
+    /// null of trackers without one.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub long_term: Option<f32>,

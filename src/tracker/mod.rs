@@ -1,8 +1,10 @@
 //! Tracking: a box in the first frame, a box and how far to trust it in every later one.
 //!
 //! A `Search` finds the target around its last pose and learns how it looks there: a correlation filter
-//! (`filter_search`), or a kernel machine over real windows (`window_search`). A `Guard`, a second such machine, may
-//! watch any of them. The `Engine` is the loop over the three, and says how far its box is to be believed.
+//! (`filter_search`), a background-aware filter with colour, size and angle (`background_search`), or a kernel machine
+//! over real windows (`window_search`); `sized` follows the size around the first and the last. A `Guard`, a machine
+//! too, may watch any of them, and a `Verifier` what is found of a lost target. The `Engine` is the loop over all that;
+//! a `Judge` makes states of its confidence.
 
 mod area;
 mod aspect;

@@ -26,7 +26,7 @@ const CONFIDENCE_DIGITS: i32 = 4;
 ///
 /// A state has the properties `confidence`, from 0 to 1 where the tracker is calibrated (and else the peak-to-sidelobe
 /// ratio, which orders frames as well), and `state` ([`State`]). The region has the form in which the object was given;
-/// of a mask the box is followed, and answered.
+/// of a mask the box is followed, and answered, or its four corners once it has turned.
 ///
 /// # Errors
 /// [`Error::Parameter`] for settings that are out of range, before anything is written. [`Error::Trax`], which the

@@ -40,11 +40,11 @@ impl FeatureKind {
 /// The shape of a kernel, without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelKind {
-    /// `exp(-‖x - z‖² / sigma²)`.
+    /// `exp(-‖x - z‖² / (D sigma²))`, `D` being the number of feature values here and below.
     Gaussian,
-    /// `(xᵀz + a)^b`.
+    /// `(xᵀz / D + a)^b`.
     Polynomial,
-    /// `xᵀz`; the tracker is then the paper's DCF.
+    /// `xᵀz / D`; the tracker is then the paper's DCF.
     Linear,
 }
 

@@ -24,8 +24,8 @@ pub struct WindowParams {
     pub context: f64,
     /// The target's centre may move by half of this, relative to its size, in each direction.
     pub reach: f64,
-    /// How much nearness to the last position counts, 0 to 1: the score of a window farthest away is lowered by this
-    /// share.
+    /// How much nearness to the last position counts, 0 to 1: the score of a window farthest away, over the
+    /// background's -1, is lowered by this share.
     pub prior: f64,
     /// Share of the newest sample of the target in the weight of all its samples.
     pub sample_share: f64,

@@ -182,7 +182,7 @@ pub(super) const BACKGROUND: &[Flagged] = &[
         Row::new(
             "rotation.filter.margin",
             Kind::Number(0.0, 1.0),
-            "By what share the answer at another angle must be higher",
+            "By what share the answer at another angle is lowered before it is compared; 1 believes none",
         ),
     ),
 ];

@@ -118,7 +118,7 @@ pub(super) const SCALE: &[Flagged] = &[
         Row::new(
             "scale.pyramid.margin",
             Kind::Number(0.0, 1.0),
-            "By what share the answer at another size must be higher",
+            "By what share the answer at another size is lowered before it is compared; 1 believes none",
         ),
     ),
     (
