@@ -172,12 +172,14 @@ const stage = {
     if (!this.heat) return;
     const { canvas, map } = this.heat;
     const [rows, columns] = map.size;
-    // An element stands for the centre of the target at its own centre.
-    const x = (map.origin[0] - map.step[0] / 2) * scale;
-    const y = (map.origin[1] - map.step[1] / 2) * scale;
+    const [wide, high] = map.step.map((step) => step * scale);
+    context.save();
     context.imageSmoothingEnabled = false;
-    context.drawImage(canvas, x, y, columns * map.step[0] * scale, rows * map.step[1] * scale);
-    context.imageSmoothingEnabled = true;
+    context.translate(map.origin[0] * scale, map.origin[1] * scale);
+    context.rotate(map.angle);
+    // An element stands for the centre of the target at its own centre.
+    context.drawImage(canvas, -wide / 2, -high / 2, columns * wide, rows * high);
+    context.restore();
   },
 
   /* Where a pointer is on the image. */

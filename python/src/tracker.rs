@@ -169,7 +169,9 @@ impl Tracker {
     /// own, no motion in the middle; None before ``init``.
     ///
     /// Element ``[r, c]`` is the score of the target's centre at ``x0 + c * dx``, ``y0 + r * dy``, where
-    /// ``(x0, y0), (dx, dy)`` is ``response_grid``.
+    /// ``(x0, y0), (dx, dy)`` is ``response_grid``. Where ``response_angle``, here ``a``, is not 0, the map is turned by
+    /// it around its first element: ``x0 + cos(a) * c * dx - sin(a) * r * dy``,
+    /// ``y0 + sin(a) * c * dx + cos(a) * r * dy``.
     #[getter]
     fn response<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
         let inner = self.lock()?;
@@ -183,6 +185,14 @@ impl Tracker {
     fn response_grid(&self) -> PyResult<Option<((f64, f64), (f64, f64))>> {
         let inner = self.lock()?;
         Ok(inner.response().map(|map| (map.origin(), map.step)))
+    }
+
+    /// By how much ``response`` is turned on the image, in radians, clockwise: the angle of a target that ``robust``
+    /// follows, else 0; None before ``init``.
+    #[getter]
+    fn response_angle(&self) -> PyResult<Option<f64>> {
+        let inner = self.lock()?;
+        Ok(inner.response().map(|map| map.angle))
     }
 
     /// The preset that the settings started from.

@@ -46,7 +46,7 @@ def test_ok_is_false_exactly_when_the_state_is_lost(noise):
 
 def test_the_response_is_highest_where_the_target_is(noise):
     tracker = Tracker("paper")
-    assert tracker.response is None and tracker.response_grid is None
+    assert tracker.response is None and tracker.response_grid is None and tracker.response_angle is None
     tracker.init(noise, BOX)
     _, (x, y, w, h) = tracker.update(np.roll(noise, 8, axis=1))
     scores = tracker.response
@@ -54,6 +54,7 @@ def test_the_response_is_highest_where_the_target_is(noise):
     row, column = np.unravel_index(scores.argmax(), scores.shape)
     (x0, y0), (dx, dy) = tracker.response_grid
     assert abs(x0 + column * dx - (x + w / 2)) <= dx and abs(y0 + row * dy - (y + h / 2)) <= dy
+    assert tracker.response_angle == 0
     kept = scores.copy()
     tracker.update(noise)
     assert (scores == kept).all(), "the array is the caller's own"

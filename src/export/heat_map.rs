@@ -33,14 +33,6 @@ pub(super) fn peak(map: ArrayView2<'_, f32>) -> Option<((usize, usize), f32)> {
     highest.map(|(place, value)| (place, *value))
 }
 
-/// How far an element of the centred map lies from the one of no motion, in pixels of the image `(x, y)`.
-fn moved(response: &ResponseMap<'_>, (row, column): (usize, usize)) -> (f64, f64) {
-    let (middle_row, middle_column) = response.middle();
-    let (dx, dy) = (column as f64 - middle_column as f64, row as f64 - middle_row as f64);
-    // Adding zero turns -0 into 0.
-    (dx * response.step.0 + 0.0, dy * response.step.1 + 0.0)
-}
-
 /// Draws a response, given also as its centred map: every element a square, its value a colour of viridis from the
 /// lowest to the highest (gray: not a number), the peak framed in red, the element of no motion between ticks at the
 /// edges; a legend below says the range and how far the peak lies from the element of no motion, in pixels of the
@@ -67,11 +59,17 @@ pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, let
         return picture;
     };
     mark(&mut picture, (left + column * enlargement, top + row * enlargement), enlargement);
-    let (dx, dy) = moved(response, (row, column));
-    let words = format!("peak {value:.3}, moved by {dx:+.1}, {dy:+.1} px");
+    let words = told(value, response.motion((row, column)));
     letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
     bar(&mut picture, legend + LINE, width, [low, high], letters);
     picture
+}
+
+/// The legend's first line.
+fn told(peak: f32, motion: (f64, f64)) -> String {
+    // Rounded first, and zero added: no "-0.0".
+    let [dx, dy] = [motion.0, motion.1].map(|pixels| (pixels * 10.0).round() / 10.0 + 0.0);
+    format!("peak {peak:.3}, moved by {dx:+.1}, {dy:+.1} px")
 }
 
 /// The share of a picture's shorter side that an inset takes.
@@ -173,7 +171,7 @@ mod tests {
     use crate::tracker::ResponseLayout;
 
     fn response(values: &Array2<f32>, layout: ResponseLayout) -> ResponseMap<'_> {
-        ResponseMap { values: values.view(), layout, center: (50.0, 50.0), step: (4.0, 4.0) }
+        ResponseMap { values: values.view(), layout, center: (50.0, 50.0), step: (4.0, 4.0), angle: 0.0 }
     }
 
     fn drawn(map: &Array2<f32>) -> RgbImage {
@@ -193,7 +191,7 @@ mod tests {
                 let response = response(&values, layout);
                 let map = response.centered();
                 let (place, _) = peak(map.view()).unwrap();
-                assert_eq!(moved(&response, place), (0.0, 0.0), "{rows}x{columns}, {layout:?}");
+                assert_eq!(response.motion(place), (0.0, 0.0), "{rows}x{columns}, {layout:?}");
                 // The ticks stand in the row and the column of the peak.
                 let picture = heat_map(map.view(), &response, &Letters::load(Path::new("test")).unwrap());
                 let size = (LONG_SIDE / rows.max(columns)).min(MAX_ENLARGEMENT);
@@ -204,6 +202,17 @@ mod tests {
                 assert_eq!((tick.unwrap() - MARGIN) / size, place.0, "{rows}x{columns}, {layout:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_peak_that_is_turned_moves_as_the_image_does() {
+        let mut values = Array2::zeros((5, 5));
+        values[[2, 4]] = 1.0;
+        let angle = std::f64::consts::FRAC_PI_2;
+        let response = ResponseMap { angle, ..response(&values, ResponseLayout::Centered) };
+        let (place, value) = peak(values.view()).unwrap();
+        assert_eq!(told(value, response.motion(place)), "peak 1.000, moved by +0.0, +8.0 px");
+        assert_eq!(told(value, (-0.04, -0.06)), "peak 1.000, moved by +0.0, -0.1 px");
     }
 
     /// The colour in the middle of an element.

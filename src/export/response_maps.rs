@@ -17,8 +17,20 @@ use crate::error::{Error, Result};
 
 const GEOMETRY: &str = "geometry.csv";
 
-const HEADER: [&str; 11] =
-    ["index", "file", "map", "rows", "columns", "origin_x", "origin_y", "step_x", "step_y", "peak_row", "peak_column"];
+const HEADER: [&str; 12] = [
+    "index",
+    "file",
+    "map",
+    "rows",
+    "columns",
+    "origin_x",
+    "origin_y",
+    "step_x",
+    "step_y",
+    "peak_row",
+    "peak_column",
+    "angle",
+];
 
 /// A folder of response maps. For a frame `NAME.jpg`:
 ///
@@ -27,7 +39,9 @@ const HEADER: [&str; 11] =
 /// - `NAME.png` shows them: viridis from the lowest score to the highest, the peak framed.
 /// - A row of `geometry.csv` says where the map lies on the image: element `[r, c]` is the score of a target whose
 ///   centre is at `x = origin_x + c * step_x`, `y = origin_y + r * step_y`, in 0-based pixels (the centre of a box is
-///   `x + w / 2`, `y + h / 2`). `peak_row` and `peak_column` are the highest element. A frame without a map (a
+///   `x + w / 2`, `y + h / 2`). Where `angle`, in radians clockwise, is not 0, the map is turned by it around its first
+///   element: `x = origin_x + cos(angle) * c * step_x - sin(angle) * r * step_y`, `y = origin_y + sin(angle) * c *
+///   step_x + cos(angle) * r * step_y`. `peak_row` and `peak_column` are the highest element. A frame without a map (a
 ///   missing one) has a row with nothing after its name. The first frame's map is the filter's answer to what it was
 ///   just taught. Of several targets the names are `NAME.ID.npy` and `NAME.ID.png`.
 #[derive(Debug)]
@@ -59,7 +73,7 @@ impl Export for ResponseMaps {
         if !self.begun {
             self.folder.claim(GEOMETRY)?;
         }
-        let mut row: [String; 11] = Default::default();
+        let mut row: [String; 12] = Default::default();
         row[0] = record.index.to_string();
         row[1].clone_from(&record.file);
         if let Some(response) = &view.response {
@@ -85,9 +99,10 @@ impl Export for ResponseMaps {
                 row[9] = row_of_peak.to_string();
                 row[10] = column.to_string();
             }
+            row[11] = number(response.angle);
         }
         let header = HEADER.map(String::from);
-        let rows: &[[String; 11]] = if self.begun { &[row] } else { &[header, row] };
+        let rows: &[[String; 12]] = if self.begun { &[row] } else { &[header, row] };
         let text = table(rows).map_err(|source| Error::io(self.folder.join(GEOMETRY), source))?;
         self.geometry.write(&text)?;
         self.begun = true;
@@ -108,7 +123,7 @@ mod tests {
 
     fn response(values: &Array2<f32>) -> Option<ResponseMap<'_>> {
         let layout = ResponseLayout::Wrapped;
-        Some(ResponseMap { values: values.view(), layout, center: (100.0, 50.5), step: (4.0, 4.0) })
+        Some(ResponseMap { values: values.view(), layout, center: (100.0, 50.5), step: (4.0, 4.0), angle: 0.0 })
     }
 
     #[test]
@@ -130,9 +145,9 @@ mod tests {
             assert_eq!(stored[[(row + 2) % 4, (column + 3) % 5]].to_bits(), value.to_bits());
         }
         let geometry = fs::read_to_string(path.join("geometry.csv")).unwrap();
-        let expected = "index,file,map,rows,columns,origin_x,origin_y,step_x,step_y,peak_row,peak_column\n\
-            1,0001.jpg,,,,,,,,,\n\
-            2,0002.jpg,0002.npy,4,5,88,42.5,4,4,3,2\n";
+        let expected = "index,file,map,rows,columns,origin_x,origin_y,step_x,step_y,peak_row,peak_column,angle\n\
+            1,0001.jpg,,,,,,,,,,\n\
+            2,0002.jpg,0002.npy,4,5,88,42.5,4,4,3,2,0\n";
         assert_eq!(geometry, expected);
         // The peak's centre: one step down, one to the left.
         assert_eq!((88.0 + 2.0 * 4.0, 42.5 + 3.0 * 4.0), (100.0 - 4.0, 50.5 + 4.0));

@@ -244,6 +244,7 @@ impl Search for FilterSearch {
             layout: ResponseLayout::Wrapped,
             center: self.searched.center,
             step: (step, step),
+            angle: 0.0,
         }
     }
 

@@ -23,6 +23,9 @@ pub struct ResponseMap<'a> {
     pub center: (f64, f64),
     /// Pixels of the image from one column to the next and from one row to the next, `(x, y)`.
     pub step: (f64, f64),
+    /// By how much the map is turned on the image, in radians, clockwise as one sees it: that of the search window of
+    /// a target whose angle is followed, else 0.
+    pub angle: f64,
 }
 
 impl ResponseMap<'_> {
@@ -38,11 +41,22 @@ impl ResponseMap<'_> {
         (negative(self.values.nrows()), negative(self.values.ncols()))
     }
 
+    /// How far element `[row, column]` of the centred map lies from the one of no motion, in pixels of the image
+    /// `(x, y)`.
+    pub fn motion(&self, (row, column): (usize, usize)) -> (f64, f64) {
+        let (middle_row, middle_column) = self.middle();
+        let right = (column as f64 - middle_column as f64) * self.step.0;
+        let down = (row as f64 - middle_row as f64) * self.step.1;
+        let (sin, cos) = libm::sincos(self.angle);
+        (cos * right - sin * down, sin * right + cos * down)
+    }
+
     /// The target's centre `(x, y)` on the image for element `[0, 0]` of the centred map. Element `[r, c]` then stands
-    /// for the centre `(origin.0 + c * step.0, origin.1 + r * step.1)`.
+    /// for the centre `origin + (cos a * c * step.0 - sin a * r * step.1, sin a * c * step.0 + cos a * r * step.1)`, `a`
+    /// being the [angle](Self::angle): where that is 0, `(origin.0 + c * step.0, origin.1 + r * step.1)`.
     pub fn origin(&self) -> (f64, f64) {
-        let (row, column) = self.middle();
-        (self.center.0 - column as f64 * self.step.0, self.center.1 - row as f64 * self.step.1)
+        let (x, y) = self.motion((0, 0));
+        (self.center.0 + x, self.center.1 + y)
     }
 
     /// A copy with the element of no motion in the middle (`fftshift` for a wrapped map).
@@ -78,7 +92,7 @@ mod tests {
     use super::*;
 
     fn map(values: &Array2<f32>, layout: ResponseLayout) -> ResponseMap<'_> {
-        ResponseMap { values: values.view(), layout, center: (100.0, 50.0), step: (4.0, 8.0) }
+        ResponseMap { values: values.view(), layout, center: (100.0, 50.0), step: (4.0, 8.0), angle: 0.0 }
     }
 
     #[test]
@@ -106,5 +120,19 @@ mod tests {
             }
             assert_eq!(map(&values, ResponseLayout::Centered).middle(), (rows / 2, columns / 2));
         }
+    }
+
+    #[test]
+    fn a_map_that_is_turned_by_a_right_angle_has_its_columns_below_each_other() {
+        let values = Array2::zeros((5, 7));
+        let angle = std::f64::consts::FRAC_PI_2;
+        let map = ResponseMap { step: (4.0, 4.0), angle, ..map(&values, ResponseLayout::Centered) };
+        let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).hypot(a.1 - b.1) < 1e-9;
+        assert_eq!(map.motion(map.middle()), (0.0, 0.0));
+        // One column on: clockwise on a screen, to the right becomes down.
+        assert!(near(map.motion((2, 4)), (0.0, 4.0)), "{:?}", map.motion((2, 4)));
+        assert!(near(map.motion((3, 3)), (-4.0, 0.0)), "{:?}", map.motion((3, 3)));
+        // The first element, two rows and three columns before the middle.
+        assert!(near(map.origin(), (100.0 + 2.0 * 4.0, 50.0 - 3.0 * 4.0)), "{:?}", map.origin());
     }
 }

@@ -344,6 +344,7 @@ impl Search for WindowSearch {
             layout: ResponseLayout::Centered,
             center: self.grid.middle(),
             step: (step, step),
+            angle: 0.0,
         }
     }
 

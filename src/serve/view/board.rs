@@ -209,7 +209,8 @@ impl State {
             "targets": targets,
             "changes": changes,
             "map": map.map(|map| serde_json::json!({
-                "target": wants.map, "size": map.size, "origin": map.origin, "step": map.step, "range": map.range,
+                "target": wants.map, "size": map.size, "origin": map.origin, "step": map.step,
+                "angle": map.angle, "range": map.range,
             })),
         });
         News { text, picture, levels: map.map(|map| map.levels.clone()).unwrap_or_default() }

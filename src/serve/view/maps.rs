@@ -16,6 +16,8 @@ pub struct Map {
     pub origin: (f64, f64),
     /// Pixels of the image from one column to the next and from one row to the next.
     pub step: (f64, f64),
+    /// By how much it is turned on the image, in radians, clockwise.
+    pub angle: f64,
     /// The lowest and the highest value.
     pub range: (f32, f32),
     /// Row by row: 0 for the lowest value and for what is no number, 255 for the highest.
@@ -32,7 +34,8 @@ impl Map {
         let unit = 255.0 / (f64::from(high) - f64::from(low));
         let level = |value: &f32| ((f64::from(*value) - f64::from(low)) * unit).round() as u8;
         let levels = map.iter().map(level).collect();
-        Self { size: map.dim(), origin: response.origin(), step: response.step, range: (low, high), levels }
+        let &ResponseMap { step, angle, .. } = response;
+        Self { size: map.dim(), origin: response.origin(), step, angle, range: (low, high), levels }
     }
 }
 
@@ -86,7 +89,7 @@ mod tests {
     fn the_lowest_value_is_0_and_the_highest_255() {
         let of = |values: ndarray::Array2<f32>| {
             let (center, step) = ((100.0, 50.0), (4.0, 8.0));
-            Map::of(&ResponseMap { values: values.view(), layout: ResponseLayout::Centered, center, step })
+            Map::of(&ResponseMap { values: values.view(), layout: ResponseLayout::Centered, center, step, angle: 0.0 })
         };
         let map = of(array![[-1.0, 0.0, 1.0], [f32::NAN, 0.5, 1.0]]);
         assert_eq!((map.size, map.range), ((2, 3), (-1.0, 1.0)));
@@ -102,6 +105,7 @@ mod tests {
             size: (1024, 1024),
             origin: (0.0, 0.0),
             step: (1.0, 1.0),
+            angle: 0.0,
             range: (0.0, 1.0),
             levels: vec![level; 1 << 20],
         };

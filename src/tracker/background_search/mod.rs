@@ -348,6 +348,7 @@ impl Search for BackgroundSearch {
             layout: ResponseLayout::Centered,
             center: pose.center,
             step: (step, step),
+            angle: pose.angle,
         }
     }
 

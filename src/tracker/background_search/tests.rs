@@ -141,6 +141,16 @@ fn a_target_that_turns_is_followed_in_its_angle() {
     }
     let angle = path(49, true).2;
     assert!((run.pose.angle - angle).abs() < 0.3, "{} for {angle}", run.pose.angle);
+
+    // Where the highest element of the turned map lies on the image, the target is: here 10 pixels to the right.
+    let ((x, y), scale, angle) = path(49, true);
+    run.step(&view(&frame((x + 10.0, y), scale, angle)));
+    let map = run.search.response();
+    let (place, _) = map.values.indexed_iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+    let motion = map.motion(place);
+    let at = (map.center.0 + motion.0, map.center.1 + motion.1);
+    assert!(motion.0 > 5.0 && motion.0 > 2.0 * motion.1.abs(), "{motion:?}, turned by {}", map.angle);
+    assert!((at.0 - x - 10.0).hypot(at.1 - y) < 6.0, "{at:?} for {x}, {y}");
 }
 
 /// The shape at the end, and the mean overlap with a target that grows wider and less high from frame to frame, and

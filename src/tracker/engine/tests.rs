@@ -117,7 +117,7 @@ impl Search for Scripted {
 
     fn response(&self) -> ResponseMap<'_> {
         let values = ArrayView2::from_shape((1, 1), &[0.0]).unwrap();
-        ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: self.cell }
+        ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: self.cell, angle: 0.0 }
     }
 
     fn boxed_clone(&self) -> Box<dyn Search> {

@@ -56,7 +56,7 @@ impl Search for Answers {
 
     fn response(&self) -> ResponseMap<'_> {
         let values = ArrayView2::from_shape((1, 1), &[0.0]).unwrap();
-        ResponseMap { values, layout: ResponseLayout::Centered, center: BOX.center(), step: (1.0, 1.0) }
+        ResponseMap { values, layout: ResponseLayout::Centered, center: BOX.center(), step: (1.0, 1.0), angle: 0.0 }
     }
 
     fn boxed_clone(&self) -> Box<dyn Search> {

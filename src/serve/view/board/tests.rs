@@ -52,7 +52,7 @@ fn a_page_forgets_what_it_knows_of_a_target_whose_number_another_one_has() {
 #[test]
 fn a_response_of_what_is_no_longer_true_is_not_shown() {
     let (size, origin, step, range) = ((1, 1), (0.0, 0.0), (1.0, 1.0), (0.0, 1.0));
-    let map = |level| Some(Map { size, origin, step, range, levels: vec![level] });
+    let map = |level| Some(Map { size, origin, step, angle: 0.0, range, levels: vec![level] });
     let board = Board::default();
     board.change(|state| {
         state.status.position = 2;
