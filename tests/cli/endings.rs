@@ -17,7 +17,7 @@ const BOX: [&str; 4] = ["--preset", "paper", "--init", "40,30,24,32"];
 
 /// Starts a long run with all line outputs and a document, over old files.
 fn long_run(place: &Place) -> Child {
-    let frames = place.still(6_000);
+    let frames = place.still(3_000);
     for name in ["run.json", "run.jsonl", "run.txt", "run.csv"] {
         fs::write(place.path(name), "old\n").unwrap();
     }
@@ -91,7 +91,7 @@ fn an_interrupt_finishes_what_was_begun_and_its_signal_is_the_exit_code() {
             (&Value::Bool(false), &"interrupted".into())
         );
         assert_eq!(document["summary"]["frames"], lines);
-        assert!(lines < 6_000);
+        assert!(lines < 3_000);
     }
 }
 
@@ -99,7 +99,7 @@ fn an_interrupt_finishes_what_was_begun_and_its_signal_is_the_exit_code() {
 #[cfg(target_os = "linux")]
 fn an_output_that_fails_at_the_end_is_said_whatever_else_ended_the_run() {
     let place = place(3);
-    let still = place.still(6_000);
+    let still = place.still(3_000);
     let csv = place.path("run.csv");
     fs::write(&csv, "").unwrap();
     let mut command = interruptible();
@@ -124,7 +124,7 @@ fn an_output_that_fails_at_the_end_is_said_whatever_else_ended_the_run() {
 #[cfg(unix)]
 fn a_signal_that_is_ignored_stays_so() {
     let place = place(1);
-    let frames = place.still(4_000);
+    let frames = place.still(1_200);
     let script = r#"trap '' HUP; exec "$@""#;
     let mut child = Command::new("sh")
         .args(["-c", script, "sh", env!("CARGO_BIN_EXE_kcf-track"), "-q", "--csv"])
@@ -140,13 +140,13 @@ fn a_signal_that_is_ignored_stays_so() {
     }
     let sent = Command::new("sh").args(["-c", &format!("kill -HUP {}", child.id())]).status().unwrap();
     assert!(sent.success() && child.wait().unwrap().success());
-    assert_eq!(place.read("run.csv").lines().count(), 4_001);
+    assert_eq!(place.read("run.csv").lines().count(), 1_201);
 }
 
 #[test]
 fn a_reader_that_goes_ends_the_run_quietly() {
     let place = place(1);
-    let frames = place.still(3_000);
+    let frames = place.still(1_000);
     for flag in ["--jsonl", "--csv", "--otb"] {
         let mut child = spawnable()
             .args(BOX)

@@ -69,7 +69,7 @@ fn an_interrupt_ends_the_wait_for_the_reader_of_a_named_pipe() {
 #[test]
 fn an_interrupt_ends_a_write_that_nobody_reads() {
     let place = place(1);
-    let still = place.still(3_000);
+    let still = place.still(2_000);
     for flag in ["--jsonl", "--csv"] {
         let mut command = interruptible();
         command.arg(&still).args(["-q", "--preset", "paper", "--init", "40,30,24,32", flag, "-", "--json"]);
@@ -85,7 +85,7 @@ fn an_interrupt_ends_a_write_that_nobody_reads() {
         out.read_to_string(&mut text).unwrap();
         let document = place.json("run.json");
         let frames = document["frames"].as_array().unwrap().len();
-        assert!(frames > 100 && frames < 3_000, "{frames}");
+        assert!(frames > 100 && frames < 2_000, "{frames}");
         assert_eq!(document["summary"]["error"], "interrupted");
     }
 }
