@@ -1,5 +1,8 @@
 //! The programs of ffmpeg, which read and write videos and are run as they are installed.
 
+#[cfg(target_os = "linux")]
+mod bound;
+
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -25,13 +28,18 @@ pub(crate) fn command(name: &str) -> Command {
     command
 }
 
-/// Starts it for `what` is to be read or written.
+/// Starts it for `what` is to be read or written. On Linux it ends with this program, even where that is killed;
+/// elsewhere only when it next reads or writes.
 ///
 /// # Errors
 /// [`Error::Sequence`] where it is not installed, [`Error::Io`] where it cannot be started.
-pub(crate) fn start(command: &mut Command, what: &Path) -> Result<Child> {
+pub(crate) fn start(command: Command, what: &Path) -> Result<Child> {
     let name = command.get_program().to_string_lossy().into_owned();
-    command.spawn().map_err(|error| match error.kind() {
+    #[cfg(target_os = "linux")]
+    let started = bound::spawn(command);
+    #[cfg(not(target_os = "linux"))]
+    let started = { command }.spawn();
+    started.map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             Error::Sequence { path: what.into(), reason: format!("{name} is needed for it: {INSTALL}") }
         }

@@ -203,8 +203,16 @@ const stage = {
     return [...store.targets].flatMap(hit).sort((a, b) => a.area - b.area)[0]?.id ?? null;
   },
 
+  /* Draws nothing of a drag. */
+  giveUp() {
+    this.drag = null;
+    this.draw();
+  },
+
   listen() {
     this.canvas.addEventListener("pointerdown", (event) => {
+      // Of two fingers no one knows which one draws.
+      if (this.drag && event.pointerId !== this.drag.id) return this.giveUp();
       if (event.button !== 0 || !store.size || this.drag) return;
       event.preventDefault();
       this.canvas.setPointerCapture(event.pointerId);

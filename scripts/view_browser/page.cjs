@@ -62,6 +62,22 @@ async function touchDrag(page, [x, y, w, h]) {
   await touch("touchEnd");
 }
 
+/* Two fingers that move apart, and what the page makes of that. */
+async function pinch(page, points) {
+  const [from, to] = await onScreen(page, points);
+  const session = await page.context().newCDPSession(page);
+  const touch = (type, points) => session.send("Input.dispatchTouchEvent", {
+    type, touchPoints: points.map(([x, y], id) => ({ x, y, id })),
+  });
+  await touch("touchStart", [from]);
+  await touch("touchStart", [from, to]);
+  for (const by of [10, 20, 40]) {
+    await touch("touchMove", [from.map((value) => value - by), to.map((value) => value + by)]);
+  }
+  await touch("touchEnd", []);
+  await page.waitForTimeout(200);
+}
+
 /* Waits until something holds on the page. */
 const until = (page, holds, what) => page.waitForFunction(holds, what, { timeout: 120000, polling: 50 });
 const targets = (page, count) => until(page, (count) => store.targets.size === count, count);
@@ -94,5 +110,5 @@ const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said
 const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
 
 module.exports = {
-  boxes, download, drag, onScreen, open, picture, said, says, standsAt, targets, touchDrag, until, violations,
+  boxes, download, drag, onScreen, open, picture, pinch, said, says, standsAt, targets, touchDrag, until, violations,
 };

@@ -2,7 +2,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { boxes, open, picture, targets, touchDrag, until, violations } = require("./page.cjs");
+const { boxes, open, picture, pinch, targets, touchDrag, until, violations } = require("./page.cjs");
 const { scene, serve, track } = require("./program.cjs");
 
 module.exports = async function byTouch(browser) {
@@ -10,6 +10,8 @@ module.exports = async function byTouch(browser) {
   const page = await open(browser, url, {
     viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2, colorScheme: "dark",
   });
+  await pinch(page, [[150, 100], [220, 160]]);
+  assert.equal(await page.evaluate(() => store.targets.size), 0, "two fingers draw no box");
   await touchDrag(page, [170, 120, 60, 80]);
   await targets(page, 1);
   const given = (await boxes(page, 1))[0].slice(1);

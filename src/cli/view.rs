@@ -118,6 +118,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         lines: args.jsonl.clone(),
         named: args.targets.file().is_some(),
         pick: false,
+        stop: interrupt.stop(),
     };
     let view = View::open(setup, &args.address.address())?;
     let placed = place(&view, &targets, &interrupt)?;

@@ -33,6 +33,22 @@ impl Letters {
     }
 }
 
+/// How thick lines are: they grow with the picture.
+pub(super) fn stroke(picture: &RgbImage) -> i32 {
+    (picture.width().min(picture.height()) / 200 + 1).min(24) as i32
+}
+
+/// Draws a line from a point to another, `thick` pixels thick.
+pub(super) fn line(picture: &mut RgbImage, from: (f32, f32), to: (f32, f32), thick: i32, ink: Rgb<u8>) {
+    let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().max(1.0) as i32;
+    for step in 0..=steps {
+        let share = step as f32 / steps as f32;
+        let at = |from: f32, to: f32| (from + (to - from) * share).round() as i32 - thick / 2;
+        let (left, top) = (at(from.0, to.0), at(from.1, to.1));
+        fill(picture, [left, top, left.saturating_add(thick), top.saturating_add(thick)], ink);
+    }
+}
+
 /// Fills the pixels from `left, top` up to, but without, `right, bottom`.
 pub(super) fn fill(picture: &mut RgbImage, [left, top, right, bottom]: [i32; 4], ink: Rgb<u8>) {
     let [width, height] = [picture.width(), picture.height()].map(|size| i32::try_from(size).unwrap_or(i32::MAX));
@@ -89,6 +105,18 @@ mod tests {
         // Within the box for a negative growth.
         assert_eq!(drawn(BBox::new(2.0, 2.0, 3.0, 3.0), -1, 0).len(), 8);
         assert_eq!(drawn(BBox::new(2.2, 1.9, 0.0, 0.0), -1, 0), [(2, 2)]);
+    }
+
+    #[test]
+    fn a_line_is_as_thick_as_it_is_told_and_without_gaps() {
+        let mut picture = RgbImage::new(40, 30);
+        line(&mut picture, (5.0, 5.0), (30.0, 15.0), 3, INK);
+        for x in 5..30 {
+            let inked = (0..30).filter(|&y| *picture.get_pixel(x, y) == INK).count();
+            assert!((3..=4).contains(&inked), "{x}: {inked}");
+        }
+        assert_eq!(stroke(&RgbImage::new(360, 240)), 2);
+        assert_eq!(stroke(&RgbImage::new(3840, 2160)), 11);
     }
 
     #[test]

@@ -72,39 +72,14 @@ fn told(peak: f32, motion: (f64, f64)) -> String {
     format!("peak {peak:.3}, moved by {dx:+.1}, {dy:+.1} px")
 }
 
-/// The share of a picture's shorter side that an inset takes.
-const INSET: usize = 3;
-
-/// Draws a centred map into the upper right corner of a picture, framed, without words.
-pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) {
-    let (rows, columns) = map.dim();
-    let room = picture.width().min(picture.height()) as usize / INSET;
-    let longer = rows.max(columns);
-    if longer == 0 || room < 16 {
-        return;
-    }
-    let (low, high) = range(map);
-    // As many pixels for a map of many elements as for one of few.
-    let (width, height) = ((room * columns / longer).max(1), (room * rows / longer).max(1));
-    let left = (picture.width() as usize).saturating_sub(width + 2);
-    let frame = BBox::new(left as f64, 2.0, width as f64, height as f64);
-    outline(picture, &frame, 0, 1, WORDS);
-    for y in 0..height {
-        for x in 0..width {
-            let value = map[[y * rows / height, x * columns / width]];
-            fill(picture, square(left + x, 2 + y, 1), color(value, low, high));
-        }
-    }
-}
-
 /// The lowest and the highest of the finite values.
-fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
+pub(super) fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
     let finite = map.iter().filter(|value| value.is_finite());
     finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
 }
 
 /// The colour of a value on a map that goes from `low` to `high`.
-fn color(value: f32, low: f32, high: f32) -> Rgb<u8> {
+pub(super) fn color(value: f32, low: f32, high: f32) -> Rgb<u8> {
     if value.is_finite() { viridis(share(value, low, high)) } else { NO_NUMBER }
 }
 
@@ -115,7 +90,7 @@ fn share(value: f32, low: f32, high: f32) -> f32 {
     if high > low { ((value - low) / (high - low)) as f32 } else { 0.5 }
 }
 
-fn square(left: usize, top: usize, size: usize) -> [i32; 4] {
+pub(super) fn square(left: usize, top: usize, size: usize) -> [i32; 4] {
     [left, top, left + size, top + size].map(|edge| i32::try_from(edge).unwrap_or(i32::MAX))
 }
 

@@ -73,12 +73,18 @@ mod destination;
 mod document;
 #[cfg(feature = "cli")]
 mod drawing;
+#[cfg(feature = "cli")]
+mod encoder;
 mod exports;
+#[cfg(feature = "cli")]
+mod fed;
 #[cfg(feature = "cli")]
 mod folder;
 #[cfg(feature = "cli")]
 mod heat_map;
 #[cfg(feature = "eval")]
+#[cfg(feature = "cli")]
+mod inset;
 mod journal;
 mod json;
 mod json_lines;
@@ -89,6 +95,8 @@ mod npy;
 mod otb;
 #[cfg(feature = "cli")]
 mod overlay;
+#[cfg(feature = "cli")]
+mod overlay_labels;
 #[cfg(feature = "cli")]
 mod overlay_video;
 #[cfg(feature = "cli")]

@@ -3,13 +3,13 @@
 use image::{Rgb, RgbImage};
 
 use super::FrameRecord;
-use super::drawing::{Letters, darken, fill, outline};
+use super::drawing::{Letters, darken, fill, outline, stroke};
 use crate::geometry::BBox;
 use crate::tracker::State;
 
 pub(super) const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);
 const WORDS: Rgb<u8> = Rgb([245, 245, 245]);
-const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
+pub(super) const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
 
 /// Colours that also the colour-blind tell apart.
 pub(super) fn ink(state: State) -> Rgb<u8> {
@@ -23,10 +23,14 @@ pub(super) fn ink(state: State) -> Rgb<u8> {
     }
 }
 
-/// Draws boxes and words; lines and letters grow with the picture.
-pub(super) fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&BBox>, letters: &Letters) {
-    let short_side = picture.width().min(picture.height());
-    let line = (short_side / 200 + 1).min(24) as i32;
+/// Draws boxes and words, these beside the `inset` where they can be; lines and letters grow with the picture.
+pub(super) fn draw(
+    picture: &mut RgbImage,
+    record: &FrameRecord,
+    (truth, inset): (Option<&BBox>, Option<&BBox>),
+    letters: &Letters,
+) {
+    let line = stroke(picture);
     let bbox = record.finite_box();
     let truth = truth.filter(|truth| truth.is_valid());
     if let Some(bbox) = &bbox {
@@ -37,31 +41,7 @@ pub(super) fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&
     if let Some(truth) = truth {
         outline(picture, truth, -line, 0, TRUTH);
     }
-    caption(picture, record, bbox.as_ref(), truth, letters);
-}
-
-/// Draws the box of one of several targets, with its name, state and confidence above it.
-pub(super) fn label(picture: &mut RgbImage, record: &FrameRecord, letters: &Letters) {
-    let Some(bbox) = record.finite_box() else { return };
-    let short_side = picture.width().min(picture.height());
-    let line = (short_side / 200 + 1).min(24) as i32;
-    outline(picture, &bbox, line, line + 1, BLACK);
-    outline(picture, &bbox, 0, line, ink(record.state));
-    let size = (short_side as f32 / 28.0).clamp(11.0, 90.0);
-    let sure = record.confidence.filter(|_| record.state != State::Initial);
-    let sure = sure.map_or(String::new(), |confidence| format!(" {confidence:.2}"));
-    let words = format!("{} {}{sure}", record.id.unwrap_or(1), record.state);
-    let (width, height) = letters.extent(&words, size);
-    let [width, height] = [width + 6, height + 6].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 2));
-    // Above the box, or in it where there is no room above.
-    let far = i32::MAX as f64 / 4.0;
-    let (left, top) = (bbox.x.clamp(-far, far) as i32, bbox.y.clamp(-far, far) as i32 - line - 1);
-    let top = if top >= height { top - height } else { top + 2 * line + 2 };
-    // All of the words are seen where they fit, beside what of the box lies outside.
-    let most = |side: u32, length: i32| i32::try_from(side).unwrap_or(i32::MAX).saturating_sub(length).max(0);
-    let (left, top) = (left.clamp(0, most(picture.width(), width)), top.clamp(0, most(picture.height(), height)));
-    darken(picture, [left, top, left + width, top + height]);
-    letters.write(picture, &words, (left + 3, top + 2), size, ink(record.state));
+    caption(picture, record, [bbox.as_ref(), truth, inset], letters);
 }
 
 /// Says how many targets are in which state.
@@ -89,8 +69,8 @@ pub(super) fn caption_of_many<'a>(
     letters.write(picture, &words, (padding, top + padding), size, WORDS);
 }
 
-/// Writes the longest line of words that fits, at the top or, where the box is there, at the bottom.
-fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>, letters: &Letters) {
+/// Writes the longest line of words that fits, at the top or, where a box or the inset is there, at the bottom.
+fn caption(picture: &mut RgbImage, record: &FrameRecord, [bbox, truth, inset]: [Option<&BBox>; 3], letters: &Letters) {
     let short_side = picture.width().min(picture.height());
     let size = (short_side as f32 / 22.0).clamp(12.0, 120.0);
     let mut parts = parts(record, bbox, truth);
@@ -107,9 +87,14 @@ fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, tr
         (width <= picture.width() && height.saturating_mul(3) <= picture.height()).then_some((words, width, height))
     });
     let Some((words, width, height)) = fitting else { return };
-    let strip = BBox::new(0.0, 0.0, f64::from(width), f64::from(height));
-    let hidden = [bbox, truth].into_iter().flatten().any(|target| target.intersection(&strip) > 0.0);
-    let top = if hidden { picture.height() - height } else { 0 };
+    let bottom = picture.height() - height;
+    let hides = |top: u32, what: &[Option<&BBox>]| {
+        let strip = BBox::new(0.0, f64::from(top), f64::from(width), f64::from(height));
+        what.iter().flatten().any(|what| what.intersection(&strip) > 0.0)
+    };
+    let boxes = [bbox, truth];
+    let down = hides(0, &boxes) || hides(0, &[inset]) && !hides(bottom, &[bbox, truth, inset]);
+    let top = if down { bottom } else { 0 };
     let [padding, square, top, width, height] = [padding, square, top, width, height].map(|v| v as i32);
     darken(picture, [0, top, width, top + height]);
     let middle = top + (height - square) / 2;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use image::RgbImage;
@@ -13,11 +11,15 @@ use tempfile::NamedTempFile;
 
 use super::Destination;
 use super::destination::Target;
+use super::encoder::Encoder;
+use super::fed::PATIENCE;
 use super::painters::{Deliver, Place};
+use super::patient::Heed;
 use super::timed_video::{self, Pictures};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::replace::temporary_beside;
+use crate::source::Stop;
 
 /// Longest time until a thread that takes no more pictures has ended.
 const LAST_BREATH: Duration = Duration::from_secs(1);
@@ -30,9 +32,6 @@ const SHORTEST_IN_MP4: f64 = 2.0 / 90_000.0;
 
 /// The rate of a video whose frames have none.
 const USUAL_RATE: f64 = 25.0;
-
-/// Bytes of what ffmpeg says that are kept.
-const MOST_SAID: usize = 1 << 16;
 
 /// Pictures that wait to be encoded.
 const WAITING: usize = 4;
@@ -85,17 +84,6 @@ const VP9: &[&str] = &[
     "yuv420p",
 ];
 
-/// What ffmpeg complains of when the end of a file could not be written, and still succeeds.
-const UNWRITTEN: [&str; 7] = [
-    "No space left",
-    "Input/output error",
-    "Disk quota exceeded",
-    "File too large",
-    "Error writing trailer",
-    "Error closing file",
-    "Stale file handle",
-];
-
 /// Forms that have one rate: that of a GIF's pictures is kept to hundredths of a second.
 const OF_ONE_RATE: [&str; 2] = ["avi", "gif"];
 
@@ -125,6 +113,7 @@ pub(super) struct OverlayVideo {
     waiting: Option<Receiver<(Turn, RgbImage)>>,
     encoder: Option<Encoder>,
     last: Option<Turn>,
+    heed: Heed,
     /// That of ffmpeg.
     version: Option<(u32, u32)>,
     /// When the video begins, as the frames count time.
@@ -139,14 +128,6 @@ pub(super) struct Turn {
     at: f64,
 }
 
-/// A running ffmpeg, and the thread that writes to it.
-#[derive(Debug)]
-struct Encoder {
-    child: Child,
-    writer: JoinHandle<std::io::Result<()>>,
-    complaints: JoinHandle<String>,
-}
-
 impl OverlayVideo {
     /// Checks that it can be written, and that ffmpeg is there.
     pub fn create(path: &Path, rate: Option<f64>, pixel_aspect: Option<(u32, u32)>) -> Result<Self> {
@@ -158,7 +139,8 @@ impl OverlayVideo {
             }
         };
         let mut version = ffmpeg::command("ffmpeg");
-        let said = ffmpeg::start(version.arg("-version"), &path)?.wait_with_output();
+        version.arg("-version");
+        let said = ffmpeg::start(version, &path)?.wait_with_output();
         let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         let version = said.split_whitespace().nth(2).and_then(ffmpeg::version);
         let file = temporary_beside(&path).map_err(|source| Error::io(&path, source))?;
@@ -178,9 +160,15 @@ impl OverlayVideo {
             waiting: Some(waiting),
             encoder: None,
             last: None,
+            heed: Heed::default(),
             version,
             begun: None,
         })
+    }
+
+    /// Gives up an ffmpeg that takes no pictures soon after `stop` is set.
+    pub fn heed(&self, stop: &Stop) {
+        self.heed.told_by(stop);
     }
 
     /// What hands pictures over.
@@ -228,24 +216,18 @@ impl OverlayVideo {
         }
         command.args(["-f", form]).arg(self.file.path());
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
-        let mut child = ffmpeg::start(&mut command, &self.path)?;
-        let (input, err) = (child.stdin.take(), child.stderr.take());
-        let io = |source| Error::io("a thread for ffmpeg", source);
-        let listen = move || err.map(|err| ffmpeg::drained(err, MOST_SAID, |_| ())).unwrap_or_default();
-        let complaints = std::thread::Builder::new().name("ffmpeg says".into()).spawn(listen).map_err(io)?;
-        let write = move || input.map_or(Ok(()), |input| in_turn(&pictures, timed, input));
-        let writer = std::thread::Builder::new().name("encode".into()).spawn(write).map_err(io)?;
-        Ok(Encoder { child, writer, complaints })
+        let write = move |input| in_turn(&pictures, timed, input);
+        Encoder::start(command, (&self.path, self.file.path()), (&self.heed, PATIENCE), write)
     }
 
     /// Why ffmpeg takes no more pictures, where that is so.
     pub fn trouble(&mut self) -> Option<Error> {
         // Its thread ends a moment after it takes no more; if it goes on, it was something else.
         let begun = Instant::now();
-        while !self.encoder.as_ref()?.writer.is_finished() && begun.elapsed() < LAST_BREATH {
+        while !self.encoder.as_ref()?.is_fed() && begun.elapsed() < LAST_BREATH {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let encoder = self.encoder.take_if(|encoder| encoder.writer.is_finished())?;
+        let encoder = self.encoder.take_if(|encoder| encoder.is_fed())?;
         encoder.end(&self.path).err()
     }
 
@@ -258,23 +240,6 @@ impl OverlayVideo {
         let file = file.persist(&path).map_err(|error| Error::io(&path, error.error))?;
         let _ = file.unlock();
         Ok(())
-    }
-}
-
-impl Encoder {
-    /// Waits until all that it is given is written; what it says of why it could not.
-    fn end(self, path: &Path) -> Result<()> {
-        let Self { mut child, writer, complaints } = self;
-        let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread ended")));
-        let status = child.wait().map_err(|source| Error::io(path, source))?;
-        let said = complaints.join().unwrap_or_default();
-        let broken = said.lines().find(|line| UNWRITTEN.iter().any(|what| line.contains(what)));
-        if let Some(said) = broken.or(said.lines().next().or(Some("it did not say why")).filter(|_| !status.success()))
-        {
-            let reason = format!("ffmpeg could not encode it: {}", said.trim());
-            return Err(Error::Output { path: path.into(), reason });
-        }
-        written.map_err(|source| Error::io(path, source))
     }
 }
 

@@ -6,12 +6,15 @@ use image::{Rgb, RgbImage};
 
 use super::destination::is_video;
 use super::folder::Folder;
+use super::inset::Corner;
 use super::overlay_video::OverlayVideo;
 use super::painters::{Painters, Place, write_picture};
 use super::painting::{Drawn, Painting, Trails};
 use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
+use crate::geometry::BBox;
+use crate::source::Stop;
 
 /// The colour of a frame that there is no picture of.
 const NOTHING: Rgb<u8> = Rgb([40, 40, 40]);
@@ -46,6 +49,8 @@ pub struct Overlays {
     /// The targets of the frame at hand.
     targets: Vec<Drawn>,
     painting: Painting,
+    /// Where the response was drawn last.
+    corner: Corner,
     painters: Painters,
 }
 
@@ -70,8 +75,9 @@ impl Overlays {
             let folder = Folder::create(path)?;
             (To::Folder(folder), Painters::start(path, Box::new(write_picture))?)
         };
-        let (trails, targets, painting) = (Trails::default(), Vec::new(), Painting::default());
-        Ok(Self { to, options, size: None, trails, targets, painting, painters })
+        let (trails, targets, painting, corner) =
+            (Trails::default(), Vec::new(), Painting::default(), Corner::default());
+        Ok(Self { to, options, size: None, trails, targets, painting, corner, painters })
     }
 
     /// The picture to draw on; `None` where not even the size is known.
@@ -108,6 +114,12 @@ impl Export for Overlays {
         true
     }
 
+    fn heed(&mut self, stop: &Stop) {
+        if let To::Video(video) = &self.to {
+            video.heed(stop);
+        }
+    }
+
     fn begin(&mut self, run: &Run) -> Result<()> {
         let size = u32::try_from(run.source.width).ok().zip(u32::try_from(run.source.height).ok());
         self.size = size.filter(|&(width, height)| width > 0 && height > 0);
@@ -133,6 +145,12 @@ impl Export for Overlays {
         painting.targets = std::mem::take(&mut self.targets);
         let Some(picture) = self.picture(view)? else { return Ok(()) };
         painting.picture = picture;
+        if let Some(map) = &painting.inset {
+            let boxes: Vec<_> = painting.targets.iter().filter_map(|target| target.record.finite_box()).collect();
+            let boxes = [boxes, painting.truth.filter(BBox::is_valid).into_iter().collect()].concat();
+            self.corner = self.corner.free_of(&boxes, painting.picture.dimensions(), map.dim());
+            painting.corner = self.corner;
+        }
         let place = self.place(record, painting.picture.dimensions())?;
         let painted = self.painters.paint(painting, place);
         painted.map_err(|error| match &mut self.to {
@@ -186,7 +204,6 @@ mod tests {
     use crate::export::drawing::Letters;
     use crate::export::overlay::{TRUTH, ink};
     use crate::export::record::tests::run;
-    use crate::geometry::BBox;
     use crate::tracker::State;
 
     fn record(bbox: BBox) -> FrameRecord {
@@ -229,7 +246,8 @@ mod tests {
                 let drawn = || Drawn { record: record(bbox), trail: vec![(x as f32, x as f32), (w as f32, 3.0)] };
                 let (picture, truth) = (in_color(&frame).unwrap(), Some(bbox));
                 let inset = Some(ndarray::array![[x as f32, w as f32]]);
-                let mut painting = Painting { picture, targets: vec![drawn(), drawn()], truth, inset };
+                let targets = vec![drawn(), drawn()];
+                let mut painting = Painting { picture, targets, truth, inset, ..Painting::default() };
                 painting.paint(&Letters::load(folder.path()).unwrap());
             }
             let nowhere = record(BBox::new(f64::NAN, 0.0, 1.0, 1.0));

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use image::{Rgb, RgbImage};
-use imageproc::drawing::draw_line_segment_mut;
 use ndarray::Array2;
 
 use super::FrameRecord;
-use super::drawing::Letters;
-use super::heat_map::inset;
-use super::overlay::{caption_of_many, draw, ink, label};
+use super::drawing::{Letters, line, stroke};
+use super::inset::{Corner, inset};
+use super::overlay::{caption_of_many, draw, ink};
+use super::overlay_labels::boxes_with_labels;
 use crate::geometry::BBox;
 
 /// How many frames back the way of a target is shown.
@@ -31,35 +31,36 @@ pub(super) struct Painting {
     pub truth: Option<BBox>,
     /// A response map, the element of no motion in the middle.
     pub inset: Option<Array2<f32>>,
+    /// Where that is drawn.
+    pub corner: Corner,
 }
 
 impl Painting {
-    /// Draws it all.
+    /// Draws it all. What is said of targets hides the response, never the other way.
     pub fn paint(&mut self, letters: &Letters) {
-        let Self { picture, targets, truth, inset: map } = self;
+        let Self { picture, targets, truth, inset: map, corner } = self;
+        let inset = map.as_ref().and_then(|map| inset(picture, map.view(), *corner));
         for target in targets.iter() {
             trail(picture, &target.trail, ink(target.record.state));
         }
         match &targets[..] {
-            [one] if one.record.id.is_none() => draw(picture, &one.record, truth.as_ref(), letters),
+            [one] if one.record.id.is_none() => draw(picture, &one.record, (truth.as_ref(), inset.as_ref()), letters),
             several => {
-                several.iter().for_each(|target| label(picture, &target.record, letters));
+                boxes_with_labels(picture, several.iter().map(|target| &target.record), letters);
                 caption_of_many(picture, several.iter().map(|target| &target.record), letters);
             }
-        }
-        if let Some(map) = map {
-            inset(picture, map.view());
         }
     }
 }
 
-/// Lines from centre to centre.
+/// Lines from centre to centre, half as thick as those of boxes.
 fn trail(picture: &mut RgbImage, centers: &[(f32, f32)], ink: Rgb<u8>) {
     // A line is drawn pixel by pixel: one that leads far out of the picture is left out.
     let far = 4.0 * picture.width().max(picture.height()) as f32;
     let near = |(x, y): (f32, f32)| x.abs() < far && y.abs() < far;
+    let thick = (stroke(picture) + 1) / 2;
     for pair in centers.windows(2).filter(|pair| near(pair[0]) && near(pair[1])) {
-        draw_line_segment_mut(picture, pair[0], pair[1], ink);
+        line(picture, pair[0], pair[1], thick, ink);
     }
 }
 
@@ -109,6 +110,37 @@ mod tests {
                 assert_eq!(way.last().copied(), Some(((step * id) as f32 + 1.0, 1.0)));
             }
         }
+    }
+
+    #[test]
+    fn a_response_hides_neither_a_target_nor_words() {
+        let bbox = BBox::new(250.0, 30.0, 30.0, 20.0);
+        let record = FrameRecord { bbox, ..run().1[1].clone() };
+        let letters = Letters::load(std::path::Path::new("seen.mp4")).unwrap();
+        let painted = |inset: Option<Array2<f32>>, id| {
+            let record = FrameRecord { id, ..record.clone() };
+            let targets = vec![Drawn { record, trail: Vec::new() }];
+            let picture = RgbImage::from_pixel(300, 200, Rgb([40; 3]));
+            let mut painting = Painting { picture, targets, inset, ..Painting::default() };
+            painting.paint(&letters);
+            painting.picture
+        };
+        let map = || Some(Array2::zeros((9, 9)));
+        for id in [None, Some(7)] {
+            let (with, without) = (painted(map(), id), painted(None, id));
+            let color = ink(record.state);
+            let (left, inside) = ((249, 40), (265, 40));
+            assert_eq!((with.get_pixel(left.0, left.1), without.get_pixel(left.0, left.1)), (&color, &color));
+            assert_ne!(with.get_pixel(inside.0, inside.1), without.get_pixel(inside.0, inside.1));
+        }
+        // A line of words that does not fit beside it stands at the bottom.
+        let words = |picture: &RgbImage, rows: std::ops::Range<u32>| {
+            rows.flat_map(|y| (0..200).map(move |x| (x, y)))
+                .any(|(x, y)| picture.get_pixel(x, y).0.iter().all(|&level| level > 150))
+        };
+        let (with, without) = (painted(map(), None), painted(None, None));
+        assert_eq!([words(&with, 0..20), words(&with, 180..200)], [false, true]);
+        assert_eq!([words(&without, 0..20), words(&without, 180..200)], [true, false]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Heed {
     }
 
     #[cfg(unix)]
-    fn is_told(&self) -> bool {
+    pub(super) fn is_told(&self) -> bool {
         self.0.get().is_some_and(Stop::is_set)
     }
 }

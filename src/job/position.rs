@@ -1,5 +1,6 @@
 //! A place in a source: a frame, or a time.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::Failure;
@@ -44,6 +45,16 @@ impl FromStr for Position {
     }
 }
 
+/// As it can be given.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Frame(frame) => write!(f, "{frame}"),
+            Self::Time(seconds) => write!(f, "{seconds}s"),
+        }
+    }
+}
+
 impl Position {
     /// The first frame that is not before it.
     ///
@@ -79,9 +90,27 @@ pub fn span(
     first: Option<usize>,
 ) -> Result<Span, Failure> {
     let wrong = |flag: &'static str| move |error: Error| Failure::usage(format!("--{flag}: {error}"));
-    let start = start.map(|start| start.begin(source)).transpose().map_err(wrong("start"))?;
-    let end = end.map(|end| end.end(source)).transpose().map_err(wrong("end"))?;
-    Ok(source.span(start.or(first), end)?)
+    let begin = start.map(|start| start.begin(source)).transpose().map_err(wrong("start"))?;
+    let last = end.map(|end| end.end(source)).transpose().map_err(wrong("end"))?;
+    if let (Some((start, begin)), Some((end, last))) = (start.zip(begin), end.zip(last))
+        && last < begin
+        && let Some(said) = nothing_between((start, begin), (end, last))
+    {
+        return Err(Failure::Usage(said));
+    }
+    Ok(source.span(begin.or(first), last)?)
+}
+
+/// Why there is no frame between two places, of which one is a time: in words of what was given.
+fn nothing_between((start, begin): (Position, usize), (end, last): (Position, usize)) -> Option<String> {
+    match (start, end) {
+        (Position::Frame(_), Position::Frame(_)) => None,
+        (Position::Time(from), Position::Time(to)) if from <= to => Some(match last {
+            0 => format!("--start {start} --end {end}: no frame is shown then: the first one comes later"),
+            _ => format!("--start {start} --end {end}: no frame is shown then: frame {last} is the last one before"),
+        }),
+        _ => Some(format!("--end {end}: that is frame {last}, and lies before --start {start}, frame {begin}")),
+    }
 }
 
 /// How many frames a run will take, where that can be told.
@@ -92,6 +121,26 @@ pub fn expected(source: &dyn Source, span: Span) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn that_no_frame_is_between_two_times_is_said_of_the_times() {
+        let time = |text: &str| text.parse::<Position>().unwrap();
+        let said = |start: &str, end: &str, begin, last| nothing_between((time(start), begin), (time(end), last));
+        assert_eq!(
+            said("00:01:20.5", "00:01:30", 61, 60).as_deref(),
+            Some("--start 80.5s --end 90s: no frame is shown then: frame 60 is the last one before")
+        );
+        assert_eq!(
+            said("1.5s", "1s", 39, 26).as_deref(),
+            Some("--end 1s: that is frame 26, and lies before --start 1.5s, frame 39")
+        );
+        assert!(said("50", "1s", 50, 26).is_some_and(|said| said.contains("--start 50, frame 50")));
+        assert!(said("0s", "0.1s", 1, 0).is_some_and(|said| said.contains("the first one comes later")));
+        assert_eq!(said("50", "40", 50, 40), None);
+        for text in ["120", "80.5s"] {
+            assert_eq!(time(text).to_string(), text);
+        }
+    }
 
     #[test]
     fn frames_and_times() {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use image::ImageFormat;
-use image_webp::{DecodingError, WebPDecoder};
+use image_webp::WebPDecoder;
 
-use super::decode::{Encoded, MAX_PIXELS, demanded, encoded, guarded};
+use super::decode::{MAX_PIXELS, demanded, encoded, guarded};
 use super::folder::file_name;
+use super::webp::Canvas;
 use super::{Demand, Item, Source, Span, Stream, header, is_same_file};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBuf, PixelFormat};
@@ -47,11 +48,8 @@ impl Animation {
     }
 
     fn pictures(&self) -> Result<Pictures> {
-        let encoded = encoded(&self.path)?;
-        let wrong = |reason| Error::Decode { path: self.path.clone(), reason };
-        let decoder = guarded(|| WebPDecoder::new(encoded).map_err(|error| error.to_string()));
-        let decoder = Some(decoder.map_err(wrong)?);
-        Ok(Pictures { path: self.path.clone(), size: self.size, decoder, milliseconds: 0 })
+        let canvas = Some(Canvas::new(encoded(&self.path)?, self.size));
+        Ok(Pictures { path: self.path.clone(), size: self.size, left: self.count, canvas, milliseconds: 0 })
     }
 }
 
@@ -103,7 +101,9 @@ impl Source for Animation {
 struct Pictures {
     path: PathBuf,
     size: (usize, usize),
-    decoder: Option<WebPDecoder<Encoded>>,
+    /// How many are still to come.
+    left: usize,
+    canvas: Option<Canvas>,
     milliseconds: u64,
 }
 
@@ -111,27 +111,25 @@ impl Iterator for Pictures {
     type Item = (f64, Result<FrameBuf>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let decoder = self.decoder.as_mut()?;
-        let mut pixels = vec![0; decoder.output_buffer_size()?];
-        let read = guarded(|| match decoder.read_frame(&mut pixels) {
-            Ok(milliseconds) => Ok(Some(milliseconds)),
-            Err(DecodingError::NoMoreFrames) => Ok(None),
-            Err(error) => Err(error.to_string()),
-        });
-        let read = read.transpose()?;
+        self.left = self.left.checked_sub(1)?;
+        let canvas = self.canvas.as_mut()?;
         let time = self.milliseconds as f64 / 1e3;
-        let alpha = decoder.has_alpha();
-        let picture = read.and_then(|milliseconds| {
-            self.milliseconds += u64::from(milliseconds);
-            if alpha {
-                pixels = pixels.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
-            }
-            let (width, height) = self.size;
-            FrameBuf::new(pixels, width, height, PixelFormat::Rgb8).map_err(|error| error.to_string())
+        let (width, height) = self.size;
+        let picture = guarded(|| {
+            let milliseconds = canvas.advance()?.ok_or("it ends before its last picture")?;
+            let picture = FrameBuf::new(canvas.rgb(), width, height, PixelFormat::Rgb8);
+            Ok((milliseconds, picture.map_err(|error| error.to_string())?))
         });
-        if picture.is_err() {
-            self.decoder = None;
-        }
-        Some((time, picture.map_err(|reason| Error::Decode { path: self.path.clone(), reason })))
+        let picture = match picture {
+            Ok((milliseconds, picture)) => {
+                self.milliseconds += u64::from(milliseconds);
+                Ok(picture)
+            }
+            Err(reason) => {
+                self.canvas = None;
+                Err(Error::Decode { path: self.path.clone(), reason })
+            }
+        };
+        Some((time, picture))
     }
 }

@@ -51,9 +51,9 @@ fn orientation(path: &Path) -> Option<Orientation> {
     decoder.orientation().ok()
 }
 
-/// Whether the file holds pictures that follow each other in time.
+/// Whether the file holds pictures that follow each other in time. A GIF does, by whatever name, if only one.
 pub(super) fn is_animation(path: &Path) -> bool {
-    several_at(path, &[ImageFormat::Png, ImageFormat::WebP])
+    format_of(path).ok().flatten() == Some(ImageFormat::Gif) || several_at(path, &[ImageFormat::Png, ImageFormat::WebP])
 }
 
 /// Whether the file holds several pages.
@@ -77,4 +77,21 @@ pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
         })
     });
     found.is_ok_and(|several| several == Some(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gif_is_an_animation_by_whatever_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            is_animation(&path)
+        };
+        assert!(named("clip.jpg", b"GIF89a and more") && named("clip.gif", b"GIF87a and more"));
+        assert!(!named("picture.jpg", b"\xff\xd8\xff\xe0 and more") && !named("nothing.jpg", b""));
+    }
 }

@@ -23,6 +23,7 @@ mod stop;
 pub mod synth;
 mod truth;
 mod video;
+mod webp;
 mod y4m;
 mod ycbcr;
 mod yuv;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::helper::{place, spawnable};
 use crate::stream::{INIT, ffmpeg};
@@ -47,6 +48,41 @@ fn a_stream_that_breaks_off_is_warned_about() {
     assert!(said.contains(&format!("warning: {broken}: it ended after {frames} frames of about 50")), "{said}");
     assert!(said.contains("Stream ends prematurely"), "{said}");
     assert_eq!(ended(&broken, "-qq"), (frames, String::new()));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_that_is_killed_leaves_no_ffmpeg_behind() {
+    use std::os::unix::fs::PermissionsExt;
+
+    // A process that nobody has waited for has ended, too.
+    let runs = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+    };
+    let place = place(1);
+    let (probe, known) = (place.path("ffprobe"), place.path("pid"));
+    fs::write(&probe, format!("#!/bin/sh\necho $$ > {0}.new\nmv {0}.new {0}\nexec sleep 60\n", known.display()))
+        .unwrap();
+    fs::set_permissions(&probe, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(place.path("clip.mp4"), "a clip").unwrap();
+    let path = format!("{}:{}", place.path("").display(), std::env::var("PATH").unwrap());
+    let mut command = spawnable();
+    command.arg(place.path("clip.mp4")).args(["--init", INIT]).env("PATH", path);
+    let mut child = command.stdin(Stdio::null()).spawn().unwrap();
+    let wait = |holds: &dyn Fn() -> bool, what: &str| {
+        let begun = Instant::now();
+        while !holds() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    wait(&|| known.exists(), "it was not started");
+    let pid = fs::read_to_string(&known).unwrap().trim().to_owned();
+    assert!(runs(&pid));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait(&|| !runs(&pid), "it goes on");
 }
 
 #[test]

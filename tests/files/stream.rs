@@ -54,6 +54,10 @@ fn a_stream_that_breaks_says_where_and_ends() {
         assert!(broken.contains(words) && broken.is_empty() == words.is_empty(), "{cut}: {read:?}");
         assert_eq!(read.iter().filter(|item| item.is_ok()).count(), frames, "{cut}");
     }
+    let mut long = stream(1);
+    long.truncate(long.len() - 7);
+    long.extend(format!(" X{}\n", "a".repeat(2000)).bytes());
+    assert_eq!(read(long, 1, None).len(), 1);
     let mut garbled = stream(3);
     let place = garbled.len() - 12;
     garbled[place] = b'G';

@@ -19,7 +19,7 @@ use super::reel::{Reading, Reel};
 use super::track::Track;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
-use crate::source::Item;
+use crate::source::{Item, Stop};
 use crate::tracker::Params;
 
 /// How long a frame is waited for before orders are looked at again.
@@ -48,6 +48,8 @@ pub struct Controller {
     board: Arc<Board>,
     calls: Receiver<Call>,
     reel: Reel,
+    /// Ends what an order waits for.
+    stop: Stop,
     params: Params,
     log: Log,
     heads: BTreeMap<u32, Heads>,
@@ -85,13 +87,14 @@ struct Job {
 
 impl Controller {
     /// Of these frames; its first is shown as soon as it has come.
-    pub fn new(board: Arc<Board>, calls: Receiver<Call>, reel: Reel, params: Params, log: Log) -> Self {
+    pub fn new(board: Arc<Board>, calls: Receiver<Call>, (reel, stop): (Reel, Stop), params: Params, log: Log) -> Self {
         let goal = Some(Goal { position: reel.first(), track: false });
         let (heads, shown, times) = (BTreeMap::new(), None, VecDeque::new());
         Self {
             board,
             calls,
             reel,
+            stop,
             params,
             log,
             heads,

@@ -44,6 +44,7 @@ use super::http::{Gate, Server, make_token};
 use crate::error::{Error, Result};
 use crate::export::Destination;
 use crate::geometry::BBox;
+use crate::source::Stop;
 use crate::tracker::Params;
 
 /// How long an order may take.
@@ -80,6 +81,8 @@ pub struct Setup {
     pub named: bool,
     /// Whether the page only asks for a first box.
     pub pick: bool,
+    /// Ends what an order waits for.
+    pub stop: Stop,
 }
 
 /// A view that is served until it is closed.
@@ -102,12 +105,14 @@ impl View {
     /// tracker's settings say.
     pub fn open(setup: Setup, address: &Address) -> Result<Self> {
         setup.params.check()?;
-        let (listener, local) = listen(address)?;
+        let host = bare(&address.host);
+        let (listener, local) = listen(host, address.port)?;
         let token = match &address.token {
             None if !local.ip().is_loopback() => Some(make_token()?),
             given => given.clone(),
         };
-        let Setup { reel, path, preset, params, lines, named, pick } = setup;
+        let host = host.to_owned();
+        let Setup { reel, path, preset, params, lines, named, pick, stop } = setup;
         let log = Log::create(lines)?;
         let board = Arc::new(Board::default());
         board.change(|state| {
@@ -124,21 +129,21 @@ impl View {
         let (calls, received) = channel();
         let (end, ended) = channel();
         let results = Results { path, span: reel.span(), parameters: params.document(&preset), named };
-        let controller = Controller::new(Arc::clone(&board), received, reel, params, log);
+        let controller = Controller::new(Arc::clone(&board), received, (reel, stop), params, log);
         let run = move || {
             // Nobody may be there any more to hear of it.
             let _ = end.send(controller.run());
         };
         let controller = std::thread::Builder::new().name("view".into()).spawn(run);
         let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
-        let name = address.host.parse::<std::net::IpAddr>().is_err().then(|| address.host.clone());
+        let name = host.parse::<std::net::IpAddr>().is_err().then(|| host.clone());
         let gate = Gate { token: token.clone(), name, anywhere: local.ip().is_unspecified() };
         let routes = routes::Routes { board: Arc::clone(&board), calls: calls.clone(), results };
         let server = Server::start(listener, move |request| match gate.check(request) {
             Ok(()) => routes.answer(request, gate.keep(request.local)),
             Err(refused) => refused,
         })?;
-        Ok(Self { board, calls, controller, ended, server, host: address.host.clone(), token })
+        Ok(Self { board, calls, controller, ended, server, host, token })
     }
 
     /// The address for a browser on this machine, or on another one where it listens for these.
@@ -197,8 +202,12 @@ fn call(calls: &Sender<Call>, order: Order) -> Obeyed {
     answer.recv_timeout(ORDER_TIME).unwrap_or(Err(Refusal::Ended))
 }
 
-fn listen(address: &Address) -> Result<(TcpListener, SocketAddr)> {
-    let Address { host, port, .. } = address;
+/// An IPv6 address without the brackets that it has in front of a port.
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr)> {
     let wrong = |error: std::io::Error| {
         let reason = match error.kind() {
             std::io::ErrorKind::AddrInUse => "another program listens on this port: name another one, or 0 for any \
@@ -206,11 +215,14 @@ fn listen(address: &Address) -> Result<(TcpListener, SocketAddr)> {
                 .into(),
             std::io::ErrorKind::PermissionDenied => format!("{error}: ports below 1024 need rights, name another one"),
             std::io::ErrorKind::AddrNotAvailable => format!("{error}: it is no address of this machine"),
+            _ if host.contains([':', '/']) && host.parse::<std::net::IpAddr>().is_err() => {
+                format!("{error}: name the host alone, and the port by --port")
+            }
             _ => error.to_string(),
         };
         Error::Listen { address: format!("{host}:{port}"), reason }
     };
-    let addresses: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs().map_err(wrong)?.collect();
+    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(wrong)?.collect();
     let listener = TcpListener::bind(&addresses[..]).map_err(wrong)?;
     let local = listener.local_addr().map_err(wrong)?;
     Ok((listener, local))

@@ -6,7 +6,7 @@ use super::{Address, KEPT_BYTES, Reel, Setup, View};
 use crate::error::{Error, Result};
 use crate::frame::FrameBuf;
 use crate::geometry::BBox;
-use crate::source::{Demand, Item, Source, Span, Stream};
+use crate::source::{Demand, Item, Source, Span, Stop, Stream};
 use crate::tracker::Params;
 
 /// The port where none is asked for.
@@ -75,7 +75,16 @@ pub fn pick(
         let demand = Demand { channels: params.channels(), color: true };
         let reel = Reel::new(std::sync::Arc::new(still), span, demand, KEPT_BYTES);
         let (path, preset) = (source.to_owned(), String::new());
-        Setup { reel, path, preset, params: params.clone(), lines: None, named: false, pick: true }
+        Setup {
+            reel,
+            path,
+            preset,
+            params: params.clone(),
+            lines: None,
+            named: false,
+            pick: true,
+            stop: Stop::default(),
+        }
     };
     let address = |port| Address { host: "127.0.0.1".into(), port, token: None };
     let view = match View::open(setup(), &address(PORT)) {

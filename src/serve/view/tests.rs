@@ -96,6 +96,7 @@ fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
         lines: lines.map(Destination::from),
         named: false,
         pick: false,
+        stop: Stop::default(),
     };
     let address = Address { host: "127.0.0.1".into(), port: 0, token: None };
     let seat = Seat { view: View::open(setup, &address).unwrap(), scene: scene() };
@@ -319,6 +320,16 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
 }
 
 #[test]
+fn the_highest_number_of_a_target_leaves_numbers_for_others() {
+    let seat = seat(false, KEPT_BYTES, None);
+    for id in [Some(u32::MAX), Some(1), None] {
+        seat.order(Order::Add { id, position: 1, bbox: seat.truth(1) });
+    }
+    assert_eq!(seat.found(2).len(), 1);
+    seat.view.close().unwrap();
+}
+
+#[test]
 fn lines_are_in_order_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
@@ -376,7 +387,8 @@ fn a_page_that_is_asked_for_a_box_gives_one() {
     let demand = Demand { channels: params().channels(), color: false };
     let reel = Reel::new(source, Span { first: 1, last: Some(1) }, demand, KEPT_BYTES);
     let (path, preset) = ("scenery".into(), "paper".into());
-    let setup = Setup { reel, path, preset, params: params(), lines: None, named: false, pick: true };
+    let setup =
+        Setup { reel, path, preset, params: params(), lines: None, named: false, pick: true, stop: Stop::default() };
     let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: 0, token: None }).unwrap();
     let bbox = scene().initial_box(1).unwrap();
     assert!(view.order(Order::Add { id: None, position: 1, bbox }).is_err());

@@ -192,7 +192,7 @@ impl Video {
         command.arg("pipe:1");
         let next = self.options.patience;
         let patience = Patience { first: next + self.input.probing(), next };
-        let running = Ffmpeg::start(&mut command, self.input.path(), patience)?;
+        let running = Ffmpeg::start(command, self.input.path(), patience)?;
         {
             let mut known = lock(&self.running);
             match known.cancels == cancels {

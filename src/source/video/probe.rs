@@ -207,7 +207,7 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
     let mut command: Command = ffmpeg::command("ffprobe");
     // V, not v: the picture on the cover of a record is no video.
     command.args(["-v", "error", "-select_streams", "V:0"]).args(question).args(input.arguments());
-    let mut child = ffmpeg::start(&mut command, input.path())?;
+    let mut child = ffmpeg::start(command, input.path())?;
     let come = Arc::new(AtomicUsize::new(0));
     let out = gathered(child.stdout.take(), MAX_ANSWER, &come)?;
     let err = gathered(child.stderr.take(), MAX_SAID, &come)?;

@@ -161,7 +161,7 @@ impl Ffmpeg {
     ///
     /// # Errors
     /// [`Error::Sequence`] where it is not installed; [`Error::Io`].
-    pub fn start(command: &mut Command, what: &Path, patience: Patience) -> Result<(Self, BufReader<ChildStdout>)> {
+    pub fn start(command: Command, what: &Path, patience: Patience) -> Result<(Self, BufReader<ChildStdout>)> {
         let mut child = ffmpeg::start(command, what)?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let process = Arc::new(Process {

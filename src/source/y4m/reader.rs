@@ -67,6 +67,9 @@ impl<R: BufRead> Reader<R> {
         let line = match line(&mut self.input)? {
             Line::Whole(line) => line,
             Line::None => return Ok(None),
+            Line::Cut(line) if line.len() >= MAX_LINE => {
+                return Err(format!("the header of frame {position} is longer than {MAX_LINE} bytes"));
+            }
             Line::Cut(_) => return Err(format!("it ends in the header of frame {position}")),
         };
         if line != b"FRAME" && !line.starts_with(b"FRAME ") {

@@ -38,6 +38,22 @@ fn at_all_addresses_whoever_knows_the_token_may_use_any_name() {
 }
 
 #[test]
+fn a_host_may_have_the_brackets_of_an_address_and_no_port() {
+    let place = place(1);
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        let served = serve(&place, "--host [::1]");
+        let ask = format!("GET / HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", served.host);
+        assert!(served.host.starts_with("[::1]:"), "{}", served.host);
+        assert_eq!(served.send(ask.as_bytes()).status, 200);
+    }
+    for host in ["127.0.0.1:9000", "http://127.0.0.1"] {
+        let refused = run(["view", "--port", "0", "--host", host]).arg(place.seq()).assert().code(1);
+        let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(said.contains("name the host alone, and the port by --port"), "{said}");
+    }
+}
+
+#[test]
 fn a_token_is_demanded_where_the_help_says_so() {
     let said = run(["view", "--help"]).assert().success().get_output().stdout.clone();
     let said = String::from_utf8(said).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");

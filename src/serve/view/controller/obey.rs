@@ -122,7 +122,7 @@ impl Controller {
             return Ok(Arc::clone(item));
         }
         let until = Instant::now() + ORDER_PATIENCE;
-        while Instant::now() < until {
+        while Instant::now() < until && !self.stop.is_set() {
             match self.reel.read(position, PATIENCE).map_err(|error| error.to_string())? {
                 Reading::Frame(item) => return Ok(item),
                 Reading::End => return Err(format!("there is no frame {position}").into()),
@@ -171,9 +171,10 @@ impl Controller {
         if count >= MOST_TARGETS {
             return Err(format!("there are {MOST_TARGETS} targets already: remove one first").into());
         }
-        let Some(target) = id.filter(|_| !taken).or_else(|| self.last_id.checked_add(1).filter(|_| id.is_none()))
-        else {
-            return Err(format!("there is a target {} already", id.unwrap_or(self.last_id)).into());
+        let target = match id {
+            Some(id) if taken => return Err(format!("there is a target {id} already").into()),
+            Some(id) => id,
+            None => self.next_id(),
         };
         if self.is_to_come(position) {
             if !bbox.is_valid() {
@@ -193,6 +194,12 @@ impl Controller {
         });
         self.stand(&item);
         self.write_ordered(target, position)
+    }
+
+    /// The number of a new target: none that there ever was, while there are such.
+    fn next_id(&self) -> u32 {
+        let unused = || self.board.look(|state| (1..).find(|id| !state.tracks().contains_key(id)));
+        self.last_id.checked_add(1).or_else(unused).unwrap_or(u32::MAX)
     }
 
     fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), Refusal> {

@@ -11,7 +11,7 @@ fn shell(script: &str, patience: Duration) -> (Ffmpeg, BufReader<ChildStdout>) {
 fn patient(script: &str, patience: Patience) -> (Ffmpeg, BufReader<ChildStdout>) {
     let mut command = ffmpeg::command("sh");
     command.args(["-c", script]);
-    Ffmpeg::start(&mut command, Path::new("clip"), patience).unwrap()
+    Ffmpeg::start(command, Path::new("clip"), patience).unwrap()
 }
 
 #[cfg(unix)]
