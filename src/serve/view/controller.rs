@@ -188,7 +188,7 @@ impl Controller {
 
     /// Stops behind the last frame, and shows that one: whoever went further sees how far it goes.
     fn end_of_frames(&mut self, goal: Goal) {
-        let last = self.reel.last().filter(|_| self.shown.is_some());
+        let last = self.reel.last().filter(|_| self.reel.newest() >= self.reel.first());
         self.halt(&last.map_or("there is no frame".into(), |last| format!("frame {last} is the last one")));
         if let Some(last) = last.filter(|last| (self.reel.first()..goal.position).contains(last))
             && self.position() != last

@@ -38,6 +38,16 @@ fn whoever_goes_beyond_an_unknown_end_sees_the_last_frame() {
 }
 
 #[test]
+fn whoever_goes_beyond_an_unknown_end_before_a_frame_is_shown_sees_the_last_one() {
+    // The first frame is still waited for when the order comes.
+    let seat = seat_of(Scenery { lasts: |_| Duration::from_millis(45), ..Scenery::camera() }, 0, None);
+    seat.order(Order::Step { by: 200 });
+    seat.stands_at(FRAMES);
+    assert_eq!(status(&seat).said.1, "frame 30 is the last one");
+    seat.view.close().unwrap();
+}
+
+#[test]
 fn what_was_corrected_is_followed_by_playing_on_at_the_last_frame() {
     let seat = seat(false, KEPT_BYTES, None);
     seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
