@@ -175,7 +175,7 @@ fn a_video_is_read_again_from_its_middle_with_the_same_frames_and_times() {
         assert_eq!(all.len(), 125, "{name}");
         assert!(source.begins_at(100), "{name}");
         // One that lies within the first group, key frames and their neighbours, the last but one and the last.
-        for first in [2, 61, 62, 100, 120, 124, 125] {
+        for first in [2, 61, 62, 124, 125] {
             assert!(seen(source.as_ref(), first) == all[first - 1..], "{name} from {first}");
         }
         assert_eq!(seen(source.as_ref(), 126), [], "{name}");
