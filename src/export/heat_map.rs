@@ -75,13 +75,13 @@ fn told(peak: f32, motion: (f64, f64)) -> String {
 /// The share of a picture's shorter side that an inset takes.
 const INSET: usize = 3;
 
-/// Draws a centred map into the upper right corner of a picture, framed, without words.
-pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) {
+/// Draws a centred map into the upper right corner of a picture, framed, without words; how many columns it takes.
+pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) -> u32 {
     let (rows, columns) = map.dim();
     let room = picture.width().min(picture.height()) as usize / INSET;
     let longer = rows.max(columns);
     if longer == 0 || room < 16 {
-        return;
+        return 0;
     }
     let (low, high) = range(map);
     // As many pixels for a map of many elements as for one of few.
@@ -95,6 +95,8 @@ pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) {
             fill(picture, square(left + x, 2 + y, 1), color(value, low, high));
         }
     }
+    // With its frame.
+    picture.width().saturating_sub(left as u32) + 1
 }
 
 /// The lowest and the highest of the finite values.

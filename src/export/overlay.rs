@@ -23,8 +23,8 @@ pub(super) fn ink(state: State) -> Rgb<u8> {
     }
 }
 
-/// Draws boxes and words; lines and letters grow with the picture.
-pub(super) fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&BBox>, letters: &Letters) {
+/// Draws boxes and words; lines and letters grow with the picture. Of the upper right corner so many columns are taken.
+pub(super) fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&BBox>, taken: u32, letters: &Letters) {
     let short_side = picture.width().min(picture.height());
     let line = (short_side / 200 + 1).min(24) as i32;
     let bbox = record.finite_box();
@@ -37,7 +37,7 @@ pub(super) fn draw(picture: &mut RgbImage, record: &FrameRecord, truth: Option<&
     if let Some(truth) = truth {
         outline(picture, truth, -line, 0, TRUTH);
     }
-    caption(picture, record, bbox.as_ref(), truth, letters);
+    caption(picture, record, [bbox.as_ref(), truth], taken, letters);
 }
 
 /// Draws the box of one of several targets, with its name, state and confidence above it.
@@ -89,8 +89,15 @@ pub(super) fn caption_of_many<'a>(
     letters.write(picture, &words, (padding, top + padding), size, WORDS);
 }
 
-/// Writes the longest line of words that fits, at the top or, where the box is there, at the bottom.
-fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>, letters: &Letters) {
+/// Writes the longest line of words that fits: at the top or, where the box or what is taken is in its way, at the
+/// bottom; where the box is there, the longest at the top that ends before what is taken.
+fn caption(
+    picture: &mut RgbImage,
+    record: &FrameRecord,
+    [bbox, truth]: [Option<&BBox>; 2],
+    taken: u32,
+    letters: &Letters,
+) {
     let short_side = picture.width().min(picture.height());
     let size = (short_side as f32 / 22.0).clamp(12.0, 120.0);
     let mut parts = parts(record, bbox, truth);
@@ -101,15 +108,25 @@ fn caption(picture: &mut RgbImage, record: &FrameRecord, bbox: Option<&BBox>, tr
     let square = (size * 0.7) as u32;
     // The last parts are left out first, but the state is also in the colour: the numbers matter more.
     let lines = [parts.join("   "), parts[2..].join("   "), parts[2..].iter().take(1).cloned().collect()];
-    let fitting = lines.iter().filter(|words| !words.is_empty()).find_map(|words| {
-        let (width, height) = letters.extent(words, size);
-        let (width, height) = (width + square + 3 * padding, height + 2 * padding);
-        (width <= picture.width() && height.saturating_mul(3) <= picture.height()).then_some((words, width, height))
-    });
-    let Some((words, width, height)) = fitting else { return };
-    let strip = BBox::new(0.0, 0.0, f64::from(width), f64::from(height));
-    let hidden = [bbox, truth].into_iter().flatten().any(|target| target.intersection(&strip) > 0.0);
-    let top = if hidden { picture.height() - height } else { 0 };
+    let fitting = |most: u32| {
+        lines.iter().filter(|words| !words.is_empty()).find_map(|words| {
+            let (width, height) = letters.extent(words, size);
+            let (width, height) = (width + square + 3 * padding, height + 2 * padding);
+            (width <= most && height.saturating_mul(3) <= picture.height()).then_some((words, width, height))
+        })
+    };
+    let hidden = |top: u32, width: u32, height: u32| {
+        let strip = BBox::new(0.0, f64::from(top), f64::from(width), f64::from(height));
+        [bbox, truth].into_iter().flatten().any(|target| target.intersection(&strip) > 0.0)
+    };
+    let beside = picture.width().saturating_sub(taken);
+    let above = |(_, width, height): &(&String, u32, u32)| *width <= beside && !hidden(0, *width, *height);
+    let Some(longest) = fitting(picture.width()) else { return };
+    let bottom = picture.height() - longest.2;
+    let shorter = || fitting(beside).filter(|line| hidden(bottom, longest.1, longest.2) && above(line));
+    let line = Some(longest).filter(above).or_else(shorter);
+    let top = line.map_or(bottom, |_| 0);
+    let (words, width, height) = line.unwrap_or(longest);
     let [padding, square, top, width, height] = [padding, square, top, width, height].map(|v| v as i32);
     darken(picture, [0, top, width, top + height]);
     let middle = top + (height - square) / 2;

@@ -37,18 +37,17 @@ impl Painting {
     /// Draws it all.
     pub fn paint(&mut self, letters: &Letters) {
         let Self { picture, targets, truth, inset: map } = self;
+        // Beneath all else: a target may be there.
+        let taken = map.as_ref().map_or(0, |map| inset(picture, map.view()));
         for target in targets.iter() {
             trail(picture, &target.trail, ink(target.record.state));
         }
         match &targets[..] {
-            [one] if one.record.id.is_none() => draw(picture, &one.record, truth.as_ref(), letters),
+            [one] if one.record.id.is_none() => draw(picture, &one.record, truth.as_ref(), taken, letters),
             several => {
                 several.iter().for_each(|target| label(picture, &target.record, letters));
                 caption_of_many(picture, several.iter().map(|target| &target.record), letters);
             }
-        }
-        if let Some(map) = map {
-            inset(picture, map.view());
         }
     }
 }
@@ -109,6 +108,35 @@ mod tests {
                 assert_eq!(way.last().copied(), Some(((step * id) as f32 + 1.0, 1.0)));
             }
         }
+    }
+
+    #[test]
+    fn an_inset_covers_neither_words_nor_a_box() {
+        let letters = Letters::load(std::path::Path::new("a.png")).unwrap();
+        let record = |bbox| FrameRecord { id: None, bbox, ..run().1[1].clone() };
+        let painted = |bbox: BBox, map: Option<Array2<f32>>| {
+            let target = Drawn { record: record(bbox), trail: Vec::new() };
+            let picture = RgbImage::from_pixel(320, 240, Rgb([40, 40, 40]));
+            let mut painting = Painting { picture, targets: vec![target], truth: None, inset: map };
+            painting.paint(&letters);
+            painting.picture
+        };
+        let map = || Some(Array2::from_shape_fn((9, 9), |(row, column)| (row * column) as f32));
+        // Words are the pixels that are whiter than any other: all of them are there, or a shorter line is.
+        let words = |picture: &RgbImage, rows: std::ops::Range<u32>| {
+            let white = |&(_, y, pixel): &(u32, u32, &Rgb<u8>)| rows.contains(&y) && pixel.0.iter().all(|&v| v > 240);
+            picture.enumerate_pixels().filter(white).map(|(x, ..)| x).max()
+        };
+        let middle = BBox::new(100.0, 100.0, 40.0, 40.0);
+        let plain = words(&painted(middle, None), 0..40);
+        assert!(plain > Some(240), "{plain:?}");
+        assert_eq!(words(&painted(middle, map()), 200..240), plain);
+        // With the target below, what fits beside it is said above.
+        let low = painted(BBox::new(100.0, 190.0, 40.0, 40.0), map());
+        assert!(words(&low, 0..40).is_some_and(|end| end < 230) && words(&low, 200..240).is_none());
+        // A target in that corner is seen.
+        let corner = BBox::new(270.0, 30.0, 20.0, 20.0);
+        assert_eq!(painted(corner, map()).get_pixel(269, 40).0, ink(record(corner).state).0);
     }
 
     #[test]
