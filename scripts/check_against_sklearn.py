@@ -117,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--example", type=Path, default=Path("target/release/examples/machines"))
     args = parser.parse_args()
-    data = Path(os.environ.get("KCF_TRACK_OTB", "../shared/otb"))
+    data = Path(os.environ.get("KCF_TRACK_OTB", "OTB"))
     if not data.is_dir():
         print(f"skipped: no sequences in {data} (set KCF_TRACK_OTB)")
         return 0

@@ -108,7 +108,7 @@ def geometric_mean(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sequences", nargs="*", help="names of folders in --data; by default those of --set")
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", ROOT / "../shared/otb")))
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", "OTB")))
     parser.add_argument("--set", choices=SETS, default="default")
     parser.add_argument("--preset", action="append", help="of kcf-track; may be given several times (paper, fast)")
     parser.add_argument("--frames", type=int, default=10**6, help="use the first so many frames")

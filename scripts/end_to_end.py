@@ -37,7 +37,7 @@ def timed(command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sequences", nargs="*", help="names of folders in --data")
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", ROOT / "../shared/otb")))
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("KCF_TRACK_OTB", "OTB")))
     parser.add_argument("--preset", action="append", help="may be given several times (paper, fast)")
     parser.add_argument("--rounds", type=int, default=9, help="turns that every program takes")
     parser.add_argument(

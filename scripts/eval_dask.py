@@ -2,7 +2,7 @@
 """Runs one `kcf-track eval` as shards on a Dask cluster and merges them.
 
     pip install "dask[distributed]"
-    scripts/eval_dask.py --scheduler tcp://host:8786 --shards 16 --out report -- --data /shared/OTB --preset paper
+    scripts/eval_dask.py --scheduler tcp://host:8786 --shards 16 --out report -- --data /data/OTB --preset paper
     scripts/eval_dask.py --workers 2 --out report -- --data OTB --preset paper      (a cluster on this machine)
 
 What stands after `--` is handed to `kcf-track eval`. The sequences and the folder of `--out` have to be on a file

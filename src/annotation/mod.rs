@@ -138,8 +138,9 @@ impl Annotations {
     /// order mark is skipped. Empty lines at the end do not count, an empty line between others is a row without a
     /// box. So is a line of NaN. Four numbers are a box, eight a polygon.
     ///
-    /// Lines of nine or ten numbers that begin with a frame and a target are MOT's: 1-based whatever `base` says, and
-    /// of several targets, of which the first is taken that the file wants to be followed (`conf` is not 0).
+    /// Lines of nine or ten numbers that begin with a frame and a target are MOT's, and so are lines of eight that all
+    /// have frames in order, targets and classes: 1-based whatever `base` says, and of several targets, of which the
+    /// first is taken that the file wants to be followed (`conf` is not 0).
     ///
     /// # Errors
     /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is no number, another count of

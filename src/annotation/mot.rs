@@ -43,6 +43,20 @@ impl Entry {
     }
 }
 
+/// What keeps as many numbers as a line of MOT alone has from being one.
+pub(super) fn fault(numbers: &[f64]) -> Option<String> {
+    let (&[frame, target, .., class, visibility], 9..) = (numbers, numbers.len()) else { return None };
+    Some(if count(frame, 1).is_none() {
+        format!("its frame is {frame}, and frames count from 1")
+    } else if count(target, 0).is_none() {
+        format!("its target is {target}, and targets count from 0")
+    } else if class.fract() != 0.0 {
+        format!("its class is {class}")
+    } else {
+        format!("its visibility is {visibility}")
+    })
+}
+
 /// A number that counts something from `first`.
 fn count(value: f64, first: u32) -> Option<u32> {
     (value.fract() == 0.0 && (f64::from(first)..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)

@@ -1,6 +1,6 @@
 //! From the bytes of a file to rows.
 
-use super::mot::Entry;
+use super::mot::{self, Entry};
 use super::{Base, Row};
 use crate::geometry::BBox;
 
@@ -130,8 +130,9 @@ fn read(line: &str, of_mot: bool) -> Result<Line, String> {
         return Ok(Line::Mot(entry));
     }
     let numbers = if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
+    let fault = mot::fault(known).map_or_else(String::new, |fault| format!(", which are not MOT's, as {fault}"));
     Err(format!(
-        "{numbers} in `{}`: known are 4 (x,y,w,h), 8 (a polygon x1,y1,…,x4,y4) and the 8 to 10 of MOT, \
+        "{numbers} in `{}`{fault}: known are 4 (x,y,w,h), 8 (a polygon x1,y1,…,x4,y4) and the 8 to 10 of MOT, \
          whose frames count from 1 (frame,id,x,y,w,h,conf,class,visibility, where the visibility of -1 to 1 may \
          be missing, or frame,id,x,y,w,h,conf,x,y,z)",
         shortened(line)
@@ -241,6 +242,21 @@ mod tests {
             let error = Annotations::parse(line.as_bytes(), "truth.txt", Base::One).unwrap_err().to_string();
             assert!(error.contains(count) && error.contains("x,y,w,h"), "{line}: {error}");
             assert!(error.contains("frame,id,x,y,w,h,conf,class,visibility"), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_mots_length_that_is_none_of_mot_says_why() {
+        for (line, why) in [
+            ("0,3,13,45,38,60,1,1,0.9", "its frame is 0"),
+            ("1.5,3,13,45,38,60,1,1,0.9", "its frame is 1.5"),
+            // Detections, which are of no target.
+            ("1,-1,794,247,71,174,4.5,-1,-1,-1", "its target is -1"),
+            ("1,3,13,45,38,60,1,1.5,0.9", "its class is 1.5"),
+            ("1,3,13,45,38,60,1,1,7", "its visibility is 7"),
+        ] {
+            let error = Annotations::parse(line.as_bytes(), "gt.txt", Base::One).unwrap_err().to_string();
+            assert!(error.contains(why), "{line}: {error}");
         }
     }
 

@@ -25,8 +25,8 @@ pub fn source(word: &Path) -> Option<String> {
     })
 }
 
-/// The program's subcommand that is most like a word.
-fn subcommand(word: &str) -> Option<String> {
+/// The program's subcommand that is most like a word, as a question.
+pub fn subcommand(word: &str) -> Option<String> {
     nearest(word, &Cli::command()).map(|command| format!("is `kcf-track {command}` meant?"))
 }
 

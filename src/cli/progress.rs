@@ -40,7 +40,8 @@ impl Progress {
         let sure = || evidence.map_or(String::new(), how_sure);
         match &mut self.shape {
             Shape::Bar(bar) => {
-                if evidence.is_some() {
+                // What a search answers to the frame that it was taught says nothing.
+                if evidence.is_some() && bar.position() > 0 {
                     bar.set_message(sure());
                 }
                 bar.inc(1);
@@ -95,16 +96,19 @@ fn how_sure(evidence: &Evidence) -> String {
 
 fn bar(total: Option<usize>) -> ProgressBar {
     let style = match total {
-        Some(_) => "{wide_bar} {pos}/{len} frames, {rate}, {left}{msg}",
-        None => "{spinner} {pos} frames, {rate}{msg}",
+        Some(_) => "{wide_bar} {pos}/{len} frames{speed}{msg}",
+        None => "{spinner} {pos} frames{speed}{msg}",
     };
-    let rate = |state: &ProgressState, out: &mut dyn Write| {
-        let _ = write!(out, "{:.0} frames/s", state.per_sec());
-    };
-    let left = |state: &ProgressState, out: &mut dyn Write| {
-        let _ = write!(out, "{:.0} s left", state.eta().as_secs_f64());
+    // Of no frame there is no speed, and no end in sight.
+    let speed = move |state: &ProgressState, out: &mut dyn Write| {
+        let rate = state.per_sec();
+        let _ = match total {
+            _ if rate <= 0.0 => Ok(()),
+            Some(_) => write!(out, ", {rate:.0} frames/s, {:.0} s left", state.eta().as_secs_f64()),
+            None => write!(out, ", {rate:.0} frames/s"),
+        };
     };
     let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = total.map_or_else(ProgressBar::no_length, |total| ProgressBar::new(total as u64));
-    bar.with_style(style.with_key("rate", rate).with_key("left", left))
+    bar.with_style(style.with_key("speed", speed))
 }

@@ -1,6 +1,7 @@
 //! What is wrong with a command line, in words for who wrote it.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error};
@@ -39,14 +40,15 @@ pub fn print(mut error: Error) {
         // That it could be a value behind `--` helps nobody who meant a flag.
         error.remove(ContextKind::Suggested);
     }
-    if let Some(tip) = preset(&error) {
+    let meant = misspelt(&given).filter(|_| error.kind() == ErrorKind::UnknownArgument);
+    if let Some(tip) = preset(&error).map(String::from).or(meant) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     let rendered = error.render();
     let mut err = std::io::stderr();
     let colorful = err.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let said = match (extra_word(&error), elsewhere(&error, &given)) {
-        (Some(word), _) => unexpected(&word, given.first().map_or("", String::as_str)),
+        (Some(word), _) => unexpected(&word, &given),
         (None, Some((flag, tip))) => unknown(&flag, tip),
         (None, None) if colorful => rendered.ansi().to_string(),
         (None, None) => rendered.to_string(),
@@ -65,6 +67,12 @@ fn extra_word(error: &Error) -> Option<String> {
         _ => None,
     })?;
     Cli::command().find_subcommand(&word).is_none().then_some(word)
+}
+
+/// The subcommand that the first word is meant for: what stands behind it is no mistake of its own then.
+fn misspelt(given: &[String]) -> Option<String> {
+    let first = Path::new(given.first()?);
+    if first.exists() { None } else { inputs::subcommand(first.to_str()?) }
 }
 
 /// A flag that other programs have, as it was given, and what it is called here.
@@ -96,9 +104,9 @@ fn unknown(flag: &str, tip: &str) -> String {
 }
 
 /// What is said of a word too many, by the first one.
-fn unexpected(word: &str, first: &str) -> String {
+fn unexpected(word: &str, given: &[String]) -> String {
     let command = Cli::command();
-    let (what, help) = match first {
+    let (what, help) = match given.first().map_or("", String::as_str) {
         "eval" => {
             let meant = command.find_subcommand("eval").and_then(|eval| inputs::nearest(word, eval));
             let what = match meant {
@@ -113,8 +121,8 @@ fn unexpected(word: &str, first: &str) -> String {
         }
         "track" => (format!("tracking has no word of its own: kcf-track {word}"), "--help"),
         _ => {
-            let what = "one folder, video or camera is followed at a time, and a box is four numbers (-i 10,20,30,40)";
-            (what.into(), "--help")
+            let one = "one folder, video or camera is followed at a time, and a box is four numbers (-i 10,20,30,40)";
+            (misspelt(given).unwrap_or_else(|| one.into()), "--help")
         }
     };
     format!("error: unexpected word '{word}': {what}\n\nFor more information, try 'kcf-track {help}'.\n")

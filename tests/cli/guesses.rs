@@ -92,6 +92,10 @@ fn a_box_is_four_words_or_one_and_may_be_two_corners() {
 fn a_word_that_is_almost_a_subcommand_is_guessed() {
     run(["evla", "--preset", "paper"]).assert().code(2).stderr(contains("is `kcf-track eval` meant?"));
     run(["completion"]).assert().code(2).stderr(contains("is `kcf-track completions` meant?"));
+    // Whatever stands behind it.
+    run(["evl", "--data", "x"]).assert().code(2).stderr(contains("is `kcf-track eval` meant?"));
+    run(["completion", "zsh"]).assert().code(2).stderr(contains("is `kcf-track completions` meant?"));
+    run(["some-frames", "--data"]).assert().code(2).stderr(contains("'--data'").and(contains("meant").not()));
     run(["some-frames"])
         .assert()
         .code(2)

@@ -37,7 +37,7 @@ fn shell(command: &[&str], folder: &Path, code: &str) -> Option<String> {
 }
 
 /// A command line up to the cursor, and what must be offered for its last word.
-const CASES: [(&str, &[&str]); 8] = [
+const CASES: [(&str, &[&str]); 10] = [
     ("kcf-track --over", &["--overlay"]),
     ("kcf-track --preset paper-g", &["paper-gray", "paper-gray-linear"]),
     ("kcf-track --init-format ", &["xywh", "xyxy"]),
@@ -46,12 +46,20 @@ const CASES: [(&str, &[&str]); 8] = [
     ("kcf-track eval --save-res", &["--save-results"]),
     ("kcf-track synth --format ", &["jpg", "png"]),
     ("kcf-track completions f", &["fish"]),
+    ("kcf-track man eval", &["eval", "eval-merge"]),
+    ("kcf-track help e", &["eval"]),
 ];
 
 #[test]
 fn bash_completes_options_values_and_subcommands() {
     let folder = script("bash", "kcf-track.bash");
-    for (line, offered) in CASES {
+    // The shell takes `--option=value` for three words.
+    let joined: [(&str, &[&str]); 3] = [
+        ("kcf-track --preset = paper-g", &["paper-gray", "paper-gray-linear"]),
+        ("kcf-track frames --init-format =", &["xywh", "xyxy"]),
+        ("kcf-track eval --protocol = s", &["sre"]),
+    ];
+    for (line, offered) in CASES.into_iter().chain(joined) {
         let words: Vec<&str> = line.split(' ').collect();
         let [.., previous, current] = words[..] else { panic!("{line}") };
         let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -86,7 +94,7 @@ fn fish_completes_options_values_and_subcommands() {
 fn zsh_completes_options_values_and_subcommands() {
     let folder = script("zsh", "_kcf-track");
     std::fs::create_dir(folder.path().join("frames")).unwrap();
-    let behind_words: [(&str, &[&str]); 8] = [
+    let behind_words: [(&str, &[&str]); 7] = [
         ("kcf-track frames --over", &["--overlay"]),
         ("kcf-track frames --preset paper-g", &["paper-gray", "paper-gray-linear"]),
         ("kcf-track -i 10 20 30 40 --over", &["--overlay"]),
@@ -94,7 +102,6 @@ fn zsh_completes_options_values_and_subcommands() {
         ("kcf-track view fra", &["mes"]),
         ("kcf-track view frames --gua", &["--guard", "--guard-patience"]),
         ("kcf-track synth --preset ", &["demo", "easy", "hard", "medium"]),
-        ("kcf-track man t", &["trax"]),
     ];
     // Most of the time is spent on waiting for the screen.
     let cases: Vec<_> = CASES.into_iter().chain(behind_words).collect();

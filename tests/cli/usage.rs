@@ -247,6 +247,8 @@ fn on_a_terminal_progress_is_a_bar() {
             && text.contains('\u{1b}'),
         "{text:?}"
     );
+    // Before there is a frame, neither a speed nor an end is known.
+    assert!(!text.contains(" 0/1500 frames, "), "{text:?}");
     assert!(text.contains("1500 frames in "), "{text:?}");
 }
 

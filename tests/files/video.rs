@@ -320,12 +320,14 @@ fn what_is_no_video_is_said() {
     make(folder.path(), "-f lavfi -i sine=d=0.2 sound.wav");
     std::fs::write(folder.path().join("empty.mp4"), b"").unwrap();
     std::fs::write(folder.path().join("words.mp4"), b"these are words").unwrap();
+    std::fs::write(folder.path().join("groundtruth.txt"), "13,45,38,60\n".repeat(200)).unwrap();
     images_of_pages(&folder.path().join("pages.tif"));
     GrayImage::new(4, 4).save(folder.path().join("one.png")).unwrap();
     for (name, words) in [
         ("sound.wav", "there is no video in it"),
         ("empty.mp4", "the file is empty"),
         ("words.mp4", "ffmpeg cannot read it: "),
+        ("groundtruth.txt", "this is text, and no video"),
         ("pages.tif", "holds several pages"),
         ("one.png", "this is one picture"),
     ] {

@@ -29,6 +29,9 @@ const MAX_SAID: usize = 1 << 16;
 /// Codecs that put frames which are never shown, as others only lean on them, into packets that look like any.
 const HIDING: [&str; 1] = ["vp8"];
 
+/// What ffmpeg takes any file for whose name ends as that of a text: it would paint the letters.
+const TEXT: &str = "ansi";
+
 /// The first video of a file or stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probe {
@@ -116,6 +119,9 @@ impl Probe {
     fn parse(text: &str) -> Result<Self, String> {
         let answer: Answer = serde_json::from_str(text).map_err(|error| format!("ffprobe's answer: {error}"))?;
         let video = answer.streams.first().ok_or("there is no video in it")?;
+        if video.codec_name == TEXT {
+            return Err("this is text, and no video: give the folder of images, or the video, that it is of".into());
+        }
         if video.width == 0 || video.height == 0 {
             return Err("its pictures have no size: it may be cut, or no video".into());
         }
@@ -306,6 +312,7 @@ mod tests {
         assert_eq!((unknown.rate, unknown.frames, unknown.version), (None, None, None));
         assert!(Probe::parse(r#"{"streams": []}"#).unwrap_err().contains("no video"));
         assert!(Probe::parse(r#"{"streams": [{"pix_fmt": "yuv420p"}]}"#).unwrap_err().contains("no size"));
+        assert!(Probe::parse(&text.replace("vp8", "ansi")).unwrap_err().contains("this is text"));
         assert!(Probe::parse("nonsense").unwrap_err().contains("ffprobe"));
     }
 
