@@ -82,9 +82,9 @@ mod fed;
 mod folder;
 #[cfg(feature = "cli")]
 mod heat_map;
-#[cfg(feature = "eval")]
 #[cfg(feature = "cli")]
 mod inset;
+#[cfg(feature = "eval")]
 mod journal;
 mod json;
 mod json_lines;
