@@ -132,7 +132,7 @@ fn sized() -> [(&'static str, Params); 6] {
 fn a_still_target_keeps_its_size() {
     for (name, params) in sized() {
         // Ten thousand take minutes: below.
-        let frames = if name == "krr" { 150 } else { 500 };
+        let frames = if name == "krr" { 100 } else { 300 };
         let drift = drift(&params, frames);
         assert!(drift < 0.01, "{name}: {drift}");
     }
@@ -165,10 +165,10 @@ fn the_size_does_not_run_away_on_a_uniform_target() {
             let mut tracker = Tracker::new(params.clone()).unwrap();
             tracker.init(Frame::try_from(&clip.colour[0]).unwrap(), initial).unwrap();
             let mut grown = 1.0;
-            for round in 0..4 {
+            for round in 0..3 {
                 // There and back, so that the target does not jump.
                 for i in 0..clip.colour.len() {
-                    let frame = &clip.colour[if round == 0 || round == 2 { i } else { clip.colour.len() - 1 - i }];
+                    let frame = &clip.colour[if round % 2 == 0 { i } else { clip.colour.len() - 1 - i }];
                     let found = tracker.update(Frame::try_from(frame).unwrap()).unwrap();
                     assert!(bounded(&found, &initial, shape(&params), (200, 150)), "{name}, {initial}: {found:?}");
                     grown = sides(&found).0 / initial.w;

@@ -33,8 +33,10 @@ const CONFIDENCE_DIGITS: i32 = 4;
 /// client has been told by a `quit` with the reason: a message that is none or comes at the wrong time, an image that
 /// cannot be read, an object that cannot be followed. [`Error::Io`] when reading or writing fails otherwise than by a
 /// client that went away.
-pub fn serve(input: impl BufRead, output: impl Write, params: &Params, version: Version) -> Result<()> {
+pub fn serve(mut input: impl BufRead, mut output: impl Write, params: &Params, version: Version) -> Result<()> {
     params.check()?;
+    // By reference, so that the server is compiled once whatever it reads and writes.
+    let (input, output): (&mut dyn BufRead, &mut dyn Write) = (&mut input, &mut output);
     let mut server = Server { output, params, version, channels: params.channels(), objects: Objects::none() };
     let ended = server.run(input);
     match ended {
@@ -66,8 +68,8 @@ impl From<io::Error> for Stop {
     }
 }
 
-struct Server<'p, W> {
-    output: W,
+struct Server<'p> {
+    output: &'p mut dyn Write,
     params: &'p Params,
     version: Version,
     channels: Channels,
@@ -98,8 +100,8 @@ enum Answer {
     End,
 }
 
-impl<W: Write> Server<'_, W> {
-    fn run(&mut self, input: impl BufRead) -> std::result::Result<(), Stop> {
+impl Server<'_> {
+    fn run(&mut self, input: &mut dyn BufRead) -> std::result::Result<(), Stop> {
         self.say(&[self.hello()])?;
         let mut lines = Lines::new(input);
         for count in 1.. {

@@ -133,6 +133,11 @@ pub fn write_sequence(
     options: &WriteOptions,
     progress: impl Fn(usize) + Sync,
 ) -> Result<Written> {
+    write(scene, out, options, &progress)
+}
+
+/// The same, compiled once whatever listens.
+fn write(scene: &Scene, out: &Path, options: &WriteOptions, progress: &(dyn Fn(usize) + Sync)) -> Result<Written> {
     if let Format::Jpg { quality } = options.format {
         Format::jpg(quality)?;
     }
