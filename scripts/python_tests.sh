@@ -18,6 +18,8 @@ free="$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_D
 [ "$free" = 1 ] && kind=-free || kind=
 place="${KCF_TRACK_PYTHON_TESTS:-$root/target/python$kind}"
 profile="${PROFILE:-release}"
+# Hundreds of interpreters are started: each would read the sources of NumPy again.
+unset PYTHONDONTWRITEBYTECODE
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$place/build}"
 most=$((5 * 1024 * 1024))
 
@@ -27,12 +29,12 @@ mkdir -p "$place"
     "$place/tools/bin/pip" install -q --no-compile "maturin>=1.9,<2"
 }
 [ -x "$place/venv/bin/pytest" ] || {
-    "$python" -m venv "$place/venv"
+    "$python" -m venv --without-pip "$place/venv"
     # What the package's tests ask for, in pyproject.toml a list in one line; an interpreter without a lock has no types.
     wanted="$(sed -n 's/^test = //p' pyproject.toml)"
     [ "$free" = 1 ] && wanted='["pytest", "scikit-learn>=1.6"]'
     python3 -c 'import json, sys; print("numpy", *json.loads(sys.argv[1]), sep="\n")' "$wanted" > "$place/wanted.txt"
-    "$place/venv/bin/pip" install -q --no-compile -r "$place/wanted.txt"
+    "$place/tools/bin/pip" --python "$place/venv" install -q --no-compile -r "$place/wanted.txt"
 }
 if [ "${1:-}" = --prepare ]; then
     exit
@@ -64,7 +66,7 @@ size=$(stat -c %s "${wheel[0]}")
 echo "$(basename "${wheel[0]}"): $size bytes"
 [ "$size" -lt "$most" ] || { echo "the wheel is larger than $most bytes" >&2; exit 1; }
 
-"$place/venv/bin/pip" install -q --no-deps --force-reinstall "${wheel[0]}"
+"$place/tools/bin/pip" --python "$place/venv" install -q --no-deps --force-reinstall "${wheel[0]}"
 # The types beside the tests, which use one core.
 types() {
     cd "$root"
