@@ -98,7 +98,7 @@ impl Plots {
                 let best = series.iter().flat_map(|s| &s.values).copied().fold(0.0, f64::max);
                 // Four rings with round numbers.
                 let rim = [0.2, 0.4, 0.8].into_iter().find(|&rim| best <= rim).unwrap_or(1.0);
-                radar(&format!("AUC by attribute, {protocol}"), &labels, rim, &series)
+                radar(format!("AUC by attribute, {protocol}"), labels, rim, &series)
             })
             .transpose()?;
         let by_attribute = spokes
@@ -106,17 +106,17 @@ impl Plots {
             .filter(|(.., n)| *n >= MIN_SEQUENCES)
             .map(|(short, long, n)| {
                 let title = format!("Success, {long} ({n})");
-                let plot = curves(&success_axes(title.clone()), &series(|a| a.auc, |a| &a.success, Some((short, *n))))?;
+                let plot = curves(success_axes(title.clone()), &series(|a| a.auc, |a| &a.success, Some((short, *n))))?;
                 Ok((title, plot))
             })
             .collect::<Result<_>>()?;
         Ok(Self {
             success: curves(
-                &success_axes(format!("Success plots of {protocol}")),
+                success_axes(format!("Success plots of {protocol}")),
                 &series(|a| a.auc, |a| &a.success, None),
             )?,
             precision: curves(
-                &Axes {
+                Axes {
                     title: format!("Precision plots of {protocol}"),
                     x_label: "Location error threshold (px)",
                     y_label: "Precision",
@@ -126,7 +126,7 @@ impl Plots {
                 &series(|a| a.precision_20, |a| &a.precision, None),
             )?,
             normalized: curves(
-                &Axes {
+                Axes {
                     title: format!("Normalised precision plots of {protocol}"),
                     x_label: "Normalised location error threshold",
                     y_label: "Precision",
@@ -189,7 +189,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     let plots = Plots::draw(report)?;
     for (name, plot) in plots.files() {
         write_whole(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
-        write_whole(&out.join(format!("{name}.png")), &plot.png)?;
+        write_whole(&out.join(format!("{name}.png")), &plot.png()?)?;
     }
     if plots.attributes.is_none() {
         remove_plot(out, ATTRIBUTES)?;

@@ -26,14 +26,22 @@ const PNG_SCALE: u32 = 2;
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
-/// A plot in both forms.
-#[derive(Debug)]
+/// A plot, drawn for pages, and for print where it is wanted there.
 pub struct Plot {
     /// A complete SVG document.
     pub svg: String,
-    /// A PNG file.
-    pub png: Vec<u8>,
+    width: u32,
+    draw: Draw,
 }
+
+impl std::fmt::Debug for Plot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plot").field("svg", &self.svg).field("width", &self.width).finish_non_exhaustive()
+    }
+}
+
+/// Draws a plot in a form that is so many times as large.
+type Draw = Box<dyn Fn(Root<'_>, u32) -> Result<(), String>>;
 
 /// What stands around the curves.
 #[derive(Debug)]
@@ -54,10 +62,10 @@ pub struct Axes {
 ///
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
-pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
-    both(width(series), |root, scale| {
-        draw_curves(root, scale, axes, &Series::sorted(series)).map_err(|e| e.to_string())
-    })
+pub fn curves(axes: Axes, series: &[Series]) -> Result<Plot> {
+    let (width, series) = (width(series), Series::sorted(series));
+    let draw = move |root: Root<'_>, scale| draw_curves(root, scale, &axes, &series).map_err(|e| e.to_string());
+    Plot::draw(width, Box::new(draw))
 }
 
 /// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim. It is broken where
@@ -65,10 +73,11 @@ pub fn curves(axes: &Axes, series: &[Series]) -> Result<Plot> {
 ///
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
-pub fn radar(title: &str, labels: &[String], max: f64, series: &[Series]) -> Result<Plot> {
-    both(width(series), |root, scale| {
-        draw_radar(root, scale, title, labels, max, &Series::sorted(series)).map_err(|e| e.to_string())
-    })
+pub fn radar(title: String, labels: Vec<String>, max: f64, series: &[Series]) -> Result<Plot> {
+    let (width, series) = (width(series), Series::sorted(series));
+    let draw =
+        move |root: Root<'_>, scale| draw_radar(root, scale, &title, &labels, max, &series).map_err(|e| e.to_string());
+    Plot::draw(width, Box::new(draw))
 }
 
 /// The drawing areas of the two forms.
@@ -83,19 +92,33 @@ fn width(series: &[Series]) -> u32 {
     AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9
 }
 
-fn both(width: u32, draw: impl Fn(Root<'_>, u32) -> Result<(), String>) -> Result<Plot> {
-    let wrong = |reason: String| Error::Evaluation { what: "drawing a plot".into(), reason };
-    fonts().map_err(|reason| wrong(reason.into()))?;
-    let mut svg = String::new();
-    draw(Root::Svg(SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area()), 1).map_err(wrong)?;
-    let (width, height) = (width * PNG_SCALE, HEIGHT * PNG_SCALE);
-    let mut pixels = vec![0u8; width as usize * height as usize * 3];
-    let root = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-    draw(Root::Png(root), PNG_SCALE).map_err(wrong)?;
-    let mut png = Vec::new();
-    let picture = image::RgbImage::from_raw(width, height, pixels).ok_or_else(|| wrong("its size is wrong".into()))?;
-    picture.write_with_encoder(PngEncoder::new(&mut png)).map_err(|error| wrong(error.to_string()))?;
-    Ok(Plot { svg: short_font_sizes(&svg), png })
+fn wrong(reason: String) -> Error {
+    Error::Evaluation { what: "drawing a plot".into(), reason }
+}
+
+impl Plot {
+    fn draw(width: u32, draw: Draw) -> Result<Self> {
+        fonts().map_err(|reason| wrong(reason.into()))?;
+        let mut svg = String::new();
+        draw(Root::Svg(SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area()), 1).map_err(wrong)?;
+        Ok(Self { svg: short_font_sizes(&svg), width, draw })
+    }
+
+    /// The plot as a PNG file.
+    ///
+    /// # Errors
+    /// [`Error::Evaluation`] when drawing fails.
+    pub fn png(&self) -> Result<Vec<u8>> {
+        let (width, height) = (self.width * PNG_SCALE, HEIGHT * PNG_SCALE);
+        let mut pixels = vec![0u8; width as usize * height as usize * 3];
+        let root = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        (self.draw)(Root::Png(root), PNG_SCALE).map_err(wrong)?;
+        let mut png = Vec::new();
+        let picture = image::RgbImage::from_raw(width, height, pixels);
+        let picture = picture.ok_or_else(|| wrong("its size is wrong".into()))?;
+        picture.write_with_encoder(PngEncoder::new(&mut png)).map_err(|error| wrong(error.to_string()))?;
+        Ok(png)
+    }
 }
 
 /// Sizes of letters to a tenth of a pixel: what `plotters` writes has fifteen digits of a quotient.
@@ -334,7 +357,7 @@ mod tests {
     fn legends_are_sorted_and_escaped() {
         let mut unsorted = series();
         unsorted.reverse();
-        let plot = curves(&axes(), &unsorted).unwrap();
+        let plot = curves(axes(), &unsorted).unwrap();
         let places: Vec<usize> =
             (0..12).map(|i| plot.svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
         assert!(places.is_sorted());
@@ -344,12 +367,12 @@ mod tests {
 
     #[test]
     fn both_forms_hold_the_curves() {
-        let plot = curves(&axes(), &series()).unwrap();
+        let plot = curves(axes(), &series()).unwrap();
         for color in &COLORS[..12] {
             let RGBColor(r, g, b) = *color;
             assert!(plot.svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
         }
-        let picture = image::load_from_memory(&plot.png).unwrap().into_rgb8();
+        let picture = image::load_from_memory(&plot.png().unwrap()).unwrap().into_rgb8();
         assert_eq!(picture.height(), HEIGHT * PNG_SCALE);
         let RGBColor(r, g, b) = COLORS[0];
         assert!(picture.pixels().filter(|p| p.0 == [r, g, b]).count() > 500);
@@ -357,8 +380,8 @@ mod tests {
 
     #[test]
     fn the_same_series_give_the_same_bytes() {
-        let (a, b) = (curves(&axes(), &series()).unwrap(), curves(&axes(), &series()).unwrap());
-        assert_eq!((a.svg, a.png), (b.svg, b.png));
+        let (a, b) = (curves(axes(), &series()).unwrap(), curves(axes(), &series()).unwrap());
+        assert_eq!((&a.svg, a.png().unwrap()), (&b.svg, b.png().unwrap()));
     }
 
     #[test]
@@ -377,7 +400,7 @@ mod tests {
     fn a_radar_of_any_number_of_spokes_is_drawn() {
         for n in [0, 1, 2, 11] {
             let labels: Vec<String> = (0..n).map(|i| format!("A{i} (3)")).collect();
-            let plot = radar("AUC by attribute", &labels, 0.8, &series()).unwrap();
+            let plot = radar("AUC by attribute".into(), labels, 0.8, &series()).unwrap();
             assert_eq!(plot.svg.matches("(3)").count(), n);
         }
     }
