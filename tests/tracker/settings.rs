@@ -79,7 +79,7 @@ fn tree(preset: &str, changes: &[(&str, &str)]) -> Params {
     params
 }
 
-/// Trees that have every setting among them.
+/// Trees that have every setting among them. What is believed comes early: its settings have no effect in most others.
 fn trees() -> Vec<Params> {
     let mut all = vec![
         tree("fast", &[]),
@@ -92,26 +92,6 @@ fn trees() -> Vec<Params> {
     ];
     // A search area that is seen more coarsely.
     all.push(tree("robust", &[("search.background.settle", "3"), ("search.background.padding", "9")]));
-    // Colour is all there is, and what it is worth changes with the separation.
-    all.push(tree(
-        "robust",
-        &[
-            ("search.background.color", "0.9"),
-            ("search.background.color-weighting", "separation"),
-            ("search.background.color-weighting.separation.from", "0"),
-            ("search.background.color-weighting.separation.to", "1"),
-        ],
-    ));
-    all.push(tree("robust", &[("search.background.aspect", "filter")]));
-    for preset in ["robust", "fast"] {
-        let below = if preset == "robust" { "search.background" } else { "search.filter" };
-        for scale in ["filter", "pyramid"] {
-            all.push(tree(preset, &[(&format!("{below}.scale"), scale)]));
-        }
-    }
-    for scale in ["filter", "pyramid"] {
-        all.push(tree("paper", &[("search", "klda"), ("search.windows.scale", scale)]));
-    }
     // It is lost easily, and believes what it finds elsewhere.
     let easily = [("lost-below", "0.9"), ("lost-after", "2"), ("tracking-from", "0.9"), ("tracking-until", "0.9")];
     let faint = [("faint-below", "0.97"), ("lost-below", "0"), ("tracking-until", "0"), ("tracking-from", "0")];
@@ -138,6 +118,26 @@ fn trees() -> Vec<Params> {
             settings.push((format!("{at}.verify.{verify}.every"), "1"));
             all.push(tree(preset, &settings.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>()));
         }
+    }
+    // Colour is all there is, and what it is worth changes with the separation.
+    all.push(tree(
+        "robust",
+        &[
+            ("search.background.color", "0.9"),
+            ("search.background.color-weighting", "separation"),
+            ("search.background.color-weighting.separation.from", "0"),
+            ("search.background.color-weighting.separation.to", "1"),
+        ],
+    ));
+    all.push(tree("robust", &[("search.background.aspect", "filter")]));
+    for preset in ["robust", "fast"] {
+        let below = if preset == "robust" { "search.background" } else { "search.filter" };
+        for scale in ["filter", "pyramid"] {
+            all.push(tree(preset, &[(&format!("{below}.scale"), scale)]));
+        }
+    }
+    for scale in ["filter", "pyramid"] {
+        all.push(tree("paper", &[("search", "klda"), ("search.windows.scale", scale)]));
     }
     for kind in MachineKind::ALL {
         all.push(tree("paper", &[("search", kind.name())]));
