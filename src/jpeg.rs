@@ -6,6 +6,7 @@
 use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr};
 
 use crate::frame::{Frame, PixelFormat};
+use crate::simd::leveled;
 
 /// `frame` as JPEG of `quality` 1 to 100, its colours at half its size where they are `coarse`; `None` of one with a
 /// side too long for a JPEG, above 65,535 pixels.
@@ -43,19 +44,36 @@ impl ImageBuffer for Picture<'_> {
     fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
         let row = self.frame.row(usize::from(y));
         let [luma, blue, red, _] = buffers;
-        let mut put = |r, g, b| {
-            let (y, cb, cr) = rgb_to_ycbcr(r, g, b);
-            luma.push(y);
-            blue.push(cb);
-            red.push(cr);
-        };
-        match self.frame.format() {
-            PixelFormat::Gray8 => luma.extend_from_slice(row),
-            PixelFormat::Rgb8 => row.as_chunks().0.iter().for_each(|&[r, g, b]| put(r, g, b)),
-            PixelFormat::Bgr8 => row.as_chunks().0.iter().for_each(|&[b, g, r]| put(r, g, b)),
-            PixelFormat::Rgba8 => row.as_chunks().0.iter().for_each(|&[r, g, b, _]| put(r, g, b)),
-            PixelFormat::Bgra8 => row.as_chunks().0.iter().for_each(|&[b, g, r, _]| put(r, g, b)),
+        if self.frame.format() == PixelFormat::Gray8 {
+            return luma.extend_from_slice(row);
         }
+        let planes = [luma, blue, red].map(|plane| {
+            let start = plane.len();
+            plane.resize(start + self.frame.width(), 0);
+            &mut plane[start..]
+        });
+        take_apart(row, self.frame.format(), planes);
+    }
+}
+
+leveled! {
+    /// Luma and both chromas of a row in colour.
+    fn take_apart(row: &[u8], format: PixelFormat, planes: [&mut [u8]; 3]) {
+        match format {
+            PixelFormat::Gray8 => {}
+            PixelFormat::Rgb8 => take_pixels_apart::<3>(row, [0, 1, 2], planes),
+            PixelFormat::Bgr8 => take_pixels_apart::<3>(row, [2, 1, 0], planes),
+            PixelFormat::Rgba8 => take_pixels_apart::<4>(row, [0, 1, 2], planes),
+            PixelFormat::Bgra8 => take_pixels_apart::<4>(row, [2, 1, 0], planes),
+        }
+    }
+}
+
+/// The same of pixels of `N` bytes, in which red, green and blue are `at` these places.
+#[inline(always)]
+fn take_pixels_apart<const N: usize>(row: &[u8], at: [usize; 3], [luma, blue, red]: [&mut [u8]; 3]) {
+    for (((pixel, luma), blue), red) in row.as_chunks::<N>().0.iter().zip(luma).zip(blue).zip(red) {
+        (*luma, *blue, *red) = rgb_to_ycbcr(pixel[at[0]], pixel[at[1]], pixel[at[2]]);
     }
 }
 
@@ -82,6 +100,24 @@ mod tests {
                 let wanted = if format == PixelFormat::Gray8 { [r, r, r] } else { [r, g, b] };
                 let near = |pixel: &image::Rgb<u8>| pixel.0.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 4);
                 assert!(back.pixels().all(near), "{format:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_pixel_keeps_its_colour_on_all_levels() {
+        for (format, bytes) in [(PixelFormat::Rgb8, 3), (PixelFormat::Bgra8, 4)] {
+            for width in [1, 31, 33, 131] {
+                let row: Vec<u8> = (0..bytes * width).map(|i| (i * i * 31 + 7 * i) as u8).collect();
+                crate::simd::assert_same_on_all_levels("luma and chromas", || {
+                    let mut planes = [vec![0; width], vec![0; width], vec![0; width]];
+                    take_apart(&row, format, planes.each_mut().map(|plane| plane.as_mut_slice()));
+                    for (x, pixel) in row.chunks_exact(bytes).enumerate() {
+                        let [r, g, b] = if bytes == 3 { [0, 1, 2] } else { [2, 1, 0] }.map(|at| pixel[at]);
+                        assert_eq!((planes[0][x], planes[1][x], planes[2][x]), rgb_to_ycbcr(r, g, b), "{x}");
+                    }
+                    planes
+                });
             }
         }
     }

@@ -88,14 +88,21 @@ impl Planes {
         let mut rgb = vec![0; 3 * luma.len()];
         let rows = rgb.chunks_exact_mut(3 * self.width).zip(luma.chunks_exact(self.width)).enumerate();
         let matrix = Matrix::of(self.levels);
+        // A row of each chroma at the luma's width.
+        let mut repeated = [vec![0; self.width + 1], vec![0; self.width + 1]];
         for (y, (out, luma)) in rows {
             let row = if self.chroma == Chroma::C420 { y / 2 } else { y };
-            let (cb, cr) = (&cb[row * across..][..across], &cr[row * across..][..across]);
-            let pixels = out.chunks_exact_mut(3).zip(luma).enumerate();
-            match self.chroma {
-                Chroma::C444 => pixels.for_each(|(x, (out, &luma))| matrix.pixel(out, luma, cb[x], cr[x])),
-                _ => pixels.for_each(|(x, (out, &luma))| matrix.pixel(out, luma, cb[x / 2], cr[x / 2])),
+            let [cb, cr] = [cb, cr].map(|plane| &plane[row * across..][..across]);
+            if self.chroma == Chroma::C444 {
+                row_of_colors(out, luma, [cb, cr], &matrix);
+                continue;
             }
+            if self.chroma == Chroma::C422 || y % 2 == 0 {
+                for (all, samples) in repeated.iter_mut().zip([cb, cr]) {
+                    all.as_chunks_mut().0.iter_mut().zip(samples).for_each(|(two, &sample)| *two = [sample; 2]);
+                }
+            }
+            row_of_colors(out, luma, [&repeated[0], &repeated[1]], &matrix);
         }
         FrameBuf::new(rgb, self.width, self.height, PixelFormat::Rgb8)
     }
@@ -147,14 +154,19 @@ impl Matrix {
             blue_of_cb: fixed(1.772 * chroma),
         }
     }
+}
 
-    fn pixel(&self, out: &mut [u8], luma: u8, cb: u8, cr: u8) {
-        let (cb, cr) = (i32::from(cb) - 128, i32::from(cr) - 128);
-        let luma = (i32::from(luma) - self.black) * self.luma + (1 << (PRECISION - 1));
-        let byte = |value: i32| (value >> PRECISION).clamp(0, 255) as u8;
-        out[0] = byte(luma + self.red_of_cr * cr);
-        out[1] = byte(luma + self.green_of_cr * cr + self.green_of_cb * cb);
-        out[2] = byte(luma + self.blue_of_cb * cb);
+leveled! {
+    /// A row of pixels as RGB: as many as there is luma of, and chroma of each.
+    avx2 fn row_of_colors(out: &mut [u8], luma: &[u8], chroma: [&[u8]; 2], matrix: &Matrix) {
+        let chroma = chroma[0].iter().zip(chroma[1]);
+        for ((out, &luma), (&cb, &cr)) in out.as_chunks_mut::<3>().0.iter_mut().zip(luma).zip(chroma) {
+            let (cb, cr) = (i32::from(cb) - 128, i32::from(cr) - 128);
+            let luma = (i32::from(luma) - matrix.black) * matrix.luma + (1 << (PRECISION - 1));
+            let byte = |value: i32| (value >> PRECISION).clamp(0, 255) as u8;
+            let green = matrix.green_of_cr * cr + matrix.green_of_cb * cb;
+            *out = [byte(luma + matrix.red_of_cr * cr), byte(luma + green), byte(luma + matrix.blue_of_cb * cb)];
+        }
     }
 }
 
@@ -229,5 +241,31 @@ mod tests {
         let limited = planes(2, 1, Chroma::C444, Levels::Limited).color(&[16, 235, 128, 128, 128, 128]).unwrap();
         assert_eq!(limited.as_frame().row(0), [0, 0, 0, 255, 255, 255]);
         assert!(planes(4, 2, Chroma::C444, Levels::Full).color(&[0; 7]).is_err());
+    }
+
+    /// Each pixel by itself, in double precision.
+    #[test]
+    fn every_pixel_has_the_colour_of_its_samples_on_all_levels() {
+        let sizes = [(1, 1), (2, 3), (37, 5), (64, 4), (131, 3)];
+        let forms = [(Chroma::C420, 2, 2), (Chroma::C422, 2, 1), (Chroma::C444, 1, 1)];
+        for ((width, height), (chroma, across, down)) in sizes.into_iter().flat_map(|size| forms.map(|f| (size, f))) {
+            let form = planes(width, height, chroma, Levels::Limited);
+            let picture: Vec<u8> = (0..form.bytes().unwrap()).map(|i| (i * i * 31 + 7 * i) as u8).collect();
+            crate::simd::assert_same_on_all_levels("colours of planes", || {
+                let rgb = form.color(&picture).unwrap();
+                let (wide, high) = (width.div_ceil(across), height.div_ceil(down));
+                for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                    let sample = |at: usize, black: f64, range: f64| (f64::from(picture[at]) - black) * 255.0 / range;
+                    let at = width * height + y / down * wide + x / across;
+                    let luma = sample(y * width + x, 16.0, 219.0);
+                    let (cb, cr) = (sample(at, 128.0, 224.0), sample(at + wide * high, 128.0, 224.0));
+                    let exact = [luma + 1.402 * cr, luma - 0.714_136 * cr - 0.344_136 * cb, luma + 1.772 * cb];
+                    let got = &rgb.as_frame().row(y)[3 * x..][..3];
+                    let near = |(&got, exact): (&u8, f64)| (f64::from(got) - exact.clamp(0.0, 255.0)).abs() < 0.52;
+                    assert!(got.iter().zip(exact).all(near), "{chroma:?} {x},{y}: {got:?}, {exact:?}");
+                }
+                (0..height).map(|y| rgb.as_frame().row(y).to_vec()).collect::<Vec<_>>()
+            });
+        }
     }
 }
