@@ -61,7 +61,7 @@ mod tests {
         for length in [0, 1, 31, 32, 33, 95, all.len() / 3] {
             let pixels = &all[..3 * length];
             crate::simd::assert_same_on_all_levels("colours of a JPEG", || {
-                let (luma, rgb) = split(pixels.to_vec());
+                let (luma, rgb) = split(pixels.into());
                 assert!(luma.iter().eq(pixels.iter().step_by(3)), "{length}");
                 for (got, pixel) in rgb.chunks_exact(3).zip(pixels.chunks_exact(3)) {
                     let [y, cb, cr] = [0, 1, 2].map(|at| f64::from(pixel[at]) - if at == 0 { 0.0 } else { 128.0 });
