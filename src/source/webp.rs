@@ -1,4 +1,4 @@
-//! The pictures of an animated WebP, each put together on a canvas of all that came before it, as browsers do it.
+//! The pictures of an animated WebP, each put together on a canvas of all that came before it, as libwebp does it.
 //!
 //! The crate `image-webp` decodes what a picture brings. What it makes of an animation is off by a level wherever a
 //! picture is laid over another one, and what is to be cleared before the next one stays.
@@ -76,19 +76,22 @@ impl Canvas {
                 whole && !(transparent && piece.blended) || last.cleared && (was_whole || was_alone)
             }
         };
-        if let Some((last, _)) = self.last.filter(|(last, _)| last.cleared) {
+        let cleared = self.last.map(|(last, _)| last).filter(|last| last.cleared);
+        if let Some(last) = cleared {
             for y in last.top..last.top + last.height {
                 self.row(y, last.left, last.width).fill(0);
             }
         }
-        for (y, source) in picture.chunks_exact(4 * piece.width).enumerate() {
-            let row = self.row(piece.top + y, piece.left, piece.width);
+        for (y, source) in (piece.top..).zip(picture.chunks_exact(4 * piece.width)) {
+            let row = self.row(y, piece.left, piece.width);
             if !piece.blended || alone {
                 row.copy_from_slice(source);
                 continue;
             }
-            for (below, above) in row.as_chunks_mut().0.iter_mut().zip(source.as_chunks().0) {
-                *below = laid_over(*above, *below);
+            for (x, (below, above)) in (piece.left..).zip(row.as_chunks_mut().0.iter_mut().zip(source.as_chunks().0)) {
+                // Where the last picture was taken away, nothing lies below either.
+                let bare = cleared.is_some_and(|last| last.covers(x, y));
+                *below = if bare { *above } else { laid_over(*above, *below) };
             }
         }
         self.last = Some((piece, alone));
@@ -122,6 +125,10 @@ impl Canvas {
 }
 
 impl Piece {
+    fn covers(&self, x: usize, y: usize) -> bool {
+        (self.left..self.left + self.width).contains(&x) && (self.top..self.top + self.height).contains(&y)
+    }
+
     fn read(data: &[u8]) -> Option<Self> {
         let head: &[u8; PIECE_HEAD] = data.first_chunk()?;
         let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], 0]);
@@ -150,7 +157,8 @@ fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
 /// A picture's pixels with their alpha, and whether it has any. Its chunks are those of a still one, which is made of
 /// them.
 fn decoded(chunks: &[u8], piece: &Piece) -> Result<(Vec<u8>, bool), String> {
-    let mut still = Vec::with_capacity(chunks.len() + 30);
+    // How long it is stands in its head.
+    let mut still = b"RIFF\0\0\0\0WEBP".to_vec();
     if chunks.starts_with(b"ALPH") {
         let sides = [piece.width, piece.height].map(|side| (side as u32 - 1).to_le_bytes());
         still.extend_from_slice(b"VP8X\x0a\0\0\0");
@@ -158,10 +166,10 @@ fn decoded(chunks: &[u8], piece: &Piece) -> Result<(Vec<u8>, bool), String> {
         sides.iter().for_each(|side| still.extend_from_slice(&side[..3]));
     }
     still.extend_from_slice(chunks);
-    let length = u32::try_from(still.len() + 4).map_err(|error| error.to_string())?;
-    let file: Arc<[u8]> = [&b"RIFF"[..], &length.to_le_bytes(), b"WEBP", &still].concat().into();
+    let length = u32::try_from(still.len() - 8).map_err(|error| error.to_string())?;
+    still[4..8].copy_from_slice(&length.to_le_bytes());
     let said = |error: image_webp::DecodingError| error.to_string();
-    let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(said)?;
+    let mut decoder = WebPDecoder::new(Cursor::new(Arc::from(still))).map_err(said)?;
     if decoder.is_animated() || decoder.dimensions() != (piece.width as u32, piece.height as u32) {
         return Err("a picture in it has another size than it says".into());
     }
@@ -173,8 +181,7 @@ fn decoded(chunks: &[u8], piece: &Piece) -> Result<(Vec<u8>, bool), String> {
     Ok((pixels.chunks_exact(3).flat_map(|pixel| [pixel[0], pixel[1], pixel[2], u8::MAX]).collect(), false))
 }
 
-/// A pixel over another one, in the whole numbers of libwebp, on which all browsers agree. What is opaque stays what it
-/// is.
+/// A pixel over another one, in the whole numbers of libwebp. What is opaque stays what it is.
 fn laid_over(above: [u8; 4], below: [u8; 4]) -> [u8; 4] {
     let alpha = u32::from(above[3]);
     match alpha {
@@ -242,6 +249,15 @@ mod tests {
         let mut canvas = canvas(&[piece([0, 0, 4, 2], ground, 0), piece([2, 0, 2, 2], spot, 1), nothing]);
         while canvas.advance().unwrap().is_some() {}
         assert_eq!((pixel(&canvas, 1, 1), pixel(&canvas, 3, 1)), (ground, [0; 4]));
+    }
+
+    #[test]
+    fn where_a_picture_was_cleared_the_next_one_stands_as_it_is() {
+        let (ground, spot, glass) = ([200, 101, 7, 255], [31, 250, 99, 255], [255, 9, 100, 100]);
+        let pieces = [piece([0, 0, 4, 2], ground, 0), piece([2, 0, 2, 2], spot, 1), piece([0, 0, 4, 2], glass, 0)];
+        let mut canvas = canvas(&pieces);
+        while canvas.advance().unwrap().is_some() {}
+        assert_eq!((pixel(&canvas, 1, 1), pixel(&canvas, 3, 1)), (laid_over(glass, ground), glass));
     }
 
     #[test]
