@@ -28,8 +28,8 @@ pub(crate) fn command(name: &str) -> Command {
     command
 }
 
-/// Starts it for `what` is to be read or written. On Linux it ends with this program, even where that is killed;
-/// elsewhere only when it next reads or writes.
+/// Starts it for `what` is to be read or written. On Linux it ends with this program, even where that is killed; what
+/// it starts itself, and all of it elsewhere, only when it next reads or writes.
 ///
 /// # Errors
 /// [`Error::Sequence`] where it is not installed, [`Error::Io`] where it cannot be started.
@@ -45,6 +45,17 @@ pub(crate) fn start(command: Command, what: &Path) -> Result<Child> {
         }
         _ => Error::io(name, error),
     })
+}
+
+/// Ends a program that [`start`] has started; on Unix also what that has started, where ffmpeg is a script.
+pub(crate) fn kill(child: &mut Child) {
+    // Once it has been waited for, its number may be another's.
+    #[cfg(unix)]
+    if matches!(child.try_wait(), Ok(None)) {
+        let _ =
+            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
 }
 
 /// All that comes, of which the first `most` bytes are kept; what is not read would stop the program. `come` hears of

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-use super::fed::{Fed, LOOK_EVERY, hung};
-use super::patient::Heed;
+use super::fed::{Fed, LAST_SHARE, cut_short, hung};
+use super::patient::{Heed, LOOK_EVERY};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 
@@ -34,6 +34,7 @@ pub(super) struct Encoder {
     complaints: JoinHandle<String>,
     /// The file that it writes.
     output: PathBuf,
+    heed: Heed,
     patience: Duration,
 }
 
@@ -44,8 +45,10 @@ impl Encoder {
     /// [`Error::Sequence`] where ffmpeg is not installed; [`Error::Io`].
     pub fn start(
         command: Command,
-        (path, output): (&Path, &Path),
-        (heed, patience): (&Heed, Duration),
+        path: &Path,
+        output: &Path,
+        heed: &Heed,
+        patience: Duration,
         write: impl FnOnce(Fed) -> io::Result<()> + Send + 'static,
     ) -> Result<Self> {
         let mut child = ffmpeg::start(command, path)?;
@@ -56,7 +59,7 @@ impl Encoder {
         let complaints = std::thread::Builder::new().name("ffmpeg says".into()).spawn(listen).map_err(wrong)?;
         let write = move || input.map_or(Ok(()), write);
         let writer = std::thread::Builder::new().name("encode".into()).spawn(write).map_err(wrong)?;
-        Ok(Self { child, writer, complaints, output: output.into(), patience })
+        Ok(Self { child, writer, complaints, output: output.into(), heed: heed.clone(), patience })
     }
 
     /// Whether it is given nothing more: it has taken all, or takes no more.
@@ -66,23 +69,23 @@ impl Encoder {
 
     /// Waits until all that it is given is written; what it says of why it could not.
     pub fn end(self, path: &Path) -> Result<()> {
-        let Self { mut child, writer, complaints, output, patience } = self;
+        let Self { mut child, writer, complaints, output, heed, patience } = self;
         let mut written = writer.join().unwrap_or_else(|_| Err(io::Error::other("its thread ended")));
-        let given_up = |written: &io::Result<()>| {
-            written.as_ref().err().filter(|error| error.kind() == ErrorKind::TimedOut).map(ToString::to_string)
-        };
-        if given_up(&written).is_none() && ended(&mut child, &output, patience).is_none() {
-            written = Err(hung(patience));
+        let was_given_up = |error: &io::Error| error.kind() == ErrorKind::TimedOut;
+        if !written.as_ref().is_err_and(was_given_up)
+            && let Err(hung) = ended(&mut child, &output, &heed, patience)
+        {
+            written = Err(hung);
         }
-        let given_up = given_up(&written);
+        let given_up = written.as_ref().err().filter(|error| was_given_up(error)).map(ToString::to_string);
         if given_up.is_some() {
-            let _ = child.kill();
+            ffmpeg::kill(&mut child);
         }
         let status = child.wait().map_err(|source| Error::io(path, source))?;
         let said = complaints.join().unwrap_or_default();
         let broken = said.lines().find(|line| UNWRITTEN.iter().any(|what| line.contains(what)));
-        let silent = given_up.as_deref().unwrap_or("it did not say why");
-        let said = broken.or(said.lines().next().or(Some(silent)).filter(|_| !status.success()));
+        let first = || said.lines().next().or(Some("it did not say why")).filter(|_| !status.success());
+        let said = broken.or(given_up.as_deref()).or_else(first);
         if let Some(said) = said {
             let reason = format!("ffmpeg could not encode it: {}", said.trim());
             return Err(Error::Output { path: path.into(), reason });
@@ -91,15 +94,20 @@ impl Encoder {
     }
 }
 
-/// Waits for the end of a program that has all that it reads; `None` where its `output` has not changed for as long as
-/// it is waited for.
-fn ended(child: &mut Child, output: &Path, patience: Duration) -> Option<ExitStatus> {
+/// Waits for the end of a program that has all that it reads; an error where its `output` has not changed for as long
+/// as it is waited for, which is less once the run shall end.
+fn ended(child: &mut Child, output: &Path, heed: &Heed, patience: Duration) -> io::Result<()> {
     let (mut pause, mut waited, mut before) = (Duration::from_millis(1), Duration::ZERO, written_last(output));
     loop {
         // Where it cannot be asked for, it is waited for.
-        let Ok(status) = child.try_wait() else { return child.wait().ok() };
-        if status.is_some() || waited >= patience {
-            return status;
+        if child.try_wait().or_else(|_| child.wait().map(Some))?.is_some() {
+            return Ok(());
+        }
+        if waited >= patience {
+            return Err(hung(patience));
+        }
+        if heed.is_told() && waited >= patience / LAST_SHARE {
+            return Err(cut_short());
         }
         std::thread::sleep(pause);
         let now = written_last(output);
@@ -119,32 +127,51 @@ fn written_last(file: &Path) -> Option<(u64, SystemTime)> {
 mod tests {
     use std::io::Write;
     use std::process::Stdio;
+    use std::time::Instant;
 
     use super::*;
+    use crate::source::Stop;
 
-    fn encoder(script: &str, output: &Path, patience: Duration) -> Encoder {
+    fn encoder(script: &str, output: &Path, heed: &Heed, patience: Duration) -> Encoder {
         let mut command = ffmpeg::command("sh");
         command.args(["-c", script, "sh"]).arg(output).stdin(Stdio::piped()).stdout(Stdio::null());
         let write = |mut fed: Fed| fed.write_all(b"picture");
-        let path = Path::new("seen.mp4");
-        Encoder::start(command, (path, output), (&Heed::default(), patience), write).unwrap()
+        Encoder::start(command, Path::new("seen.mp4"), output, heed, patience, write).unwrap()
+    }
+
+    /// What is said of an encoder that hangs behind a script, after it has complained of something else.
+    fn said_of_one_that_hangs(heed: &Heed, patience: Duration) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "cat > \"$1\"; echo 'times are odd' >&2; sleep 60; echo";
+        let encoder = encoder(script, &folder.path().join("out"), heed, patience);
+        let begun = Instant::now();
+        let error = encoder.end(Path::new("seen.mp4")).unwrap_err().to_string();
+        assert!(begun.elapsed() < Duration::from_secs(40), "what the script has started goes on");
+        error
     }
 
     #[test]
     fn an_encoder_that_does_nothing_any_more_is_ended_and_said_to() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = folder.path().join("out");
-        let encoder = encoder("cat > \"$1\"; exec sleep 60", &output, Duration::from_millis(200));
-        let error = encoder.end(Path::new("seen.mp4")).unwrap_err().to_string();
+        let error = said_of_one_that_hangs(&Heed::default(), Duration::from_millis(200));
         assert!(error.contains("seen.mp4") && error.contains("it did nothing for 0.2 s and was ended"), "{error}");
+    }
+
+    #[test]
+    fn once_the_run_shall_end_an_encoder_that_hangs_is_ended_soon() {
+        let (heed, stop) = (Heed::default(), Stop::default());
+        heed.told_by(&stop);
+        stop.set();
+        let error = said_of_one_that_hangs(&heed, Duration::from_secs(1));
+        assert!(error.contains("it did nothing, and the run was to end"), "{error}");
     }
 
     #[test]
     fn an_encoder_that_goes_on_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out");
-        let script = "cat > /dev/null; for i in 1 2 3 4 5 6; do sleep 0.1; echo $i >> \"$1\"; done";
-        encoder(script, &output, Duration::from_millis(400)).end(Path::new("seen.mp4")).unwrap();
-        assert_eq!(fs::read_to_string(output).unwrap().lines().count(), 6);
+        let script = "cat > /dev/null; for i in 1 2 3 4 5 6 7 8; do sleep 0.3; echo $i >> \"$1\"; done";
+        let encoder = encoder(script, &output, &Heed::default(), Duration::from_millis(1500));
+        encoder.end(Path::new("seen.mp4")).unwrap();
+        assert_eq!(fs::read_to_string(output).unwrap().lines().count(), 8);
     }
 }

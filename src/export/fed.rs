@@ -5,16 +5,14 @@ use std::process::ChildStdin;
 use std::time::Duration;
 
 use super::patient::Heed;
+#[cfg(unix)]
+use super::patient::{Room, wait_for_room};
 
 /// How long a program that encodes may do nothing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often it is looked at whether it goes on, or the run shall end.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
-
 /// By how much that is shortened once the run shall end.
-#[cfg(unix)]
-const LAST_SHARE: u32 = 6;
+pub(super) const LAST_SHARE: u32 = 6;
 
 /// The input of a program. A write waits until the program takes some of it, but no longer than its patience.
 /// (Elsewhere than on Unix it cannot be told whether there is room.)
@@ -38,27 +36,10 @@ impl Fed {
     /// Waits for room.
     #[cfg(unix)]
     fn room(&self) -> io::Result<()> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        use rustix::io::Errno;
-        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
-        let (mut waited, mut last) = (Duration::ZERO, Duration::ZERO);
-        // Time in which this program was stopped is not waited: looks are counted.
-        loop {
-            match poll(&mut [PollFd::new(&self.input, PollFlags::OUT)], Some(&pause)) {
-                Ok(1..) => return Ok(()),
-                Err(Errno::INTR) => continue,
-                Err(error) => return Err(error.into()),
-                Ok(0) => waited += LOOK_EVERY,
-            }
-            if self.heed.is_told() {
-                last += LOOK_EVERY;
-            }
-            if waited >= self.patience {
-                return Err(hung(self.patience));
-            }
-            if last >= self.patience / LAST_SHARE {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "it took nothing, and the run was to end"));
-            }
+        match wait_for_room(&self.input, &self.heed, self.patience, self.patience / LAST_SHARE)? {
+            Room::Some => Ok(()),
+            Room::None => Err(hung(self.patience)),
+            Room::NoneAtTheEnd => Err(cut_short()),
         }
     }
 }
@@ -79,6 +60,11 @@ impl Write for Fed {
     fn flush(&mut self) -> io::Result<()> {
         self.input.flush()
     }
+}
+
+/// That it had so little time as the run was to end.
+pub(super) fn cut_short() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "it did nothing, and the run was to end")
 }
 
 /// That it has done nothing for so long.

@@ -8,7 +8,7 @@ use super::overlay::{BLACK, ink};
 use crate::geometry::BBox;
 
 /// Pixels around the words.
-const MARGIN: u32 = 3;
+const MARGIN: i32 = 3;
 
 /// Left, top, right and bottom, the last two without.
 type Area = [i32; 4];
@@ -30,10 +30,10 @@ pub(super) fn boxes_with_labels<'a>(
     for (record, bbox) in &known {
         let words = words(record);
         let (width, height) = letters.extent(&words, size);
-        let extent = [width, height].map(|side| i32::try_from(side + 2 * MARGIN).unwrap_or(i32::MAX / 4));
+        let extent = [width, height].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 4) + 2 * MARGIN);
         let area = place(bbox, extent, picture.dimensions(), line, &taken);
         darken(picture, area);
-        letters.write(picture, &words, (area[0] + 3, area[1] + 2), size, ink(record.state));
+        letters.write(picture, &words, (area[0] + MARGIN, area[1] + MARGIN), size, ink(record.state));
         taken.push(area);
     }
 }
@@ -58,11 +58,11 @@ fn place(bbox: &BBox, [width, height]: [i32; 2], picture: (u32, u32), line: i32,
         let (left, top) = (left.clamp(0, most_left), top.clamp(0, most_top));
         [left, top, left + width, top + height]
     };
-    let usual = if above >= 0 { above } else { within };
-    let tops = [usual, above, below, within].into_iter().filter(|top| (0..=most_top).contains(top));
+    let all = if above >= 0 { [above, below, within] } else { [within, below, above] };
+    let tops = all.into_iter().filter(|top| (0..=most_top).contains(top));
     let mut areas = tops.flat_map(|top| [area(left, top), area(right, top)]);
     let free = |area: &Area| !taken.iter().any(|other| overlap(area, other));
-    areas.find(free).unwrap_or_else(|| area(left, usual))
+    areas.find(free).unwrap_or_else(|| area(left, all[0]))
 }
 
 fn overlap([left, top, right, bottom]: &Area, [left2, top2, right2, bottom2]: &Area) -> bool {
@@ -76,7 +76,7 @@ mod tests {
     const PICTURE: (u32, u32) = (200, 100);
 
     #[test]
-    fn labels_of_targets_side_by_side_hide_each_other_not() {
+    fn labels_of_targets_side_by_side_do_not_hide_each_other() {
         let mut taken: Vec<Area> = Vec::new();
         for x in [60.0, 75.0, 90.0, 62.0] {
             let area = place(&BBox::new(x, 40.0, 14.0, 20.0), [50, 12], PICTURE, 2, &taken);

@@ -217,7 +217,7 @@ impl OverlayVideo {
         command.args(["-f", form]).arg(self.file.path());
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
         let write = move |input| in_turn(&pictures, timed, input);
-        Encoder::start(command, (&self.path, self.file.path()), (&self.heed, PATIENCE), write)
+        Encoder::start(command, &self.path, self.file.path(), &self.heed, PATIENCE, write)
     }
 
     /// Why ffmpeg takes no more pictures, where that is so.

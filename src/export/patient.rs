@@ -2,9 +2,23 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::source::Stop;
+
+/// How often it is looked at whether a reader goes on, or the run shall end.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Bytes that a pipe takes at once where it takes any.
+#[cfg(unix)]
+const ROOM: usize = 4096;
+
+/// How long somebody who reads slowly is waited for once the run shall end.
+#[cfg(unix)]
+const LONGEST_LAST: Duration = Duration::from_secs(2);
 
 /// What tells that the run shall end, once somebody has said by what it is told.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +30,6 @@ impl Heed {
         let _ = self.0.set(stop.clone());
     }
 
-    #[cfg(unix)]
     pub(super) fn is_told(&self) -> bool {
         self.0.get().is_some_and(Stop::is_set)
     }
@@ -44,7 +57,7 @@ impl Patient {
     /// Of the standard output.
     pub fn stdout(heed: &Heed) -> io::Result<Self> {
         #[cfg(unix)]
-        let out = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?.into();
+        let out = io::stdout().as_fd().try_clone_to_owned()?.into();
         #[cfg(not(unix))]
         let out = Box::new(io::stdout());
         Ok(Self { out, heed: heed.clone() })
@@ -54,7 +67,10 @@ impl Patient {
 impl Write for Patient {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(unix)]
-        let bytes = unix::what_fits(&self.out, bytes, &self.heed)?;
+        let bytes = match wait_for_room(&self.out, &self.heed, Duration::MAX, LONGEST_LAST)? {
+            Room::Some => &bytes[..bytes.len().min(ROOM)],
+            _ => return Err(io::Error::other("nobody reads it, and the run was to end")),
+        };
         self.out.write(bytes)
     }
 
@@ -63,43 +79,40 @@ impl Write for Patient {
     }
 }
 
+/// What came of waiting for room.
 #[cfg(unix)]
-mod unix {
-    use std::fs::File;
-    use std::io;
-    use std::time::Duration;
+pub(super) enum Room {
+    /// There is some, or nobody reads any more, which the next write says.
+    Some,
+    /// There was none for as long as it was waited for.
+    None,
+    /// There was none, and the run shall end.
+    NoneAtTheEnd,
+}
 
+/// Waits until `out` takes something, no longer than `patience`, nor longer than `last` once the run shall end. Time in
+/// which this program was stopped is not waited: looks are counted.
+#[cfg(unix)]
+pub(super) fn wait_for_room(out: impl AsFd, heed: &Heed, patience: Duration, last: Duration) -> io::Result<Room> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::Errno;
-
-    use super::Heed;
-
-    /// Bytes that a pipe takes at once where it takes any.
-    const ROOM: usize = 4096;
-
-    /// How often it is looked at whether the run shall end.
-    const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-    /// How long somebody who reads slowly is waited for then.
-    const LONGEST_LAST: Duration = Duration::from_secs(2);
-
-    /// Waits until `out` takes some of `bytes`, and says which.
-    pub(super) fn what_fits<'a>(out: &File, bytes: &'a [u8], heed: &Heed) -> io::Result<&'a [u8]> {
-        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
-        let mut waited = Duration::ZERO;
-        loop {
-            match poll(&mut [PollFd::new(out, PollFlags::OUT)], Some(&pause)) {
-                // A reader that has gone is no room either, but the write says so.
-                Ok(1..) => return Ok(&bytes[..bytes.len().min(ROOM)]),
-                Ok(0) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            if heed.is_told() {
-                if waited >= LONGEST_LAST {
-                    return Err(io::Error::other("nobody reads it, and the run was to end"));
-                }
-                waited += LOOK_EVERY;
-            }
+    let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
+    let (mut waited, mut told_for) = (Duration::ZERO, Duration::ZERO);
+    loop {
+        match poll(&mut [PollFd::new(&out, PollFlags::OUT)], Some(&pause)) {
+            Ok(1..) => return Ok(Room::Some),
+            Ok(0) => waited += LOOK_EVERY,
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        if heed.is_told() {
+            told_for += LOOK_EVERY;
+        }
+        if waited >= patience {
+            return Ok(Room::None);
+        }
+        if told_for >= last {
+            return Ok(Room::NoneAtTheEnd);
         }
     }
 }
@@ -107,7 +120,7 @@ mod unix {
 #[cfg(all(test, unix))]
 mod tests {
     use std::io::Read;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 

@@ -47,9 +47,13 @@ fn starter() -> io::Result<Sender<Order>> {
 
 fn start(mut command: Command, ours: Pid) -> io::Result<Child> {
     let bind = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // This process may have ended before that was said.
-        if getppid() == Some(ours) { Ok(()) } else { Err(io::Error::from(rustix::io::Errno::SRCH)) }
+        // Where the system does not allow it, a program ends when it next reads or writes, as elsewhere.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+        // This process may have ended before that was said. In a namespace of its own the new one does not see it.
+        match getppid() {
+            Some(parent) if parent != ours => Err(io::Error::from(rustix::io::Errno::SRCH)),
+            _ => Ok(()),
+        }
     };
     // SAFETY: between fork and exec the new process makes two system calls, by no lock and without memory of its own.
     unsafe { command.pre_exec(bind) };

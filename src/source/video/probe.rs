@@ -233,7 +233,7 @@ fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<Strin
     };
     let answer = whole(&out).zip(whole(&err));
     if answer.is_none() {
-        let _ = child.kill();
+        ffmpeg::kill(&mut child);
     }
     let status = child.wait().map_err(|source| Error::io("ffprobe", source))?;
     let Some((text, said)) = answer else {

@@ -117,7 +117,7 @@ impl Process {
     /// Ends the program.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
-        let _ = lock(&self.child).kill();
+        ffmpeg::kill(&mut lock(&self.child));
     }
 
     /// Whether somebody wanted it to end, or had no patience with it.
