@@ -105,10 +105,10 @@ pub fn span(
 fn nothing_between((start, begin): (Position, usize), (end, last): (Position, usize)) -> Option<String> {
     match (start, end) {
         (Position::Frame(_), Position::Frame(_)) => None,
-        (Position::Time(from), Position::Time(to)) if from <= to => Some(match last {
-            0 => format!("--start {start} --end {end}: no frame is shown then: the first one comes later"),
-            _ => format!("--start {start} --end {end}: no frame is shown then: frame {last} is the last one before"),
-        }),
+        _ if last == 0 => Some(format!("--end {end}: no frame is shown until then: the first one comes later")),
+        (Position::Time(from), Position::Time(to)) if from <= to => {
+            Some(format!("--start {start} --end {end}: no frame is shown then: frame {last} is the last one before"))
+        }
         _ => Some(format!("--end {end}: that is frame {last}, and lies before --start {start}, frame {begin}")),
     }
 }
@@ -135,7 +135,10 @@ mod tests {
             Some("--end 1s: that is frame 26, and lies before --start 1.5s, frame 39")
         );
         assert!(said("50", "1s", 50, 26).is_some_and(|said| said.contains("--start 50, frame 50")));
-        assert!(said("0s", "0.1s", 1, 0).is_some_and(|said| said.contains("the first one comes later")));
+        for start in ["0s", "0.3s", "5"] {
+            let said = said(start, "0.1s", 5, 0);
+            assert!(said.is_some_and(|said| said.contains("until then: the first one comes later")), "{start}");
+        }
         assert_eq!(said("50", "40", 50, 40), None);
         for text in ["120", "80.5s"] {
             assert_eq!(time(text).to_string(), text);
