@@ -212,7 +212,7 @@ const stage = {
   listen() {
     this.canvas.addEventListener("pointerdown", (event) => {
       // Of two fingers no one knows which one draws.
-      if (this.drag && event.pointerId !== this.drag.id) return this.giveUp();
+      if (!event.isPrimary || (this.drag && event.pointerId !== this.drag.id)) return this.giveUp();
       if (event.button !== 0 || !store.size || this.drag) return;
       event.preventDefault();
       this.canvas.setPointerCapture(event.pointerId);

@@ -87,7 +87,7 @@ struct Job {
 
 impl Controller {
     /// Of these frames; its first is shown as soon as it has come.
-    pub fn new(board: Arc<Board>, calls: Receiver<Call>, (reel, stop): (Reel, Stop), params: Params, log: Log) -> Self {
+    pub fn new(board: Arc<Board>, calls: Receiver<Call>, reel: Reel, stop: Stop, params: Params, log: Log) -> Self {
         let goal = Some(Goal { position: reel.first(), track: false });
         let (heads, shown, times) = (BTreeMap::new(), None, VecDeque::new());
         Self {

@@ -129,7 +129,7 @@ impl View {
         let (calls, received) = channel();
         let (end, ended) = channel();
         let results = Results { path, span: reel.span(), parameters: params.document(&preset), named };
-        let controller = Controller::new(Arc::clone(&board), received, (reel, stop), params, log);
+        let controller = Controller::new(Arc::clone(&board), received, reel, stop, params, log);
         let run = move || {
             // Nobody may be there any more to hear of it.
             let _ = end.send(controller.run());

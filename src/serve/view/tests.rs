@@ -86,6 +86,10 @@ fn seat(live: bool, kept: usize, lines: Option<&Path>) -> Seat {
 }
 
 fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
+    seat_until(Stop::default(), source, kept, lines)
+}
+
+fn seat_until(stop: Stop, source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
     let source = Arc::new(source);
     let span = source.span(None, None).unwrap();
     let setup = Setup {
@@ -96,7 +100,7 @@ fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
         lines: lines.map(Destination::from),
         named: false,
         pick: false,
-        stop: Stop::default(),
+        stop,
     };
     let address = Address { host: "127.0.0.1".into(), port: 0, token: None };
     let seat = Seat { view: View::open(setup, &address).unwrap(), scene: scene() };

@@ -196,7 +196,7 @@ impl Controller {
         self.write_ordered(target, position)
     }
 
-    /// The number of a new target: none that there ever was, while there are such.
+    /// The number of a new target: one above the highest that there ever was, else the lowest that no target has.
     fn next_id(&self) -> u32 {
         let unused = || self.board.look(|state| (1..).find(|id| !state.tracks().contains_key(id)));
         self.last_id.checked_add(1).or_else(unused).unwrap_or(u32::MAX)

@@ -103,3 +103,15 @@ fn where_it_goes_is_told_until_it_is_there() {
     assert_eq!(status(&seat).going_to, None);
     seat.view.close().unwrap();
 }
+
+#[test]
+fn once_all_of_it_shall_end_no_order_waits_for_a_frame() {
+    let stop = Stop::default();
+    let source = Scenery { lasts: |_| Duration::from_millis(700), ..Scenery::folder() };
+    let seat = seat_until(stop.clone(), source, 0, None);
+    stop.set();
+    let begun = Instant::now();
+    let refused = seat.view.order(Order::Add { id: None, position: 20, bbox: seat.truth(20) }).unwrap_err();
+    assert!(begun.elapsed() < Duration::from_millis(1500), "{refused}");
+    seat.view.close().unwrap();
+}
