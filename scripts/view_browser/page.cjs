@@ -74,10 +74,10 @@ async function pinch(page, points) {
   for (const by of [10, 20, 40]) {
     await touch("touchMove", [from.map((value) => value - by), to.map((value) => value + by)]);
   }
-  // The second finger is lifted and comes again.
-  await touch("touchMove", [from]);
-  await touch("touchStart", [from, to]);
-  for (const by of [10, 20, 40]) await touch("touchMove", [from, to.map((value) => value + by)]);
+  // One more comes, and moves alone.
+  for (const by of [0, 10, 20, 40]) {
+    await touch(by ? "touchMove" : "touchStart", [from, to, [from[0] + by, to[1] + by]]);
+  }
   await touch("touchEnd", []);
   await page.waitForTimeout(200);
 }
