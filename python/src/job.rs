@@ -110,6 +110,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
         source,
         path: asked.source.to_string_lossy().into(),
         span,
+        started: start.is_some(),
         targets,
         named: wanted.named,
         given: !wanted.is_empty(),

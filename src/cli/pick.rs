@@ -28,7 +28,7 @@ pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, interrupt: &In
     let first = match frames.next() {
         Some(item) => item,
         None if interrupt.asked() => return Err(interrupted()),
-        None => return Err(job::no_frame(source, span).into()),
+        None => return Err(job::no_frame(source, span, true).into()),
     };
     let told = |url: &str| {
         let _ = writeln!(std::io::stderr(), "pick: {url}");

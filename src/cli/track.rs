@@ -125,6 +125,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         source,
         path: given.to_string_lossy().into(),
         span,
+        started: args.start.is_some(),
         targets,
         named: wanted.named,
         given: !wanted.is_empty(),

@@ -131,6 +131,12 @@ impl Outputs {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
         }
         let draws = |(_, form, _): &&(_, Form, Destination)| matches!(form, Form::Response | Form::Overlay);
+        if let Some((flag, ..)) = all.iter().filter(draws).find(|(_, _, to)| to.path() == Path::new("-")) {
+            let or = if *flag == "overlay" { " or a video" } else { "" };
+            return Err(Failure::Usage(format!(
+                "--{flag} -: pictures do not go to the standard output: name a folder{or} (./- is one of that name)"
+            )));
+        }
         match all.iter().find(draws) {
             Some((flag, _, to)) if !cfg!(feature = "cli") => {
                 Err(Failure::Usage(format!("--{flag} {to}: it would be drawn, and the Rust program alone draws")))

@@ -21,6 +21,8 @@ pub struct Plan<'a> {
     pub path: String,
     /// The first and the last frame.
     pub span: Span,
+    /// Whether it was said with which frame to begin (`--start`), besides the frames of boxes.
+    pub started: bool,
     /// What is followed.
     pub targets: Vec<TargetRecord>,
     /// Whether targets are told apart by their ids.
@@ -121,7 +123,7 @@ impl Plan<'_> {
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if watcher.asked() => Err(Failure::Interrupted),
-            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.source, self.span)),
+            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.source, self.span, self.started)),
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::Failed(format!(
                     "target {} never began: it waits for frame {start}, and there are no more frames",
@@ -187,10 +189,17 @@ impl Plan<'_> {
     }
 }
 
-/// Why a run of these frames has none.
-pub fn no_frame(source: &dyn Source, span: Span) -> Failure {
+/// Why a run of these frames has none, which begins with the first of them as that was said (`started`), or as a box is
+/// of it.
+pub fn no_frame(source: &dyn Source, span: Span, started: bool) -> Failure {
     let there = source.expected_length().map_or(String::new(), |count| format!(" (about {count})"));
-    Failure::Usage(format!("the run begins with frame {} (--start), and there are fewer{there}", span.first))
+    match (span.first, started) {
+        (..=1, _) => Failure::Failed(format!("{}: there is no frame in it", source.name())),
+        (first, true) => {
+            Failure::Usage(format!("the run begins with frame {first} (--start), and there are fewer{there}"))
+        }
+        (first, false) => Failure::Usage(format!("the first box is of frame {first}, and there are fewer{there}")),
+    }
 }
 
 /// Writes what the session does, and tells whoever looks on.

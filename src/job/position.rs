@@ -98,7 +98,12 @@ pub fn span(
     {
         return Err(Failure::Usage(said));
     }
-    Ok(source.span(begin.or(first), last)?)
+    match (first.filter(|_| begin.is_none()), source.length()) {
+        (Some(first), Some(length)) if first > length => {
+            Err(Failure::Usage(format!("the first box is of frame {first}, and there are {length} frames")))
+        }
+        _ => Ok(source.span(begin.or(first), last)?),
+    }
 }
 
 /// Why there is no frame between two places, of which one is a time: in words of what was given.

@@ -193,6 +193,23 @@ fn a_dash_is_the_standard_output_and_nothing_else_is_there() {
 }
 
 #[test]
+fn pictures_are_refused_at_the_standard_output_and_no_folder_is_called_a_dash() {
+    let place = place(3);
+    for (flags, said) in [
+        (
+            "--response @maps --overlay -",
+            "--overlay -: pictures do not go to the standard output: name a folder or a video",
+        ),
+        ("--response -", "--response -: pictures do not go to the standard output: name a folder (./-"),
+    ] {
+        let mut run = place.run(flags);
+        run.current_dir(place.path("")).args(["--json", "-"]);
+        run.assert().code(2).stdout("").stderr(contains(said));
+        assert!(!place.path("-").exists() && !place.path("maps").exists());
+    }
+}
+
+#[test]
 fn presets_and_features_and_kernels_combine() {
     let place = place(4);
     for preset in ["paper", "paper-dcf", "paper-gray", "paper-gray-linear", "paper-polynomial"] {

@@ -406,3 +406,22 @@ fn a_range_beside_a_video_is_told_in_its_flags() {
     track(&["--end", "7"]).success().stderr(contains("warning").not());
     run([&clip]).assert().code(2).stderr(contains("give the first box by --init"));
 }
+
+#[test]
+fn a_box_behind_the_end_is_said_of_the_box_and_no_frame_at_all_is_no_wrong_usage() {
+    let place = place(7);
+    let behind = |from: &str| {
+        let mut run = run([&place.path(from)]);
+        run.args(["--init", "100:10,10,20,20", "-p", "fast"]).assert().code(2)
+    };
+    behind("seq")
+        .stderr(contains("the first box is of frame 100, and there are 7 frames").and(contains("--start").not()));
+    if !ffmpeg(&place.path(""), "-r 25 -i seq/img/%04d.png -c:v ffv1 clip.mkv") {
+        return;
+    }
+    let said = contains("the first box is of frame 100, and there are fewer (about 7)");
+    behind("clip.mkv").stderr(said.and(contains("--start").not()));
+    let empty = place.path("empty.gif");
+    std::fs::write(&empty, b"GIF89a\x40\x00\x30\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x3b").unwrap();
+    run([&empty]).args(["--init", INIT]).assert().code(1).stderr(contains("empty: there is no frame in it"));
+}

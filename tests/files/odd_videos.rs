@@ -1,12 +1,12 @@
 //! Videos that are longer than memory, or whose packets are no frames. Without ffmpeg these tests say that they are
 //! skipped.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::process::{Command, Stdio};
 
-use kcf_track::source::{Channels, Span};
+use kcf_track::source::{Channels, OpenOptions, Span, VideoOptions, open};
 
-use crate::video::{ffmpeg, images, make, source};
+use crate::video::{ffmpeg, images, items, make, source};
 
 #[test]
 fn a_video_of_any_length_is_opened_without_being_read_whole() {
@@ -18,7 +18,7 @@ fn a_video_of_any_length_is_opened_without_being_read_whole() {
     let clip = folder.path().join("clip.mp4");
     // The second one is longer than any image may be. What is behind the video is a hole, and takes no room.
     for bytes in [1 << 28, 1 << 31] {
-        OpenOptions::new().write(true).open(&clip).unwrap().set_len(bytes).unwrap();
+        File::options().write(true).open(&clip).unwrap().set_len(bytes).unwrap();
         let mut opened = None;
         let memory = allocation_counter::measure(|| opened = Some(source(&clip)));
         assert!(memory.bytes_max < 1 << 22, "{memory:?}");
@@ -69,5 +69,30 @@ fn an_end_that_no_count_reaches_is_the_end_of_the_video() {
     for last in [i64::MAX as usize, i64::MAX as usize + 1, usize::MAX] {
         let frames = clip.stream(Span { first: 1, last: Some(last) }, Channels::Luma.into()).unwrap();
         assert_eq!(frames.filter(|item| item.frame.is_ok()).count(), 12, "{last}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_within_a_picture_is_damaged_where_ffmpeg_does_not_say_so_either() {
+    if !ffmpeg() {
+        return;
+    }
+    let folder = images();
+    make(folder.path(), "-r 25 -i png/%04d.png clip.gif");
+    make(folder.path(), "-r 25 -i png/%04d.png -pix_fmt yuv420p10le -strict -1 clip.y4m");
+    let lenient = VideoOptions { lenient: true, ..VideoOptions::default() };
+    let lenient = OpenOptions { video: lenient, ..OpenOptions::default() };
+    for name in ["clip.gif", "clip.y4m"] {
+        let clip = folder.path().join(name);
+        assert!(items(source(&clip).as_ref(), Channels::Luma).iter().all(|item| item.frame.is_ok()), "{name}");
+        let whole = std::fs::read(&clip).unwrap();
+        std::fs::write(&clip, &whole[..whole.len() / 2]).unwrap();
+        let read = items(source(&clip).as_ref(), Channels::Luma);
+        let (last, before) = read.split_last().unwrap();
+        assert!(before.iter().all(|item| item.frame.is_ok()) && before.len() >= 3, "{name}: {read:?}");
+        let said = last.frame.as_ref().unwrap_err().to_string();
+        assert!(said.contains(&format!("cut off within a picture; all {} frames", before.len())), "{name}: {said}");
+        let suffered = items(open(&clip, &lenient).unwrap().as_ref(), Channels::Luma);
+        assert!(suffered.iter().all(|item| item.frame.is_ok()) && suffered.len() == before.len(), "{name}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::VideoOptions;
+use super::cut::ends_within;
 use super::input::Input;
 use super::probe::begins_whole;
 use super::says::Shown;
@@ -187,6 +188,8 @@ impl Frames {
         }
         if self.input.is_address() {
             *lock(&self.remark) = self.broken_off();
+        } else if self.ending == Ending::Strict && ends_within(self.input.path()) {
+            return Some(format!("it is cut off within a picture; all {} frames before that were read", self.read));
         }
         let complaint = self.ffmpeg.early_complaint().filter(|_| self.ending == Ending::Strict)?;
         // A recording that begins between two key frames, or at one that others behind it are shown before, has

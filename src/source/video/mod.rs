@@ -1,5 +1,6 @@
 //! Videos, cameras and network streams, decoded by an `ffmpeg` process.
 
+mod cut;
 mod frames;
 mod input;
 mod probe;
