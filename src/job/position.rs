@@ -67,14 +67,14 @@ impl Position {
         }
     }
 
-    /// The last frame that is not behind it.
+    /// The last frame that is not behind it; `None` of a time that is behind all frames.
     ///
     /// # Errors
     /// As [`Position::begin`].
-    pub fn end(self, source: &dyn Source) -> Result<usize> {
+    pub fn end(self, source: &dyn Source) -> Result<Option<usize>> {
         match self {
-            Self::Frame(frame) => Ok(frame),
-            Self::Time(seconds) => source.frames_before(seconds + NEAR),
+            Self::Frame(frame) => Ok(Some(frame)),
+            Self::Time(seconds) => source.last_before(seconds + NEAR),
         }
     }
 }
@@ -91,7 +91,7 @@ pub fn span(
 ) -> Result<Span, Failure> {
     let wrong = |flag: &'static str| move |error: Error| Failure::usage(format!("--{flag}: {error}"));
     let begin = start.map(|start| start.begin(source)).transpose().map_err(wrong("start"))?;
-    let last = end.map(|end| end.end(source)).transpose().map_err(wrong("end"))?;
+    let last = end.map(|end| end.end(source)).transpose().map_err(wrong("end"))?.flatten();
     if let (Some((start, begin)), Some((end, last))) = (start.zip(begin), end.zip(last))
         && last < begin
         && let Some(said) = nothing_between((start, begin), (end, last))

@@ -131,6 +131,15 @@ pub trait Source: Send + Sync {
         Ok((seconds * rate).ceil().max(0.0) as usize)
     }
 
+    /// The last frame that comes before `seconds` from the first one, 0 where none does; `None` where all do, as the
+    /// source ends or breaks before that.
+    ///
+    /// # Errors
+    /// As [`Source::frames_before`].
+    fn last_before(&self, seconds: f64) -> Result<Option<usize>> {
+        self.frames_before(seconds).map(Some)
+    }
+
     /// Ends what reads frames at the moment, on whatever thread it waits for the next one.
     fn cancel(&self) {}
 

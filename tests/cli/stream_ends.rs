@@ -107,3 +107,30 @@ fn a_file_that_a_shell_opened_is_read_by_its_name() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && said.contains("has no name by which ffmpeg could open it"), "{said}");
 }
+
+#[test]
+fn an_end_that_no_frame_reaches_hides_no_damage_before_it() {
+    let place = place(1);
+    let noise = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=2 -c:v mjpeg";
+    for name in ["clip.mkv", "clip.gif", "clip.avi"] {
+        let form = if name == "clip.gif" { noise.replace("mjpeg", "gif") } else { noise.into() };
+        if !ffmpeg(&place.path(""), &format!("{form} {name}")) {
+            return;
+        }
+        let clip = place.path(name);
+        let whole = fs::read(&clip).unwrap();
+        let ended = |end: &str| {
+            let mut command = spawnable();
+            command.arg(&clip).args(["--init", INIT, "-p", "paper", "-q", "--csv", "-", "--end", end]);
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).lines().count() - 1, said)
+        };
+        assert_eq!(ended("0:09"), (Some(0), 50, String::new()), "{name}");
+        fs::write(&clip, &whole[..whole.len() / 2]).unwrap();
+        let (code, frames, said) = ended("0:09");
+        assert!(code == Some(1) && (10..40).contains(&frames) && said.contains("error: "), "{name}: {frames} {said}");
+        let (code, frames, said) = ended("0.2s");
+        assert!(code == Some(0) && (5..=6).contains(&frames) && said.is_empty(), "{name}: {frames} {said}");
+    }
+}
