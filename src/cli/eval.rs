@@ -68,7 +68,7 @@ struct RunArgs {
     #[arg(long, default_value = "otb", value_parser = toolkits())]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
     jobs: Option<u16>,
     /// Go on with the evaluation in --out: what is finished is not run again
     #[arg(long)]

@@ -48,6 +48,36 @@ fn flags_of_other_programs_are_told_what_they_are_called_here() {
     place.run("--jsonn @a").assert().code(2).stderr(contains("'--json'"));
 }
 
+/// `--csv`, for one, is nothing that `eval` knows: no tip leads there from `eval`.
+#[test]
+fn a_tip_leads_to_what_the_given_command_has_and_never_to_that_command() {
+    for (line, tip) in [
+        ("eval --dat x", "'--data'"),
+        ("eval -y", "--resume"),
+        ("eval --input x", "--data DIR"),
+        ("eval --threads 4", "--jobs N"),
+        ("eval merge --dat x", "'--data'"),
+        ("synth --frame 3", "'--frames'"),
+        ("synth --overwrite", "--force"),
+        ("view --tracker csrt", "--preset"),
+        ("view --camera 0", "kcf-track SRC"),
+    ] {
+        run(line.split(' ')).assert().code(2).stderr(contains("tip: ").and(contains(tip)).and(contains("meant").not()));
+    }
+    for line in [
+        "eval --bbox 1,2,3,4",
+        "eval --format csv",
+        "eval merge --fps 3",
+        "synth --threads 2",
+        "view --show",
+        "trax -y",
+    ] {
+        run(line.split(' ')).assert().code(2).stderr(contains("unexpected argument").and(contains("tip: ").not()));
+    }
+    // Short flags that two commands have in common are short in both.
+    run(["eval", "-j", "0"]).assert().code(2).stderr(contains("0 is not in 1..=1024"));
+}
+
 #[test]
 fn the_ending_of_an_output_says_its_form() {
     let place = place(3);
