@@ -116,8 +116,8 @@ impl Outputs {
     /// Those that were named by their form, and those of `--out`; `several` targets are told apart in them.
     ///
     /// # Errors
-    /// Wrong usage for an ending that stands for nothing, for a form that has no place for several targets, and for one
-    /// that this build of the library cannot write.
+    /// Wrong usage for an ending that stands for nothing, for a form that has no place for several targets, for a folder
+    /// that is the standard output, and for a form that this build of the library cannot write.
     pub fn new(
         named: impl IntoIterator<Item = (Form, Destination)>,
         out: &[PathBuf],
@@ -129,6 +129,12 @@ impl Outputs {
         }
         if several && all.iter().any(|(flag, ..)| *flag == "otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
+        }
+        let alone = |(_, form, to): &&(_, Form, Destination)| form.is_folder(to.path()) && to.path() == Path::new("-");
+        if let Some((flag, ..)) = all.iter().find(alone) {
+            return Err(Failure::Usage(format!(
+                "--{flag} -: pictures do not go to the standard output: name a folder (one of this name is ./-)"
+            )));
         }
         let draws = |(_, form, _): &&(_, Form, Destination)| matches!(form, Form::Response | Form::Overlay);
         match all.iter().find(draws) {

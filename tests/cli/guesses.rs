@@ -154,6 +154,9 @@ fn wrong_usage_is_exit_code_2_everywhere() {
     let out = out.to_str().unwrap();
     let seq = place.seq();
     let seq = seq.to_str().unwrap();
+    let file = place.seq().join("groundtruth_rect.txt");
+    let file = file.to_str().unwrap();
+    let below = format!("{file}/below");
     for (words, said) in [
         (&["--seq", "nope"][..], "--seq nope: there is no such folder"),
         (&["nope"], "nope: there is no such folder"),
@@ -166,9 +169,17 @@ fn wrong_usage_is_exit_code_2_everywhere() {
         (&["eval", "--data", seq, "--out", out, "--results", "X=nope"], "--results X=nope: there is no such folder"),
         (&["eval", "--data", seq, "--out", out, "--shard", "3/2"], "--shard"),
         (&["eval", "--data", seq, "--out", out, "--machine", "c=1"], "--machine needs"),
+        // Before anything is evaluated, which takes hours.
+        (&["eval", "--data", seq, "--out", out, "--save-results", file], "it is a file: give a folder"),
+        (&["eval", "--data", seq, "--out", out, "--save-results", &below], "it is a file: give a folder"),
+        (&["eval", "--data", seq, "--out", file], "it is a file: give a folder"),
         (&["eval", "merge", "nope", "--out", out], "nope"),
+        (&["eval", "merge", file, "--out", out], "there is no evaluation here"),
         (&["synth", "--out", out, "--quality", "0"], "--quality"),
         (&["synth", "--out", seq], "--force"),
+        (&["synth", "--out", file], "it is a file: give a folder"),
+        (&["--seq", seq, "--overlay", "-"], "--overlay -: pictures do not go to the standard output"),
+        (&["--seq", seq, "--response", "-"], "--response -: pictures do not go to the standard output"),
         (&["completions", "cmd.exe"], "cmd.exe"),
     ] {
         run(words).assert().code(2).stdout("").stderr(contains("error: ").and(contains(said)));
