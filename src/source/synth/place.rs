@@ -35,7 +35,6 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool, (frames, ending): 
             }
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => return refuse("it is a file: give a folder"),
         Err(e) => return Err(Error::io(out, e)),
     }
     let parts = ["scene.json", "groundtruth_rect.txt"].map(|name| out.join(name));
