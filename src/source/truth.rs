@@ -181,7 +181,7 @@ pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: 
         return Aligned { rows: aligned, first, last, warnings: Vec::new(), otb: Some(facts) };
     }
     let mut warnings = Vec::new();
-    if let Some(of_each) = row_of_each(images, truth) {
+    if let Some(of_each) = row_of_each(images, rows.len(), truth.last_frame()) {
         for (image, row) in aligned.iter_mut().zip(of_each) {
             *image = rows.get(row).copied();
         }
@@ -209,20 +209,20 @@ pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: 
 }
 
 /// The row of each image by the number in its name, counted from 1, or from 0 where an image has that; `None` where rows
-/// are counted by the images that there are. That leaves no row over as a rule: where it does, rows that go exactly as
-/// far as the numbers are of those numbers, and so are lines that name their frames, if any of them is of an image.
-fn row_of_each(images: &[PathBuf], truth: &Annotations) -> Option<Vec<usize>> {
+/// are counted by the images that there are. That leaves no row over as a rule: where it does, `rows` that go exactly as
+/// far as the numbers are of those numbers, and so are lines that name their frames, up to `last_frame`, if any of them
+/// is of an image.
+pub fn row_of_each(images: &[PathBuf], rows: usize, last_frame: Option<usize>) -> Option<Vec<usize>> {
     let numbers: Vec<usize> = images.iter().map(|image| number(image)).collect::<Option<_>>()?;
     let distinct: BTreeSet<usize> = numbers.iter().copied().collect();
     let (&first, &last) = (distinct.first()?, distinct.last()?);
     let from = first.min(1);
-    let count = truth.last_frame().unwrap_or(truth.rows().len());
-    let counted = match truth.last_frame() {
+    let counted = match last_frame {
         Some(frames) => first - from < frames,
-        None => count.checked_sub(1) == Some(last - from),
+        None => rows.checked_sub(1) == Some(last - from),
     };
     let left_out = last - from >= images.len() && distinct.len() == numbers.len();
-    let wanted = counted && left_out && count > images.len();
+    let wanted = counted && left_out && last_frame.unwrap_or(rows) > images.len();
     wanted.then(|| numbers.iter().map(|number| number - from).collect())
 }
 
