@@ -166,8 +166,8 @@ pub(super) struct Aligned {
 /// Of a file in which each line names its frame, the first rows belong to the first images, and an image after the last
 /// one has no target.
 ///
-/// Where there are more rows than images, as of a folder from which images were taken, a row belongs to the image of its
-/// number, so far as the numbers say so: see [`row_of_each`].
+/// Where there are more rows than images, as of a folder from which images were taken, a row belongs to the image of
+/// its number, so far as the numbers say so: see [`row_of_each`].
 pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: &Annotations) -> Aligned {
     let (rows, path, by_frame) = (truth.rows(), truth.path(), truth.target().is_some());
     let known = otb::find(name, target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
@@ -208,10 +208,10 @@ pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: 
     Aligned { rows: aligned, first: None, last: None, warnings, otb: None }
 }
 
-/// The row of each image by the number in its name, counted from 1, or from 0 where an image has that; `None` where rows
-/// are counted by the images that there are. That leaves no row over as a rule: where it does, `rows` that go exactly as
-/// far as the numbers are of those numbers, and so are lines that name their frames, up to `last_frame`, if any of them
-/// is of an image.
+/// The row of each image by the number in its name, counted from 1, or from 0 where an image has that; `None` where
+/// rows are counted by the images that there are. That leaves no row over as a rule: where it does, `rows` that go
+/// exactly as far as the numbers are of those numbers, and so are lines that name their frames, up to `last_frame`, if
+/// any of them is of an image.
 pub fn row_of_each(images: &[PathBuf], rows: usize, last_frame: Option<usize>) -> Option<Vec<usize>> {
     let numbers: Vec<usize> = images.iter().map(|image| number(image)).collect::<Option<_>>()?;
     let distinct: BTreeSet<usize> = numbers.iter().copied().collect();
