@@ -177,6 +177,11 @@ impl Annotations {
         (!rows.is_empty()).then_some(Self { rows, target: Some(target), ..self })
     }
 
+    /// The last frame that any line names, be it of another target; `None` of a file whose lines name none.
+    pub(crate) fn last_frame(&self) -> Option<usize> {
+        self.entries.iter().map(|entry| entry.frame as usize).max()
+    }
+
     /// The file they came from.
     pub fn path(&self) -> &Path {
         &self.path

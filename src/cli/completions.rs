@@ -8,6 +8,7 @@ use clap::{Args, Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use super::params::SWITCH;
 use super::{Cli, Failure};
 
 /// Print a completion script for a shell.
@@ -57,12 +58,18 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The program, whose manual says which pages it has.
+/// The program, whose manual says which pages it has, and whose switches say which values.
 fn program() -> Command {
     let pages = PossibleValuesParser::new(pages(&Cli::command()));
-    Cli::command().mut_subcommands(|command| match command.get_name() {
+    let valued = |command: Command| {
+        command.mut_args(|arg| match arg.get_value_names() {
+            Some([name]) if name == SWITCH => arg.value_parser(["true", "false"]),
+            _ => arg,
+        })
+    };
+    valued(Cli::command()).mut_subcommands(|command| match command.get_name() {
         "man" => command.mut_arg("command", |page| page.value_parser(pages.clone())),
-        _ => command,
+        _ => valued(command),
     })
 }
 

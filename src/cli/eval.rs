@@ -68,7 +68,7 @@ struct RunArgs {
     #[arg(long, default_value = "otb", value_parser = toolkits())]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
     jobs: Option<u16>,
     /// Go on with the evaluation in --out: what is finished is not run again
     #[arg(long)]
@@ -176,6 +176,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     };
     // Everything that can be wrong with the arguments is found before the folder is touched.
     let evaluation = open(&manifest)?;
+    args.save_results.as_deref().map_or(Ok(()), saving::prepare)?;
     let same = Manifest::read(out).is_ok_and(|there| there == manifest);
     manifest.claim(out, args.resume)?;
     if !same {
@@ -212,7 +213,7 @@ fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
     let mut parts = Vec::new();
     for folder in &args.shards {
         let manifest = Manifest::read(folder).map_err(|error| match error {
-            Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            Error::Io { source, .. } if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Failure::usage(format!("{}: there is no evaluation here", folder.display()))
             }
             error => error.into(),

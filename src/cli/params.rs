@@ -15,6 +15,9 @@ use kcf_track::tracker::{GuardParams, WindowParams};
 use super::Failure;
 use super::config::{self, Config};
 
+/// What the help calls the value of a setting that is on or off.
+pub const SWITCH: &str = "true|false";
+
 /// What a preset is changed by.
 #[derive(Clone, Debug, Default)]
 pub struct ParamArgs {
@@ -164,11 +167,9 @@ fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
                 .value_parser(PossibleValuesParser::new(names.collect::<Vec<_>>()))
                 .help(format!("{help} {default}"))
         }
-        Kind::Switch => argument
-            .value_name("true|false")
-            .num_args(0..=1)
-            .default_missing_value("true")
-            .help(format!("{help} {default}")),
+        Kind::Switch => {
+            argument.value_name(SWITCH).num_args(0..=1).default_missing_value("true").help(format!("{help} {default}"))
+        }
         kind => argument
             .value_name(if matches!(kind, Kind::Whole(..) | Kind::Odd(..) | Kind::WholeOr(..)) { "N" } else { "X" })
             .allow_negative_numbers(true)

@@ -1,11 +1,12 @@
 //! `kcf-track synth`: renders a labelled sequence.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use kcf_track::Error;
 use kcf_track::source::synth::{Format, Preset, Scene, SceneParams, WriteOptions, write_sequence};
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
@@ -170,6 +171,14 @@ pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
     };
     let written = write_sequence(&scene, &args.out, &options, |done| bar.set_position(done as u64));
     bar.finish_and_clear();
+    let written = written.map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => Error::Parameter {
+            name: "out",
+            value: args.out.display().to_string(),
+            expected: "it is a file: give a folder".into(),
+        },
+        error => error,
+    });
     let written = written.context("the sequence was not written")?;
     let (w, h) = (scene.params().width, scene.params().height);
     let mega = written.bytes as f64 / 1e6;

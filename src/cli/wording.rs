@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error};
+use clap::{Command, CommandFactory, Error};
 
 use super::{Cli, inputs};
 
@@ -17,17 +17,21 @@ const NUMBERS: [(&str, &str); 5] = [
     ("number too large to fit in target type", "it is too large"),
 ];
 
-/// What flags of other programs are called here. Those with similar letters would be the wrong advice.
-const FLAGS: [(&[&str], &str); 9] = [
-    (&["bbox", "box", "rect", "roi"], "the box of a target is given by --init X,Y,W,H"),
-    (&["camera", "input", "source", "video"], "what is read needs no flag: kcf-track SRC"),
-    (&["algorithm", "method", "tracker"], "how to track is chosen by --preset NAME or --detector NAME"),
-    (&["format"], "the ending of --out says the form: .json, .jsonl, .csv, .txt, .mp4"),
-    (&["threads"], "the number of threads is given by --jobs N"),
-    (&["ss"], "the first frame, or its time, is given by --start: --start 80.5"),
-    (&["show", "display"], "kcf-track view SRC shows the boxes in a browser, --overlay draws them"),
-    (&["fps"], "no flag is needed: a video that is drawn keeps the times of its frames"),
-    (&["y", "yes", "overwrite"], "no flag is needed: the outputs of tracking take the place of older files"),
+/// What flags of other programs are called here, where a command has the argument that they lead to (the second).
+/// Those with similar letters would be the wrong advice.
+const FLAGS: [(&[&str], &str, &str); 12] = [
+    (&["bbox", "box", "rect", "roi"], "init", "the box of a target is given by --init X,Y,W,H"),
+    (&["camera", "input", "source", "video"], "source", "what is read needs no flag: kcf-track SRC"),
+    (&["dataset", "input", "root", "source"], "data", "the folder of sequences is given by --data DIR"),
+    (&["algorithm", "method", "tracker"], "detector", "how to track is chosen by --preset NAME or --detector NAME"),
+    (&["format"], "otb", "the ending of --out says the form: .json, .jsonl, .csv, .txt, .mp4"),
+    (&["threads"], "jobs", "the number of threads is given by --jobs N"),
+    (&["ss"], "start", "the first frame, or its time, is given by --start: --start 80.5"),
+    (&["show", "display"], "overlay", "kcf-track view SRC shows the boxes in a browser, --overlay draws them"),
+    (&["fps"], "overlay", "no flag is needed: a video that is drawn keeps the times of its frames"),
+    (&["y", "yes", "overwrite"], "otb", "no flag is needed: the outputs of tracking take the place of older files"),
+    (&["y", "yes", "overwrite"], "force", "a folder that has content is written into with --force"),
+    (&["y", "yes", "overwrite"], "resume", "--out is a new folder; --resume goes on with the evaluation that is in it"),
 ];
 
 /// Presets by the names that other programs have for them.
@@ -69,10 +73,25 @@ fn extra_word(error: &Error) -> Option<String> {
     Cli::command().find_subcommand(&word).is_none().then_some(word)
 }
 
-/// The subcommand that the first word is meant for: what stands behind it is no mistake of its own then.
+/// The subcommand that the first word is meant for and is not: what stands behind it is no mistake of its own then.
 fn misspelt(given: &[String]) -> Option<String> {
-    let first = Path::new(given.first()?);
-    if first.exists() { None } else { inputs::subcommand(first.to_str()?) }
+    let first = given.first()?;
+    if Path::new(first).exists() || Cli::command().find_subcommand(first).is_some() {
+        return None;
+    }
+    inputs::subcommand(first)
+}
+
+/// The command that the words are given to.
+fn addressed(given: &[String]) -> Command {
+    let mut command = Cli::command();
+    for word in given {
+        match command.find_subcommand(word) {
+            Some(of) => command = of.clone(),
+            None => break,
+        }
+    }
+    command
 }
 
 /// A flag that other programs have, as it was given, and what it is called here.
@@ -85,7 +104,10 @@ fn elsewhere(error: &Error, given: &[String]) -> Option<(String, &'static str)> 
     let whole = given.iter().find(|word| !flag.starts_with("--") && !word.starts_with("--") && word.starts_with(flag));
     let flag = whole.unwrap_or(flag);
     let name = flag.trim_start_matches('-');
-    FLAGS.iter().find(|(theirs, _)| theirs.contains(&name)).map(|(_, tip)| (flag.clone(), *tip))
+    let command = addressed(given);
+    let has = |wanted: &str| command.get_arguments().any(|argument| argument.get_id() == wanted);
+    let known = FLAGS.iter().find(|(theirs, wanted, _)| theirs.contains(&name) && has(wanted));
+    known.map(|(.., tip)| (flag.clone(), *tip))
 }
 
 /// The preset that a name is meant for which is none.

@@ -13,7 +13,7 @@
 //!
 //! Rows of MOT name their images and targets: of several, the one that overlaps the first label best is meant. Other
 //! rows are those of the evaluated frames, or of all images: of a sequence that is evaluated from a later image on, the
-//! first row or the one of that image is the label, which tells.
+//! first row or the one of that image is the label, which tells. So it is where images were taken out of a folder.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -28,9 +28,13 @@ use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
 use crate::error::{Error, Result};
 use crate::geometry::BBox;
+use crate::source::row_of_each;
 
 /// Folders of folders are looked into so deep: `baseline/bag/bag_001.txt`.
 const DEPTH: usize = 3;
+
+/// Overlap with the first label of a row that a tracker begins with: it is the label, but for rounding.
+const BEGUN: f64 = 0.9;
 
 /// The files of one tracker.
 #[derive(Clone, Debug)]
@@ -155,6 +159,17 @@ impl ResultFiles {
         if boxes.is_empty() {
             return Err(wrong(format!("{} is empty", path.display())));
         }
+        // Of all images of a folder from which some were taken out, as its truth, unless they begin with the label.
+        let begins = |first| {
+            let at_once = agreement(&boxes, 0, sequence);
+            first == 0 || at_once < BEGUN || agreement(&boxes, first, sequence) > at_once
+        };
+        if sequence.skipped == 0
+            && let Some(of_each) = row_of_each(&sequence.frames, boxes.len(), annotations.last_frame())
+            && of_each.first().is_some_and(|&first| begins(first))
+        {
+            boxes = of_each.iter().map(|&row| boxes.get(row).copied().unwrap_or(none)).collect();
+        }
         let by_image = annotations.target().is_some() || begins_before(&boxes, sequence);
         let passed_over = if by_image { sequence.skipped } else { 0 };
         if boxes.len() <= passed_over {
@@ -193,9 +208,16 @@ impl ResultFiles {
 /// Whether rows that name no images begin with the first image of the folder, and not with the first evaluated one. A
 /// tracker begins with the label: published files of David have 770 rows, the first of which is that of image 300.
 fn begins_before(boxes: &[BBox], sequence: &LabelledSequence) -> bool {
-    let Some(label) = sequence.truth.first().copied().flatten() else { return false };
-    let agrees = |row: usize| boxes.get(row).filter(|row| row.is_valid()).map_or(0.0, |row| row.overlap(&label));
-    sequence.skipped > 0 && boxes.len() > sequence.truth.len() && agrees(sequence.skipped) > agrees(0)
+    sequence.skipped > 0
+        && boxes.len() > sequence.truth.len()
+        && agreement(boxes, sequence.skipped, sequence) > agreement(boxes, 0, sequence)
+}
+
+/// The overlap of a row with the first label.
+fn agreement(boxes: &[BBox], row: usize, sequence: &LabelledSequence) -> f64 {
+    let label = sequence.truth.first().copied().flatten();
+    let row = boxes.get(row).filter(|row| row.is_valid());
+    row.zip(label).map_or(0.0, |(row, label)| row.overlap(&label))
 }
 
 fn is_run_number(rest: &str) -> bool {
@@ -253,6 +275,35 @@ pub(crate) mod tests {
             fs::write(path, text).unwrap();
         }
         dir
+    }
+
+    /// Images 6 to 9 of a folder of nine, with a target that runs to the right.
+    #[test]
+    fn rows_of_images_that_are_left_out_are_passed_over() {
+        let at = |x: usize| BBox::new(10.0 * x as f64, 1.0, 10.0, 12.0);
+        let frames = (6..=9).map(|number| PathBuf::from(format!("{number:04}.jpg"))).collect();
+        let truth = (6..=9).map(|x| Some(at(x))).collect();
+        let sequence = LabelledSequence { frames, truth, ..sequence("run", 4, Base::Zero) };
+        let rows =
+            |of: std::ops::RangeInclusive<usize>| of.map(|x| format!("{},1,10,12\n", 10 * x)).collect::<String>();
+        // One that is lost by now, and was near the place of the first label before.
+        let lost = "55,1,10,12\n".repeat(5) + &"500,1,10,12\n".repeat(4);
+        let dir = written(&[("run.txt", &lost)]);
+        let read = ResultFiles::open("lost", dir.path()).unwrap().read(&sequence).unwrap();
+        assert_eq!(read.boxes, [BBox::new(500.0, 1.0, 10.0, 12.0); 4]);
+        let mot: String = (1..=9).map(|x| format!("{x},1,{},2,10,12,1,-1,-1,-1\n", 10 * x + 1)).collect();
+        for (name, text) in [("all", rows(1..=9)), ("left", rows(6..=9)), ("from-them", rows(6..=14)), ("mot", mot)] {
+            let dir = written(&[("run.txt", &text)]);
+            let read = ResultFiles::open(name, dir.path()).unwrap().read(&sequence).unwrap();
+            assert_eq!(read.boxes, [6, 7, 8, 9].map(at), "{name}");
+        }
+        // One from the middle: both ways begin with the same row.
+        let kept = [6, 8, 9].map(|x| x - 5);
+        let frames = kept.iter().map(|number| PathBuf::from(format!("{number:04}.jpg"))).collect();
+        let truth = kept.iter().map(|&x| Some(at(x))).collect();
+        let sequence = LabelledSequence { frames, truth, ..sequence };
+        let dir = written(&[("run.txt", &rows(1..=4))]);
+        assert_eq!(ResultFiles::open("gap", dir.path()).unwrap().read(&sequence).unwrap().boxes, kept.map(at));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Our boxes as files that other tools read.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::dataset::LabelledSequence;
@@ -7,8 +9,13 @@ use super::names::{file_name, name_of_pysot};
 use super::runner::Trace;
 use super::store::write_whole;
 use crate::annotation::Base;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::geometry::BBox;
+use crate::replace::temporary_beside;
+
+/// The folders of the tools.
+const GOT10K: &str = "got10k";
+const PYSOT: &str = "pysot";
 
 /// What a tool calls a sequence with several targets in one folder.
 fn with_separator(name: &str, separator: &str) -> String {
@@ -20,12 +27,33 @@ fn with_separator(name: &str, separator: &str) -> String {
     }
 }
 
+/// Makes the folders that [`save`] writes into, and checks that it can: an evaluation that takes hours would end there.
+///
+/// # Errors
+/// [`Error::Parameter`] where a file is in the way, [`Error::Io`] where nothing can be written.
+pub fn prepare(folder: &Path) -> Result<()> {
+    for tool in [GOT10K, PYSOT] {
+        let home = folder.join(tool);
+        fs::create_dir_all(&home).and_then(|()| temporary_beside(&home.join("probe")).map(drop)).map_err(|error| {
+            match error.kind() {
+                ErrorKind::NotADirectory | ErrorKind::AlreadyExists => Error::Parameter {
+                    name: "save-results",
+                    value: folder.display().to_string(),
+                    expected: "it is a file: give a folder".into(),
+                },
+                _ => Error::io(&home, error),
+            }
+        })?;
+    }
+    Ok(())
+}
+
 /// Writes the run of `tracker` as other tools look for it below `folder`: for got10k
 /// `got10k/OTB2015/<tracker>/<sequence>.txt` (with `times/`), to be given as `result_dir` to `ExperimentOTB`; for a
 /// sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`; for pysot `pysot/<tracker>/<sequence>.txt`.
 ///
 /// # Errors
-/// [`Error::Io`](crate::Error::Io) when a file cannot be written.
+/// [`Error::Io`] when a file cannot be written.
 pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
     let tracker = file_name(tracker);
     let text = |digits: Option<usize>| -> String {
@@ -36,7 +64,7 @@ pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &T
         trace.boxes.iter().map(row).collect()
     };
     let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
-    let got10k = folder.join("got10k");
+    let got10k = folder.join(GOT10K);
     let (rows, times) = if sequence.base == Base::One {
         let (name, home) = (file_name(&with_separator(&sequence.name, ".")), got10k.join("OTB2015").join(&tracker));
         (home.join(format!("{name}.txt")), home.join("times").join(format!("{name}_time.txt")))
@@ -49,14 +77,12 @@ pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &T
     write_whole(&rows, text(Some(3)).as_bytes())?;
     write_whole(&times, seconds.as_bytes())?;
     let name = name_of_pysot(sequence).unwrap_or_else(|| sequence.name.clone());
-    let pysot = folder.join("pysot").join(&tracker).join(format!("{}.txt", file_name(&name)));
+    let pysot = folder.join(PYSOT).join(&tracker).join(format!("{}.txt", file_name(&name)));
     write_whole(&pysot, text(None).as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::eval::results::tests::sequence;
     use crate::eval::results::{ResultFiles, as_trace};

@@ -57,9 +57,9 @@ impl Opening {
             opened => opened,
         };
         match opened {
-            Ok(source) if self.truth.is_some() && !given.is_dir() => {
-                let said = format!("--truth is compared with a folder of images, and {} is none", source.name());
-                Err(Failure::usage(said))
+            Ok(_) if self.truth.is_some() && !given.is_dir() => {
+                let said = "--truth is compared with a folder of images, and";
+                Err(Failure::Usage(format!("{said} {} is none", self.path.display())))
             }
             Ok(source) => Ok((source, warnings)),
             Err(Error::Io { path, source }) if path == given && source.kind() == ErrorKind::NotFound => {

@@ -71,17 +71,7 @@ pub fn last_words(name: &str, summary: &Summary, took: Duration, given: bool) ->
         rate(summary.fps),
         rate(summary.decode_fps)
     );
-    let StateCounts { tracking, recovered, uncertain, lost, missing, .. } = summary.states;
-    text += &format!("  states: {tracking} tracking, {uncertain} uncertain, {lost} lost");
-    if recovered > 0 {
-        text += &format!(", {recovered} recovered");
-    }
-    if missing > 0 {
-        text += &format!(", {missing} missing");
-    }
-    if let Some(confidence) = summary.mean_confidence {
-        text += &format!("; mean confidence {confidence:.2}");
-    }
+    text += &format!("  states: {}", states(&summary.states, summary.mean_confidence));
     if let Some(psr) = summary.mean_psr {
         text += &format!("; mean PSR {psr:.1}");
     }
@@ -93,16 +83,8 @@ pub fn last_words(name: &str, summary: &Summary, took: Duration, given: bool) ->
     }
     text.push('\n');
     for target in &summary.targets {
-        let StateCounts { tracking, recovered, uncertain, lost, .. } = target.states;
-        let found = tracking + recovered;
-        text += &format!(
-            "  target {}: {} frames, {found} tracking, {uncertain} uncertain, {lost} lost",
-            target.id, target.frames
-        );
-        if let Some(confidence) = target.mean_confidence {
-            text += &format!("; mean confidence {confidence:.2}");
-        }
-        text.push('\n');
+        let states = states(&target.states, target.mean_confidence);
+        text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);
     }
     if let Some(truth) = &summary.truth {
         text += &format!(
@@ -116,11 +98,39 @@ pub fn last_words(name: &str, summary: &Summary, took: Duration, given: bool) ->
     text
 }
 
+/// How many frames are in which state, the given one aside, and how sure they are.
+fn states(counts: &StateCounts, confidence: Option<f64>) -> String {
+    let StateCounts { initial: _, tracking, recovered, uncertain, lost, missing } = *counts;
+    let mut text = format!("{tracking} tracking, {uncertain} uncertain, {lost} lost");
+    for (count, state) in [(recovered, "recovered"), (missing, "missing")] {
+        if count > 0 {
+            text += &format!(", {count} {state}");
+        }
+    }
+    if let Some(confidence) = confidence {
+        text += &format!("; mean confidence {confidence:.2}");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Result;
+    use crate::export::TargetSummary;
     use crate::source::{Demand, Stream};
+
+    /// A person adds them up: all lines count in the same way, and leave no frame out.
+    #[test]
+    fn each_targets_states_are_counted_as_those_of_the_run() {
+        let states = StateCounts { initial: 1, tracking: 5, recovered: 3, uncertain: 2, lost: 4, missing: 6 };
+        let target = TargetSummary { id: 7, frames: 21, states, mean_confidence: Some(0.5) };
+        let summary = Summary { frames: 21, states, targets: vec![target], ..Summary::default() };
+        let said = last_words("clip", &summary, Duration::from_secs(1), false);
+        let counted = "5 tracking, 2 uncertain, 4 lost, 3 recovered, 6 missing";
+        assert!(said.contains(&format!("  states: {counted}\n")), "{said}");
+        assert!(said.contains(&format!("  target 7: 21 frames, {counted}; mean confidence 0.50\n")), "{said}");
+    }
 
     /// Ten frames.
     struct Ten;

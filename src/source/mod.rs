@@ -41,6 +41,8 @@ pub use open::{OpenOptions, open};
 pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
 pub use stop::Stop;
+#[cfg(feature = "eval")]
+pub(crate) use truth::row_of_each;
 pub use truth::{SequenceOptions, Truth};
 #[cfg(feature = "eval")]
 pub(crate) use video::local;

@@ -1,5 +1,6 @@
 //! The truth beside a folder of images: which file it is, and which of its rows belongs to which image.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::annotation::{Annotations, Row};
@@ -164,6 +165,9 @@ pub(super) struct Aligned {
 ///
 /// Of a file in which each line names its frame, the first rows belong to the first images, and an image after the last
 /// one has no target.
+///
+/// Where there are more rows than images, as of a folder from which images were taken, a row belongs to the image of
+/// its number, so far as the numbers say so: see [`row_of_each`].
 pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: &Annotations) -> Aligned {
     let (rows, path, by_frame) = (truth.rows(), truth.path(), truth.target().is_some());
     let known = otb::find(name, target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
@@ -176,17 +180,50 @@ pub(super) fn align(name: &str, target: Option<u32>, images: &[PathBuf], truth: 
         let (first, last) = (places.get(skipped).copied(), places.last().copied());
         return Aligned { rows: aligned, first, last, warnings: Vec::new(), otb: Some(facts) };
     }
+    let mut warnings = Vec::new();
+    if let Some(of_each) = row_of_each(images, rows.len(), truth.last_frame()) {
+        for (image, row) in aligned.iter_mut().zip(of_each) {
+            *image = rows.get(row).copied();
+        }
+        let (path, count) = (path.display(), truth.last_frame().unwrap_or(rows.len()));
+        warnings
+            .push(format!("{path}: {count} rows for {} images: each image has the row of its number", images.len()));
+        return Aligned { rows: aligned, first: None, last: None, warnings, otb: None };
+    }
     for (image, row) in aligned.iter_mut().zip(rows) {
         *image = Some(*row);
     }
-    let mut warnings = Vec::new();
     // A target of MOT's ends where it is seen last.
     if rows.len() != images.len() && (rows.len() > images.len() || !by_frame) {
-        let consequence =
-            if rows.len() < images.len() { "the last images have no truth" } else { "the last rows are not used" };
+        let first = images.first().filter(|first| number(first).is_some_and(|number| number > 1));
+        let consequence = match (rows.len() < images.len(), first) {
+            (true, _) => "the last images have no truth".into(),
+            (false, Some(first)) => {
+                format!("the last rows are not used, and the first is that of {}", file_name(first))
+            }
+            (false, None) => "the last rows are not used".into(),
+        };
         warnings.push(format!("{}: {} rows for {} images: {consequence}", path.display(), rows.len(), images.len()));
     }
     Aligned { rows: aligned, first: None, last: None, warnings, otb: None }
+}
+
+/// The row of each image by the number in its name, counted from 1, or from 0 where an image has that; `None` where
+/// rows are counted by the images that there are. That leaves no row over as a rule: where it does, `rows` that go
+/// exactly as far as the numbers are of those numbers, and so are lines that name their frames, up to `last_frame`, if
+/// any of them is of an image.
+pub fn row_of_each(images: &[PathBuf], rows: usize, last_frame: Option<usize>) -> Option<Vec<usize>> {
+    let numbers: Vec<usize> = images.iter().map(|image| number(image)).collect::<Option<_>>()?;
+    let distinct: BTreeSet<usize> = numbers.iter().copied().collect();
+    let (&first, &last) = (distinct.first()?, distinct.last()?);
+    let from = first.min(1);
+    let counted = match last_frame {
+        Some(frames) => first - from < frames,
+        None => rows.checked_sub(1) == Some(last - from),
+    };
+    let left_out = last - from >= images.len() && distinct.len() == numbers.len();
+    let wanted = counted && left_out && last_frame.unwrap_or(rows) > images.len();
+    wanted.then(|| numbers.iter().map(|number| number - from).collect())
 }
 
 /// The place in the folder of each row's image, when the folder can be the sequence.

@@ -48,6 +48,36 @@ fn flags_of_other_programs_are_told_what_they_are_called_here() {
     place.run("--jsonn @a").assert().code(2).stderr(contains("'--json'"));
 }
 
+/// `--csv`, for one, is nothing that `eval` knows: no tip leads there from `eval`.
+#[test]
+fn a_tip_leads_to_what_the_given_command_has_and_never_to_that_command() {
+    for (line, tip) in [
+        ("eval --dat x", "'--data'"),
+        ("eval -y", "--resume"),
+        ("eval --input x", "--data DIR"),
+        ("eval --threads 4", "--jobs N"),
+        ("eval merge --dat x", "'--data'"),
+        ("synth --frame 3", "'--frames'"),
+        ("synth --overwrite", "--force"),
+        ("view --tracker csrt", "--preset"),
+        ("view --camera 0", "kcf-track SRC"),
+    ] {
+        run(line.split(' ')).assert().code(2).stderr(contains("tip: ").and(contains(tip)).and(contains("meant").not()));
+    }
+    for line in [
+        "eval --bbox 1,2,3,4",
+        "eval --format csv",
+        "eval merge --fps 3",
+        "synth --threads 2",
+        "view --show",
+        "trax -y",
+    ] {
+        run(line.split(' ')).assert().code(2).stderr(contains("unexpected argument").and(contains("tip: ").not()));
+    }
+    // Short flags that two commands have in common are short in both.
+    run(["eval", "-j", "0"]).assert().code(2).stderr(contains("0 is not in 1..=1024"));
+}
+
 #[test]
 fn the_ending_of_an_output_says_its_form() {
     let place = place(3);
@@ -124,6 +154,9 @@ fn wrong_usage_is_exit_code_2_everywhere() {
     let out = out.to_str().unwrap();
     let seq = place.seq();
     let seq = seq.to_str().unwrap();
+    let file = place.seq().join("groundtruth_rect.txt");
+    let file = file.to_str().unwrap();
+    let below = format!("{file}/below");
     for (words, said) in [
         (&["--seq", "nope"][..], "--seq nope: there is no such folder"),
         (&["nope"], "nope: there is no such folder"),
@@ -136,9 +169,15 @@ fn wrong_usage_is_exit_code_2_everywhere() {
         (&["eval", "--data", seq, "--out", out, "--results", "X=nope"], "--results X=nope: there is no such folder"),
         (&["eval", "--data", seq, "--out", out, "--shard", "3/2"], "--shard"),
         (&["eval", "--data", seq, "--out", out, "--machine", "c=1"], "--machine needs"),
+        // Before anything is evaluated, which takes hours.
+        (&["eval", "--data", seq, "--out", out, "--save-results", file], "it is a file: give a folder"),
+        (&["eval", "--data", seq, "--out", out, "--save-results", &below], "it is a file: give a folder"),
+        (&["eval", "--data", seq, "--out", file], "it is a file: give a folder"),
         (&["eval", "merge", "nope", "--out", out], "nope"),
+        (&["eval", "merge", file, "--out", out], "there is no evaluation here"),
         (&["synth", "--out", out, "--quality", "0"], "--quality"),
         (&["synth", "--out", seq], "--force"),
+        (&["synth", "--out", file], "it is a file: give a folder"),
         (&["completions", "cmd.exe"], "cmd.exe"),
     ] {
         run(words).assert().code(2).stdout("").stderr(contains("error: ").and(contains(said)));

@@ -37,13 +37,14 @@ fn shell(command: &[&str], folder: &Path, code: &str) -> Option<String> {
 }
 
 /// A command line up to the cursor, and what must be offered for its last word.
-const CASES: [(&str, &[&str]); 10] = [
+const CASES: [(&str, &[&str]); 11] = [
     ("kcf-track --over", &["--overlay"]),
     ("kcf-track --preset paper-g", &["paper-gray", "paper-gray-linear"]),
     ("kcf-track --init-format ", &["xywh", "xyxy"]),
     ("kcf-track ev", &["eval"]),
     ("kcf-track eval --protocol ", &["ope", "sre", "tre"]),
     ("kcf-track eval --save-res", &["--save-results"]),
+    ("kcf-track eval --sub-cell ", &["false", "true"]),
     ("kcf-track synth --format ", &["jpg", "png"]),
     ("kcf-track completions f", &["fish"]),
     ("kcf-track man eval", &["eval", "eval-merge"]),
@@ -54,10 +55,11 @@ const CASES: [(&str, &[&str]); 10] = [
 fn bash_completes_options_values_and_subcommands() {
     let folder = script("bash", "kcf-track.bash");
     // The shell takes `--option=value` for three words.
-    let joined: [(&str, &[&str]); 3] = [
+    let joined: [(&str, &[&str]); 4] = [
         ("kcf-track --preset = paper-g", &["paper-gray", "paper-gray-linear"]),
         ("kcf-track frames --init-format =", &["xywh", "xyxy"]),
         ("kcf-track eval --protocol = s", &["sre"]),
+        ("kcf-track frames --mask = f", &["false"]),
     ];
     for (line, offered) in CASES.into_iter().chain(joined) {
         let words: Vec<&str> = line.split(' ').collect();
@@ -80,7 +82,9 @@ fn bash_completes_options_values_and_subcommands() {
 fn fish_completes_options_values_and_subcommands() {
     let folder = script("fish", "kcf-track.fish");
     // A folder that was given is no subcommand.
-    for (line, offered) in CASES.into_iter().chain([("kcf-track frames --over", &["--overlay"][..])]) {
+    let more: [(&str, &[&str]); 2] =
+        [("kcf-track frames --over", &["--overlay"]), ("kcf-track frames --mask=", &["--mask=false", "--mask=true"])];
+    for (line, offered) in CASES.into_iter().chain(more) {
         let code = format!("source ./kcf-track.fish; complete -C '{line}'");
         let Some(text) = shell(&["fish", "--no-config", "-c"], folder.path(), &code) else { return };
         let mut found: Vec<_> = text.lines().map(|line| line.split('\t').next().unwrap_or_default()).collect();
@@ -94,7 +98,7 @@ fn fish_completes_options_values_and_subcommands() {
 fn zsh_completes_options_values_and_subcommands() {
     let folder = script("zsh", "_kcf-track");
     std::fs::create_dir(folder.path().join("frames")).unwrap();
-    let behind_words: [(&str, &[&str]); 7] = [
+    let behind_words: [(&str, &[&str]); 8] = [
         ("kcf-track frames --over", &["--overlay"]),
         ("kcf-track frames --preset paper-g", &["paper-gray", "paper-gray-linear"]),
         ("kcf-track -i 10 20 30 40 --over", &["--overlay"]),
@@ -102,6 +106,7 @@ fn zsh_completes_options_values_and_subcommands() {
         ("kcf-track view fra", &["mes"]),
         ("kcf-track view frames --gua", &["--guard", "--guard-patience"]),
         ("kcf-track synth --preset ", &["demo", "easy", "hard", "medium"]),
+        ("kcf-track frames --mask=", &["true", "false"]),
     ];
     // Most of the time is spent on waiting for the screen.
     let cases: Vec<_> = CASES.into_iter().chain(behind_words).collect();

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{Place, bbox, place};
+use crate::helper::{Place, bbox, place, run};
 
 /// The rows of the sequence's truth file, 1-based.
 fn rows(place: &Place) -> Vec<String> {
@@ -152,4 +152,11 @@ fn a_box_of_another_frame_than_the_first_is_said_to_be() {
     place.run("--init 20,20,24,32 --csv @a.csv --start 1").assert().success().stderr(said.clone().not());
     place.run("--init 4:20,20,24,32 --csv @a.csv").assert().success().stderr(said.clone().not());
     place.run("--csv @a.csv").assert().success().stderr(said.not());
+}
+
+#[test]
+fn a_truth_beside_what_is_no_folder_is_refused_by_the_name_that_was_given() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/demo.webp");
+    let said = format!("and {path} is none");
+    run(["--truth", "groundtruth.txt", path]).assert().code(2).stderr(contains(said));
 }

@@ -161,6 +161,47 @@ fn truth_of_another_length_is_a_warning() {
     assert!(open(root.path()).warnings().is_empty());
 }
 
+/// Images were taken out of the folder, from its beginning or from its middle, and the truth is still of all of them.
+#[test]
+fn rows_of_images_that_are_left_out_move_no_other_row() {
+    let root = tempfile::tempdir().unwrap();
+    let mot = |frames: std::ops::RangeInclusive<usize>| -> String {
+        frames.map(|frame| format!("{frame},1,{frame},1,5,6,1,1,1\n")).collect()
+    };
+    let (all, later) = (numbered(1, 9).collect::<Vec<_>>(), numbered(6, 9).collect::<Vec<_>>());
+    let gap: Vec<_> = numbered(1, 2).chain(numbered(4, 9)).collect();
+    let tenth: Vec<_> = [1, 11, 21].map(|number| format!("{number:04}.jpg")).into();
+    let from_zero: Vec<_> = numbered(0, 2).chain(numbered(5, 8)).collect();
+    let times: Vec<_> = numbered(1405, 1408).collect();
+    for (name, images_of, truth, wanted) in [
+        ("later", &later, rows(9), &[6, 7, 8, 9][..]),
+        ("gap", &gap, rows(9), &[1, 2, 4, 5, 6, 7, 8, 9]),
+        ("tenth", &tenth, rows(21), &[1, 11, 21]),
+        ("from-zero", &from_zero, rows(9), &[1, 2, 3, 6, 7, 8, 9]),
+        ("later-mot", &later, mot(1..=9), &[6, 7, 8, 9]),
+        ("middle-mot", &later, mot(4..=30), &[6, 7, 8, 9]),
+        ("gap-mot", &gap, mot(1..=9), &[1, 2, 4, 5, 6, 7, 8, 9]),
+        // Rows of the images that there are, whatever numbers these have.
+        ("whole-mot", &all, mot(1..=9), &[1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        ("counted", &later, rows(4), &[1, 2, 3, 4]),
+        ("counted-mot", &later, mot(1..=4), &[1, 2, 3, 4]),
+        ("times", &times, rows(9), &[1, 2, 3, 4]),
+        ("times-mot", &times, mot(1..=9), &[1, 2, 3, 4]),
+    ] {
+        let folder = root.path().join(name);
+        images(&folder.join("img"), images_of.iter().cloned());
+        std::fs::write(folder.join("groundtruth.txt"), &truth).unwrap();
+        let sequence = open(&folder);
+        let left: Vec<_> = sequence.truth().iter().map(|row| row.map_or(f64::NAN, |row| row.x)).collect();
+        let base = if name.ends_with("mot") { 1.0 } else { 0.0 };
+        assert_eq!(left, wanted.iter().map(|&x| f64::from(x) - base).collect::<Vec<_>>(), "{name}");
+        let said = sequence.warnings().join("\n");
+        let by_number = !["whole", "counted", "times"].iter().any(|known| name.starts_with(known));
+        assert_eq!(said.contains("each image has the row of its number"), by_number, "{name}: {said}");
+        assert_eq!(said.contains("and the first is that of 1405.jpg"), name.starts_with("times"), "{name}: {said}");
+    }
+}
+
 #[test]
 fn tracking_starts_at_the_first_box() {
     let root = tempfile::tempdir().unwrap();

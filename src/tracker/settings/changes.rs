@@ -166,8 +166,8 @@ impl Changes {
         let text = given.value(path);
         if let Some((_, other)) = set.iter().find(|(known, other)| *known == path && other.value(path) != text) {
             return Err(format!(
-                "{} {} and {} {} contradict each other: both are {path}",
-                other.name, other.text, given.name, given.text
+                "{}{}{} and {}{}{} contradict each other: both are {path}",
+                other.name, other.sign, other.text, given.name, given.sign, given.text
             ));
         }
         params.set(path, text).map_err(|error| match error {

@@ -47,6 +47,13 @@ fn what_is_wrong_is_said_in_the_words_of_who_asks() {
             "--padding 2 and --padding 3 contradict each other",
             "padding 2 and padding 3 contradict each other",
         ),
+        // As they are written, so that they are found again.
+        (
+            &[("guard", "svm")],
+            &[("c", "1"), ("c", "2")],
+            "--machine c=1 and --machine c=2 contradict each other",
+            "machine[\"c\"] 1 and machine[\"c\"] 2 contradict each other",
+        ),
     ] {
         for (wording, words) in [(Wording::Flags, as_flags), (Wording::Keywords, as_keywords)] {
             let said = changed(wording, flags, machine).unwrap_err();
