@@ -178,6 +178,7 @@ impl Annotations {
     }
 
     /// The last frame that any line names, be it of another target; `None` of a file whose lines name none.
+    #[cfg(feature = "files")]
     pub(crate) fn last_frame(&self) -> Option<usize> {
         self.entries.iter().map(|entry| entry.frame as usize).max()
     }
