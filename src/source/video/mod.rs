@@ -214,6 +214,37 @@ impl Video {
     }
 }
 
+impl Video {
+    /// How many frames come before `seconds`, and whether it is known that more come after them.
+    fn count_before(&self, seconds: f64) -> Result<(usize, bool)> {
+        if self.input.is_live() {
+            let reason = "it has no times that are known ahead: count frames".into();
+            return Err(Error::Sequence { path: self.input.path().into(), reason });
+        }
+        if self.probe.counts_packets()
+            && let Some(times) = probe::times(&self.input, &self.options)?
+        {
+            let before = times.partition_point(|&time| time < seconds);
+            return Ok((before, before < times.len()));
+        }
+        let mut before = 0;
+        let cancels = lock(&self.running).cancels;
+        for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None, cancels)? {
+            if item.timestamp.is_some_and(|time| time >= seconds) {
+                return Ok((before, true));
+            }
+            if item.frame.is_err() && !self.options.lenient {
+                break;
+            }
+            if self.options.stop.is_set() {
+                return Err(Error::Sequence { path: self.input.path().into(), reason: "interrupted".into() });
+            }
+            before = item.position;
+        }
+        Ok((before, false))
+    }
+}
+
 impl Source for Video {
     fn name(&self) -> &str {
         &self.name
@@ -244,27 +275,11 @@ impl Source for Video {
     }
 
     fn frames_before(&self, seconds: f64) -> Result<usize> {
-        if self.input.is_live() {
-            let reason = "it has no times that are known ahead: count frames".into();
-            return Err(Error::Sequence { path: self.input.path().into(), reason });
-        }
-        if self.probe.counts_packets()
-            && let Some(times) = probe::times(&self.input, &self.options)?
-        {
-            return Ok(times.partition_point(|&time| time < seconds));
-        }
-        let mut before = 0;
-        let cancels = lock(&self.running).cancels;
-        for item in self.decode(Span { first: 1, last: None }, Channels::Luma.into(), None, cancels)? {
-            if item.timestamp.is_some_and(|time| time >= seconds) || item.frame.is_err() && !self.options.lenient {
-                break;
-            }
-            if self.options.stop.is_set() {
-                return Err(Error::Sequence { path: self.input.path().into(), reason: "interrupted".into() });
-            }
-            before = item.position;
-        }
-        Ok(before)
+        self.count_before(seconds).map(|(before, _)| before)
+    }
+
+    fn last_before(&self, seconds: f64) -> Result<Option<usize>> {
+        self.count_before(seconds).map(|(before, more)| more.then_some(before))
     }
 
     fn occupies(&self, path: &Path) -> Option<&'static str> {
