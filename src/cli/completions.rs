@@ -88,7 +88,8 @@ fn pages(program: &Command) -> Vec<String> {
 fn bash(script: &str) -> String {
     let split = "    prev=\"$3\"\n";
     let joined = "    if [[ \"$cur\" == \"=\" ]]; then\n        cur=\"\"\n        \
-                  prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n    elif [[ \"$prev\" == \"=\" && COMP_CWORD -ge 2 ]]; then\n        \
+                  prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n    elif \
+                  [[ \"$prev\" == \"=\" && COMP_CWORD -ge 2 ]]; then\n        \
                   prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n    fi\n";
     script.replace("kcf__subcmd__track", "kcf__track").replacen(split, &format!("{split}{joined}"), 1)
 }

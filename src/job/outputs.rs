@@ -116,8 +116,8 @@ impl Outputs {
     /// Those that were named by their form, and those of `--out`; `several` targets are told apart in them.
     ///
     /// # Errors
-    /// Wrong usage for an ending that stands for nothing, for a form that has no place for several targets, for a folder
-    /// that is the standard output, and for a form that this build of the library cannot write.
+    /// Wrong usage for an ending that stands for nothing, for a form that has no place for several targets, for
+    /// pictures to the standard output, and for a form that this build of the library cannot write.
     pub fn new(
         named: impl IntoIterator<Item = (Form, Destination)>,
         out: &[PathBuf],

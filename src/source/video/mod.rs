@@ -212,9 +212,7 @@ impl Video {
             None => frames,
         })
     }
-}
 
-impl Video {
     /// How many frames come before `seconds`, and whether it is known that more come after them.
     fn count_before(&self, seconds: f64) -> Result<(usize, bool)> {
         if self.input.is_live() {
