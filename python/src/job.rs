@@ -158,7 +158,8 @@ fn outputs(asked: &Asked, several: bool) -> Result<Outputs, Failure> {
         let form = Form::ALL.into_iter().find(|form| form.flag() == flag)?;
         Some((form, Destination::from(path.as_path())))
     });
-    Outputs::new(named, &asked.out, several)
+    // Nothing here draws: the package bears no fonts.
+    Outputs::new(named, &asked.out, several, None)
 }
 
 /// Python, which looks on.

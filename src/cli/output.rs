@@ -3,10 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kcf_track::export::Destination;
-use kcf_track::job::{Form, Outputs};
+use kcf_track::export::{Destination, OverlayOptions, Overlays, ResponseMaps};
+use kcf_track::job::{Drawing, Form, Outputs};
 
 use super::Failure;
+
+const DRAWING: Drawing = Drawing {
+    response: |folder| Ok(Box::new(ResponseMaps::create(folder)?)),
+    overlay: |to, source, inset| {
+        let (rate, pixel_aspect) = (source.rate(), source.pixel_aspect());
+        Ok(Box::new(Overlays::create(to, OverlayOptions { inset, rate, pixel_aspect })?))
+    },
+};
 
 /// Any number of outputs at once; `-` is the standard output.
 #[derive(Debug, Args)]
@@ -71,6 +79,6 @@ impl OutputArgs {
             (Form::Overlay, folder(&self.overlay)),
         ];
         let named = named.into_iter().filter_map(|(form, to)| Some((form, to?)));
-        Ok(Outputs::new(named, &self.out, several)?)
+        Ok(Outputs::new(named, &self.out, several, Some(DRAWING))?)
     }
 }

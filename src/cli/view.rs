@@ -99,7 +99,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let (source, mut warnings) = open_source(given, &interrupt)?;
     let span = job::span(source.as_ref(), args.start, args.end, None).map_err(|failure| interrupt.or(failure))?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
-    let outputs = Outputs::new(args.jsonl.clone().map(|to| (Form::JsonLines, to)), &[], false)?;
+    let outputs = Outputs::new(args.jsonl.clone().map(|to| (Form::JsonLines, to)), &[], false, None)?;
     outputs.spare("--init-file", args.targets.file())?;
     outputs.spare("--config", args.params.file())?;
     outputs.refuse(source.as_ref())?;

@@ -17,7 +17,12 @@ pub struct Exports {
 impl Exports {
     /// Adds an export.
     pub fn push(&mut self, export: impl Export + 'static) {
-        self.open.push(Box::new(export));
+        self.add(Box::new(export));
+    }
+
+    /// As [`Exports::push`], of one whose kind is not known.
+    pub fn add(&mut self, export: Box<dyn Export>) {
+        self.open.push(export);
     }
 
     /// Whether nothing is written any more.

@@ -19,7 +19,7 @@ pub use failure::Failure;
 pub use flags::{in_flags, words_in_flags};
 pub use frames::Frames;
 pub use opening::{MOST_THREADS, Opening, seconds, start_threads};
-pub use outputs::{Form, Outputs};
+pub use outputs::{Drawing, Form, Opened, Outputs};
 pub use plan::{Done, Plan, Watcher, no_frame};
 pub use position::{Position, expected, span};
 pub use targets::Targets;

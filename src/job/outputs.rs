@@ -6,11 +6,9 @@ use std::sync::Arc;
 use super::{Failure, aside};
 use crate::error::Result;
 use crate::export::{
-    Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, TargetRecord, check_distinct,
-    check_outside, is_video,
+    Coco, Csv, Cvat, Destination, Export, Exports, Json, JsonLines, LabelStudio, Mot, Otb, TargetRecord,
+    check_distinct, check_outside, is_video,
 };
-#[cfg(feature = "cli")]
-use crate::export::{OverlayOptions, Overlays, ResponseMaps};
 use crate::source::{Source, Span, Stop};
 
 /// What an output is.
@@ -32,9 +30,9 @@ pub enum Form {
     Cvat,
     /// Label Studio's annotations.
     LabelStudio,
-    /// A folder of response maps (feature `cli`).
+    /// A folder of response maps, which are [drawn](Drawing).
     Response,
-    /// A folder or a video of drawn frames (feature `cli`).
+    /// A folder or a video of [drawn](Drawing) frames.
     Overlay,
 }
 
@@ -102,6 +100,18 @@ impl Form {
     }
 }
 
+/// An output that was opened.
+pub type Opened = Result<Box<dyn Export>>;
+
+/// What opens the forms that are pictures. The program that draws brings it; none is compiled into one that does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawing {
+    /// Response maps, to a folder.
+    pub response: fn(&Path) -> Opened,
+    /// Overlays of the frames of a source, to a folder or a video; whether the response is drawn into a corner.
+    pub overlay: fn(&Path, &dyn Source, bool) -> Opened,
+}
+
 /// The largest id that evaluations of MOT's text surely bear: they make tables of numbers, some as long as it.
 const LARGEST_ID: u32 = 10_000_000;
 
@@ -110,18 +120,21 @@ const LARGEST_ID: u32 = 10_000_000;
 pub struct Outputs {
     /// Each with its flag without dashes.
     all: Vec<(&'static str, Form, Destination)>,
+    drawing: Option<Drawing>,
 }
 
 impl Outputs {
-    /// Those that were named by their form, and those of `--out`; `several` targets are told apart in them.
+    /// Those that were named by their form, and those of `--out`; `several` targets are told apart in them. Without
+    /// `drawing` none of them is a picture.
     ///
     /// # Errors
     /// Wrong usage for an ending that stands for nothing, for a form that has no place for several targets, for
-    /// pictures to the standard output, and for a form that this build of the library cannot write.
+    /// pictures to the standard output, and for pictures that nothing draws.
     pub fn new(
         named: impl IntoIterator<Item = (Form, Destination)>,
         out: &[PathBuf],
         several: bool,
+        drawing: Option<Drawing>,
     ) -> Result<Self, Failure> {
         let mut all: Vec<_> = named.into_iter().map(|(form, to)| (form.flag(), form, to)).collect();
         for path in out {
@@ -138,10 +151,10 @@ impl Outputs {
             )));
         }
         match all.iter().find(draws) {
-            Some((flag, _, to)) if !cfg!(feature = "cli") => {
+            Some((flag, _, to)) if drawing.is_none() => {
                 Err(Failure::Usage(format!("--{flag} {to}: it would be drawn, and the Rust program alone draws")))
             }
-            _ => Ok(Self { all }),
+            _ => Ok(Self { all, drawing }),
         }
     }
 
@@ -275,16 +288,15 @@ impl Outputs {
                 Form::Coco => exports.push(Coco::create(to)?),
                 Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length(), source.expected_length())),
                 Form::LabelStudio => exports.push(LabelStudio::create(to)?.at_rate(source.rate())),
-                #[cfg(feature = "cli")]
-                Form::Response => exports.push(ResponseMaps::create(to.path())?),
-                #[cfg(feature = "cli")]
-                Form::Overlay => {
-                    let (rate, pixel_aspect) = (source.rate(), source.pixel_aspect());
-                    exports.push(Overlays::create(to.path(), OverlayOptions { inset, rate, pixel_aspect })?);
+                // Without what draws these were refused by `new`.
+                Form::Response => {
+                    let Some(drawing) = self.drawing else { continue };
+                    exports.add((drawing.response)(to.path())?);
                 }
-                // Refused by `new`.
-                #[cfg(not(feature = "cli"))]
-                Form::Response | Form::Overlay => {}
+                Form::Overlay => {
+                    let Some(drawing) = self.drawing else { continue };
+                    exports.add((drawing.overlay)(to.path(), source, inset)?);
+                }
             }
         }
         Ok(exports)
