@@ -1,5 +1,7 @@
 //! Guards: a kernel machine over real windows that watches another search and puts it where the target is.
 
+use std::sync::LazyLock;
+
 use kcf_track::machine::MachineKind;
 use kcf_track::tracker::GuardParams;
 use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
@@ -16,15 +18,25 @@ fn texture(x: f64, y: f64, phase: f64) -> f64 {
 const WIDTH: usize = 400;
 const HEIGHT: usize = 300;
 
+/// Textured ground, in lines of `WIDTH`.
+static GROUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let value = |i: usize| texture((i % WIDTH) as f64 / 2.0, (i / WIDTH) as f64 / 2.0, 3.0).clamp(0.0, 255.0) as u8;
+    (0..WIDTH * HEIGHT).map(value).collect()
+});
+
 /// A textured patch with its corner at `(left, top)` on textured ground.
 fn picture(left: f64, top: f64) -> FrameBuf {
-    let value = |x: usize, y: usize| {
-        let (x, y) = (x as f64, y as f64);
-        let inside = (left..left + 32.0).contains(&x) && (top..top + 28.0).contains(&y);
-        let v = if inside { texture(2.0 * (x - left), 2.0 * (y - top), 9.0) } else { texture(x / 2.0, y / 2.0, 3.0) };
-        v.clamp(0.0, 255.0) as u8
+    let within = |from: f64, length: f64, whole: usize| {
+        let end = |edge: f64| edge.ceil().clamp(0.0, whole as f64) as usize;
+        end(from)..end(from + length)
     };
-    let data = (0..WIDTH * HEIGHT).map(|i| value(i % WIDTH, i / WIDTH)).collect();
+    let mut data = GROUND.clone();
+    for y in within(top, 28.0, HEIGHT) {
+        for x in within(left, 32.0, WIDTH) {
+            let value = texture(2.0 * (x as f64 - left), 2.0 * (y as f64 - top), 9.0);
+            data[y * WIDTH + x] = value.clamp(0.0, 255.0) as u8;
+        }
+    }
     FrameBuf::new(data, WIDTH, HEIGHT, PixelFormat::Gray8).unwrap()
 }
 
