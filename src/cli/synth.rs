@@ -155,6 +155,14 @@ impl SynthArgs {
 
 /// Renders the sequence and says what was written.
 pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
+    let out = |expected: &str| Error::Parameter {
+        name: "out",
+        value: args.out.display().to_string(),
+        expected: expected.into(),
+    };
+    if args.out.as_os_str() == "-" {
+        return Err(out("pictures do not go to the standard output: name a folder (./- is one of that name)").into());
+    }
     let format = match args.format {
         FormatName::Jpg => Format::jpg(args.quality)?,
         FormatName::Png => Format::Png,
@@ -172,11 +180,7 @@ pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
     let written = write_sequence(&scene, &args.out, &options, |done| bar.set_position(done as u64));
     bar.finish_and_clear();
     let written = written.map_err(|error| match error {
-        Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => Error::Parameter {
-            name: "out",
-            value: args.out.display().to_string(),
-            expected: "it is a file: give a folder".into(),
-        },
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => out("it is a file: give a folder"),
         error => error,
     });
     let written = written.context("the sequence was not written")?;

@@ -23,6 +23,8 @@ pub fn in_flags(name: &str, value: &str, expected: &str) -> String {
     flagged.sort_by_key(|setting| std::cmp::Reverse(setting.path.len()));
     for setting in flagged {
         if let Some(flag) = setting.flags.first() {
+            // With a value behind it, as it is typed.
+            expected = expected.replace(&format!("{} = ", setting.path), &format!("--{flag} "));
             expected = expected.replace(setting.path, &format!("--{flag}"));
         }
     }
@@ -35,5 +37,17 @@ pub fn in_flags(name: &str, value: &str, expected: &str) -> String {
             _ => format!("--set {name}={value}: {expected}"),
         },
         Err(_) => format!("--{name} {value}: {expected}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_flags;
+
+    #[test]
+    fn what_is_needed_is_said_as_it_is_typed() {
+        let needed = "needs search.filter.feature = hog or a search.filter.kernel without a width";
+        let said = in_flags("states", "belief", needed);
+        assert_eq!(said, "--states belief: needs --feature hog or a --kernel without a width");
     }
 }

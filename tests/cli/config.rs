@@ -127,7 +127,7 @@ fn what_has_no_effect_is_refused_as_a_flag_and_taken_from_a_file() {
         ("--color-weight 0 --set search.background.color-rate=0.1", "color-rate needs --color-weight above 0"),
         ("--preset paper --guard krr --guard-tiles 0 --guard-far 1", "--guard-far needs --guard-tiles above 0"),
         ("--max-cells inf", "--max-cells inf: must be a number from 1296 to 6400"),
-        ("--preset fast --kernel linear", "--states belief: needs --feature = hog, --kernel = gaussian and"),
+        ("--preset fast --kernel linear", "--states belief: needs --feature hog, --kernel gaussian and"),
         ("--tracking-until 0.9", "--tracking-until 0.9: must not lie above --tracking-from 0.8"),
         ("--preset paper --detector klda --machine balance=false", "klda has no balance, but eps, ridge"),
     ] {

@@ -85,6 +85,16 @@ fn bad_values_name_their_flag_and_write_nothing() {
 }
 
 #[test]
+fn the_standard_output_is_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let rendered = |out: &str| synth(Path::new(out)).args(["--frames", "2"]).current_dir(&folder).assert();
+    rendered("-").code(2).stderr(contains("--out -: pictures do not go to the standard output"));
+    assert!(!folder.path().join("-").exists());
+    rendered("./-").success();
+    assert!(folder.path().join("-/img/0002.jpg").exists());
+}
+
+#[test]
 fn help_has_units_and_an_example() {
     let help = Command::cargo_bin("kcf-track").unwrap().args(["synth", "--help"]).assert().success();
     let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
