@@ -225,8 +225,8 @@ mod tests {
             assert_eq!(judge.judge(confidence, Some(answer)), State::Tracking);
             assert_eq!(judge.is_sure(confidence), sure, "{confidence}, {answer}");
         }
-        // Also where a target is tracked from a lower confidence on than it is tracked until: settings are refused where
-        // they say so, but these rules do not lean on that.
+        // Also where a target is tracked from a lower confidence on than it is tracked until: settings that say so are
+        // refused, but these rules do not lean on that.
         let mut judge = Judge::new(BeliefParams { tracking_from: 0.3, tracking_until: 0.5, ..BeliefParams::default() });
         assert_eq!((judge.judge(0.4, None), judge.is_sure(0.4)), (State::Uncertain, false));
     }

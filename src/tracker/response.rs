@@ -52,8 +52,8 @@ impl ResponseMap<'_> {
     }
 
     /// The target's centre `(x, y)` on the image for element `[0, 0]` of the centred map. Element `[r, c]` then stands
-    /// for the centre `origin + (cos a * c * step.0 - sin a * r * step.1, sin a * c * step.0 + cos a * r * step.1)`, `a`
-    /// being the [angle](Self::angle): where that is 0, `(origin.0 + c * step.0, origin.1 + r * step.1)`.
+    /// for the centre `origin + (cos a * c * step.0 - sin a * r * step.1, sin a * c * step.0 + cos a * r * step.1)`,
+    /// `a` being the [angle](Self::angle): where that is 0, `(origin.0 + c * step.0, origin.1 + r * step.1)`.
     pub fn origin(&self) -> (f64, f64) {
         let (x, y) = self.motion((0, 0));
         (self.center.0 + x, self.center.1 + y)
