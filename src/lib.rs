@@ -100,10 +100,12 @@ pub mod frame;
 pub mod geometry;
 #[cfg(feature = "eval")]
 pub mod job;
-#[cfg(any(feature = "view", feature = "cli"))]
+#[cfg(any(feature = "synth", feature = "view"))]
 mod jpeg;
 pub mod kernel;
 pub mod machine;
+#[cfg(any(feature = "synth", all(test, feature = "files")))]
+mod png;
 pub mod profile;
 #[cfg(feature = "files")]
 mod replace;

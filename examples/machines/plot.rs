@@ -1,6 +1,10 @@
 //! Pictures of functions of two numbers: colours, contour lines, points and titles.
 
+use std::fs::File;
+use std::io::BufWriter;
+
 use ab_glyph::FontRef;
+use image::codecs::png::PngEncoder;
 use image::{Rgb, RgbImage};
 use imageproc::drawing::{draw_text_mut, text_size};
 use ndarray::Array2;
@@ -119,7 +123,8 @@ impl Figure {
 
     /// Writes the figure as PNG.
     pub fn save(&self, path: &std::path::Path) -> anyhow::Result<()> {
-        self.picture.save(path)?;
+        let encoder = PngEncoder::new(BufWriter::new(File::create(path)?));
+        self.picture.write_with_encoder(encoder)?;
         println!("{}", path.display());
         Ok(())
     }

@@ -113,13 +113,19 @@ pub(crate) mod tests {
     use super::*;
     use crate::geometry::BBox;
 
+    /// Writes a picture as PNG.
+    fn save(picture: &image::GrayImage, path: &Path) {
+        let bytes = crate::png::encode(picture, picture.dimensions(), image::ExtendedColorType::L8).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
     /// Writes a sequence of `n` small pictures with the rows of a truth file.
     pub(crate) fn write_sequence(folder: &Path, images: &str, n: usize, truth: &str, rows: &[String]) {
         let image_folder = folder.join(images);
         fs::create_dir_all(&image_folder).unwrap();
         for i in 1..=n {
             let picture = image::GrayImage::from_fn(64, 48, |x, y| image::Luma([((x * 5 + y * 3) as usize + i) as u8]));
-            picture.save(image_folder.join(format!("{i:04}.png"))).unwrap();
+            save(&picture, &image_folder.join(format!("{i:04}.png")));
         }
         fs::write(folder.join(truth), rows.join("\n")).unwrap();
     }
@@ -171,7 +177,7 @@ pub(crate) mod tests {
         let at = |name: &str| dir.path().join(name);
         let pictures = |folder: &str, n: usize| {
             fs::create_dir_all(at(folder)).unwrap();
-            (0..n).for_each(|i| image::GrayImage::new(4, 3).save(at(folder).join(format!("{i}.png"))).unwrap());
+            (0..n).for_each(|i| save(&image::GrayImage::new(4, 3), &at(folder).join(format!("{i}.png"))));
         };
         write_sequence(&at("Crossing"), "img", 3, "groundtruth_rect.txt", &rows(3));
         write_sequence(&at("val/one"), "", 3, "groundtruth.txt", &rows(3));
@@ -357,7 +363,7 @@ pub(crate) mod tests {
     fn the_benchmark_says_where_sequences_start() {
         let dir = tempfile::tempdir().unwrap();
         let picture = dir.path().join("one.png");
-        image::GrayImage::new(4, 3).save(&picture).unwrap();
+        save(&image::GrayImage::new(4, 3), &picture);
         // Name, number of the first image, number of images, rows of the truth, and what is evaluated: frames, and the
         // first of them.
         for (name, first, images, rows, frames, begins) in [

@@ -204,7 +204,16 @@ mod tests {
     use crate::export::drawing::Letters;
     use crate::export::overlay::{TRUTH, ink};
     use crate::export::record::tests::run;
+    use crate::source::{Channels, decode};
     use crate::tracker::State;
+
+    /// A picture that was written, of three bytes a pixel.
+    fn opened(path: &Path) -> RgbImage {
+        let picture = decode(path, Channels::Color).unwrap();
+        let (width, height) = (picture.as_frame().width(), picture.as_frame().height());
+        let rows = (0..height).flat_map(|y| picture.as_frame().row(y).to_vec()).collect();
+        RgbImage::from_raw(width as u32, height as u32, rows).unwrap()
+    }
 
     fn record(bbox: BBox) -> FrameRecord {
         FrameRecord { file: "0002.png".into(), bbox, ..run().1[1].clone() }
@@ -224,7 +233,7 @@ mod tests {
         let view =
             FrameView { pixels: Some(frame), truth: Some(BBox::new(60.0, 60.0, 30.0, 20.0)), ..FrameView::default() };
         overlay(folder.path(), &record(BBox::new(50.0, 50.0, 30.0, 20.0)), &view).unwrap();
-        let picture = image::open(folder.path().join("0002.png")).unwrap().into_rgb8();
+        let picture = opened(&folder.path().join("0002.png"));
         assert_eq!(picture.dimensions(), (160, 120));
         assert_eq!(*picture.get_pixel(49, 55), ink(State::Tracking));
         assert_eq!(*picture.get_pixel(50, 55), Rgb([40; 3]));
@@ -270,7 +279,7 @@ mod tests {
             overlays.frame(&record, &FrameView { further, ..view }).unwrap();
         }
         overlays.finish(&Summary::default()).unwrap();
-        let picture = image::open(folder.path().join("0002.png")).unwrap().into_rgb8();
+        let picture = opened(&folder.path().join("0002.png"));
         assert_eq!((*picture.get_pixel(19, 65), *picture.get_pixel(99, 65)), (ink(states[0]), ink(states[1])));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a picture and the list of names");
     }
@@ -286,7 +295,7 @@ mod tests {
         record.file = "0001.JPG".into();
         let view = FrameView { path: Some(&source), pixels: Some(frame), ..FrameView::default() };
         overlay(&out, &record, &view).unwrap();
-        let drawn = image::open(out.join("0001.JPG")).unwrap().into_rgb8();
+        let drawn = opened(&out.join("0001.JPG"));
         let distance = drawn.get_pixel(60, 40).0.iter().zip([180, 160, 90]).map(|(a, b): (_, u8)| a.abs_diff(b));
         assert!(distance.max() < Some(16));
         // The folder of the frame is refused, and the frame is not touched.
@@ -311,7 +320,7 @@ mod tests {
         }
         overlays.finish(&Summary::default()).unwrap();
         for number in [2, 3] {
-            let picture = image::open(out.path().join(format!("{number}.png"))).unwrap().into_rgb8();
+            let picture = opened(&out.path().join(format!("{number}.png")));
             assert_eq!(picture.dimensions(), (64, 48));
             assert_eq!(*picture.get_pixel(19, 35), ink(State::Missing));
             assert_eq!(*picture.get_pixel(24, 33), NOTHING);

@@ -6,8 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use image::RgbImage;
-use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, RgbImage};
 
 use super::drawing::Letters;
 use super::folder::put;
@@ -17,6 +16,7 @@ use super::painting::Painting;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::jpeg::encode;
+use crate::png;
 
 /// Most threads that draw; with each a picture waits and another is drawn on.
 const MOST_THREADS: usize = 4;
@@ -108,8 +108,8 @@ pub(super) fn write_picture(picture: RgbImage, place: Place) -> Result<()> {
     let jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
     // No picture of a larger side fits into a JPEG.
     let jpeg = Frame::try_from(&picture).ok().filter(|_| jpeg).and_then(|frame| encode(&frame, QUALITY, false));
-    put(&path, |file| match jpeg {
-        Some(bytes) => Ok(file.write_all(&bytes)?),
-        None => picture.write_with_encoder(PngEncoder::new(file)),
+    put(&path, |file| {
+        let png = || png::encode(&picture, picture.dimensions(), ExtendedColorType::Rgb8);
+        Ok(file.write_all(&jpeg.map_or_else(png, Ok)?)?)
     })
 }

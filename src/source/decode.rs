@@ -166,6 +166,14 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
+/// The Exif data of a JPEG, if it has some. Its headers may be read where its picture is refused.
+pub(super) fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
+    let options = DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(Jpeg(bytes)), options);
+    decoder.decode_headers().ok()?;
+    decoder.exif().cloned()
+}
+
 /// Most pixels of a JPEG that share a bit: each unit of blocks takes one at least, for its mean, and has at most 4 x 4
 /// blocks of 8 x 8 pixels (ITU T.81, A.2 and F.1.2).
 const MOST_PIXELS_A_BIT: usize = 1024;

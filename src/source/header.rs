@@ -10,7 +10,7 @@ use image::metadata::Orientation;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use tiff::decoder::Decoder as TiffDecoder;
 
-use super::decode::{Encoded, encoded, guarded};
+use super::decode::{Encoded, encoded, exif, guarded};
 use super::folder::file_name;
 use crate::error::{Error, Result};
 
@@ -46,7 +46,11 @@ pub(super) fn peculiarities(path: &Path) -> Vec<String> {
 }
 
 fn orientation(path: &Path) -> Option<Orientation> {
-    let reader = ImageReader::new(encoded(path).ok()?).with_guessed_format().ok()?;
+    let encoded = encoded(path).ok()?;
+    if image::guess_format(encoded.get_ref()).ok()? == ImageFormat::Jpeg {
+        return Orientation::from_exif_chunk(&exif(encoded.get_ref())?);
+    }
+    let reader = ImageReader::new(encoded).with_guessed_format().ok()?;
     let mut decoder = reader.into_decoder().ok()?;
     decoder.orientation().ok()
 }

@@ -88,6 +88,11 @@ impl Prefetch {
     /// # Errors
     /// [`Error::Io`] when no thread can be started.
     pub fn new(stream: impl Iterator<Item = Item> + Send + 'static, depth: usize) -> Result<Self> {
+        Self::of_stream(Box::new(stream), depth)
+    }
+
+    /// The same, compiled once for all streams.
+    fn of_stream(stream: Box<dyn Iterator<Item = Item> + Send>, depth: usize) -> Result<Self> {
         let (sender, mut prefetch) = Self::idle(stream.size_hint(), depth);
         let stop = Arc::clone(&prefetch.stop);
         prefetch.spawn(move || {
@@ -128,13 +133,17 @@ impl Prefetch {
     /// # Errors
     /// As [`Source::stream`] and [`Prefetch::new`].
     pub fn open(source: &dyn Source, span: impl Into<Span>, demand: impl Into<Demand>) -> Result<Self> {
-        let (span, demand) = (span.into(), demand.into());
+        Self::of_source(source, span.into(), demand.into())
+    }
+
+    /// The same, compiled once for all that stands for a span or a demand.
+    fn of_source(source: &dyn Source, span: Span, demand: Demand) -> Result<Self> {
         match source.image_files(span, demand) {
             Some(images) => {
                 let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
                 Self::of_images(images, PREFETCH_DEPTH, cores.min(MOST_DECODERS) - 1)
             }
-            None => Self::new(source.stream(span, demand)?, PREFETCH_DEPTH),
+            None => Self::of_stream(source.stream(span, demand)?, PREFETCH_DEPTH),
         }
     }
 

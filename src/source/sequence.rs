@@ -47,7 +47,11 @@ impl Sequence {
     /// [`Error::Parameter`] when there is no truth of the target that is asked for, [`Error::Annotation`] for a truth
     /// file that cannot be understood.
     pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
-        let given = path.as_ref();
+        Self::open_at(path.as_ref(), options)
+    }
+
+    /// The same, compiled once for all kinds of paths.
+    fn open_at(given: &Path, options: &SequenceOptions) -> Result<Self> {
         let Found { folder: image_folder, images, mut warnings } = images_of(given)?;
         // A link keeps the name that it was given; only `.` and `..` have to be resolved to have one.
         let resolve =

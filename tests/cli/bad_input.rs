@@ -6,6 +6,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 use crate::helper::{bbox, place, run, states, store_flat};
+use crate::pictures;
 
 #[test]
 fn a_folder_that_is_none_or_has_no_images() {
@@ -71,11 +72,11 @@ fn a_bad_frame_is_named_and_can_be_skipped() {
 #[test]
 fn another_size_is_an_error_and_another_colour_is_not() {
     let place = place(6);
-    let picture = image::open(place.frame(2)).unwrap();
-    picture.to_luma8().save(place.frame(2)).unwrap();
-    image::open(place.frame(3)).unwrap().to_rgba8().save(place.frame(3)).unwrap();
-    image::open(place.frame(4)).unwrap().to_rgb16().save(place.frame(4)).unwrap();
-    image::open(place.frame(5)).unwrap().to_luma16().save(place.frame(5)).unwrap();
+    let frame = |position| pictures::open(&place.frame(position));
+    pictures::save(frame(2).to_luma8(), &place.frame(2));
+    pictures::save(frame(3).to_rgba8(), &place.frame(3));
+    pictures::save(frame(4).to_rgb16(), &place.frame(4));
+    pictures::save(frame(5).to_luma16(), &place.frame(5));
     place.run("--json @a.json --overlay @boxes").assert().success();
     assert_eq!(states(&place.json("a.json"))[1..], ["tracking"; 5]);
 

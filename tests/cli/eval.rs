@@ -7,6 +7,7 @@ use predicates::str::contains;
 
 use super::eval_data::{dataset, eval, read, report, results, sequence, text};
 use crate::helper::run;
+use crate::pictures;
 
 #[test]
 fn jobs_shards_and_resume_give_the_same_bytes() {
@@ -92,7 +93,8 @@ fn resume_does_not_take_over_boxes_of_other_pictures() {
     // The last frames of one sequence now show something else.
     for position in 6..=12 {
         let path = data.join(format!("Deer/img/{position:04}.png"));
-        image::GrayImage::from_fn(160, 100, |x, y| image::Luma([(x * 7 + y * 13) as u8])).save(path).unwrap();
+        let other = image::GrayImage::from_fn(160, 100, |x, y| image::Luma([(x * 7 + y * 13) as u8]));
+        pictures::save(other, &path);
     }
     let resumed = run(&["--resume"]);
     assert_eq!(resumed.code, 0, "{}", resumed.stderr);

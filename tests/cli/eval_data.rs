@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::pictures;
+
 /// Gray value of the texture at a place: smooth noise without a period.
 fn texture(x: f64, y: f64, phase: f64) -> f64 {
     let wave = |fx: f64, fy: f64, p: f64| (fx * x + fy * y + p + phase).sin();
@@ -26,7 +28,7 @@ pub fn sequence(folder: &Path, n: usize, speed: f64) {
                 if inside { texture(2.0 * (x - left), 2.0 * (y - top), 9.0) } else { texture(x / 2.0, y / 2.0, 3.0) };
             image::Luma([value.clamp(0.0, 255.0) as u8])
         });
-        picture.save(images.join(format!("{:04}.png", t + 1))).unwrap();
+        pictures::save(picture, &images.join(format!("{:04}.png", t + 1)));
         rows += &format!("{},{},28,24\n", left + 1.0, top + 1.0);
     }
     fs::write(folder.join("groundtruth_rect.txt"), rows).unwrap();

@@ -12,6 +12,8 @@ use kcf_track::source::synth::{Format, Scene, SceneParams, WriteOptions, write_s
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::pictures;
+
 /// The program with these arguments.
 pub fn run<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::cargo_bin("kcf-track").unwrap();
@@ -132,5 +134,5 @@ pub fn bbox(frame: &Value) -> [f64; 4] {
 
 /// Stores a picture of one gray level.
 pub fn store_flat(path: &Path, width: u32, height: u32, level: u8) {
-    RgbImage::from_pixel(width, height, image::Rgb([level; 3])).save(path).unwrap();
+    pictures::save(RgbImage::from_pixel(width, height, image::Rgb([level; 3])), path);
 }

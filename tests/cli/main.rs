@@ -3,6 +3,8 @@
 
 #[path = "../support/npy.rs"]
 mod npy;
+#[path = "../support/pictures.rs"]
+mod pictures;
 #[path = "../support/schema.rs"]
 mod schema;
 

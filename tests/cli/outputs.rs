@@ -12,6 +12,7 @@ use crate::npy::read_npy;
 use crate::schema::errors;
 
 use crate::helper::{Place, bbox, place, run};
+use crate::pictures;
 
 const ALL: &str = "--preset paper --json @run.json --jsonl @run.jsonl --otb @run.txt --csv @run.csv --response @maps \
                    --overlay @boxes";
@@ -76,8 +77,8 @@ fn check_all(place: &Place, start: usize, end: usize) {
     assert_eq!(place.visible("boxes").len(), count);
     for position in start..=end {
         let name = format!("{position:04}.png");
-        let drawn = image::open(place.path("boxes").join(&name)).unwrap().into_rgb8();
-        let frame = image::open(place.frame(position)).unwrap().into_rgb8();
+        let drawn = pictures::open(&place.path("boxes").join(&name)).into_rgb8();
+        let frame = pictures::open(&place.frame(position)).into_rgb8();
         assert_eq!(drawn.dimensions(), frame.dimensions());
         assert!(drawn != frame, "{name}: nothing is drawn");
     }
@@ -126,7 +127,7 @@ fn check_maps(place: &Place, frames: &[Value]) {
         // The tracker moves an odd box by half a pixel once, as the published code does; these are even.
         assert!((center.0 - x - w / 2.0).abs() < 2e-4 && (center.1 - y - h / 2.0).abs() < 2e-4, "{row:?} {frame}");
         let heat = place.path("maps").join(&row[2]).with_extension("png");
-        assert!(image::open(heat).unwrap().width() > 0);
+        assert!(pictures::open(&heat).width() > 0);
     }
 }
 

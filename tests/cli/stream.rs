@@ -12,11 +12,12 @@ use predicates::str::contains;
 use serde_json::Value;
 
 use crate::helper::{Place, interruptible, place, run, spawnable};
+use crate::pictures;
 
 /// A header and the gray frames of a place, as Y4M.
 pub fn frames(place: &Place, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
     let frame = |position| {
-        let picture = image::open(place.frame(position)).unwrap().into_luma8();
+        let picture = pictures::open(&place.frame(position)).into_luma8();
         [b"FRAME\n", &picture.into_raw()[..]].concat()
     };
     (b"YUV4MPEG2 W160 H120 F25:1 Cmono\n".to_vec(), (1..=count).map(frame).collect())
@@ -119,7 +120,7 @@ fn waits_aside(process: u32) -> bool {
 /// A script that writes the frames of a place and then does something else.
 fn after_frames(place: &Place, count: usize, then: &str) -> String {
     let pictures = (1..=count).flat_map(|position| {
-        let picture = image::open(place.frame(position)).unwrap().into_luma8();
+        let picture = pictures::open(&place.frame(position)).into_luma8();
         [b"P5\n160 120\n255\n", &picture.into_raw()[..]].concat()
     });
     fs::write(place.path("frames.pnm"), pictures.collect::<Vec<u8>>()).unwrap();
@@ -266,15 +267,16 @@ fn ctrl_c_ends_a_run_that_opens_its_source_and_its_ffprobe() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
-/// Whether there is an ffmpeg; says so where there is none.
+/// Runs ffmpeg in a folder. Whether there is one; says so where there is none.
 pub fn ffmpeg(folder: &Path, arguments: &str) -> bool {
     let mut command = Command::new("ffmpeg");
     command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
-    match command.stdin(Stdio::null()).status() {
+    let ran = command.stdin(Stdio::null()).status();
+    match &ran {
         Ok(status) => assert!(status.success(), "{arguments}"),
         Err(_) => eprintln!("SKIPPED: there is no ffmpeg"),
     }
-    command.status().is_ok()
+    ran.is_ok()
 }
 
 #[test]

@@ -6,6 +6,8 @@ use assert_cmd::Command;
 use kcf_track::source::synth::{Scene, SceneFile};
 use predicates::str::contains;
 
+use crate::pictures;
+
 fn synth(out: &Path) -> Command {
     let mut command = Command::cargo_bin("kcf-track").unwrap();
     command.arg("synth").arg("--out").arg(out);
@@ -29,7 +31,7 @@ fn flags_reach_the_scene() {
     assert_eq!([p.occlusion, p.illumination, p.blur, p.shutter, p.noise], [0.4, 0.3, 0.7, 0.2, 2.5]);
     assert_eq!((p.clutter, p.out_of_view), (1, false));
     assert!(file.command.unwrap().ends_with("--noise 2.5 --format png"));
-    let picture = image::open(out.join("img/0002.png")).unwrap().into_rgb8();
+    let picture = pictures::open(&out.join("img/0002.png")).into_rgb8();
     assert!(picture == Scene::new(file.params).unwrap().render(1).0);
 
     // Once more into the same folder: not without being told to.

@@ -6,6 +6,7 @@ mod lines;
 
 use std::io::{BufReader, Write};
 
+use kcf_track::source::{Channels, decode_bytes};
 use predicates::str::contains;
 use serde_json::{Value, json};
 
@@ -183,8 +184,8 @@ fn a_message_has_the_frame_and_the_response() {
     served.stands_at(2);
     let answer = served.get("/news?map=1");
     let (told, jpeg, levels) = parts(&answer);
-    let picture = image::load_from_memory(jpeg).unwrap();
-    assert_eq!((picture.width(), picture.height()), (160, 120));
+    let picture = decode_bytes(jpeg, "sent", Channels::Color).unwrap();
+    assert_eq!((picture.as_frame().width(), picture.as_frame().height()), (160, 120));
     assert_eq!(told["size"], json!([160, 120]));
     let size: Vec<usize> = serde_json::from_value(told["map"]["size"].clone()).unwrap();
     assert_eq!(levels.len(), size[0] * size[1]);

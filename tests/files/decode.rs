@@ -228,7 +228,7 @@ fn a_header_that_claims_too_much_is_not_believed() {
 #[test]
 fn ten_thousand_pixels_wide_is_fine() {
     let picture = DynamicImage::ImageRgb8(ImageBuffer::from_fn(10_000, 3, |x, _| Rgb([(x / 40) as u8; 3])));
-    for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Bmp, ImageFormat::WebP, ImageFormat::Tiff] {
+    for format in [ImageFormat::Png, ImageFormat::Bmp, ImageFormat::WebP, ImageFormat::Tiff] {
         let frame = decode_bytes(&encoded(&picture, format), "wide", Channels::Luma).unwrap();
         let frame = frame.as_frame();
         assert_eq!((frame.width(), frame.height()), (10_000, 3));

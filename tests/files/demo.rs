@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use image::RgbImage;
 use kcf_track::source::synth::{Preset, Scene, SceneFile};
+use kcf_track::source::{Channels, decode};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo")
@@ -14,7 +15,10 @@ fn scene_file() -> SceneFile {
 }
 
 fn stored(index: usize) -> RgbImage {
-    image::open(folder().join(format!("img/{:04}.jpg", index + 1))).unwrap().into_rgb8()
+    let picture = decode(folder().join(format!("img/{:04}.jpg", index + 1)), Channels::Color).unwrap();
+    let frame = picture.as_frame();
+    let pixels = (0..frame.height()).flat_map(|y| frame.row(y).to_vec()).collect();
+    RgbImage::from_raw(frame.width() as u32, frame.height() as u32, pixels).unwrap()
 }
 
 /// Root mean square difference, in gray levels.

@@ -1,5 +1,8 @@
 //! Image files, folders of them, videos and pipes, and the sequence that is part of the repository.
 
+#[path = "../support/pictures.rs"]
+mod pictures;
+
 mod decode;
 mod demo;
 mod odd_videos;

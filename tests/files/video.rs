@@ -2,19 +2,24 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use image::{GrayImage, Luma};
 use kcf_track::source::{Channels, Demand, Item, OpenOptions, Source, Span, VideoOptions, open};
 use kcf_track::{Error, FrameBuf};
 
+use crate::pictures;
+
 /// Whether there is an ffmpeg; says so where there is none.
 pub fn ffmpeg() -> bool {
-    let found = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if found.is_err() {
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    });
+    if !*FOUND {
         eprintln!("SKIPPED: there is no ffmpeg");
     }
-    found.is_ok()
+    *FOUND
 }
 
 /// Runs ffmpeg in a folder.
@@ -32,7 +37,7 @@ pub fn images() -> tempfile::TempDir {
     for number in 0..12 {
         let level = |x: u32, y: u32| Luma([(x * 5 + y * 3 + number * 7) as u8]);
         let picture = GrayImage::from_fn(48, 32, level);
-        picture.save(folder.path().join(format!("png/{number:04}.png"))).unwrap();
+        pictures::save(picture, &folder.path().join(format!("png/{number:04}.png")));
     }
     folder
 }
@@ -322,7 +327,7 @@ fn what_is_no_video_is_said() {
     std::fs::write(folder.path().join("words.mp4"), b"these are words").unwrap();
     std::fs::write(folder.path().join("groundtruth.txt"), "13,45,38,60\n".repeat(200)).unwrap();
     images_of_pages(&folder.path().join("pages.tif"));
-    GrayImage::new(4, 4).save(folder.path().join("one.png")).unwrap();
+    pictures::save(GrayImage::new(4, 4), &folder.path().join("one.png"));
     for (name, words) in [
         ("sound.wav", "there is no video in it"),
         ("empty.mp4", "the file is empty"),

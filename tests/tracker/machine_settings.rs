@@ -1,45 +1,11 @@
-//! Settings of machines over real windows and of guards: written, read back, and refused by name.
+//! Settings of machines over real windows and of guards, refused by name.
 
 use kcf_track::kernel::Kernel;
 use kcf_track::machine::{MachineKind, MachineParams, svm};
 use kcf_track::tracker::{GuardParams, SearchParams, WindowParams, WindowSearchParams};
 use kcf_track::{Error, Params, Tracker};
 
-use crate::detectors::{detector, guarded, trackers, windows};
-
-#[test]
-fn settings_are_written_and_read_back() {
-    for (_, mut params) in trackers() {
-        *windows(&mut params) = WindowParams {
-            kernel: Kernel::Polynomial { a: 0.5, b: 3 },
-            gate: 0.4,
-            positives: 7,
-            channels: 31,
-            prior: 0.25,
-            ..WindowParams::of(MachineKind::Svm)
-        };
-        windows(&mut params).machine = MachineParams::Svm(svm::Params { c: 3.5, ..svm::Params::default() });
-        if let Some(guard) = &mut params.guard {
-            (guard.belief, guard.tiles) = (0.2, 5);
-        }
-        if let SearchParams::Windows(search) = &mut params.search {
-            search.lost = -0.5;
-        }
-        let text = serde_json::to_string(&params).unwrap();
-        assert_eq!(serde_json::from_str::<Params>(&text).unwrap(), params, "{text}");
-    }
-    let mut unknown = serde_json::to_value(WindowParams::of(MachineKind::Svm)).unwrap();
-    unknown["positive"] = 3.into();
-    assert!(serde_json::from_value::<WindowParams>(unknown).unwrap_err().to_string().contains("positive"));
-    // Those of a search have one more, and no others.
-    let mut search = serde_json::to_value(Params::from(WindowParams::of(MachineKind::Svm))).unwrap();
-    assert_eq!(search["search"]["windows"]["lost"], -0.3);
-    search["search"]["windows"]["positive"] = 3.into();
-    assert!(serde_json::from_value::<Params>(search).unwrap_err().to_string().contains("positive"));
-    let mut guard = serde_json::to_value(GuardParams::of(MachineKind::Svm)).unwrap();
-    guard["windows"]["lost"] = (-0.3).into();
-    assert!(serde_json::from_value::<GuardParams>(guard).unwrap_err().to_string().contains("lost"));
-}
+use crate::detectors::{detector, guarded, windows};
 
 fn refused(params: Params) -> (&'static str, String) {
     match Tracker::new(params) {

@@ -2,16 +2,16 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use image::codecs::jpeg::JpegEncoder;
+use image::DynamicImage;
 use image::imageops::FilterType;
-use image::{DynamicImage, ExtendedColorType};
 
 use crate::eval::dataset::LabelledSequence;
 use crate::eval::evaluation::Evaluation;
 use crate::eval::metrics::frame_errors;
 use crate::eval::outcome::Evaluated;
-use crate::frame::{Frame, PixelFormat};
+use crate::frame::{Frame, FrameBuf, PixelFormat};
 use crate::geometry::BBox;
+use crate::jpeg;
 use crate::source::{Channels, decode};
 
 /// How many sequences are shown.
@@ -88,7 +88,7 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], a
                 size: view.map_or((4, 3), |v| (v.width(), v.height())),
                 truth: truth[i].filter(BBox::is_valid),
                 predicted: errors.boxes[i],
-                jpeg: view.and_then(|v| jpeg(&v)),
+                jpeg: view.and_then(|v| base64(&v)),
             })
         })
         .collect();
@@ -126,7 +126,7 @@ fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
     picked
 }
 
-fn jpeg(frame: &Frame<'_>) -> Option<String> {
+fn base64(frame: &Frame<'_>) -> Option<String> {
     let (width, height) = (u32::try_from(frame.width()).ok()?, u32::try_from(frame.height()).ok()?);
     let bytes: Vec<u8> = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
     let picture = match frame.format() {
@@ -139,15 +139,8 @@ fn jpeg(frame: &Frame<'_>) -> Option<String> {
     } else {
         picture
     };
-    let mut file = Vec::new();
-    let color = match &small {
-        DynamicImage::ImageLuma8(_) => ExtendedColorType::L8,
-        _ => ExtendedColorType::Rgb8,
-    };
-    JpegEncoder::new_with_quality(&mut file, QUALITY)
-        .encode(small.as_bytes(), small.width(), small.height(), color)
-        .ok()?;
-    Some(STANDARD.encode(file))
+    let small = FrameBuf::try_from(small).ok()?;
+    Some(STANDARD.encode(jpeg::encode(&small.as_frame(), QUALITY, false)?))
 }
 
 #[cfg(test)]
@@ -156,6 +149,7 @@ mod tests {
     use crate::eval::dataset::Dataset;
     use crate::eval::dataset::tests::{rows, write_sequence};
     use crate::eval::{Protocol, Toolkit};
+    use crate::source::decode_bytes;
 
     #[test]
     fn the_story_of_a_loss() {
@@ -210,8 +204,9 @@ mod tests {
     #[test]
     fn pictures_are_small_jpegs() {
         let pixels = vec![90u8; 800 * 600];
-        let text = jpeg(&Frame::gray(&pixels, 800, 600).unwrap()).unwrap();
-        let picture = image::load_from_memory(&STANDARD.decode(text).unwrap()).unwrap();
-        assert_eq!((picture.width(), picture.height()), (320, 240));
+        let text = base64(&Frame::gray(&pixels, 800, 600).unwrap()).unwrap();
+        let bytes = STANDARD.decode(text).unwrap();
+        let picture = decode_bytes(&bytes, "small", Channels::Color).unwrap();
+        assert_eq!((picture.as_frame().width(), picture.as_frame().height()), (320, 240));
     }
 }

@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
-use image::codecs::png::PngEncoder;
+use image::ExtendedColorType;
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -16,6 +16,7 @@ use plotters::style::{FontStyle, register_font};
 
 use super::series::Series;
 use crate::error::{Error, Result};
+use crate::png;
 
 /// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
 const HEIGHT: u32 = 440;
@@ -113,11 +114,7 @@ impl Plot {
         let mut pixels = vec![0u8; width as usize * height as usize * 3];
         let root = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
         (self.draw)(Root::Png(root), PNG_SCALE).map_err(wrong)?;
-        let mut png = Vec::new();
-        let picture = image::RgbImage::from_raw(width, height, pixels);
-        let picture = picture.ok_or_else(|| wrong("its size is wrong".into()))?;
-        picture.write_with_encoder(PngEncoder::new(&mut png)).map_err(|error| wrong(error.to_string()))?;
-        Ok(png)
+        png::encode(&pixels, (width, height), ExtendedColorType::Rgb8).map_err(|error| wrong(error.to_string()))
     }
 }
 

@@ -31,10 +31,7 @@ fn raw(x: usize) -> String {
 }
 
 fn png(x: usize) -> Vec<u8> {
-    let picture = image::GrayImage::from_raw(WIDTH as u32, HEIGHT as u32, pixels(x)).unwrap();
-    let mut file = Vec::new();
-    picture.write_with_encoder(image::codecs::png::PngEncoder::new(&mut file)).unwrap();
-    file
+    crate::png::encode(&pixels(x), (WIDTH as u32, HEIGHT as u32), image::ExtendedColorType::L8).unwrap()
 }
 
 fn params() -> Params {

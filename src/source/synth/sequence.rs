@@ -4,9 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use image::codecs::jpeg::JpegEncoder;
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder, RgbImage};
+use image::{ExtendedColorType, RgbImage};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +12,8 @@ use super::place::{UNFINISHED, prepare, write_whole};
 use super::{Scene, SceneParams, Truth};
 use crate::annotation::Base;
 use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::{jpeg, png};
 
 /// The first word of a scene file and its version.
 const SCHEMA: &str = "kcf-track-scene/1";
@@ -53,17 +53,17 @@ impl Format {
         }
     }
 
-    fn encode(self, picture: &RgbImage) -> image::ImageResult<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let (width, height) = picture.dimensions();
+    fn encode(self, picture: &RgbImage) -> std::io::Result<Vec<u8>> {
         match self {
-            Self::Jpg { quality } => {
-                let encoder = JpegEncoder::new_with_quality(&mut bytes, quality);
-                encoder.write_image(picture, width, height, ExtendedColorType::Rgb8)?;
+            // Colours at their full size, as edges between them are where a target ends.
+            Self::Jpg { quality } => Frame::try_from(picture)
+                .ok()
+                .and_then(|frame| jpeg::encode(&frame, quality, false))
+                .ok_or_else(|| std::io::Error::other("the picture does not fit into a JPEG")),
+            Self::Png => {
+                png::encode(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(std::io::Error::other)
             }
-            Self::Png => PngEncoder::new(&mut bytes).write_image(picture, width, height, ExtendedColorType::Rgb8)?,
         }
-        Ok(bytes)
     }
 }
 
@@ -150,7 +150,7 @@ fn write(scene: &Scene, out: &Path, options: &WriteOptions, progress: &(dyn Fn(u
         .map(|index| {
             let (picture, truth) = scene.render(index);
             let path = images.join(format!("{:0digits$}.{}", index + 1, options.format.extension()));
-            let encoded = options.format.encode(&picture).map_err(|e| Error::io(&path, std::io::Error::other(e)))?;
+            let encoded = options.format.encode(&picture).map_err(|e| Error::io(&path, e))?;
             write_whole(&path, &encoded)?;
             bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1);
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!((images.len(), images[0].as_str(), images[99].as_str()), (100, "0001.png", "0100.png"));
         let stored: u64 = images.iter().map(|n| fs::metadata(out.join("img").join(n)).unwrap().len()).sum();
         assert_eq!(stored, written.bytes);
-        let last = image::open(out.join("img/0100.png")).unwrap().into_rgb8();
+        let last = image::load_from_memory(&fs::read(out.join("img/0100.png")).unwrap()).unwrap().into_rgb8();
         assert!(last == scene.render(99).0);
 
         let text = fs::read_to_string(out.join("groundtruth_rect.txt")).unwrap();

@@ -105,3 +105,58 @@ impl WindowParams {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::machine::svm;
+    use crate::tracker::{GuardParams, Params, SearchParams};
+
+    fn read(text: &str) -> Params {
+        serde_json::from_value(serde_json::from_str(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn settings_are_written_and_read_back() {
+        let changed = |kind| WindowParams {
+            kernel: Kernel::Polynomial { a: 0.5, b: 3 },
+            gate: 0.4,
+            positives: 7,
+            channels: 31,
+            prior: 0.25,
+            machine: MachineParams::Svm(svm::Params { c: 3.5, ..svm::Params::default() }),
+            ..WindowParams::of(kind)
+        };
+        for &kind in MachineKind::ALL {
+            let windows = [changed(kind), WindowParams::of(kind)];
+            let searches = windows.clone().map(|windows| WindowSearchParams { lost: -0.5, ..windows.into() });
+            for params in searches.map(|search| Params { search: SearchParams::Windows(search), guard: None }) {
+                let text = serde_json::to_string(&params).unwrap();
+                assert_eq!(read(&text), params, "{text}");
+            }
+            for windows in windows {
+                let guard = GuardParams { windows, belief: 0.2, tiles: 5, ..GuardParams::of(MachineKind::Svm) };
+                let params = Params::paper().guarded(guard);
+                let text = serde_json::to_string(&params).unwrap();
+                assert_eq!(read(&text), params, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_settings_are_refused() {
+        let mut unknown = serde_json::to_value(WindowParams::of(MachineKind::Svm)).unwrap();
+        unknown["positive"] = 3.into();
+        assert!(serde_json::from_value::<WindowParams>(unknown).unwrap_err().to_string().contains("positive"));
+        // Those of a search have one more, and no others.
+        let mut search = serde_json::to_value(Params::from(WindowParams::of(MachineKind::Svm))).unwrap();
+        assert_eq!(search["search"]["windows"]["lost"], -0.3);
+        search["search"]["windows"]["positive"] = 3.into();
+        assert!(serde_json::from_value::<Params>(search).unwrap_err().to_string().contains("positive"));
+        let mut guard: Value = serde_json::to_value(GuardParams::of(MachineKind::Svm)).unwrap();
+        guard["windows"]["lost"] = (-0.3).into();
+        assert!(serde_json::from_value::<GuardParams>(guard).unwrap_err().to_string().contains("lost"));
+    }
+}
