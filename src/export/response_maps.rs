@@ -1,8 +1,7 @@
 //! The response map of every frame: numbers for programs, a heat map for people.
 
-use std::path::Path;
-
 use std::io::Write;
+use std::path::Path;
 
 use image::{ExtendedColorType, ImageError};
 
