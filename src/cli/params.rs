@@ -94,7 +94,7 @@ const GUARD: &str = "Guard (--guard)";
 impl Args for ParamArgs {
     fn augment_args(command: Command) -> Command {
         let own = |id: &'static str| Arg::new(id).long(id).help_heading("Settings");
-        let mut command = command
+        command
             .arg(
                 own("config")
                     .value_name("FILE")
@@ -111,26 +111,8 @@ impl Args for ParamArgs {
                 own("print-config")
                     .action(ArgAction::SetTrue)
                     .help("Print the settings that are in force as a TOML file, and do nothing else"),
-            );
-        let mut known: Vec<&str> = Vec::new();
-        for setting in settings::table() {
-            for flag in &setting.flags {
-                if !known.contains(flag) {
-                    known.push(flag);
-                    command = command.arg(argument(flag, setting));
-                }
-            }
-        }
-        command
-            .arg(
-                Arg::new("machine")
-                    .long("machine")
-                    .value_name("KEY=VALUE")
-                    .action(ArgAction::Append)
-                    .help_heading(WINDOWS)
-                    .help("Setting of the machine, as often as needed: --machine c=10; --help lists them")
-                    .long_help(machine_help()),
             )
+            .args(FLAGS.iter().cloned())
             .arg(Arg::new("circulant").long("circulant").hide(true).action(ArgAction::SetTrue))
     }
 
@@ -138,6 +120,31 @@ impl Args for ParamArgs {
         Self::augment_args(command)
     }
 }
+
+/// A flag of each name that settings have. The program and three of its subcommands have them all, and a start of it
+/// asks for those of each.
+static FLAGS: LazyLock<Vec<Arg>> = LazyLock::new(|| {
+    let mut known: Vec<&str> = Vec::new();
+    let mut flags = Vec::new();
+    for setting in settings::table() {
+        for flag in &setting.flags {
+            if !known.contains(flag) {
+                known.push(flag);
+                flags.push(argument(flag, setting));
+            }
+        }
+    }
+    flags.push(
+        Arg::new("machine")
+            .long("machine")
+            .value_name("KEY=VALUE")
+            .action(ArgAction::Append)
+            .help_heading(WINDOWS)
+            .help("Setting of the machine, as often as needed: --machine c=10; --help lists them")
+            .long_help(machine_help()),
+    );
+    flags
+});
 
 /// The flag of a setting, and of those others that have it.
 fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
