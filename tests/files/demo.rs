@@ -6,6 +6,8 @@ use image::RgbImage;
 use kcf_track::source::synth::{Preset, Scene, SceneFile};
 use kcf_track::source::{Channels, decode};
 
+use crate::video::bytes;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo")
 }
@@ -17,8 +19,7 @@ fn scene_file() -> SceneFile {
 fn stored(index: usize) -> RgbImage {
     let picture = decode(folder().join(format!("img/{:04}.jpg", index + 1)), Channels::Color).unwrap();
     let frame = picture.as_frame();
-    let pixels = (0..frame.height()).flat_map(|y| frame.row(y).to_vec()).collect();
-    RgbImage::from_raw(frame.width() as u32, frame.height() as u32, pixels).unwrap()
+    RgbImage::from_raw(frame.width() as u32, frame.height() as u32, bytes(&picture)).unwrap()
 }
 
 /// Root mean square difference, in gray levels.

@@ -50,7 +50,8 @@ pub fn items(source: &dyn Source, demand: impl Into<Demand>) -> Vec<Item> {
     source.stream(source.span(None, None).unwrap(), demand.into()).unwrap().collect()
 }
 
-fn bytes(frame: &FrameBuf) -> Vec<u8> {
+/// The pixels of a frame, row by row.
+pub fn bytes(frame: &FrameBuf) -> Vec<u8> {
     let frame = frame.as_frame();
     (0..frame.height()).flat_map(|y| frame.row(y).to_vec()).collect()
 }
