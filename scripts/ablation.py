@@ -63,9 +63,14 @@ def checked(run):
         raise SystemExit(f"{' '.join(map(str, error.cmd))}: {error.stderr}") from error
 
 
+def settings(flags):
+    """The flags of a run: `robust`, unless they name a preset themselves."""
+    return flags if "--preset" in flags else ["--preset", "robust", *flags]
+
+
 def score(executable, target, flags, start):
     """AUC, P@20 and of each frame its confidence and whether its overlap is above 0.5."""
-    run = checked(marked(executable, *target, ["--preset", "robust", *flags], SHIFTS[start]))
+    run = checked(marked(executable, *target, settings(flags), SHIFTS[start]))
     overlaps = [overlap(frame["bbox"], label) for frame, label in run]
     above = [statistics.mean(value > k / 20 for value in overlaps) for k in range(21)]
     near = statistics.mean(math.dist(middle(frame["bbox"]), middle(label)) <= 20 for frame, label in run)
@@ -95,7 +100,7 @@ def first_updates(executable, target, flags):
     """Microseconds of the first updates of a run."""
     sequence, path = target
     first = ",".join(str(v) for v in next(labels(path)))
-    command = [executable, "--seq", sequence, "--init", first, "--jsonl", "-", "--quiet", "--preset", "robust", *flags]
+    command = [executable, "--seq", sequence, "--init", first, "--jsonl", "-", "--quiet", *settings(flags)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         frames = [json.loads(line) for line in itertools.islice(run.stdout, TIMED + 1)]
         run.kill()
