@@ -163,7 +163,7 @@ def main():
                 file.write(json.dumps([run, *score]) + "\n")
 
     micros = times(executable, data, parts, args.rounds) if args.rounds else None
-    print("| off, or on where it says so | AUC | P@20 | better, worse | AUROC of the confidence | microseconds |")
+    print("| off, or on where it says so | AUC | P@20 | better, worse | AUROC of the confidence | time |")
     print("| --- | --- | --- | --- | --- | --- |")
     whole = None
     for part in parts.items():
@@ -174,7 +174,7 @@ def main():
         near, _ = compared(scores, whole, 1, name == "nothing")
         better, worse = (sum(sign * change > CLEARLY for change in changes.values()) for sign in (1, -1))
         moved = "" if name == "nothing" else f"{better}, {worse}"
-        took = f"{micros[name]:.0f} ({micros[name] / micros['nothing']:.2f})" if micros else ""
+        took = f"{micros[name] / micros['nothing']:.2f} ({micros[name]:.0f} µs)" if micros else ""
         print(f"| {name} | {auc} | {near} | {moved} | {area_under_roc(judged):.3f} | {took} |", flush=True)
         if args.by_sequence:
             largest = sorted(changes.items(), key=lambda item: -abs(item[1]))[:8]

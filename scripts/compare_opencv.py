@@ -6,11 +6,11 @@ Needs, besides a Rust toolchain:
     python3 -m venv .venv && .venv/bin/pip install opencv-contrib-python-headless numpy
     .venv/bin/python scripts/compare_opencv.py --data DIR [--set speed] [--preset NAME]
 
-DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Frames are decoded to memory
-before any clock starts; a run is the updates of frames 2 to K. The programs take turns, A B C A B C, each a process of
-its own on one thread, pinned to one core where the system allows; the medians over all rounds are printed, and the
-accuracies by OTB's rules (precision at 20 pixels, area under the success curve). OpenCV runs twice: as it comes
-(detect_thresh 0.5, it reports a loss and stops) and with detect_thresh 0, by which it always answers.
+DIR holds sequences of OTB as published (by default $KCF_TRACK_OTB). Frames are decoded to memory before any clock
+starts; a run is the updates of frames 2 to K. The programs take turns, A B C A B C, each a process of its own on one
+thread, pinned to one core where the system allows; the medians over all rounds are printed, and the accuracies by OTB's
+rules (precision at 20 pixels, area under the success curve). OpenCV runs twice: as it comes (detect_thresh 0.5, it
+reports a loss and stops) and with detect_thresh 0, by which it always answers.
 """
 
 import os
@@ -50,8 +50,7 @@ def opencv_worker(job):
 
     cv2.setNumThreads(1)
     job = json.loads(job)
-    flag = cv2.IMREAD_GRAYSCALE if job["gray"] else cv2.IMREAD_COLOR
-    frames = [np.ascontiguousarray(cv2.imread(file, flag)) for file in job["files"]]
+    frames = [np.ascontiguousarray(cv2.imread(file)) for file in job["files"]]
     seconds, cpu_seconds = [], []
     for _ in range(job["repeat"]):
         params = cv2.TrackerKCF_Params()
@@ -125,7 +124,6 @@ def main():
         default="luma",
         help="what kcf-track's frames hold in memory: the gray plane, as its command line decodes, or RGB",
     )
-    parser.add_argument("--opencv-gray", action="store_true", help="hand OpenCV gray frames too (by default BGR)")
     parser.add_argument("--program", type=Path, help="a built bench_sequence, instead of building it")
     parser.add_argument("--json", type=Path, help="write all figures there")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -159,7 +157,7 @@ def main():
             sys.exit(f"there is no {folder}: give the folder of the OTB sequences by --data")
         common = [program, folder, "--frames", str(arguments.frames), "--channels", arguments.channels]
         facts = run(common + ["--preset", presets[0], "--files"])
-        job = {"files": facts["files"], "init": facts["boxes"][0], "gray": arguments.opencv_gray, "repeat": 1}
+        job = {"files": facts["files"], "init": facts["boxes"][0], "repeat": 1}
         jobs = {"opencv": {**job, "detect_thresh": 0.5}, "opencv-0": {**job, "detect_thresh": 0.0}}
         rows = {tracker: {"fps": [], "boxes": None} for tracker in trackers}
         for _ in range(arguments.rounds):

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = {"Girl", "Toy", "Bird1", "FaceOcc1", "Walking2"}
 DETECTORS = ["krr", "svm", "klda", "slem", "kdspe", "kpca"]
 GUARDS = ["krr", "klda", "svm", "slem"]
+# A loss of less than this is none.
+CLEARLY = 0.02
 
 
 def evaluate(program, data, out, flags):
@@ -69,7 +71,7 @@ def main():
         worst = min(change, key=change.get)
         costs = sorted(speed[sequence] / fps[sequence] for sequence in fps)
         cost = f"{statistics.median(costs):.1f} ({costs[0]:.1f} to {costs[-1]:.1f})"
-        least = f"{change[worst]:+.3f} ({worst})" if change[worst] < 0 else "none"
+        least = f"{change[worst]:+.3f} ({worst})" if change[worst] < -CLEARLY else f"none above {CLEARLY}"
         print(f"| `{name}` | {' | '.join(cells)} | {least} | {cost} |")
 
 

@@ -1,9 +1,10 @@
 //! Pictures of functions of two numbers: colours, contour lines, points and titles.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufWriter;
 
 use ab_glyph::FontRef;
+use anyhow::Context;
 use image::codecs::png::PngEncoder;
 use image::{Rgb, RgbImage};
 use imageproc::drawing::{draw_text_mut, text_size};
@@ -121,9 +122,13 @@ impl Figure {
         }
     }
 
-    /// Writes the figure as PNG.
+    /// Writes the figure as PNG, in a folder that is made if it is not there.
     pub fn save(&self, path: &std::path::Path) -> anyhow::Result<()> {
-        let encoder = PngEncoder::new(BufWriter::new(File::create(path)?));
+        let named = || path.display().to_string();
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(named)?;
+        }
+        let encoder = PngEncoder::new(BufWriter::new(File::create(path).with_context(named)?));
         self.picture.write_with_encoder(encoder)?;
         println!("{}", path.display());
         Ok(())

@@ -39,7 +39,8 @@ pub struct ViewArgs {
     address: AddressArgs,
     #[command(flatten)]
     targets: TargetArgs,
-    /// First frame, its position from 1, or its time (80.5s, 00:01:20.5) [default: the first with truth, else 1]
+    /// First frame, its position from 1, or its time (80s, 00:01:20.5; a number with a point, as 0.5, is seconds)
+    /// [default: the first with truth, else 1]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     start: Option<Position>,
     /// Last frame, its position from 1, or its time [default: the last]
