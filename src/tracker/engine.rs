@@ -10,7 +10,7 @@ use super::search::{FrameKind, Learned, Search, Sighting};
 use super::sized::sized;
 use super::verifier::Verifier;
 use super::window_search::WindowSearch;
-use super::{Estimate, Params, ResponseMap, SearchParams, State};
+use super::{Estimate, Params, ResponseMap, SearchParams, Stagger, State};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::geometry::BBox;
@@ -95,6 +95,11 @@ impl Engine {
         let (size, pose) = ((bbox.w, bbox.h), search.pose());
         let (round, watch) = (Round::default(), Stopwatch::default());
         Ok(Self { size, pose, search, guard, judge, verifier, round, watch })
+    }
+
+    /// In which of the frames that follow it looks for size and angle, and learns.
+    pub fn stagger(&mut self, stagger: Stagger) {
+        self.search.stagger(stagger);
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns how it looks there.

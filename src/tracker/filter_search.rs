@@ -9,7 +9,7 @@ use super::confidence::{Peak, between_cells, displacement};
 use super::pose::Pose;
 use super::scale::limits;
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
-use super::{FilterParams, ResponseLayout, ResponseMap, State, StateParams};
+use super::{FilterParams, ResponseLayout, ResponseMap, Stagger, State, StateParams};
 use crate::detector::kcf::Kcf;
 use crate::error::Result;
 use crate::feature::{Stack, Taper, labels, taper};
@@ -44,6 +44,7 @@ pub(super) struct FilterSearch {
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
     calibration: Option<Calibration>,
+    stagger: Stagger,
 }
 
 impl FilterSearch {
@@ -89,6 +90,7 @@ impl FilterSearch {
             peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,
             features,
             area,
+            stagger: Stagger::ALONE,
         };
         if search.remembers() {
             search.filter.remember(MEMORY);
@@ -171,6 +173,10 @@ impl Search for FilterSearch {
         self.pose
     }
 
+    fn stagger(&mut self, stagger: Stagger) {
+        self.stagger = stagger;
+    }
+
     fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
         let textured = self.respond(frame, at, watch);
         let size = self.filter.size();
@@ -202,7 +208,11 @@ impl Search for FilterSearch {
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
-        let rate = rate.unwrap_or(self.params.learning_rate);
+        let rate = match rate {
+            Some(rate) => rate,
+            None if self.stagger.learns(0, 1) => self.stagger.rate(self.params.learning_rate),
+            None => return Learned::Settled,
+        };
         // Where nothing is to be reused, an area at another size has another look.
         let stands = at.center == self.pose.center && (at.scale == self.pose.scale || self.params.reuse_shift > 0.0);
         if stands && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {

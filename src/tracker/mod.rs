@@ -31,6 +31,7 @@ pub mod settings;
 mod sized;
 mod small_patch;
 mod snapshot;
+mod stagger;
 mod state;
 mod verifier;
 mod window_search;
@@ -46,6 +47,7 @@ pub use response::{ResponseLayout, ResponseMap};
 pub use rotation::RotationSettings;
 pub use scale::ScaleSettings;
 pub use search::Evidence;
+pub use stagger::Stagger;
 pub use state::State;
 
 use serde::Serialize;
@@ -165,12 +167,21 @@ impl Tracker {
     /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the
     /// first one. Neither changes the tracker.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
+        self.update_staggered(frame, Stagger::ALONE)
+    }
+
+    /// As [`Tracker::update`], of one of several targets of which each does what costs most in frames of its own.
+    ///
+    /// # Errors
+    /// Those of [`Tracker::update`].
+    pub fn update_staggered<'f>(&mut self, frame: impl Into<Frame<'f>>, stagger: Stagger) -> Result<Estimate> {
         let Target { frames, engine, .. } = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
         let got = (frame.width(), frame.height());
         if got != frames.size {
             return Err(Error::FrameSize { expected: frames.size, got });
         }
+        engine.stagger(stagger);
         Ok(engine.update(&frame))
     }
 

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::pose::Pose;
-use super::{ResponseMap, State};
+use super::{ResponseMap, Stagger, State};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
 use crate::geometry::BBox;
@@ -70,6 +70,12 @@ pub(super) trait Search: Recorded + std::fmt::Debug + Send + Sync {
     /// Where the target was last, in the search's own rounding: at first, the initial box.
     fn pose(&self) -> Pose;
 
+    /// In which of the frames that follow it looks for size and angle, and learns. A search that has no such frames
+    /// does so as its settings say.
+    fn stagger(&mut self, stagger: Stagger) {
+        let _ = stagger;
+    }
+
     /// Scores all translations around `at` and finds the best. The model stays as it is.
     fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
 
@@ -77,7 +83,7 @@ pub(super) trait Search: Recorded + std::fmt::Debug + Send + Sync {
     fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
 
     /// Offers the last sighting's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
-    /// search's own rate, gate and schedule.
+    /// search's own rate, gate, schedule and frames.
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned;
 
     /// What the evidence of a sighting is worth.

@@ -7,7 +7,7 @@ use super::pose::Pose;
 use super::scale::{self, ScaleFilter};
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting};
 use super::small_patch::GrayPatch;
-use super::{PyramidSettings, ResponseMap, ScaleParams, ScaleSettings, State};
+use super::{PyramidSettings, ResponseMap, ScaleParams, ScaleSettings, Stagger, State};
 use crate::error::Result;
 use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};
@@ -27,6 +27,7 @@ pub(super) struct SizedSearch {
     way: Way,
     /// Areas that were searched.
     looks: usize,
+    stagger: Stagger,
 }
 
 #[derive(Clone, Debug)]
@@ -62,9 +63,9 @@ pub(super) fn sized(
         ScaleParams::Filter(settings) => Way::Filter(Box::new(Measure::new(settings, size, limits.1))),
         ScaleParams::Pyramid(pyramid) => Way::Pyramid(pyramid),
     };
-    let mut sized = SizedSearch { search, limits, way, looks: 0 };
+    let mut sized = SizedSearch { search, limits, way, looks: 0, stagger: Stagger::ALONE };
     if let Some((frame, watch)) = first {
-        sized.learn_size(frame, Pose::of(bbox), watch);
+        sized.learn_size(frame, Pose::of(bbox), 1, watch);
     }
     Box::new(sized)
 }
@@ -105,24 +106,24 @@ impl Measure {
         filter.find(patch, middle, (1.0, 1.0))
     }
 
-    /// Learns the target at `pose`, from the patch at hand if it is of that place.
-    fn learn(&mut self, frame: &Frame<'_>, pose: Pose) {
+    /// Learns the target at `pose`, at `times` the rate, from the patch at hand if it is of that place.
+    fn learn(&mut self, frame: &Frame<'_>, pose: Pose, times: f64) {
         let at_hand = self.at_hand.filter(|at_hand| at_hand.center == pose.center);
         if at_hand.is_none() {
             self.cut(frame, pose);
         }
         let zoom = at_hand.map_or(1.0, |at_hand| pose.scale / at_hand.scale);
         let (filter, patch, middle) = self.parts();
-        filter.learn(patch, middle, (zoom, zoom), 1.0);
+        filter.learn(patch, middle, (zoom, zoom), times);
         self.at_hand = None;
     }
 }
 
 impl SizedSearch {
-    fn learn_size(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) {
+    fn learn_size(&mut self, frame: &Frame<'_>, at: Pose, times: usize, watch: &mut Stopwatch) {
         if let Way::Filter(measure) = &mut self.way {
             watch.start();
-            measure.learn(frame, at);
+            measure.learn(frame, at, times as f64);
             watch.lap(Stage::Scale);
         }
     }
@@ -136,7 +137,7 @@ impl SizedSearch {
         pyramid: PyramidSettings,
         watch: &mut Stopwatch,
     ) -> Sighting {
-        let PyramidSettings { step, margin, .. } = pyramid;
+        let (step, margin) = (self.stagger.step(pyramid.step), pyramid.margin);
         let (least, most) = self.limits;
         let mut best: Option<(f64, Pose)> = None;
         for factor in [1.0 / step, step] {
@@ -179,12 +180,17 @@ impl Search for SizedSearch {
         self.search.pose()
     }
 
+    fn stagger(&mut self, stagger: Stagger) {
+        self.stagger = stagger;
+        self.search.stagger(stagger);
+    }
+
     fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
         let measure = match &mut self.way {
             Way::Pyramid(pyramid) => {
                 let pyramid = *pyramid;
                 self.looks += 1;
-                return match self.looks.is_multiple_of(pyramid.every) {
+                return match self.stagger.compares(self.looks, pyramid.every) {
                     true => self.look_in_sizes(frame, at, pyramid, watch),
                     false => self.search.look(frame, at, watch),
                 };
@@ -193,7 +199,7 @@ impl Search for SizedSearch {
         };
         measure.at_hand = None;
         let mut sighting = self.search.look(frame, at, watch);
-        if sighting.seen {
+        if sighting.seen && self.stagger.measures() {
             watch.start();
             let scale = sighting.pose.scale * measure.find(frame, sighting.pose);
             sighting.pose.scale = scale.clamp(self.limits.0, self.limits.1);
@@ -211,7 +217,11 @@ impl Search for SizedSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         let learned = self.search.learn(frame, at, rate, watch);
-        self.learn_size(frame, at, watch);
+        match rate {
+            None if self.stagger.learns(0, 1) => self.learn_size(frame, at, self.stagger.lessons(1), watch),
+            None => {}
+            Some(_) => self.learn_size(frame, at, 1, watch),
+        }
         learned
     }
 

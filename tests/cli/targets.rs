@@ -44,6 +44,26 @@ fn each_target_is_followed_as_if_it_were_alone() {
     }
 }
 
+/// Two do as ever; of three and more, what each does depends on how many they are, and on nothing else.
+#[test]
+fn targets_are_staggered_when_they_shall_be() {
+    let place = place(12);
+    let run = |line: &str| {
+        place.run(&format!("{line} --preset fast --json @o.json -q")).assert().success();
+        let document = place.json("o.json");
+        let frames = document["frames"].as_array().unwrap().iter().map(bbox).collect::<Vec<_>>();
+        (frames, document["parameters"].get("stagger").cloned())
+    };
+    let [a, b, c] = BOXES;
+    let (two, three) = (format!("--init {a} --init {b}"), format!("--init {a} --init {b} --init {c}"));
+    assert_eq!(run(&two).1, None);
+    assert_eq!(run(&format!("{two} --stagger")), (run(&two).0, Some(true.into())));
+    let (staggered, said) = run(&format!("{three} --stagger --jobs 1"));
+    assert_eq!(said, Some(true.into()));
+    assert_eq!(run(&format!("{three} --stagger --jobs 2")).0, staggered);
+    assert_ne!(run(&three).0, staggered);
+}
+
 #[test]
 fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     let place = place(6);

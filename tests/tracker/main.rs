@@ -18,3 +18,4 @@ mod settings;
 mod simd_levels;
 mod sizes;
 mod snapshot;
+mod staggered;

@@ -280,3 +280,61 @@ fn what_ended_a_session_leads_to_the_error_behind_it() {
         assert_eq!(system.kind(), std::io::ErrorKind::BrokenPipe);
     }
 }
+
+/// Remembers how it was staggered.
+#[derive(Clone, Default)]
+struct Patient(Drift, Vec<Stagger>);
+
+impl Follower for Patient {
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+        self.0.init(frame, bbox)
+    }
+
+    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
+        self.0.update(frame)
+    }
+
+    fn update_staggered(&mut self, frame: &Frame<'_>, stagger: Stagger) -> Result<Estimate> {
+        self.1.push(stagger);
+        self.update(frame)
+    }
+}
+
+#[test]
+fn targets_are_staggered_while_they_shall_be() {
+    for parallel in [false, true] {
+        let mut session: Session<Box<Patient>> = Session::default();
+        session.parallel(parallel);
+        for start in [1, 1, 3, 1] {
+            session.add(Box::default(), start, at(10.0));
+        }
+        session.feed(1, &frame(4)).unwrap();
+        session.stagger(true);
+        session.feed(2, &frame(4)).unwrap();
+        // A frame that no target sees does not count.
+        assert!(session.feed(3, &frame(5)).is_err());
+        // The third begins: it is one of four already.
+        session.feed(3, &frame(4)).unwrap();
+        session.drop_target(1);
+        session.feed(4, &frame(4)).unwrap();
+        session.stagger(false);
+        session.feed(5, &frame(4)).unwrap();
+        let of = Stagger::of;
+        let seen = |target: usize| session.follower(target).unwrap().1.clone();
+        assert_eq!(seen(0), [of(0, 3, 0), of(0, 4, 1), of(0, 3, 2), Stagger::ALONE]);
+        assert_eq!(seen(2), [of(1, 3, 2), Stagger::ALONE]);
+        assert_eq!(seen(3), [of(2, 3, 0), of(3, 4, 1), of(2, 3, 2), Stagger::ALONE]);
+        // Anew from the first.
+        session.stagger(true);
+        session.feed(6, &frame(4)).unwrap();
+        assert_eq!(session.follower(3).unwrap().1.last(), Some(&of(2, 3, 0)));
+    }
+}
+
+#[test]
+fn nobody_is_staggered_unasked() {
+    let mut session: Session<Patient> = Session::default();
+    (0..3).for_each(|_| _ = session.add(Patient::default(), 1, at(10.0)));
+    (1..4).for_each(|position| _ = session.feed(position, &frame(4)).unwrap());
+    assert!((0..3).all(|target| session.follower(target).unwrap().1 == [Stagger::ALONE; 2]));
+}

@@ -32,7 +32,7 @@ use super::pose::Pose;
 use super::rotation::RotationFilter;
 use super::scale::{self, ScaleFilter};
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, uniform};
-use super::{AspectParams, BackgroundParams, ResponseLayout, ResponseMap, RotationParams, ScaleParams, State};
+use super::{AspectParams, BackgroundParams, ResponseLayout, ResponseMap, RotationParams, ScaleParams, Stagger, State};
 use crate::detector::background::BackgroundAware;
 use crate::error::Result;
 use crate::feature::hog::colors::HogColors;
@@ -78,6 +78,7 @@ pub(super) struct BackgroundSearch {
     rotation: Option<RotationFilter>,
     /// Frames that were searched.
     frames: usize,
+    stagger: Stagger,
 }
 
 /// A place in a view, and what speaks for it.
@@ -171,6 +172,7 @@ impl BackgroundSearch {
             rotation,
             params: params.clone(),
             frames: 0,
+            stagger: Stagger::ALONE,
         };
         // Areas of the largest target that there may be, and of one that is turned.
         let largest = step * stretch * scale::limits(size, frames.size).1;
@@ -246,6 +248,11 @@ impl BackgroundSearch {
         Sighting { pose: at, evidence, seen: false }
     }
 
+    /// Whether everything is learned every time, however targets are staggered.
+    fn is_settling(&self) -> bool {
+        self.frames <= self.params.settle
+    }
+
     /// Learns the target at `pose`, `past` being how much the filter before counts of what it does otherwise; false
     /// where there is nothing to see: nothing is learned then.
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64, watch: &mut Stopwatch) -> bool {
@@ -272,7 +279,8 @@ impl BackgroundSearch {
             watch.lap(Stage::Color);
         }
         // What is learned less often counts for more.
-        let times = if self.frames <= self.params.settle { 1.0 } else { self.params.every as f64 };
+        let every = self.params.every;
+        let times = if self.is_settling() { 1.0 } else { (every * self.stagger.lessons(every)) as f64 };
         if let Some(scale) = &mut self.scale {
             scale.learn(self.view.gray_patch(), center, zoom, times);
             watch.lap(Stage::Scale);
@@ -292,6 +300,10 @@ impl BackgroundSearch {
 impl Search for BackgroundSearch {
     fn pose(&self) -> Pose {
         self.first
+    }
+
+    fn stagger(&mut self, stagger: Stagger) {
+        self.stagger = stagger;
     }
 
     fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
@@ -315,7 +327,7 @@ impl Search for BackgroundSearch {
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
-        let due = self.frames <= self.params.settle || self.frames.is_multiple_of(self.params.every);
+        let due = self.is_settling() || self.stagger.learns(self.frames, self.params.every);
         match rate {
             None if due => self.learn_at(frame, at, 1.0, watch),
             // The filter has no rate: it is held less near the one before.

@@ -21,7 +21,10 @@ impl BackgroundSearch {
         mut best: Answer,
         watch: &mut Stopwatch,
     ) -> (Pose, Answer) {
-        if let (Some(rotation), RotationParams::Filter(settings)) = (&mut self.rotation, &self.params.rotation) {
+        let measures = self.stagger.measures();
+        if let (Some(rotation), RotationParams::Filter(settings)) = (&mut self.rotation, &self.params.rotation)
+            && measures
+        {
             let settings = *settings;
             watch.start();
             let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift), at.stretch());
@@ -34,8 +37,9 @@ impl BackgroundSearch {
         }
         let limits = self.limits(frame, at.aspect);
         if let ScaleParams::Pyramid(PyramidSettings { step, margin, every }) = self.params.scale
-            && self.frames.is_multiple_of(every)
+            && self.stagger.compares(self.frames, every)
         {
+            let step = self.stagger.step(step);
             let middle = self.view.pose.at(self.view.in_frame(best.shift));
             for factor in [1.0 / step, step] {
                 let scale = (middle.scale * factor).clamp(limits.0, limits.1);
@@ -48,13 +52,13 @@ impl BackgroundSearch {
         let before = at.center;
         let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
         let mut pose = self.view.pose.at(center);
-        if let Some(scale) = &mut self.scale {
+        if let Some(scale) = self.scale.as_mut().filter(|_| measures) {
             watch.start();
             let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift), pose.stretch());
             pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
             watch.lap(Stage::Scale);
         }
-        if let Some(aspect) = &mut self.aspect {
+        if let Some(aspect) = self.aspect.as_mut().filter(|_| measures) {
             watch.start();
             let (zoom, stretch) = (pose.scale / self.view.pose.scale, pose.stretch());
             let zoom = (zoom * stretch.0, zoom * stretch.1);

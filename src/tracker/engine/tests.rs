@@ -26,6 +26,7 @@ enum Call {
     Look(Pose),
     LookAt(Pose),
     Learn(Pose, Option<f64>),
+    Stagger(Stagger),
 }
 
 /// Answers as it is told to, and remembers what it was asked.
@@ -84,6 +85,10 @@ impl Recorded for Scripted {
 impl Search for Scripted {
     fn pose(&self) -> Pose {
         self.found
+    }
+
+    fn stagger(&mut self, stagger: Stagger) {
+        self.note(Call::Stagger(stagger));
     }
 
     fn look(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
@@ -181,6 +186,14 @@ fn a_frame_is_looked_at_and_learned_where_the_target_was_found() {
     // The next look starts there.
     engine.update(&picture(NEARBY).frame());
     assert_eq!(calls(&search)[0], Call::Look(now));
+}
+
+#[test]
+fn a_search_is_staggered_as_its_target_is() {
+    let search = Scripted::at(NEARBY);
+    let stagger = Stagger::of(2, 8, 5);
+    engine(&search, None).stagger(stagger);
+    assert_eq!(calls(&search), [Call::Stagger(stagger)]);
 }
 
 #[test]

@@ -143,3 +143,27 @@ fn a_memory_outlasts_what_the_filter_learns() {
     assert!(after_term > before_term && after_term < before_term + 0.03, "{before_term} {after_term}");
     assert!(own > 0.99, "{own}");
 }
+
+/// Of four targets: in the frames of others nothing is learned, in its own as much as in two lessons; by a rate that is
+/// told, always that much.
+#[test]
+fn a_lesson_stands_for_those_that_are_left_out() {
+    let taught = |own: f64, lesson: Option<(Stagger, Option<f64>)>| {
+        let mut search = search(|p| p.learning_rate = own);
+        let (at, next, mut watch) = (search.pose(), picture(NEAR), Stopwatch::default());
+        search.look_at(&next.frame(), at, &mut watch);
+        if let Some((stagger, rate)) = lesson {
+            search.stagger(stagger);
+            search.learn(&next.frame(), at, rate, &mut watch);
+        }
+        let mut tape = Tape::empty();
+        search.filter.record(&mut tape).unwrap();
+        tape.written()
+    };
+    let [own_frame, of_others] = [0, 1].map(|before| Stagger::of(0, 4, before));
+    assert!(taught(0.25, Some((of_others, None))) == taught(0.25, None));
+    let two = taught(0.4375, Some((Stagger::ALONE, None)));
+    assert!(taught(0.25, Some((own_frame, None))) == two && two != taught(0.25, None));
+    let told = taught(0.25, Some((Stagger::ALONE, Some(0.125))));
+    assert!([own_frame, of_others].into_iter().all(|stagger| taught(0.25, Some((stagger, Some(0.125)))) == told));
+}

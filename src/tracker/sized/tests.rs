@@ -22,6 +22,7 @@ struct Answers {
     grown: f64,
     /// The scales that were looked at.
     scales: Arc<Mutex<Vec<f64>>>,
+    stagger: Arc<Mutex<Option<Stagger>>>,
 }
 
 impl Recorded for Answers {
@@ -33,6 +34,10 @@ impl Recorded for Answers {
 impl Search for Answers {
     fn pose(&self) -> Pose {
         Pose::of(BOX)
+    }
+
+    fn stagger(&mut self, stagger: Stagger) {
+        *self.stagger.lock().unwrap() = Some(stagger);
     }
 
     fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
@@ -65,7 +70,7 @@ impl Search for Answers {
 }
 
 fn answers(peak: fn(f64) -> f32) -> Answers {
-    Answers { peak, decides: false, grown: 1.0, scales: Arc::default() }
+    Answers { peak, decides: false, grown: 1.0, scales: Arc::default(), stagger: Arc::default() }
 }
 
 /// The target seen `zoom` times as large as at first.
@@ -173,5 +178,55 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
             assert!((at.scale / zoom).ln().abs() < 0.025, "look {look}: {} for {zoom}", at.scale);
             search.learn(&frame(&pixels), at, None, &mut watch);
         }
+    }
+}
+
+/// Of eight targets, where one that is alone looks in every second frame.
+#[test]
+fn other_sizes_of_many_targets_are_looked_at_more_rarely_and_in_wider_steps() {
+    let search = answers(|_| 1.0);
+    let mut sized = with(&search, pyramid(1.25, 0.05, 2));
+    for before in 0..16 {
+        let stagger = Stagger::of(3, 8, before);
+        sized.stagger(stagger);
+        assert_eq!(search.stagger.lock().unwrap().take(), Some(stagger), "the search takes it too");
+        followed(&mut *sized, 1);
+        let scales = std::mem::take(&mut *search.scales.lock().unwrap());
+        let all: &[f64] = if (before + 3) % 8 == 0 { &[0.64, 1.5625, 1.0] } else { &[1.0] };
+        let alike = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
+        assert!(scales.len() == all.len() && scales.iter().zip(all).all(alike), "frame {before}: {scales:?}");
+    }
+}
+
+/// It looks in one of four frames, and learns in one of three: as much as in three lessons, if not told how much.
+#[test]
+fn a_filter_for_the_size_looks_and_learns_more_rarely() {
+    let (pixels, mut watch) = (picture(1.12), Stopwatch::default());
+    let with_rate = |rate| {
+        let settings = ScaleSettings { rate, ..ScaleSettings::default() };
+        with(&answers(|_| 1.0), ScaleParams::Filter(settings))
+    };
+    let written = |search: &mut Box<dyn Search>| {
+        let mut tape = Tape::empty();
+        search.record(&mut tape).unwrap();
+        tape.written()
+    };
+    let mut taught = |rate: f64, stagger: Stagger, told: Option<f64>| {
+        let mut search = with_rate(rate);
+        search.stagger(stagger);
+        search.learn(&frame(&pixels), search.pose(), told, &mut watch);
+        written(&mut search)
+    };
+    let first = written(&mut with_rate(0.25));
+    for clock in 0..12 {
+        let stagger = Stagger::of(0, 8, clock);
+        let mut search = with_rate(0.25);
+        search.stagger(stagger);
+        let scale = search.look(&frame(&pixels), search.pose(), &mut Stopwatch::default()).pose.scale;
+        assert_eq!(scale > 1.05, clock % 4 == 0, "{clock}: {scale}");
+        let learned = taught(0.25, stagger, None);
+        let expected = if clock % 3 == 0 { &taught(0.75, Stagger::ALONE, None) } else { &first };
+        assert!(learned == *expected, "{clock}");
+        assert!(taught(0.25, stagger, Some(0.1)) == taught(0.25, Stagger::ALONE, None), "{clock}");
     }
 }
