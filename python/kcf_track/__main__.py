@@ -111,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     add("--skip-bad-frames", action="store_true", help="go on after a frame that cannot be read")
     add("--timeout", type=float, default=30.0, metavar="SECONDS", help="longest time that a frame may take to come")
     add("--jobs", "-j", type=positive, metavar="N", help="threads that follow several targets [default: all cores]")
+    add("--stagger", action="store_true", help="make many targets cheaper: each does what costs most in its own frames")
     add("--quiet", "-q", action="count", default=0, help="no progress and no summary; given twice, no warnings either")
     add("--profile", action="store_true", help="print a table of what the time was spent on, to the standard error")
     add("--version", "-V", action="version", version=f"kcf-track {__version__}")

@@ -16,6 +16,7 @@ def tracker(parts: dict[str, Any]) -> Tracker:
 
 def multi_tracker(parts: dict[str, Any]) -> MultiTracker:
     """Several targets with all that was learned of them."""
-    made = MultiTracker(parts["preset"], order=parts["order"], threads=parts["threads"], settings=parts["settings"])
-    made._restore(parts["next"], parts["targets"])
+    kept = {key: parts[key] for key in ("order", "threads", "stagger", "settings")}
+    made = MultiTracker(parts["preset"], **kept)
+    made._restore(parts["next"], parts["frames"], parts["targets"])
     return made

@@ -30,6 +30,7 @@ pub struct Asked {
     skip_bad_frames: bool,
     timeout: f64,
     jobs: Option<usize>,
+    stagger: bool,
     profile: bool,
     preset: String,
     /// Flags of settings, without dashes, and their values.
@@ -118,6 +119,7 @@ fn run(asked: &Asked, watching: &Watching) -> Result<String, Failure> {
         parameters: params.document(&asked.preset),
         skip_bad_frames: asked.skip_bad_frames,
         parallel: asked.jobs.is_none_or(|jobs| jobs > 1),
+        stagger: asked.stagger,
         profile: asked.profile,
     };
     let frames = Frames { first: None, frames, source, asked: || watching.asks() };

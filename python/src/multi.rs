@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use kcf_track::job::MOST_THREADS;
+use kcf_track::tracker::Stagger;
 use kcf_track::{BBox, Estimate as Said, Frame};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
@@ -21,7 +22,9 @@ use crate::whole::Whole;
 /// Follows several targets through the same frames, at the same time on several threads.
 ///
 /// Settings are those of ``Tracker``; a target may have its own. Results do not depend on the number of threads, which
-/// is that of the processors if nothing is said.
+/// is that of the processors if nothing is said. With ``stagger`` each of three targets and more
+/// looks for its size and angle, and learns, in frames of its own: eight cost less than five times one by ``fast``.
+/// Their boxes then depend on how many there are.
 ///
 /// Examples:
 ///     >>> import kcf_track, numpy
@@ -36,6 +39,7 @@ pub struct MultiTracker {
     chosen: Chosen,
     order: Order,
     threads: usize,
+    stagger: bool,
     inner: Mutex<Inner>,
 }
 
@@ -43,6 +47,8 @@ pub struct MultiTracker {
 struct Inner {
     targets: BTreeMap<u64, Target>,
     next: u64,
+    /// Frames until now.
+    frames: usize,
     /// The threads, and the process that they belong to: after a fork the child has none of them.
     pool: Option<(u32, ThreadPool)>,
 }
@@ -54,6 +60,8 @@ struct Target {
     tracker: kcf_track::Tracker,
     size: (usize, usize),
     last: Said,
+    /// In the next frame.
+    stagger: Stagger,
 }
 
 impl MultiTracker {
@@ -79,19 +87,25 @@ impl Inner {
             return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
         }
         let last = tracker.init(frame, bbox)?;
-        self.targets.insert(id, Target { tracker, size, last });
+        self.targets.insert(id, Target { tracker, size, last, stagger: Stagger::ALONE });
         self.next = self.next.max(id.saturating_add(1));
         Ok(())
     }
 
-    /// All targets in the next frame. A frame of another size changes none of them.
-    fn update(&mut self, frame: Frame<'_>) -> kcf_track::Result<()> {
+    /// All targets in the next frame, each for itself or staggered. A frame of another size changes none of them.
+    fn update(&mut self, frame: Frame<'_>, stagger: bool) -> kcf_track::Result<()> {
         let size = (frame.width(), frame.height());
         if let Some(other) = self.targets.values().find(|other| other.size != size) {
             return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
         }
+        if stagger {
+            let (count, before) = (self.targets.len(), self.frames);
+            let targets = self.targets.values_mut().enumerate();
+            targets.for_each(|(number, target)| target.stagger = Stagger::of(number, count, before));
+            self.frames = before.wrapping_add(1);
+        }
         let follow = |target: &mut Target| -> kcf_track::Result<()> {
-            target.last = target.tracker.update(frame)?;
+            target.last = target.tracker.update_staggered(frame, target.stagger)?;
             Ok(())
         };
         match &self.pool {
@@ -124,12 +138,13 @@ impl Inner {
 #[pymethods]
 impl MultiTracker {
     #[new]
-    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, **settings))]
+    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, stagger = false, **settings))]
     fn new(
         py: Python<'_>,
         preset: &str,
         order: &str,
         threads: Option<Whole>,
+        stagger: bool,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let chosen = settings::resolve(py, preset, settings)?;
@@ -138,7 +153,7 @@ impl MultiTracker {
             None => std::thread::available_parallelism().map_or(1, |threads| usize::from(threads).min(MOST_THREADS)),
         };
         let inner = Mutex::new(Inner { next: 1, ..Inner::default() });
-        Ok(Self { chosen, order: order_of(py, order)?, threads, inner })
+        Ok(Self { chosen, order: order_of(py, order)?, threads, stagger, inner })
     }
 
     /// Learns a target in ``box`` of ``frame``, and gives its id: ``id``, or the next free number. A target with that
@@ -185,7 +200,7 @@ impl MultiTracker {
             return Err(exception(py, "NotInitializedError", message.into()));
         }
         inner.start(py, self.threads)?;
-        py.detach(|| inner.update(frame)).or_raise(py)?;
+        py.detach(|| inner.update(frame, self.stagger)).or_raise(py)?;
         let said = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
         Ok(inner.targets.iter().map(|(id, target)| (*id, said(target))).collect())
     }
@@ -216,6 +231,8 @@ impl MultiTracker {
         parts.set_item("settings", settings::as_dict(py, &targets.chosen.params)?)?;
         parts.set_item("order", targets.order.name())?;
         parts.set_item("threads", targets.threads)?;
+        parts.set_item("stagger", targets.stagger)?;
+        parts.set_item("frames", held.frames)?;
         parts.set_item("next", held.next)?;
         let each = |(id, target): (&u64, &Target)| {
             let snapshot = py.detach(|| target.tracker.snapshot());
@@ -226,13 +243,13 @@ impl MultiTracker {
     }
 
     /// Takes the targets of a pickled one.
-    fn _restore(&self, py: Python<'_>, next: u64, targets: Vec<Pickled>) -> PyResult<()> {
+    fn _restore(&self, py: Python<'_>, next: u64, frames: usize, targets: Vec<Pickled>) -> PyResult<()> {
         let mut held = self.lock()?;
         for (id, snapshot, size, last) in targets {
             let tracker = py.detach(|| kcf_track::Tracker::restore(&snapshot)).or_raise(py)?;
-            held.targets.insert(id, Target { tracker, size, last: last.get().0 });
+            held.targets.insert(id, Target { tracker, size, last: last.get().0, stagger: Stagger::ALONE });
         }
-        held.next = next;
+        (held.next, held.frames) = (next, frames);
         Ok(())
     }
 

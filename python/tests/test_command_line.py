@@ -220,6 +220,7 @@ RUNS = [
     ["DEMO", "--start", "5", "--end", "9", "--init=12,40,50,100", "--init-format", "xyxy", "--preset", "fast"],
     ["DEMO", "--end", "9", "--init", "12,44,38,60", "-i", "3:100,60,40,40", "--preset", "fast", "--jobs", "1"],
     ["DEMO", "--end", "9", "--init-file", "TARGETS", "--preset", "paper"],
+    ["DEMO", "--end", "9", *["--init=12,44,38,60", "-i9,9,20,30", "-i60,60,40,40"], "--preset", "fast", "--stagger"],
     ["DEMO", "--end", "3", "--init", "3:100,60,4,4", "--preset", "paper"],
     ["DEMO", "--end", "6", "--truth", "TRUTH", "--preset", "paper"],
     ["BROKEN", "--end", "6", "--preset", "paper", "--skip-bad-frames"],

@@ -263,6 +263,25 @@ def test_many_targets_are_pickled(noise):
     assert copied.add(noise, BOX) == targets.add(noise, BOX) == 8
 
 
+def test_many_targets_are_staggered_if_they_shall_be(noise):
+    boxes = [(20, 20, 24, 24), (60, 40, 30, 24), (90, 70, 28, 28)]
+    frames = moving(noise, 9)
+
+    def run(targets, pickled=False):
+        for box in boxes:
+            targets.add(frames[0], box)
+        for frame in frames[1:]:
+            found = targets.update(frame)
+            targets = pickle.loads(pickle.dumps(targets)) if pickled else targets
+        return found, [targets[id].evidence for id in targets]
+
+    staggered = run(MultiTracker("fast", stagger=True, threads=1))
+    assert staggered == run(MultiTracker("fast", stagger=True, threads=2), pickled=True)
+    assert staggered != run(MultiTracker("fast"))
+    del boxes[2]
+    assert run(MultiTracker("fast", stagger=True)) == run(MultiTracker("fast"))
+
+
 def test_many_targets_are_followed_as_one_is(noise):
     boxes = {1: (20, 20, 24, 24), 2: (60, 40, 30, 24), 9: (90, 70, 28, 28)}
     frames = moving(noise, 5)
