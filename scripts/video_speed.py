@@ -5,10 +5,11 @@
                            [--program FILE]
 
 Without a clip one is rendered: H.264 of 1920x1080, noisy as of a camera, with as many seconds of 30 frames as --seconds
-says. In turns, ffmpeg alone decodes it to the raw gray frames that the program asks for, to nowhere and through a pipe
-to `cat`, and the program follows its first target. Then the program follows 1, 2, 4 and 8 targets on one thread and on
-two, in the same frames from a pipe, which costs hardly any decoding. Prints medians of the paired ratios, of whole
-times. Without further boxes the eight lie around the first one, moved by an eighth of its size.
+says. One after the other, ffmpeg alone decodes it to the raw gray frames that the program asks for, to nowhere and
+through a pipe to `cat`, and the program follows its first target. Then the program follows 1, 2, 4 and 8 targets on one
+thread and on two, 4 and 8 by --stagger too, in the same frames from a pipe, which costs hardly any decoding. Prints
+medians of the paired ratios: of whole times, and on one thread of the updates' own times. Without further boxes the
+eight lie around the first one, moved by an eighth of its size.
 """
 
 import argparse
@@ -31,6 +32,15 @@ def timed(command, given=None):
     with open(given or "/dev/null", "rb") as frames:
         subprocess.run(list(map(str, command)), stdin=frames, capture_output=True, check=True)
     return time.perf_counter() - begun
+
+
+def followed(command, frames):
+    """How long a run takes in which rows of JSON are written, and its updates alone."""
+    begun = time.perf_counter()
+    with open(frames, "rb") as given:
+        rows = subprocess.run(list(map(str, command)), stdin=given, capture_output=True, check=True).stdout
+    whole = time.perf_counter() - begun
+    return whole, sum(row["track_ms"] for row in map(json.loads, rows.splitlines()) if row["state"] != "initial")
 
 
 def rendered(executable, place, seconds):
@@ -82,17 +92,21 @@ def main():
             nowhere.append(whole / alone)
             pipe.append(whole / through)
             for threads in (1, 2):
-                for count in (1, 2, 4, 8):
+                for count, stagger in ((1, []), (2, []), (4, []), (8, []), (4, ["--stagger"]), (8, ["--stagger"])):
                     flags = [part for box in all_boxes[:count] for part in ("--init", box)]
-                    follow = [executable, "-", "--preset", args.preset, *flags, "--jobs", threads]
-                    targets.setdefault((threads, count), []).append(timed(follow, raw))
+                    follow = [executable, "-", "--preset", args.preset, *flags, *stagger, "--jobs", threads]
+                    key = f"{count} targets on {threads} threads{', staggered' if stagger else ''}"
+                    targets.setdefault(key, []).append(followed([*follow, "--quiet", "--jsonl", "-"], raw))
     ratios = (statistics.median(nowhere), statistics.median(pipe))
     said = f"{ratios[0]:.2f} times as long as decoding to nowhere, {ratios[1]:.2f} to a pipe"
     print(f"{clip.name}, {args.preset}: {said}")
-    for (threads, count), times in targets.items():
-        ratio = statistics.median(t / one for t, one in zip(times, targets[1, 1]))
-        print(f"  {count} targets on {threads} threads: {ratio:.2f} times as long as one on one")
-    print(json.dumps({"nowhere": nowhere, "pipe": pipe, "targets": {f"{k[0]},{k[1]}": v for k, v in targets.items()}}))
+    ones = targets["1 targets on 1 threads"]
+    for key, times in targets.items():
+        whole, updates = (statistics.median(t[i] / one[i] for t, one in zip(times, ones)) for i in range(2))
+        # On two threads updates wait for each other's memory and for the machine.
+        alone = f", {updates:.2f} in updates alone" if "on 1 threads" in key else ""
+        print(f"  {key}: {whole:.2f} times as long as one on one{alone}")
+    print(json.dumps({"nowhere": nowhere, "pipe": pipe, "targets": targets}))
 
 
 main()
