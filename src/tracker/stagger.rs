@@ -84,6 +84,15 @@ mod tests {
         (0..count).map(of).collect()
     }
 
+    /// What `all` of some targets have to do comes to each every `period` frames, and to no frame much more of it.
+    fn assert_even(all: &[Vec<usize>], frames: usize, period: usize, said: &str) {
+        assert!(all.iter().all(|frames| frames[1] - frames[0] == period), "{said}: {all:?}");
+        assert!(all.iter().all(|due| due.len() == frames / period), "{said}: {all:?}");
+        let at_once = (0..frames).map(|frame| all.iter().filter(|frames| frames.contains(&frame)).count());
+        let (least, most) = at_once.fold((usize::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
+        assert!(most - least <= 1, "{said}: {least} to {most} in a frame");
+    }
+
     #[test]
     fn one_target_and_two_do_as_their_settings_say() {
         for count in 0..=2 {
@@ -98,15 +107,6 @@ mod tests {
             }
         }
         assert!(Stagger::ALONE.measures() && Stagger::ALONE.compares(4, 2) && !Stagger::ALONE.learns(3, 2));
-    }
-
-    /// What `all` of some targets have to do comes to each every `period` frames, and to no frame much more of it.
-    fn assert_even(all: &[Vec<usize>], frames: usize, period: usize, said: &str) {
-        assert!(all.iter().all(|frames| frames[1] - frames[0] == period), "{said}: {all:?}");
-        assert!(all.iter().all(|due| due.len() == frames / period), "{said}: {all:?}");
-        let at_once = (0..frames).map(|frame| all.iter().filter(|frames| frames.contains(&frame)).count());
-        let (least, most) = at_once.fold((usize::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
-        assert!(most - least <= 1, "{said}: {least} to {most} in a frame");
     }
 
     /// Whatever they have seen on their own.
