@@ -26,7 +26,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from labelled import SHIFTS, area_under_roc, labels, marked, overlap, program, targets
+from labelled import SHIFTS, accuracy, area_under_roc, labels, marked, overlap, program, targets
 
 # What takes each part away, or adds it.
 PARTS = {
@@ -51,10 +51,6 @@ TIMED = 100
 CLEARLY = 0.03
 
 
-def middle(box):
-    return box[0] + box[2] / 2, box[1] + box[3] / 2
-
-
 def checked(run):
     """What a run of the program gives; its message ends the script."""
     try:
@@ -71,12 +67,9 @@ def settings(flags):
 def score(executable, target, flags, start):
     """AUC, P@20 and of each frame its confidence and whether its overlap is above 0.5."""
     run = checked(marked(executable, *target, settings(flags), SHIFTS[start]))
-    overlaps = [overlap(frame["bbox"], label) for frame, label in run]
-    above = [statistics.mean(value > k / 20 for value in overlaps) for k in range(21)]
-    near = statistics.mean(math.dist(middle(frame["bbox"]), middle(label)) <= 20 for frame, label in run)
-    later = [(frame, value) for (frame, _), value in zip(run, overlaps) if frame["state"] != "initial"]
+    later = [(frame, overlap(frame["bbox"], label)) for frame, label in run if frame["state"] != "initial"]
     judged = [(round(frame["confidence"], 4), int(value > 0.5)) for frame, value in later]
-    return [statistics.mean(above), near, judged]
+    return [*accuracy([(frame["bbox"], label) for frame, label in run]), judged]
 
 
 def measure(executable, data, part, starts, known, keep):

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,19 @@ def overlap(a, b):
     height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
     both = max(width, 0) * max(height, 0)
     return both / (a[2] * a[3] + b[2] * b[3] - both)
+
+
+def middle(box):
+    """The middle of a box x, y, w, h."""
+    return box[0] + box[2] / 2, box[1] + box[3] / 2
+
+
+def accuracy(run):
+    """AUC and P@20 of boxes and their labels."""
+    overlaps = [overlap(box, label) for box, label in run]
+    above = [statistics.mean(value > k / 20 for value in overlaps) for k in range(21)]
+    near = statistics.mean(math.dist(middle(box), middle(label)) <= 20 for box, label in run)
+    return statistics.mean(above), near
 
 
 def labels(path):

@@ -30,7 +30,7 @@ impl Stagger {
         Self { rarer: count.div_ceil(2).max(1), clock: before.wrapping_add(number) }
     }
 
-    /// Whether it looks at other sizes, for which its settings say one of `every` looks, in the look `looks` of its own.
+    /// Whether it looks at other sizes, for which its settings say one of `every` looks, in its own look `looks`.
     pub(super) fn compares(self, looks: usize, every: usize) -> bool {
         self.is_due(looks, every)
     }
