@@ -3,8 +3,8 @@
 //! `cargo bench --bench machine`
 
 use divan::Bencher;
-use kcf_track::kernel::{Kernel, gram};
-use kcf_track::machine::{Samples, from_name};
+use kcf_track::kernels::{Kernel, gram};
+use kcf_track::machines::{Samples, from_name};
 use ndarray::{Array2, ArrayView2};
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kcf_track::fft::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, cost, cross_power, fold};
 use kcf_track::simd::{SimdLevel, set_ceiling};
-use kcf_track::spectrum::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, cost, cross_power, fold};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::Fft;
 use rustfft::num_complex::Complex32;

@@ -15,8 +15,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
+use kcf_track::media::{Channels, Prefetch, Sequence, SequenceOptions, Source};
 use kcf_track::run::Session;
-use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions, Source};
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 
 type Failure = Box<dyn std::error::Error>;

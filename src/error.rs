@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 
 /// Shorthand for a result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

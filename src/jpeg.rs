@@ -81,7 +81,7 @@ fn take_pixels_apart<const N: usize>(row: &[u8], at: [usize; 3], [luma, blue, re
 mod tests {
     use super::*;
     use crate::frame::FrameBuf;
-    use crate::source::{Channels, decode_bytes};
+    use crate::media::{Channels, decode_bytes};
 
     #[test]
     fn the_colours_of_every_layout_come_back() {

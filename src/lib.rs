@@ -3,11 +3,11 @@
 //! choose. One CPU core is enough.
 //!
 //! # Example
-//! Frames come from wherever they come; here a [`Scene`](source::synth::Scene) renders them, which also knows the
+//! Frames come from wherever they come; here a [`Scene`](synth::Scene) renders them, which also knows the
 //! truth.
 //!
 //! ```
-//! use kcf_track::source::synth::{Scene, SceneParams};
+//! use kcf_track::synth::{Scene, SceneParams};
 //! use kcf_track::{Frame, Params, State, Tracker};
 //!
 //! # fn main() -> kcf_track::Result<()> {
@@ -48,7 +48,7 @@
 //!
 //! Several targets in the frames of a camera: [`run::Session`] follows any number of them; `add` begins one, and `feed`
 //! takes a frame in memory (feature `files`). To read a folder of images with the truth beside it, decoded ahead on
-//! another thread, see [`source::Sequence`]; to write results as JSON, CSV, OTB text or pictures, [`export`].
+//! another thread, see [`media::Sequence`]; to write results as JSON, CSV, OTB text or pictures, [`export`].
 //!
 //! # Boxes and states
 //! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one,
@@ -80,30 +80,36 @@
 //! # Features
 //! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
 //! and takes what is needed: `files` (sequences of image files and results, and several targets at once), `synth`
-//! (rendered sequences), `eval` (scores over many sequences, and runs as a person asks for them), `serve` (the tracker
-//! as a server of other programs), `view` (the live view in a browser). Without any, the tracker follows one target in
+//! (rendered sequences), `eval` (scores over many sequences, and runs as a person asks for them), `view` (the live view
+//! in a browser). Without any, the tracker follows one target in
 //! frames in memory.
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 
-pub mod annotation;
-pub mod detector;
+pub mod bbox;
+#[cfg(feature = "files")]
+pub mod cancel;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod error;
 #[cfg(feature = "eval")]
 pub mod eval;
 #[cfg(feature = "files")]
 pub mod export;
-pub mod feature;
+pub mod features;
 #[cfg(feature = "files")]
 mod ffmpeg;
+pub mod fft;
+pub mod filters;
 pub mod frame;
-pub mod geometry;
 #[cfg(feature = "eval")]
 pub mod job;
 #[cfg(any(feature = "synth", feature = "view"))]
 mod jpeg;
-pub mod kernel;
-pub mod machine;
+pub mod kernels;
+pub mod machines;
+#[cfg(feature = "files")]
+pub mod media;
 #[cfg(any(feature = "synth", all(test, feature = "files")))]
 mod png;
 pub mod profile;
@@ -111,20 +117,20 @@ pub mod profile;
 mod replace;
 #[cfg(feature = "files")]
 pub mod run;
-#[cfg(feature = "serve")]
-pub mod serve;
 pub mod setting;
 pub mod simd;
-#[cfg(feature = "files")]
-pub mod source;
-pub mod spectrum;
+#[cfg(feature = "synth")]
+pub mod synth;
 mod tape;
 pub mod tracker;
+#[cfg(feature = "view")]
+pub mod view;
 
+pub use bbox::BBox;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameBuf, PixelFormat};
-pub use geometry::BBox;
-pub use kernel::Kernel;
+
+pub use kernels::Kernel;
 pub use tracker::{Estimate, Evidence, Params, ResponseMap, State, Tracker};
 
 /// The README's example is compiled with the tests.

@@ -1,7 +1,5 @@
-//! The `kcf-track` program: reads its arguments, runs, and turns an error into a message and an exit code.
-
-mod cli;
+//! The `kcf-track` program.
 
 fn main() -> std::process::ExitCode {
-    cli::run()
+    kcf_track::cli::main()
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use kcf_track::run::Session;
-use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::synth::{Scene, SceneParams};
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 use rayon::ThreadPoolBuilder;
 

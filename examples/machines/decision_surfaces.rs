@@ -8,8 +8,8 @@ use std::f64::consts::{PI, TAU};
 use std::path::Path;
 
 use super::plot::{Figure, View, diverging};
-use kcf_track::kernel::{Kernel, cross_gram, gram};
-use kcf_track::machine::{Samples, from_name};
+use kcf_track::kernels::{Kernel, cross_gram, gram};
+use kcf_track::machines::{Samples, from_name};
 use ndarray::{Array1, Array2, Axis};
 use rand::{Rng, RngExt, SeedableRng};
 use serde_json::json;

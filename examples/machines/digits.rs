@@ -26,11 +26,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use kcf_track::kernel::{Kernel, cross_gram, gram};
-use kcf_track::machine::kdspe::{self, Kdspe, Preserved};
-use kcf_track::machine::klda::{self, Klda};
-use kcf_track::machine::kpca::{self, Kpca};
-use kcf_track::machine::{Build, Embedding, preimage};
+use kcf_track::kernels::{Kernel, cross_gram, gram};
+use kcf_track::machines::kdspe::{self, Kdspe, Preserved};
+use kcf_track::machines::klda::{self, Klda};
+use kcf_track::machines::kpca::{self, Kpca};
+use kcf_track::machines::{Build, Embedding, preimage};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use serde_json::json;
 

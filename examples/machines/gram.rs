@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args as Flags;
-use kcf_track::kernel::{GramKernel, cross_gram, gram};
-use kcf_track::machine::{Build, Samples, from_name, kdspe, klda, kpca};
+use kcf_track::kernels::{GramKernel, cross_gram, gram};
+use kcf_track::machines::{Build, Samples, from_name, kdspe, klda, kpca};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ fn coordinates(
     settings: Value,
     k: ArrayView2<f64>,
     labels: &[f64],
-) -> anyhow::Result<kcf_track::machine::Embedding> {
+) -> anyhow::Result<kcf_track::machines::Embedding> {
     let classes: Vec<usize> = labels.iter().map(|&label| (label + 1.0) as usize).collect();
     let settings = if settings.is_null() { serde_json::json!({}) } else { settings };
     Ok(match args.machine.as_str() {

@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::Args as Flags;
 use kcf_track::export::write_npy;
-use kcf_track::feature::hog::{CHANNELS, Hog, LANES};
+use kcf_track::features::hog::{CHANNELS, Hog, LANES};
 use kcf_track::frame::patch::{PatchRect, sample};
+use kcf_track::media::{Channels, Sequence, SequenceOptions, decode};
 use kcf_track::profile::Stopwatch;
-use kcf_track::source::{Channels, Sequence, SequenceOptions, decode};
 use ndarray::Array2;
 
 #[derive(Flags)]

@@ -8,8 +8,8 @@ use std::f64::consts::TAU;
 use std::path::Path;
 
 use super::plot::{Figure, View};
-use kcf_track::kernel::{Kernel, cross_gram, gram};
-use kcf_track::machine::{Build, kpca};
+use kcf_track::kernels::{Kernel, cross_gram, gram};
+use kcf_track::machines::{Build, kpca};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 

@@ -8,7 +8,7 @@ use kcf_track::export::Destination;
 use kcf_track::job::{
     self, BoxFormat, Failure, Form, Frames, Given, Opening, Outputs, Plan, Position, Targets, Watcher,
 };
-use kcf_track::source::{Demand, Prefetch, VideoOptions};
+use kcf_track::media::{Demand, Prefetch, VideoOptions};
 use kcf_track::tracker::settings::{Changes, Wording};
 use kcf_track::{Evidence, Params, Tracker};
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Kernels between samples: Gram matrices of arrays.
 
 use kcf_track::Error;
-use kcf_track::kernel::{GramKernel, Kernel as Dot, cross_gram, gram, own_values};
+use kcf_track::kernels::{GramKernel, Kernel as Dot, cross_gram, gram, own_values};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Kernel machines over Gram matrices, for the estimators of `kcf_track/machines.py`.
 
-use kcf_track::machine::kdspe::{self, Kdspe, Preserved};
-use kcf_track::machine::klda::{self, Klda};
-use kcf_track::machine::kpca::{self, Kpca};
-use kcf_track::machine::{
+use kcf_track::machines::kdspe::{self, Kdspe, Preserved};
+use kcf_track::machines::klda::{self, Klda};
+use kcf_track::machines::kpca::{self, Kpca};
+use kcf_track::machines::{
     Affine, Build, Embedding as Map, Head as Function, MachineKind, Novelty, Samples, Subspace, from_name, preimage,
 };
 use kcf_track::setting::check;

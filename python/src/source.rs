@@ -5,7 +5,7 @@ use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
 use kcf_track::job::aside;
-use kcf_track::source::{
+use kcf_track::media::{
     Channels, Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Span, Truth,
     VideoOptions, Wait, open,
 };

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kcf_track::Params;
-use kcf_track::tracker::settings;
+use crate::Params;
+use crate::tracker::settings;
 use toml::de::{DeTable, DeValue};
 
 use super::Failure;
@@ -145,7 +145,7 @@ pub fn write(preset: &str, params: &Params) -> String {
             continue;
         }
         let (table, key) = setting.path.rsplit_once('.').unwrap_or(("", setting.path));
-        let named = matches!(setting.kind, kcf_track::setting::Kind::Choice(_));
+        let named = matches!(setting.kind, crate::setting::Kind::Choice(_));
         let value = if named { format!("\"{text}\"") } else { text };
         let line = format!("# {} ({})\n{key} = {value}\n", setting.help, setting.kind.range());
         match tables.iter_mut().find(|(known, _)| *known == table) {

@@ -3,22 +3,22 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use crate::Error;
+use crate::eval::dataset::Dataset;
+use crate::eval::evaluation::{Evaluation, Event, RunOptions};
+use crate::eval::manifest::Manifest;
+use crate::eval::preset::Preset;
+use crate::eval::results::ResultFiles;
+use crate::eval::runner::Runner;
+use crate::eval::saving;
+use crate::eval::shard::Shard;
+use crate::eval::store::Store;
+use crate::eval::summary::LeftOut;
+use crate::eval::{Protocol, Toolkit, report};
+use crate::job::MOST_THREADS;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use kcf_track::Error;
-use kcf_track::eval::dataset::Dataset;
-use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
-use kcf_track::eval::manifest::Manifest;
-use kcf_track::eval::preset::Preset;
-use kcf_track::eval::results::ResultFiles;
-use kcf_track::eval::runner::Runner;
-use kcf_track::eval::saving;
-use kcf_track::eval::shard::Shard;
-use kcf_track::eval::store::Store;
-use kcf_track::eval::summary::LeftOut;
-use kcf_track::eval::{Protocol, Toolkit, report};
-use kcf_track::job::MOST_THREADS;
 
 use super::Failure;
 use super::params::{self, ParamArgs};

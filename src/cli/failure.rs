@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use kcf_track::{Error, job};
+use crate::{Error, job};
 
 /// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;

@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use kcf_track::job;
-use kcf_track::source::Stop;
+use crate::cancel::CancelToken;
+use crate::job;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -21,7 +21,7 @@ const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
 pub struct Interrupt {
     /// The signal that came last; 0 before any.
     signal: Arc<AtomicUsize>,
-    stop: Stop,
+    stop: CancelToken,
 }
 
 impl Interrupt {
@@ -47,7 +47,7 @@ impl Interrupt {
     }
 
     /// What is set by the signal.
-    pub fn stop(&self) -> Stop {
+    pub fn stop(&self) -> CancelToken {
         self.stop.clone()
     }
 

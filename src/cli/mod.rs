@@ -13,7 +13,6 @@ mod progress;
 mod synth;
 mod targets;
 mod track;
-mod trax;
 mod view;
 mod wording;
 
@@ -21,8 +20,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::job::joined;
 use failure::Failure;
-use kcf_track::job::joined;
 
 /// Follow an object through a sequence of images, in real time, on one CPU core.
 ///
@@ -47,7 +46,6 @@ enum Command {
     /// Print a page of the manual
     Man(completions::ManArgs),
     Eval(Box<eval::EvalArgs>),
-    Trax(Box<trax::TraxArgs>),
     View(Box<view::ViewArgs>),
 }
 
@@ -69,7 +67,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C (129 by S
 What was computed until then is kept.";
 
 /// Runs the program and says how it ended.
-pub fn run() -> ExitCode {
+pub fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(joined(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
@@ -87,7 +85,6 @@ pub fn run() -> ExitCode {
         Some(Command::Completions(args)) => completions::run(args),
         Some(Command::Man(args)) => completions::man(args),
         Some(Command::Eval(args)) => eval::run(args),
-        Some(Command::Trax(args)) => trax::run(args),
         Some(Command::View(args)) => view::run(args),
         None => track::run(&cli.track),
     };

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::export::{Destination, OverlayOptions, Overlays, ResponseMaps};
+use crate::job::{Drawing, Form, Outputs};
 use clap::Args;
-use kcf_track::export::{Destination, OverlayOptions, Overlays, ResponseMaps};
-use kcf_track::job::{Drawing, Form, Outputs};
 
 use super::Failure;
 

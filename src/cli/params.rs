@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use crate::Params;
+use crate::machines::MachineKind;
+use crate::setting::Kind;
+use crate::tracker::settings::{self, Changes, Setting, Wording};
+use crate::tracker::{GuardParams, WindowParams};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use kcf_track::Params;
-use kcf_track::machine::MachineKind;
-use kcf_track::setting::Kind;
-use kcf_track::tracker::settings::{self, Changes, Setting, Wording};
-use kcf_track::tracker::{GuardParams, WindowParams};
 
 use super::Failure;
 use super::config::{self, Config};

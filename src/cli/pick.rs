@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use kcf_track::BBox;
-use kcf_track::job::{self, Frames};
-use kcf_track::serve::view;
-use kcf_track::source::{Demand, Item, Prefetch, Source, Span};
+use crate::BBox;
+use crate::job::{self, Frames};
+use crate::media::{Demand, Item, Prefetch, Source, Span};
+use crate::view;
 
 use super::Failure;
 use super::interrupt::Interrupt;

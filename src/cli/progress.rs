@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
+use crate::Evidence;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use kcf_track::Evidence;
 
 /// Time between two plain lines: a log should not be flooded.
 const LINE_EVERY: Duration = Duration::from_secs(2);

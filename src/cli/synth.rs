@@ -4,10 +4,10 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::Error;
+use crate::synth::{Format, Preset, Scene, SceneParams, WriteOptions, write_sequence};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use kcf_track::Error;
-use kcf_track::source::synth::{Format, Preset, Scene, SceneParams, WriteOptions, write_sequence};
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
 ///

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::job::{BoxFormat, Given, Targets};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use kcf_track::job::{BoxFormat, Given, Targets};
 
 use super::Failure;
 

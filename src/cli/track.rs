@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::export::TargetRecord;
+use crate::job::{self, Frames, MOST_THREADS, Opening, Plan, Position, Watcher};
+use crate::media::{Demand, Prefetch, Source, VideoOptions};
+use crate::{Evidence, Tracker};
 use clap::{ArgAction, Args};
-use kcf_track::export::TargetRecord;
-use kcf_track::job::{self, Frames, MOST_THREADS, Opening, Plan, Position, Watcher};
-use kcf_track::source::{Demand, Prefetch, Source, VideoOptions};
-use kcf_track::{Evidence, Tracker};
 
 use super::interrupt::Interrupt;
 use super::output::OutputArgs;

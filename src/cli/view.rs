@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::export::{Destination, TargetRecord};
+use crate::job::{self, Form, Opening, Outputs, Position};
+use crate::media::{Demand, Source, VideoOptions};
+use crate::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
 use clap::Args;
-use kcf_track::export::{Destination, TargetRecord};
-use kcf_track::job::{self, Form, Opening, Outputs, Position};
-use kcf_track::serve::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
-use kcf_track::source::{Demand, Source, VideoOptions};
 
 use super::interrupt::Interrupt;
 use super::params::{self, ParamArgs};

@@ -8,7 +8,7 @@ pub use super::labelled::LabelledSequence;
 use super::names::is_called;
 use super::summary::LeftOut;
 use crate::error::{Error, Result};
-use crate::source::{layout, otb};
+use crate::media::{layout, otb};
 
 /// What a folder gave.
 #[derive(Debug, Default)]
@@ -111,7 +111,7 @@ pub(crate) mod tests {
     use std::fs;
 
     use super::*;
-    use crate::geometry::BBox;
+    use crate::bbox::BBox;
 
     /// Writes a picture as PNG.
     fn save(picture: &image::GrayImage, path: &Path) {

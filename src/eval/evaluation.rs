@@ -11,7 +11,7 @@ use super::runner::{Runner, Trace, run_sequence};
 use super::shard::Shard;
 use super::store::{FramesKey, RunKey, Store, Stored};
 use crate::error::{Error, Result};
-use crate::source::{Channels, Images, decode};
+use crate::media::{Channels, Images, decode};
 
 /// What is evaluated, on what, and how.
 #[derive(Debug)]

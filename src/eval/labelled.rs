@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::names::of_otb;
-use crate::annotation::{Base, Row};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
-use crate::source::{Sequence, SequenceOptions, Truth, layout, otb};
+use crate::media::annotation::{Base, Row};
+use crate::media::{Sequence, SequenceOptions, Truth, layout, otb};
 use crate::tracker::is_too_small;
 
 /// A sequence to be evaluated: its frames and a label for each.

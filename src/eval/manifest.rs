@@ -10,7 +10,7 @@ use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::store::{from_bytes, write_whole};
 use crate::error::{Error, Result};
-use crate::source::layout::EVALUATION;
+use crate::media::layout::EVALUATION;
 
 /// The document `evaluation.json` in the folder of an evaluation: what it was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -17,9 +17,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::rules::{Rules, Toolkit};
-use crate::annotation::Base;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
+use crate::media::annotation::Base;
 
 /// Number of overlap thresholds: 0, 0.05, …, 1.
 pub const SUCCESS_THRESHOLDS: usize = 21;

@@ -1,8 +1,8 @@
 //! Names of sequences, as people and other tools write them, and names of files.
 
 use super::dataset::LabelledSequence;
-use crate::annotation::Base;
-use crate::source::otb::{self, OtbSequence};
+use crate::media::annotation::Base;
+use crate::media::otb::{self, OtbSequence};
 
 /// Whether a sequence is meant by a name that a person wrote.
 pub(super) fn is_called(name: &str, wanted: &str) -> bool {

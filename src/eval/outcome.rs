@@ -9,8 +9,8 @@ use super::runner::Trace;
 use super::store::{Store, Stored};
 use super::summary::{LeftOut, Origin, Report, Scored, SequenceFacts, score_traces, summarize};
 use super::timings::{Timings, TrackerTiming, rate};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
 
 /// The outcome of an evaluation.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::rules::TruthValidity;
-use crate::annotation::Base;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
+use crate::media::annotation::Base;
 
 /// Number of starts of the temporal robustness evaluation.
 const TRE_SEGMENTS: usize = 20;

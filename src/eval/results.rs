@@ -26,9 +26,9 @@ use super::protocol::Start;
 use super::rows;
 use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
-use crate::source::row_of_each;
+use crate::media::row_of_each;
 
 /// Folders of folders are looked into so deep: `baseline/bag/bag_001.txt`.
 const DEPTH: usize = 3;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::dataset::LabelledSequence;
-use crate::annotation::Annotations;
 use crate::error::{Error, Result};
+use crate::media::annotation::Annotations;
 
 /// Reads the text of the results file at `path`. Of a file of several targets the one is taken that overlaps the first
 /// label best, whatever its number: a tracker of many targets may have others before it.
@@ -45,9 +45,9 @@ fn without_codes(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::Base;
+    use crate::bbox::BBox;
     use crate::eval::results::tests::sequence;
-    use crate::geometry::BBox;
+    use crate::media::annotation::Base;
 
     fn read(text: &str, sequence: &LabelledSequence) -> Result<Vec<Option<BBox>>, String> {
         let read = parse(text.as_bytes(), Path::new("car.txt"), sequence);

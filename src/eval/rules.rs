@@ -23,9 +23,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::annotation::Base;
+use crate::bbox::BBox;
 use crate::error::Error;
-use crate::geometry::BBox;
+use crate::media::annotation::Base;
 
 /// Which toolkit's rules a score follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Start;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
-use crate::geometry::BBox;
+use crate::media::Item;
 use crate::run::{Cause, Follower, Halt, Outcome, Session, Step};
-use crate::source::Item;
 
 /// A tracker with its parameters, of which any number of runs can be begun.
 pub trait Runner: Send + Sync {

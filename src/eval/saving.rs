@@ -8,9 +8,9 @@ use super::dataset::LabelledSequence;
 use super::names::{file_name, name_of_pysot};
 use super::runner::Trace;
 use super::store::write_whole;
-use crate::annotation::Base;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
+use crate::media::annotation::Base;
 use crate::replace::temporary_beside;
 
 /// The folders of the tools.

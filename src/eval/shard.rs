@@ -71,7 +71,7 @@ impl FromStr for Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::Base;
+    use crate::media::annotation::Base;
 
     #[test]
     fn only_parts_that_exist_are_accepted() {

@@ -242,7 +242,7 @@ pub(super) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::BBox;
+    use crate::bbox::BBox;
 
     fn key() -> RunKey {
         RunKey {

@@ -13,9 +13,9 @@ use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Scor
 use super::protocol::Protocol;
 use super::rules::Toolkit;
 use super::runner::Trace;
-use crate::annotation::Base;
+use crate::bbox::BBox;
 use crate::error::Result;
-use crate::geometry::BBox;
+use crate::media::annotation::Base;
 
 /// The eleven attributes of OTB and what they stand for, in the benchmark's order.
 pub const ATTRIBUTES: [(&str, &str); 11] = [

@@ -6,9 +6,9 @@ use super::document::Document;
 use super::mot::is_believed;
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::geometry::BBox;
-use crate::source::Stop;
 use crate::tracker::State;
 
 /// A COCO document: an image a frame, an annotation a target and frame, its box `[x, y, w, h]` with the corner
@@ -45,7 +45,7 @@ fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
 }
 
 impl Export for Coco {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.document.heed(stop);
     }
 

@@ -5,8 +5,8 @@ use std::io;
 use super::lines::Lines;
 use super::record::to_microseconds;
 use super::{Destination, Export, FrameRecord, FrameView};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::source::Stop;
 
 /// The last column is that of the target, which is there where there are several.
 const HEADER: [&str; 18] = [
@@ -49,7 +49,7 @@ impl Csv {
 }
 
 impl Export for Csv {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.lines.heed(stop);
     }
 

@@ -8,8 +8,8 @@ use super::document::Document;
 use super::record::{BOX_DIGITS, rounded};
 use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::source::Stop;
 
 /// The label of every track.
 const LABEL: &str = "target";
@@ -144,7 +144,7 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 }
 
 impl Export for Cvat {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.document.heed(stop);
     }
 

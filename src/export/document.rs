@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use super::destination::{Destination, Target};
 use super::patient::{Heed, Patient};
 use super::rounded_json;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::replace::{parent, replace};
-use crate::source::Stop;
 
 /// Text that is collected in a nameless temporary file, so that its memory is flat and nothing of it remains after a
 /// kill, and put in its place at the end.
@@ -34,7 +34,7 @@ impl Document {
     }
 
     /// As [`Export::heed`](super::Export::heed).
-    pub(super) fn heed(&mut self, stop: &Stop) {
+    pub(super) fn heed(&mut self, stop: &CancelToken) {
         self.heed.told_by(stop);
     }
 

@@ -7,8 +7,8 @@ use image::{Rgb, RgbImage};
 use imageproc::drawing::{draw_filled_rect_mut, draw_text_mut, text_size};
 use imageproc::rect::Rect;
 
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::geometry::BBox;
 
 /// The letters, DejaVu Sans.
 #[derive(Debug)]

@@ -130,7 +130,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::source::Stop;
+    use crate::cancel::CancelToken;
 
     fn encoder(script: &str, output: &Path, heed: &Heed, patience: Duration) -> Encoder {
         let mut command = ffmpeg::command("sh");
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn once_the_run_shall_end_an_encoder_that_hangs_is_ended_soon() {
-        let (heed, stop) = (Heed::default(), Stop::default());
+        let (heed, stop) = (Heed::default(), CancelToken::default());
         heed.told_by(&stop);
-        stop.set();
+        stop.cancel();
         let error = said_of_one_that_hangs(&heed, Duration::from_secs(1));
         assert!(error.contains("it did nothing, and the run was to end"), "{error}");
     }

@@ -1,8 +1,8 @@
 //! Several exports of one run.
 
 use super::{Export, FrameRecord, FrameView, Run, Summary};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::source::Stop;
 
 /// The exports of a run, each given every frame.
 ///
@@ -36,7 +36,7 @@ impl Exports {
     }
 
     /// [`Export::heed`] of each.
-    pub fn heed(&mut self, stop: &Stop) {
+    pub fn heed(&mut self, stop: &CancelToken) {
         self.open.iter_mut().for_each(|export| export.heed(stop));
     }
 

@@ -80,7 +80,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::source::Stop;
+    use crate::cancel::CancelToken;
 
     fn program(script: &str) -> Child {
         let mut command = Command::new("sh");
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn once_the_run_shall_end_a_program_that_takes_nothing_is_given_up_soon() {
         let mut child = program("exec sleep 60");
-        let (heed, stop) = (Heed::default(), Stop::default());
+        let (heed, stop) = (Heed::default(), CancelToken::default());
         heed.told_by(&stop);
         let mut fed = Fed::new(child.stdin.take().unwrap(), &heed, Duration::from_secs(1)).unwrap();
-        stop.set();
+        stop.cancel();
         let error = fed.write_all(&vec![b'x'; 1 << 22]).unwrap_err();
         assert!(error.to_string().contains("the run was to end"), "{error}");
         child.kill().and_then(|()| child.wait()).unwrap();

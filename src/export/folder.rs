@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use image::ImageError;
 
 use crate::error::{Error, Result};
+use crate::media::layout::INDEX;
 use crate::replace::{parent, remove, replace, sweep, temporary_beside};
-use crate::source::layout::INDEX;
 
 /// A folder that files are put into, each whole or not at all. A run removes what an earlier one has put there, and no
 /// other file.

@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 
 use super::colormap::viridis;
 use super::drawing::{Letters, fill, outline};
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 use crate::tracker::ResponseMap;
 
 /// About as long, in pixels, as the longer side of a map becomes.

@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 
 use super::drawing::{fill, outline};
 use super::heat_map::{color, range, square};
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 
 /// The share of a picture's shorter side that an inset takes.
 const SHARE: usize = 3;

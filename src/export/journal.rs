@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::record::{FrameRecord, Run, SourceRecord, TargetRecord};
 use super::summary::{Summary, Tally, TruthSummary};
 use super::{Exports, FrameView};
+use crate::bbox::BBox;
 use crate::error::Result;
 use crate::eval::metrics;
-use crate::geometry::BBox;
+use crate::media::{Item, Source, Span};
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::run::{Follower, Step};
-use crate::source::{Item, Source, Span};
 use crate::tracker::State;
 
 /// Writes the steps of a session to [`Exports`] and counts them. Its memory grows by the frames that have a label, and

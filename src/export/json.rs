@@ -2,8 +2,8 @@
 
 use super::document::Document;
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::source::Stop;
 
 /// The JSON document of a run, one line a frame and target; its form is `assets/result.schema.json`, that of several
 /// targets `assets/results.schema.json`. It appears when it is
@@ -37,7 +37,7 @@ impl Json {
 }
 
 impl Export for Json {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.document.heed(stop);
     }
 

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::lines::Lines;
 use super::{Destination, Export, FrameRecord, FrameView};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::source::Stop;
 
 /// JSON lines: each frame is one line, and out before the next frame is read. Every line has the same fields as an
 /// element of `frames` in the JSON document; there is no line for anything else.
@@ -31,7 +31,7 @@ impl JsonLines {
 }
 
 impl Export for JsonLines {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.lines.heed(stop);
     }
 

@@ -6,9 +6,9 @@ use super::document::Document;
 use super::record::rounded;
 use super::tracks::{Shape, Track, Tracks};
 use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::geometry::BBox;
-use crate::source::Stop;
 
 /// Frames a second where nothing tells: what Label Studio's `Video` takes.
 const RATE: f64 = 24.0;
@@ -137,7 +137,7 @@ fn percent(at: f64, side: f64) -> f64 {
 }
 
 impl Export for LabelStudio {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.document.heed(stop);
     }
 

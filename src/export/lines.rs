@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use super::destination::{Destination, Target};
 use super::patient::{Heed, Patient};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::replace::replace;
-use crate::source::Stop;
 
 /// A file or a pipe that takes whole lines, each with one write.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Lines {
     }
 
     /// As [`Export::heed`](super::Export::heed).
-    pub(super) fn heed(&mut self, stop: &Stop) {
+    pub(super) fn heed(&mut self, stop: &CancelToken) {
         self.heed.told_by(stop);
     }
 

@@ -134,17 +134,17 @@ pub use self::npy::write_npy;
 pub use self::otb::Otb;
 #[cfg(feature = "cli")]
 pub use self::overlays::{OverlayOptions, Overlays};
-#[cfg(feature = "serve")]
+#[cfg(feature = "view")]
 pub(crate) use self::record::{BOX_DIGITS, rounded};
 pub use self::record::{FrameRecord, Run, SCHEMA, SCHEMA_OF_MANY, SourceRecord, TargetRecord};
 #[cfg(feature = "cli")]
 pub use self::response_maps::ResponseMaps;
 pub use self::summary::{StateCounts, Summary, Tally, TargetSummary, TruthSummary};
 
+use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::geometry::BBox;
-use crate::source::Stop;
 use crate::tracker::ResponseMap;
 
 /// What an export may look at besides the record: all of it is borrowed, and copied only by an export that needs it.
@@ -173,7 +173,7 @@ pub trait Export: Send {
     }
 
     /// Gives up what nobody reads once `stop` is set.
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         let _ = stop;
     }
 

@@ -3,9 +3,9 @@
 use super::lines::Lines;
 use super::record::{BOX_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView};
-use crate::annotation::Base;
+use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::source::Stop;
+use crate::media::annotation::Base;
 use crate::tracker::State;
 
 /// MOT-challenge text: one row `frame,id,left,top,width,height,confidence,-1,-1,-1` a target and frame, frames and
@@ -32,7 +32,7 @@ pub(super) fn is_believed(record: &FrameRecord) -> bool {
 }
 
 impl Export for Mot {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.lines.heed(stop);
     }
 

@@ -3,9 +3,9 @@
 use super::lines::Lines;
 use super::record::{BOX_DIGITS, rounded};
 use super::{Destination, Export, FrameRecord, FrameView};
-use crate::annotation::Base;
+use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::source::Stop;
+use crate::media::annotation::Base;
 
 /// OTB text: one row `x,y,w,h` a frame, the corner **1-based**, to four decimals at most. A frame without a box is a
 /// row of `NaN`.
@@ -25,7 +25,7 @@ impl Otb {
 }
 
 impl Export for Otb {
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         self.lines.heed(stop);
     }
 

@@ -4,7 +4,7 @@ use image::{Rgb, RgbImage};
 
 use super::FrameRecord;
 use super::drawing::{Letters, darken, fill, outline, stroke};
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 use crate::tracker::State;
 
 pub(super) const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);

@@ -5,7 +5,7 @@ use image::RgbImage;
 use super::FrameRecord;
 use super::drawing::{Letters, darken, outline, stroke};
 use super::overlay::{BLACK, ink};
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 
 /// Pixels around the words.
 const MARGIN: i32 = 3;

@@ -16,10 +16,10 @@ use super::fed::PATIENCE;
 use super::painters::{Deliver, Place};
 use super::patient::Heed;
 use super::timed_video::{self, Pictures};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 use crate::replace::temporary_beside;
-use crate::source::Stop;
 
 /// Longest time until a thread that takes no more pictures has ended.
 const LAST_BREATH: Duration = Duration::from_secs(1);
@@ -167,7 +167,7 @@ impl OverlayVideo {
     }
 
     /// Gives up an ffmpeg that takes no pictures soon after `stop` is set.
-    pub fn heed(&self, stop: &Stop) {
+    pub fn heed(&self, stop: &CancelToken) {
         self.heed.told_by(stop);
     }
 

@@ -11,10 +11,10 @@ use super::overlay_video::OverlayVideo;
 use super::painters::{Painters, Place, write_picture};
 use super::painting::{Drawn, Painting, Trails};
 use super::{Export, FrameRecord, FrameView, Run, Summary};
+use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
-use crate::geometry::BBox;
-use crate::source::Stop;
 
 /// The colour of a frame that there is no picture of.
 const NOTHING: Rgb<u8> = Rgb([40, 40, 40]);
@@ -114,7 +114,7 @@ impl Export for Overlays {
         true
     }
 
-    fn heed(&mut self, stop: &Stop) {
+    fn heed(&mut self, stop: &CancelToken) {
         if let To::Video(video) = &self.to {
             video.heed(stop);
         }
@@ -204,7 +204,7 @@ mod tests {
     use crate::export::drawing::Letters;
     use crate::export::overlay::{TRUTH, ink};
     use crate::export::record::tests::run;
-    use crate::source::{Channels, decode};
+    use crate::media::{Channels, decode};
     use crate::tracker::State;
 
     /// A picture that was written, of three bytes a pixel.

@@ -10,7 +10,7 @@ use super::drawing::{Letters, line, stroke};
 use super::inset::{Corner, inset};
 use super::overlay::{caption_of_many, draw, ink};
 use super::overlay_labels::boxes_with_labels;
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 
 /// How many frames back the way of a target is shown.
 const TRAIL: usize = 30;

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::source::Stop;
+use crate::cancel::CancelToken;
 
 /// How often it is looked at whether a reader goes on, or the run shall end.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -22,16 +22,16 @@ const LONGEST_LAST: Duration = Duration::from_secs(2);
 
 /// What tells that the run shall end, once somebody has said by what it is told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heed(Arc<OnceLock<Stop>>);
+pub(super) struct Heed(Arc<OnceLock<CancelToken>>);
 
 impl Heed {
     /// It is told by `stop`, as [`Export::heed`](super::Export::heed) has it; the first one counts.
-    pub fn told_by(&self, stop: &Stop) {
+    pub fn told_by(&self, stop: &CancelToken) {
         let _ = self.0.set(stop.clone());
     }
 
     pub(super) fn is_told(&self) -> bool {
-        self.0.get().is_some_and(Stop::is_set)
+        self.0.get().is_some_and(CancelToken::is_cancelled)
     }
 }
 
@@ -127,13 +127,13 @@ mod tests {
     #[test]
     fn once_the_run_shall_end_a_reader_that_reads_nothing_is_given_up() {
         let (reader, writer) = io::pipe().unwrap();
-        let (heed, stop) = (Heed::default(), Stop::default());
+        let (heed, stop) = (Heed::default(), CancelToken::default());
         let mut patient = Patient::of(File::from(std::os::fd::OwnedFd::from(writer)), &heed);
         heed.told_by(&stop);
         let begun = Instant::now();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
-            stop.set();
+            stop.cancel();
         });
         // More than any pipe takes.
         let error = patient.write_all(&vec![b'x'; 1 << 22]).unwrap_err();
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn a_slow_reader_gets_all_of_it_also_when_the_run_shall_end() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let (heed, stop) = (Heed::default(), Stop::default());
-        stop.set();
+        let (heed, stop) = (Heed::default(), CancelToken::default());
+        stop.cancel();
         heed.told_by(&stop);
         let mut patient = Patient::of(File::from(std::os::fd::OwnedFd::from(writer)), &heed);
         let reading = std::thread::spawn(move || {

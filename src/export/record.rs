@@ -2,9 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::geometry::BBox;
+use crate::bbox::BBox;
+use crate::media::Item;
 use crate::run::Outcome;
-use crate::source::Item;
 use crate::tracker::State;
 
 /// Name and version of the form of the JSON document of one target.

@@ -3,7 +3,7 @@
 use super::FrameRecord;
 use super::mot::is_believed;
 use super::record::{BOX_DIGITS, rounded};
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 use crate::tracker::State;
 
 /// One target in one frame.

@@ -5,8 +5,8 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::source::Stop;
 
 /// How often somebody is asked.
 const ASK_EVERY: Duration = Duration::from_millis(50);
@@ -22,7 +22,7 @@ const LAST_BREATH: Duration = Duration::from_secs(1);
 /// [`Error::Io`] where no thread can be started.
 pub fn aside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-    stop: &Stop,
+    stop: &CancelToken,
     mut asked: impl FnMut() -> bool,
 ) -> Result<Option<T>> {
     let (sender, done) = channel();
@@ -34,7 +34,7 @@ pub fn aside<T: Send + 'static>(
         match done.recv_timeout(ASK_EVERY) {
             Ok(given) => return Ok(Some(given)),
             Err(RecvTimeoutError::Timeout) if asked() => {
-                stop.set();
+                stop.cancel();
                 let _ = done.recv_timeout(LAST_BREATH);
                 return Ok(None);
             }
@@ -55,15 +55,15 @@ mod tests {
 
     #[test]
     fn what_the_work_gives_is_handed_on() {
-        assert_eq!(aside(|| 7, &Stop::default(), || false).unwrap(), Some(7));
+        assert_eq!(aside(|| 7, &CancelToken::default(), || false).unwrap(), Some(7));
     }
 
     #[test]
     fn work_that_heeds_the_switch_has_ended_and_other_work_is_left_alone() {
-        let stop = Stop::default();
+        let stop = CancelToken::default();
         let (theirs, (sender, ended)) = (stop.clone(), channel());
         let work = move || {
-            while !theirs.is_set() {
+            while !theirs.is_cancelled() {
                 std::thread::sleep(Duration::from_millis(5));
             }
             sender.send(()).unwrap();
@@ -72,13 +72,13 @@ mod tests {
         assert_eq!(ended.try_recv(), Ok(()));
         let begun = Instant::now();
         let deaf = || std::thread::sleep(Duration::from_secs(20));
-        assert_eq!(aside(deaf, &Stop::default(), || begun.elapsed() > 2 * ASK_EVERY).unwrap(), None);
+        assert_eq!(aside(deaf, &CancelToken::default(), || begun.elapsed() > 2 * ASK_EVERY).unwrap(), None);
         assert!(begun.elapsed() < 5 * LAST_BREATH);
     }
 
     #[test]
     #[should_panic(expected = "of the work")]
     fn a_panic_of_the_work_is_one_here() {
-        let _ = aside(|| panic!("of the work"), &Stop::default(), || false);
+        let _ = aside(|| panic!("of the work"), &CancelToken::default(), || false);
     }
 }

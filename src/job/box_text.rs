@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::str::FromStr;
 
-use crate::geometry::BBox;
+use crate::bbox::BBox;
 
 /// No image has as many pixels in a row.
 const MOST: f64 = 1e9;

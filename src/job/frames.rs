@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::source::{Item, Prefetch, Source, Wait};
+use crate::media::{Item, Prefetch, Source, Wait};
 
 /// How often it is asked, while no frame comes, whether the run shall end.
 const ASK_EVERY: Duration = Duration::from_millis(100);

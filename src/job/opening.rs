@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Failure, aside};
 use crate::error::Error;
-use crate::source::{OpenOptions, SequenceOptions, Source, Truth, VideoOptions, local, open};
+use crate::media::{OpenOptions, SequenceOptions, Source, Truth, VideoOptions, local, open};
 
 /// How the source of a run is opened.
 #[derive(Clone, Debug)]

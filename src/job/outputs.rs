@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Failure, aside};
+use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::export::{
     Coco, Csv, Cvat, Destination, Export, Exports, Json, JsonLines, LabelStudio, Mot, Otb, TargetRecord,
     check_distinct, check_outside, is_video,
 };
-use crate::source::{Source, Span, Stop};
+use crate::media::{Source, Span};
 
 /// What an output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,7 +252,7 @@ impl Outputs {
         &self,
         source: &Arc<dyn Source>,
         inset: bool,
-        stop: &Stop,
+        stop: &CancelToken,
         asked: impl FnMut() -> bool,
     ) -> Result<Exports, Failure> {
         let (outputs, source) = (self.clone(), Arc::clone(source));

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::Failure;
 use crate::error::Error;
 use crate::export::{Exports, Journal, Summary, TargetRecord};
+use crate::media::{Item, Source, Span};
 use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, Session, Step, Watch};
-use crate::source::{Item, Source, Span};
 use crate::tracker::{Evidence, Tracker, check_start};
 
 /// All that a run needs to know.

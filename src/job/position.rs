@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::Failure;
 use crate::error::{Error, Result};
-use crate::source::{Source, Span};
+use crate::media::{Source, Span};
 
 /// A frame by its number, or by when it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::Failure;
 use super::box_text::{self, BoxFormat, Given};
+use crate::bbox::BBox;
 use crate::export::TargetRecord;
-use crate::geometry::BBox;
-use crate::source::{Source, Span};
+use crate::media::{Source, Span};
 
 /// A target as it was given.
 #[derive(Clone, Copy, Debug, PartialEq)]

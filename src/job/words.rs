@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Position, Targets, words_in_flags};
 use crate::export::{StateCounts, Summary, TargetRecord};
-use crate::source::{Source, Span};
+use crate::media::{Source, Span};
 use crate::tracker::{self, Params};
 
 /// What to do after a run that wrote nothing.
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::error::Result;
     use crate::export::TargetSummary;
-    use crate::source::{Demand, Stream};
+    use crate::media::{Demand, Stream};
 
     /// A person adds them up: all lines count in the same way, and leave no frame out.
     #[test]

@@ -1,8 +1,8 @@
 //! What a session asks of something that follows a target.
 
+use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::geometry::BBox;
 use crate::tracker::{Estimate, ResponseMap, Stagger, Tracker};
 
 /// Follows one target from frame to frame.

@@ -3,8 +3,8 @@
 //!
 //! ```
 //! use kcf_track::run::{Session, Step};
-//! use kcf_track::source::synth::{Scene, SceneParams};
-//! use kcf_track::source::{Prefetch, Source};
+//! use kcf_track::synth::{Scene, SceneParams};
+//! use kcf_track::media::{Prefetch, Source};
 //! use kcf_track::{Params, Tracker};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -7,11 +7,11 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use super::follower::Follower;
 use super::halt::{Cause, Halt, at_frame};
 use super::target::Target;
+use crate::bbox::BBox;
 use crate::error::Error;
 use crate::frame::Frame;
-use crate::geometry::BBox;
+use crate::media::Item;
 use crate::profile::{Profile, Stage, Stopwatch};
-use crate::source::Item;
 use crate::tracker::{Estimate, ResponseMap, Stagger};
 
 /// Any number of targets, each followed from a frame of its own on; every frame is decoded once for all of them.

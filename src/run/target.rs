@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::follower::Follower;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::geometry::BBox;
 use crate::tracker::{Estimate, Stagger};
 
 /// What a follower said of a frame, and how long that took.

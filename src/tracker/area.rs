@@ -5,13 +5,13 @@
 //! target's size.
 
 use super::{AreaSize, FilterParams, ScaleParams};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::fft::cost;
 use crate::frame::half::HalfSampler;
 use crate::frame::patch::{self, PatchRect};
 use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};
-use crate::geometry::BBox;
-use crate::spectrum::cost;
 
 /// A filter of more cells than this would need gigabytes.
 const MAX_CELLS: f64 = (1 << 20) as f64;

@@ -1,8 +1,8 @@
 //! A row of boxes around one place, each of another size or shape, all brought to one small size: their gradients are
 //! what filters for the scale and the aspect are learned on.
 
-use crate::feature::hog::CHANNELS;
-use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::features::hog::CHANNELS;
+use crate::features::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
 use crate::tracker::small_patch::{CELL, GrayPatch, small_size, to_eighths};
 

@@ -6,8 +6,8 @@
 //! settings the signals are the same, but not the probabilities.
 
 use super::{Evidence, FeatureKind, FilterParams, KernelKind, StateParams};
-use crate::detector::Loss;
-use crate::machine::MachineKind;
+use crate::filters::Loss;
+use crate::machines::MachineKind;
 
 /// Weights of the signals.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,9 +11,9 @@ use super::sized::sized;
 use super::verifier::Verifier;
 use super::window_search::WindowSearch;
 use super::{Estimate, Params, ResponseMap, SearchParams, Stagger, State};
+use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::geometry::BBox;
 use crate::profile::{Profile, Stopwatch};
 use crate::tape::{Recorded, Tape};
 

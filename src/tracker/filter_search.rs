@@ -10,11 +10,11 @@ use super::pose::Pose;
 use super::scale::limits;
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
 use super::{FilterParams, ResponseLayout, ResponseMap, Stagger, State, StateParams};
-use crate::detector::kcf::Kcf;
+use crate::bbox::BBox;
 use crate::error::Result;
-use crate::feature::{Stack, Taper, labels, taper};
+use crate::features::{Stack, Taper, labels, taper};
+use crate::filters::kcf::Kcf;
 use crate::frame::Frame;
-use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
 use crate::tape::{Recorded, Tape};
 

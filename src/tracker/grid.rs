@@ -5,13 +5,13 @@ use super::WindowParams;
 use super::pose::Pose;
 use super::scale::limits;
 use super::search::FrameKind;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::feature::hog::{self, Hog};
+use crate::features::hog::{self, Hog};
+use crate::fft::cost;
 use crate::frame::resample::Resampler;
 use crate::frame::{Channels, Frame};
-use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
-use crate::spectrum::cost;
 use crate::tape::{Recorded, Tape};
 
 /// Pixels of a cell's side, at the size that is searched.
@@ -229,7 +229,7 @@ impl WindowCutter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MachineKind;
+    use crate::machines::MachineKind;
 
     #[test]
     fn places_and_centres_are_each_others_inverse() {

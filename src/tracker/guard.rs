@@ -9,9 +9,9 @@ use super::round::Round;
 use super::search::{FrameKind, Learned};
 use super::window_search::WindowSearch;
 use super::{GuardParams, State};
+use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::geometry::BBox;
 use crate::profile::Stopwatch;
 use crate::tape::{Recorded, Tape};
 

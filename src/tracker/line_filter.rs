@@ -14,7 +14,7 @@ use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftDirection};
 
 use crate::error::Result;
-use crate::feature::hog::batch::{Lanes, PATCHES};
+use crate::features::hog::batch::{Lanes, PATCHES};
 use crate::simd::leveled;
 use crate::tape::{Recorded, Tape};
 

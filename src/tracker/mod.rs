@@ -52,9 +52,9 @@ pub use state::State;
 
 use serde::Serialize;
 
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::geometry::BBox;
 use crate::profile::Profile;
 use engine::Engine;
 use search::FrameKind;

@@ -1,7 +1,7 @@
 //! Where a target is, how large and how far turned: what every search moves, and what a box is made of.
 
+use crate::bbox::BBox;
 use crate::error::Result;
-use crate::geometry::BBox;
 use crate::tape::{Recorded, Tape, unusable};
 
 /// A target's place on the frame, and its size and angle relative to the initial ones.

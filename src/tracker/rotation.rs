@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::feature::hog::CHANNELS;
-use crate::feature::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::features::hog::CHANNELS;
+use crate::features::hog::batch::{HogBatch, Lanes, PATCHES};
 use crate::simd::leveled;
 use crate::tape::{Recorded, Tape};
 use crate::tracker::line_filter::LineFilter;

@@ -43,7 +43,7 @@ impl Recorded for Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::BBox;
+    use crate::bbox::BBox;
 
     #[test]
     fn a_round_visits_every_area_once_and_begins_anew() {

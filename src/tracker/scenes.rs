@@ -1,7 +1,7 @@
 //! Small pictures for the tests of this room: a textured target, as often as wanted, on textured ground.
 
+use crate::bbox::BBox;
 use crate::frame::Frame;
-use crate::geometry::BBox;
 
 /// Side of the target in pixels.
 pub const SIDE: f64 = 24.0;

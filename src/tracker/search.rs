@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::pose::Pose;
 use super::{ResponseMap, Stagger, State};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
-use crate::geometry::BBox;
 use crate::profile::Stopwatch;
 use crate::tape::Recorded;
 

@@ -8,10 +8,10 @@ use super::scale::{self, ScaleFilter};
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting};
 use super::small_patch::GrayPatch;
 use super::{PyramidSettings, ResponseMap, ScaleParams, ScaleSettings, Stagger, State};
+use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};
-use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
 use crate::tape::{Recorded, Tape};
 

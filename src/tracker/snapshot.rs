@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::engine::Engine;
 use super::search::FrameKind;
 use super::{Params, Target, Tracker};
+use crate::bbox::BBox;
 use crate::error::Result;
-use crate::geometry::BBox;
 use crate::tape::{Recorded, Tape, unusable};
 
 const MAGIC: &[u8; 8] = b"KCFTRACK";

@@ -8,10 +8,10 @@ use super::pose::Pose;
 use super::search::FrameKind;
 use super::window_search::WindowSearch;
 use super::{VerifyParams, WindowParams};
+use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::geometry::BBox;
-use crate::machine::MachineKind;
+use crate::machines::MachineKind;
 use crate::profile::Stopwatch;
 use crate::tape::{Recorded, Tape};
 

@@ -9,13 +9,13 @@ use super::grid::{WindowCutter, WindowGrid};
 use super::pose::Pose;
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
 use super::{ResponseLayout, ResponseMap, State, WindowParams};
-use crate::detector::windows::{WindowDetector, WindowSettings};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::feature::hog;
-use crate::feature::taper;
+use crate::features::hog;
+use crate::features::taper;
+use crate::filters::windows::{WindowDetector, WindowSettings};
 use crate::frame::Frame;
-use crate::geometry::BBox;
-use crate::machine::slem::Params as ExemplarParams;
+use crate::machines::slem::Params as ExemplarParams;
 use crate::profile::{Stage, Stopwatch};
 use crate::tape::{Recorded, Tape};
 

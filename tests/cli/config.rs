@@ -1,7 +1,7 @@
 //! Settings by files: what is printed is read back, and what is wrong in a file is said with its line.
 
 use kcf_track::Params;
-use kcf_track::machine::MachineKind;
+use kcf_track::machines::MachineKind;
 use kcf_track::tracker::{WindowParams, settings};
 use predicates::prelude::*;
 use predicates::str::contains;

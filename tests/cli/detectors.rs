@@ -1,6 +1,6 @@
 //! Kernel machines over real windows on the command line.
 
-use kcf_track::machine::MachineKind;
+use kcf_track::machines::MachineKind;
 use ndarray::Array2;
 use predicates::prelude::*;
 use predicates::str::contains;

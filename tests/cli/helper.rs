@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use image::RgbImage;
-use kcf_track::source::synth::{Format, Scene, SceneParams, WriteOptions, write_sequence};
+use kcf_track::synth::{Format, Scene, SceneParams, WriteOptions, write_sequence};
 use serde_json::Value;
 use tempfile::TempDir;
 

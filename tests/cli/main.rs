@@ -30,7 +30,6 @@ mod stream_ends;
 mod stream_overlay;
 mod synth;
 mod targets;
-mod trax;
 mod truth;
 mod usage;
 mod view;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kcf_track::annotation::{Annotations, Base};
+use kcf_track::media::annotation::{Annotations, Base};
 use ndarray::Array2;
 use predicates::str::contains;
 use serde_json::Value;

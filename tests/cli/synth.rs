@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assert_cmd::Command;
-use kcf_track::source::synth::{Scene, SceneFile};
+use kcf_track::synth::{Scene, SceneFile};
 use predicates::str::contains;
 
 use crate::pictures;

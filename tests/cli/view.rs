@@ -6,7 +6,7 @@ mod lines;
 
 use std::io::{BufReader, Write};
 
-use kcf_track::source::{Channels, decode_bytes};
+use kcf_track::media::{Channels, decode_bytes};
 use predicates::str::contains;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Kernel correlation against the kernel evaluated on every cyclic shift.
 
-use kcf_track::kernel::Kernel;
-use kcf_track::kernel::correlation::KernelCorrelator;
+use kcf_track::fft::MapPlan;
+use kcf_track::kernels::Kernel;
+use kcf_track::kernels::correlation::KernelCorrelator;
 use kcf_track::profile::Stopwatch;
-use kcf_track::spectrum::MapPlan;
 use rustfft::num_complex::Complex32;
 
 use crate::reference::kcf::{Size, kernel_correlation};

@@ -1,6 +1,6 @@
 //! The gray feature, the cosine window and the regression target, by definition.
 
-use kcf_track::feature::{gray, labels, taper};
+use kcf_track::features::{gray, labels, taper};
 
 use crate::reference::tracker::{hann, labels};
 use crate::samples::{assert_close, picture};

@@ -1,6 +1,6 @@
 //! HOG against the scalar reference.
 
-use kcf_track::feature::hog::{CHANNELS, Hog, LANES};
+use kcf_track::features::hog::{CHANNELS, Hog, LANES};
 use kcf_track::profile::Stopwatch;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;

@@ -2,8 +2,8 @@
 //! do not depend on how the samples happen to be written down.
 
 use kcf_track::Error;
-use kcf_track::kernel::{GramKernel, Kernel, cross_gram, gram, own_values};
-use kcf_track::machine::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
+use kcf_track::kernels::{GramKernel, Kernel, cross_gram, gram, own_values};
+use kcf_track::machines::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
 use serde_json::{Value, json};

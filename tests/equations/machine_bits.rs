@@ -1,11 +1,11 @@
 //! Decisions and embeddings of the machines, bit by bit, in `tests/data/machines.json`: other languages' bindings are
 //! held to the same file. `KCF_TRACK_BLESS=1` writes it anew.
 
-use kcf_track::kernel::{Kernel, cross_gram, gram};
-use kcf_track::machine::kdspe::{self, Kdspe, Preserved};
-use kcf_track::machine::klda::{self, Klda};
-use kcf_track::machine::kpca::{self, Kpca};
-use kcf_track::machine::{Build, Samples, from_name};
+use kcf_track::kernels::{Kernel, cross_gram, gram};
+use kcf_track::machines::kdspe::{self, Kdspe, Preserved};
+use kcf_track::machines::klda::{self, Klda};
+use kcf_track::machines::kpca::{self, Kpca};
+use kcf_track::machines::{Build, Samples, from_name};
 use ndarray::{Array1, Array2};
 use serde_json::{Value, json};
 

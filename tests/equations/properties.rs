@@ -1,11 +1,11 @@
 //! What must hold for any input of a kind.
 
-use kcf_track::detector::kcf::Kcf;
-use kcf_track::feature::hog::{self, Hog};
-use kcf_track::feature::{gray, labels};
-use kcf_track::kernel::Kernel;
+use kcf_track::features::hog::{self, Hog};
+use kcf_track::features::{gray, labels};
+use kcf_track::filters::kcf::Kcf;
+use kcf_track::kernels::Kernel;
 use kcf_track::profile::Stopwatch;
-use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::{FeatureKind, KernelKind, ScaleParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 use proptest::prelude::*;

@@ -1,8 +1,8 @@
 //! The filter against kernel ridge regression on all cyclic shifts, solved as the full linear system.
 
-use kcf_track::detector::kcf::Kcf;
-use kcf_track::feature::labels;
-use kcf_track::kernel::Kernel;
+use kcf_track::features::labels;
+use kcf_track::filters::kcf::Kcf;
+use kcf_track::kernels::Kernel;
 use kcf_track::profile::Stopwatch;
 use nalgebra::{DMatrix, DVector};
 

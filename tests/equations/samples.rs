@@ -1,7 +1,7 @@
 //! Maps to compute with, in the library's layout and in the reference's.
 
-use kcf_track::kernel::Kernel;
-use kcf_track::source::synth::{Preset, Scene};
+use kcf_track::kernels::Kernel;
+use kcf_track::synth::{Preset, Scene};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 

@@ -1,6 +1,6 @@
 //! Whole detection and learning steps against the published algorithm in double precision.
 
-use kcf_track::source::synth::SceneParams;
+use kcf_track::synth::SceneParams;
 use kcf_track::{BBox, Params, Tracker};
 
 use crate::reference::tracker::{Picture, ReferenceTracker};

@@ -1,6 +1,6 @@
 //! Transforms against the definition of the discrete Fourier transform.
 
-use kcf_track::spectrum::{CHANNELS, LanePlan, MapPlan};
+use kcf_track::fft::{CHANNELS, LanePlan, MapPlan};
 use rustfft::num_complex::Complex32;
 
 use crate::reference::dft::{Complex, dft};

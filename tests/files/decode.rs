@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, Rgba};
 use kcf_track::frame::luma;
-use kcf_track::source::{Channels, Demand, Images, decode, decode_bytes};
+use kcf_track::media::{Channels, Demand, Images, decode, decode_bytes};
 use kcf_track::{Error, FrameBuf, PixelFormat};
 use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use image::RgbImage;
-use kcf_track::source::synth::{Preset, Scene, SceneFile};
-use kcf_track::source::{Channels, decode};
+use kcf_track::media::{Channels, decode};
+use kcf_track::synth::{Preset, Scene, SceneFile};
 
 use crate::video::bytes;
 

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use kcf_track::source::{Channels, OpenOptions, Span, VideoOptions, open};
+use kcf_track::media::{Channels, OpenOptions, Span, VideoOptions, open};
 
 use crate::video::{ffmpeg, images, items, make, source};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions, Truth};
+use kcf_track::media::{Channels, Prefetch, Sequence, SequenceOptions, Truth};
 use kcf_track::{BBox, Error};
 
 /// A folder of small images under `at`, one gray pixel each, whose level is the place in `names`.
@@ -100,7 +100,7 @@ fn an_orientation_is_said_and_an_animation_is_no_frame() {
     let several = |name: &str, bytes: &[u8]| {
         assert_eq!(said(name, bytes), "");
         let file = root.path().join(name).join(name);
-        let error = kcf_track::source::decode(&file, Channels::Color).unwrap_err().to_string();
+        let error = kcf_track::media::decode(&file, Channels::Color).unwrap_err().to_string();
         assert!(error.contains("holds several pictures"), "{error}");
         file
     };
@@ -137,7 +137,7 @@ fn an_orientation_is_said_and_an_animation_is_no_frame() {
         [chunk(b"VP8X", &[2, 0, 0, 0, 1, 0, 0, 1, 0, 0]), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
     let animated = [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &chunks].concat();
     let file = several("moving.webp", &animated);
-    let source = kcf_track::source::open(&file, &Default::default()).unwrap();
+    let source = kcf_track::media::open(&file, &Default::default()).unwrap();
     let frames: Vec<_> = source.stream(source.span(None, None).unwrap(), Channels::Color.into()).unwrap().collect();
     assert_eq!((source.length(), source.size(), frames.len()), (Some(1), Some((2, 2)), 1));
     assert_eq!(frames[0].frame.as_ref().unwrap().as_frame().row(0), [9; 6]);

@@ -1,7 +1,7 @@
 //! Videos of uncommon forms: turned, cut between pictures that lean on each other.
 
-use kcf_track::source::{Channels, Demand, VideoOptions};
-use kcf_track::source::{OpenOptions, open};
+use kcf_track::media::{Channels, Demand, VideoOptions};
+use kcf_track::media::{OpenOptions, open};
 
 use crate::video::{ffmpeg, items, make, pixels, pixels_of, source};
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpListener;
 
 use kcf_track::Error;
-use kcf_track::source::{Channels, Item, OpenOptions, open};
+use kcf_track::media::{Channels, Item, OpenOptions, open};
 
 use crate::video::{ffmpeg, items, make, pixels, pixels_of, source};
 

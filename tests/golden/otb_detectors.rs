@@ -7,7 +7,7 @@
 use kcf_track::Params;
 use kcf_track::eval::metrics::score;
 use kcf_track::eval::rules::Toolkit;
-use kcf_track::machine::MachineKind;
+use kcf_track::machines::MachineKind;
 use kcf_track::tracker::{GuardParams, WindowParams};
 
 use crate::otb;

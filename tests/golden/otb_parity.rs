@@ -5,9 +5,9 @@
 //!
 //!     KCF_TRACK_OTB=DIR cargo test --release --test golden otb_parity -- --ignored --nocapture
 
-use kcf_track::annotation::{Annotations, Base};
 use kcf_track::eval::metrics::score;
 use kcf_track::eval::rules::Toolkit;
+use kcf_track::media::annotation::{Annotations, Base};
 
 use crate::otb;
 

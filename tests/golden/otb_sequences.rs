@@ -1,6 +1,6 @@
 //! The published sequences themselves.
 
-use kcf_track::source::{Channels, Sequence, SequenceOptions, decode, otb};
+use kcf_track::media::{Channels, Sequence, SequenceOptions, decode, otb};
 
 #[test]
 #[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]

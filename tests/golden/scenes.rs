@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use kcf_track::BBox;
-use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::source::{Sequence, SequenceOptions};
+use kcf_track::media::{Sequence, SequenceOptions};
+use kcf_track::synth::{Preset, SceneParams};
 
 use crate::golden;
 use crate::otb;

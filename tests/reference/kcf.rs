@@ -1,7 +1,7 @@
 //! The kernelized correlation filter without any trick of Fourier: kernels are evaluated on one cyclic shift after the
 //! other, and responses are sums over all samples. Double precision, `[row][column][channel]`.
 
-use kcf_track::kernel::Kernel;
+use kcf_track::kernels::Kernel;
 
 use super::dft::{Complex, dft};
 

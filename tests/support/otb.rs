@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
+use kcf_track::media::{Prefetch, Sequence, SequenceOptions, Source, otb};
 use kcf_track::run::{End, Session, Step};
-use kcf_track::source::{Prefetch, Sequence, SequenceOptions, Source, otb};
 use kcf_track::{BBox, Params, Tracker};
 use rayon::prelude::*;
 

@@ -4,7 +4,7 @@
 
 use image::RgbImage;
 use kcf_track::run::Session;
-use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::synth::{Scene, SceneParams};
 use kcf_track::tracker::{AreaSize, FilterParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
 

@@ -3,11 +3,11 @@
 //! The counting allocator counts what the calling thread does; a tracker works on that one only.
 
 use allocation_counter::measure;
-use kcf_track::detector::Loss;
+use kcf_track::filters::Loss;
 use kcf_track::frame::Channels;
 use kcf_track::frame::resample::{Region, Resampler};
-use kcf_track::machine::MachineKind;
-use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::machines::MachineKind;
+use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, ScaleParams, ScaleSettings, WindowParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 

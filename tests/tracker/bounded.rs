@@ -1,7 +1,7 @@
 //! Windows of bounded size, peaks between cells, learning from the window at hand: what `fast` is made of, each by
 //! itself.
 
-use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::AreaSize;
 use kcf_track::{BBox, Params, Tracker};
 

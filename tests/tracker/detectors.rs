@@ -1,8 +1,8 @@
 //! Kernel machines over real windows, as detectors and as guards of a correlation filter.
 
-use kcf_track::kernel::Kernel;
-use kcf_track::machine::{MachineKind, MachineParams, krr};
-use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::kernels::Kernel;
+use kcf_track::machines::{MachineKind, MachineParams, krr};
+use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, SearchParams, WindowParams};
 use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 

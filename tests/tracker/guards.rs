@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use kcf_track::machine::MachineKind;
+use kcf_track::machines::MachineKind;
 use kcf_track::tracker::GuardParams;
 use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 

@@ -1,7 +1,7 @@
 //! Settings of machines over real windows and of guards, refused by name.
 
-use kcf_track::kernel::Kernel;
-use kcf_track::machine::{MachineKind, MachineParams, svm};
+use kcf_track::kernels::Kernel;
+use kcf_track::machines::{MachineKind, MachineParams, svm};
 use kcf_track::tracker::{GuardParams, SearchParams, WindowParams, WindowSearchParams};
 use kcf_track::{Error, Params, Tracker};
 

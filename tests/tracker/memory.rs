@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use kcf_track::source::synth::{Preset, SceneParams};
+use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::{Params, Tracker};
 
 use crate::scene::Clip;

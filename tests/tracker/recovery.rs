@@ -1,6 +1,6 @@
 //! A target that vanishes is called lost, and is found where it comes back.
 
-use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::synth::{Scene, SceneParams};
 use kcf_track::{Frame, Params, State, Tracker};
 
 /// A target that is seen by less than this has gone, and by more than that it is there.

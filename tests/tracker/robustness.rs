@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use image::RgbImage;
-use kcf_track::kernel::Kernel;
-use kcf_track::source::synth::{Scene, SceneParams};
+use kcf_track::kernels::Kernel;
+use kcf_track::synth::{Scene, SceneParams};
 use kcf_track::tracker::{FeatureParams, FilterParams, ScaleParams};
 use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kcf_track::machine::MachineKind;
+use kcf_track::machines::MachineKind;
 use kcf_track::setting::Kind;
 use kcf_track::tracker::settings::{self, Setting};
 use kcf_track::{BBox, Estimate, Frame, Params, Tracker};

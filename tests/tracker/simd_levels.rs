@@ -3,10 +3,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use kcf_track::machine::MachineKind;
+use kcf_track::machines::MachineKind;
+use kcf_track::media::{Channels, Prefetch, Sequence, SequenceOptions};
 use kcf_track::simd::{SimdLevel, set_ceiling};
-use kcf_track::source::synth::{Preset, SceneParams};
-use kcf_track::source::{Channels, Prefetch, Sequence, SequenceOptions};
+use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Estimate, Evidence, Frame, Params, Tracker};
 

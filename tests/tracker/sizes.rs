@@ -1,7 +1,7 @@
 //! The box follows the target's size, whatever searches and watches, and stays within bounds where there is none.
 
-use kcf_track::machine::MachineKind;
-use kcf_track::source::synth::{Backdrop, Pattern, Preset, SceneParams};
+use kcf_track::machines::MachineKind;
+use kcf_track::synth::{Backdrop, Pattern, Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, PyramidSettings, ScaleParams, ScaleSettings, WindowParams};
 use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, Tracker};
 

@@ -1,7 +1,7 @@
 //! Snapshots: a tracker that was written and read back goes on as if nothing had been, and other bytes are refused.
 
-use kcf_track::machine::MachineKind;
-use kcf_track::source::synth::SceneParams;
+use kcf_track::machines::MachineKind;
+use kcf_track::synth::SceneParams;
 use kcf_track::tracker::{GuardParams, Params, WindowParams};
 use kcf_track::{Error, Estimate, Frame, Tracker};
 

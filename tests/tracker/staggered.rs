@@ -1,7 +1,7 @@
 //! Targets that do what costs most in frames of their own: a tracker leaves it out in the others, and only there.
 
 use allocation_counter::measure;
-use kcf_track::source::synth::SceneParams;
+use kcf_track::synth::SceneParams;
 use kcf_track::tracker::Stagger;
 use kcf_track::{Params, Tracker};
 

@@ -1,6 +1,6 @@
 //! A file of boxes. The first byte says what the first pixel is called, the rest is the file.
 
-use kcf_track::annotation::{Annotations, Base, format_row};
+use kcf_track::media::annotation::{Annotations, Base, format_row};
 
 /// A longer file, which one line of MOT makes of a frame's number, is not written back: that takes its time.
 const ROWS: usize = 4096;

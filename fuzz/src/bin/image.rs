@@ -1,6 +1,6 @@
 //! An image file, decoded for its luma and for its colours.
 
-use kcf_track::source::{Channels, decode_bytes};
+use kcf_track::media::{Channels, decode_bytes};
 
 fn main() {
     // A decoder that panics is caught by the program, and so it is here.

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use kcf_track::source::{Channels, Demand, Source, Y4m};
+use kcf_track::media::{Channels, Demand, Source, Y4m};
 
 /// A pipe that goes on is read as far as this.
 const FRAMES: usize = 64;

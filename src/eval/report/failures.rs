@@ -2,8 +2,8 @@
 
 use super::filmstrip::{Picture, Strip};
 use super::html::escape;
+use crate::bbox::BBox;
 use crate::eval::Protocol;
-use crate::geometry::BBox;
 
 /// What became of the tracker `focus` on its worst sequences.
 pub(super) fn failures(protocol: Protocol, focus: &str, strips: &[Strip]) -> String {

@@ -5,14 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use image::DynamicImage;
 use image::imageops::FilterType;
 
+use crate::bbox::BBox;
 use crate::eval::dataset::LabelledSequence;
 use crate::eval::evaluation::Evaluation;
 use crate::eval::metrics::frame_errors;
 use crate::eval::outcome::Evaluated;
 use crate::frame::{Frame, FrameBuf, PixelFormat};
-use crate::geometry::BBox;
 use crate::jpeg;
-use crate::source::{Channels, decode};
+use crate::media::{Channels, decode};
 
 /// How many sequences are shown.
 const STRIPS: usize = 6;
@@ -149,7 +149,7 @@ mod tests {
     use crate::eval::dataset::Dataset;
     use crate::eval::dataset::tests::{rows, write_sequence};
     use crate::eval::{Protocol, Toolkit};
-    use crate::source::decode_bytes;
+    use crate::media::decode_bytes;
 
     #[test]
     fn the_story_of_a_loss() {

@@ -211,11 +211,11 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::bbox::BBox;
     use crate::eval::metrics::score;
     use crate::eval::summary::{LeftOut, Scored, SequenceFacts, summarize};
     use crate::eval::timings::Timings;
     use crate::eval::{Protocol, Toolkit};
-    use crate::geometry::BBox;
 
     /// Three trackers on three sequences; names that have to be escaped.
     pub(crate) fn report() -> Report {

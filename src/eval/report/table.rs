@@ -273,11 +273,11 @@ pub fn plain(report: &Report, timings: &Timings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bbox::BBox;
     use crate::eval::Toolkit;
     use crate::eval::metrics::score;
     use crate::eval::report::tests::report;
     use crate::eval::summary::aggregate;
-    use crate::geometry::BBox;
 
     #[test]
     fn every_tracker_has_its_line_in_both() {

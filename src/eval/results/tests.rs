@@ -1,9 +1,9 @@
 //! Result files: which are found, and what is read of them.
 
 use super::*;
-use crate::annotation::Base;
 use crate::eval::metrics::score;
 use crate::eval::rules::Toolkit;
+use crate::media::annotation::Base;
 
 pub(crate) fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
     LabelledSequence {

@@ -7,7 +7,7 @@
 use super::separation::separation;
 use super::view::{CELL, View};
 use crate::error::Result;
-use crate::feature::color_histogram::{Area, BoxMean, ColorHistogram};
+use crate::features::color_histogram::{Area, BoxMean, ColorHistogram};
 use crate::tape::{Recorded, Tape};
 use crate::tracker::{ColorWeighting, SeparationSettings};
 

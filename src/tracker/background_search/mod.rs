@@ -33,14 +33,14 @@ use super::rotation::RotationFilter;
 use super::scale::{self, ScaleFilter};
 use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, uniform};
 use super::{AspectParams, BackgroundParams, ResponseLayout, ResponseMap, RotationParams, ScaleParams, Stagger, State};
-use crate::detector::background::BackgroundAware;
+use crate::bbox::BBox;
 use crate::error::Result;
-use crate::feature::hog::colors::HogColors;
-use crate::feature::labels;
-use crate::feature::taper::half_sample_hann;
+use crate::features::hog::colors::HogColors;
+use crate::features::labels;
+use crate::features::taper::half_sample_hann;
+use crate::filters::background::BackgroundAware;
 use crate::frame::resample::Resampler;
 use crate::frame::{Channels, Frame, PixelFormat};
-use crate::geometry::BBox;
 use crate::profile::{Stage, Stopwatch};
 
 /// Cells on a side of the search area: lengths whose transforms are quick.

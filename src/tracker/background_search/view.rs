@@ -1,6 +1,6 @@
 //! The search area of one frame: cut out at the target's size and angle, as colours and as gray values.
 
-use crate::feature::color_bins::take_colors_apart;
+use crate::features::color_bins::take_colors_apart;
 use crate::frame::Frame;
 use crate::frame::resample::{Region, Resampler};
 use crate::tracker::pose::Pose;
@@ -14,7 +14,7 @@ pub(super) const CELL: usize = 4;
 pub(super) struct View {
     rgb: Vec<u8>,
     pub gray: Vec<u8>,
-    /// The colours' [bins](crate::feature::color_bins).
+    /// The colours' [bins](crate::features::color_bins).
     pub bins: Vec<u16>,
     /// The target's pose that it is cut for: its middle, and by how much its pixels are larger, and turned.
     pub pose: Pose,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use ndarray::ArrayView2;
 
 use super::*;
-use crate::machine::MachineKind;
+use crate::machines::MachineKind;
 use crate::tracker::scenes::{Picture, SIDE, target_at};
 use crate::tracker::search::Sighting;
 use crate::tracker::{

@@ -2,7 +2,7 @@
 //! what the pictures score.
 
 use super::*;
-use crate::machine::MachineKind;
+use crate::machines::MachineKind;
 use crate::tracker::WindowParams;
 use crate::tracker::scenes::{Picture, target_at};
 

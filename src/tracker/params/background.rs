@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::detector::background::BackgroundSettings;
-use crate::machine::MachineKind;
+use crate::filters::background::BackgroundSettings;
+use crate::machines::MachineKind;
 use crate::tracker::aspect::AspectSettings;
 use crate::tracker::rotation::RotationSettings;
 use crate::tracker::scale::ScaleSettings;

@@ -3,19 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BeliefParams, ScaleParams, infinite_as_null};
-use crate::detector::Loss;
-use crate::feature::Extractor;
-use crate::feature::gray::Gray;
-use crate::feature::hog::Hog;
+use crate::features::Extractor;
+use crate::features::gray::Gray;
+use crate::features::hog::Hog;
+use crate::filters::Loss;
 use crate::frame::Channels;
-use crate::kernel::Kernel;
+use crate::kernels::Kernel;
 
 /// What the filter sees, without its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureKind {
-    /// 31-channel histograms of oriented gradients, [`crate::feature::hog`].
+    /// 31-channel histograms of oriented gradients, [`crate::features::hog`].
     Hog,
-    /// Gray values less their mean, [`crate::feature::gray`].
+    /// Gray values less their mean, [`crate::features::gray`].
     Gray,
 }
 
@@ -52,12 +52,12 @@ pub enum KernelKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub enum FeatureParams {
-    /// 31-channel histograms of oriented gradients, [`crate::feature::hog`].
+    /// 31-channel histograms of oriented gradients, [`crate::features::hog`].
     Hog {
         /// Side of a feature cell in pixels, 1 to 64.
         cell_size: usize,
     },
-    /// Gray values less their mean, [`crate::feature::gray`]; each pixel is a cell.
+    /// Gray values less their mean, [`crate::features::gray`]; each pixel is a cell.
     Gray,
 }
 
@@ -147,7 +147,7 @@ pub struct FilterParams {
     /// At which scale the search area is seen.
     pub area: AreaSize,
     /// Whether the area's rows and columns of cells are rounded up to lengths that transform cheaply,
-    /// [`crate::spectrum::cost`].
+    /// [`crate::fft::cost`].
     pub smooth_area: bool,
     /// Extra area around the target, relative to its size: the search area is `1 + padding` times the target.
     pub padding: f64,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::WindowParams;
-use crate::machine::MachineKind;
+use crate::machines::MachineKind;
 
 /// A machine over real windows that watches another search: when it doubts that search, and when it believes a window
 /// elsewhere.

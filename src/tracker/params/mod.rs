@@ -194,7 +194,7 @@ mod infinite_as_null {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::kernel::Kernel;
+    use crate::kernels::Kernel;
 
     #[test]
     fn presets_are_valid_and_known() {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::ScaleParams;
-use crate::kernel::Kernel;
-use crate::machine::{MachineKind, MachineParams};
+use crate::kernels::Kernel;
+use crate::machines::{MachineKind, MachineParams};
 
 /// How a kernel machine over a bank of windows searches for the target and learns.
 ///
@@ -111,7 +111,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::machine::svm;
+    use crate::machines::svm;
     use crate::tracker::{GuardParams, Params, SearchParams};
 
     fn read(text: &str) -> Params {

@@ -1,8 +1,8 @@
 //! The forks of the tree: what can be chosen at them, and the defaults that a choice brings.
 
 use super::Need;
-use crate::kernel::Kernel;
-use crate::machine::MachineKind;
+use crate::kernels::Kernel;
+use crate::machines::MachineKind;
 use crate::tracker::aspect::AspectSettings;
 use crate::tracker::params::{
     AreaSize, AspectParams, BackgroundParams, BeliefParams, ColorWeighting, DecisionSettings, FeatureKind,

@@ -25,7 +25,7 @@ pub use changes::{Changes, Wording};
 
 use super::params::Params;
 use crate::error::{Error, Result};
-use crate::machine::MachineKind;
+use crate::machines::MachineKind;
 use crate::setting::{Kind, Row, at, refused};
 use choice::Choice;
 

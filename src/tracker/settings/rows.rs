@@ -3,10 +3,10 @@
 //! A setting that stands at several places of the tree, as those of a machine over real windows do, is one row here and
 //! one setting of the table at each of them.
 
-use crate::detector::Loss;
-use crate::feature::hog;
-use crate::kernel::Kernel;
-use crate::machine::MachineKind;
+use crate::features::hog;
+use crate::filters::Loss;
+use crate::kernels::Kernel;
+use crate::machines::MachineKind;
 use crate::setting::{Kind, Row};
 use crate::tracker::params::FeatureKind;
 

@@ -1,7 +1,7 @@
 //! Rows of settings that several searches have, each written once.
 
 use super::rows::Flagged;
-use crate::machine::MachineKind;
+use crate::machines::MachineKind;
 use crate::setting::{Kind, Row};
 
 const SCALES: Kind = Kind::Choice(&[

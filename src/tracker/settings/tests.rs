@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::MachineParams;
+use crate::machines::MachineParams;
 use crate::tracker::{GuardParams, WindowParams};
 
 #[test]
@@ -161,8 +161,8 @@ fn the_balance_of_classes_is_no_setting_of_a_tracker() {
             Params::paper().guarded(GuardParams { windows: WindowParams { machine, ..guard.windows }, ..guard })
         }),
     ] {
-        let klda = crate::machine::klda::Params { balance: false, ..Default::default() };
-        let svm = crate::machine::svm::Params { balance: false, ..Default::default() };
+        let klda = crate::machines::klda::Params { balance: false, ..Default::default() };
+        let svm = crate::machines::svm::Params { balance: false, ..Default::default() };
         for machine in [MachineParams::Klda(klda), MachineParams::Svm(svm)] {
             let path = format!("{at}.windows.machine.{}.balance", machine.kind());
             let said = make(machine).check().unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use super::find;
 use crate::error::{Error, Result};
-use crate::machine::{MachineKind, MachineParams};
+use crate::machines::{MachineKind, MachineParams};
 use crate::tracker::calibration::Calibration;
 use crate::tracker::params::{BeliefParams, ColorWeighting, Params, SeparationSettings, StateParams};
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Tracker;
-use crate::machine::{MachineKind, MachineParams, krr};
+use crate::machines::{MachineKind, MachineParams, krr};
 use crate::tracker::scenes::{Picture, target_at};
 
 const START: (f64, f64) = (70.0, 60.0);

@@ -1,0 +1,371 @@
+//! A background-aware correlation filter: linear, solved in the primal, one filter for each channel.
+//!
+//! A filter that learns all cyclic shifts of a search area is as large as the area, and fits the background as well as
+//! the target. This one is allowed values on the target only, so that every shift of the area is a true negative
+//! (Galoogahi, Fagg & Lucey, "Learning Background-Aware Correlation Filters for Visual Tracking", ICCV 2017), and is
+//! held near the filter of the frame before (Li, Tian, Zuo, Zhang & Yang, "Learning Spatial-Temporal Regularized
+//! Correlation Filters for Visual Tracking", CVPR 2018):
+//!
+//! `min_f  1/2T ‖Σ_d x_d ⋆ f_d - y‖² + 1/2 Σ_d ‖w ∘ f_d‖² + μ/2 Σ_d ‖f_d - f'_d‖²`
+//!
+//! over `T` cells, where `⋆` correlates (the answer to a shift is `Σ_d Σ_p x_d(p + shift) f_d(p)`), `y` are the labels,
+//! `w` weighs the filter's values by their place and `f'` is the filter before. What is reachable:
+//!
+//! - STRCF with a hard mask: `w` next to nothing on the target and infinite elsewhere, the newest sample alone;
+//! - BACF: the same mask, `μ = 0`, samples averaged at a rate;
+//! - SRDCF's way (Danelljan et al., ICCV 2015): `w` grows softly with the distance from the target;
+//! - a filter of the KCF family: `w² = c λ` everywhere for `c` channels and `μ = 0` is kernel ridge regression with the
+//!   linear kernel, the same filter as [`Kcf`](super::kcf::Kcf) finds in the dual.
+//!
+//! The solver is the alternating direction method of multipliers (see `solve.rs`). The filter that answers, and that is
+//! carried on as `f'`, is the one that keeps to the mask (Li et al. carry on the other one, which does so in the limit
+//! only).
+
+mod solve;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use rustfft::num_complex::Complex32;
+
+use crate::error::Result;
+use crate::fft::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, ramp};
+use crate::profile::{Stage, Stopwatch};
+use crate::tape::{Recorded, Tape};
+
+/// How a [`BackgroundAware`] filter learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackgroundSettings {
+    /// `μ`: how strongly the filter is held near the one before. Not in the first frame, which has none before it.
+    pub temporal: f64,
+    /// How far the sample that is learned moves towards each new one: 1 learns the newest alone.
+    pub sample_rate: f64,
+    /// Steps of the solver in each frame.
+    pub steps: usize,
+    /// The solver's penalty `γ` in the first step.
+    pub penalty: f64,
+    /// What the penalty is multiplied by from one step to the next.
+    pub penalty_growth: f64,
+    /// The penalty is not above this from the second step on.
+    pub penalty_limit: f64,
+    /// How far the slow filter moves towards the filter in each frame.
+    pub slow_rate: f64,
+}
+
+/// Two steps, the second with a smaller penalty: the published setting of STRCF.
+impl Default for BackgroundSettings {
+    fn default() -> Self {
+        Self {
+            temporal: 15.0,
+            sample_rate: 1.0,
+            steps: 2,
+            penalty: 1.0,
+            penalty_growth: 10.0,
+            penalty_limit: 0.1,
+            slow_rate: 0.02,
+        }
+    }
+}
+
+/// A filter for feature maps of one size, of any number of channels in blocks of 32.
+#[derive(Clone, Debug)]
+pub struct BackgroundAware {
+    settings: BackgroundSettings,
+    rows: usize,
+    cols: usize,
+    blocks: usize,
+    lanes: LanePlan,
+    plane: PlanePlan,
+    /// Spectrum of the labels divided by `T`, half of the frequencies.
+    labels: Vec<Complex32>,
+    /// `w²` of each cell.
+    weights: Vec<f32>,
+    /// `w²` where it is the same in all cells: the filter then has a closed form.
+    uniform: Option<f32>,
+    /// The first and the last row of cells in which the filter may have values.
+    support: Range<usize>,
+    /// `[block][row][column][32]`: features go in, their packed spectrum stays.
+    input: AlignedBuf,
+    /// The spectrum of the last input, `[frequency][block][32 real, 32 imaginary parts]`, half of the frequencies. So
+    /// are all spectra below.
+    seen: AlignedBuf,
+    /// What is learned.
+    sample: AlignedBuf,
+    filter: AlignedBuf,
+    slow: AlignedBuf,
+    /// The solver's sum of filter and multiplier.
+    sum: AlignedBuf,
+    /// Right-hand side and multiplier at one frequency.
+    pair: AlignedBuf,
+    /// Factors of the mask, `γ / (w² + γ) / T`.
+    mask: Vec<f32>,
+    work: AlignedBuf,
+    answer: Vec<Complex32>,
+    slow_answer: Vec<Complex32>,
+    response: Vec<f32>,
+    ramps: [Vec<Complex32>; 2],
+    scratch: AlignedBuf,
+    trained: bool,
+    /// How much the filter before counts in the next learning, of what it does otherwise.
+    past: f32,
+}
+
+impl BackgroundAware {
+    /// A filter for maps of `size` (rows, columns) of up to 32 `blocks` channels.
+    ///
+    /// `labels` are the wanted answers to the shifts of the area, `[row][column]`, their peak at (0, 0). `weights` are
+    /// `w` of each cell of the map, `[row][column]`; infinite where the filter may have no values. An odd setting is a
+    /// bad filter, but never a panic.
+    ///
+    /// # Panics
+    /// When a length is not `rows * cols`, the map is empty, or there is no block.
+    pub fn new(
+        size: (usize, usize),
+        blocks: usize,
+        labels: &[f32],
+        weights: &[f32],
+        settings: BackgroundSettings,
+    ) -> Self {
+        let (rows, cols) = size;
+        let cells = rows * cols;
+        assert!(cells > 0 && blocks > 0, "a filter has cells and channels");
+        assert!(labels.len() == cells && weights.len() == cells, "labels and weights have a value for each cell");
+        let (lanes, plane) = (LanePlan::new(rows, cols), PlanePlan::new(rows, cols));
+        let mut scratch = AlignedBuf::zeroed(lanes.scratch_len().max(plane.scratch_len()));
+        let mut spectrum = vec![Complex32::default(); plane.half_len()];
+        plane.forward(labels, &mut spectrum, &mut scratch[..plane.scratch_len()]);
+        spectrum.iter_mut().for_each(|v| *v /= cells as f32);
+        let weights: Vec<f32> = weights.iter().map(|w| w * w).collect();
+        let allowed = |row: usize| weights[row * cols..][..cols].iter().any(|w| w.is_finite());
+        let first = (0..rows).find(|&r| allowed(r)).unwrap_or(0);
+        let end = (first..rows).rev().find(|&r| allowed(r)).map_or(first, |r| r + 1);
+        let half = plane.half_len();
+        let spectra = AlignedBuf::zeroed(half * blocks * 2 * CHANNELS);
+        let map = AlignedBuf::zeroed(cells * blocks * CHANNELS);
+        let planes = vec![Complex32::default(); half];
+        Self {
+            settings,
+            rows,
+            cols,
+            blocks,
+            lanes,
+            plane,
+            labels: spectrum,
+            uniform: weights.iter().all(|&w| w == weights[0] && w.is_finite()).then_some(weights[0]),
+            weights,
+            support: first..end,
+            input: map.clone(),
+            seen: spectra.clone(),
+            sample: spectra.clone(),
+            filter: spectra.clone(),
+            slow: spectra.clone(),
+            sum: spectra,
+            pair: AlignedBuf::zeroed(blocks * 4 * CHANNELS),
+            mask: vec![0.0; cells],
+            work: map,
+            answer: planes.clone(),
+            slow_answer: planes,
+            response: vec![0.0; cells],
+            ramps: [vec![Complex32::default(); rows], vec![Complex32::default(); cols / 2 + 1]],
+            scratch,
+            trained: false,
+            past: 1.0,
+        }
+    }
+
+    /// Rows and columns of the maps.
+    pub fn size(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
+    /// The memory to write the next feature map to, `[block][row][column][32]`, before [`respond`](Self::respond) or
+    /// [`learn`](Self::learn) uses it up. Lanes that no channel has stay zero.
+    pub fn input(&mut self) -> &mut [f32] {
+        &mut self.input
+    }
+
+    /// The answer to every cyclic shift of the input map, `F^-1(Σ_d ẑ_d conj(f̂_d))`: element (r, c) is the score of
+    /// the target displaced by r rows and c columns, wrapped around.
+    pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
+        watch.start();
+        self.transform_input();
+        watch.lap(Stage::Forward);
+        let size = (self.rows, self.cols, self.blocks);
+        let model = (&*self.filter, &*self.slow);
+        solve::answers(cells(&self.input), size, model, &mut self.seen, &mut self.answer, &mut self.slow_answer);
+        watch.lap(Stage::CrossPower);
+        self.plane.inverse(&self.answer, &mut self.response, &mut self.scratch[..self.plane.scratch_len()]);
+        let per_cell = 1.0 / (self.rows * self.cols) as f32;
+        self.response.iter_mut().for_each(|v| *v *= per_cell);
+        watch.lap(Stage::Inverse);
+        &self.response
+    }
+
+    /// The last response, `[row][column]`.
+    pub fn response(&self) -> &[f32] {
+        &self.response
+    }
+
+    /// The answer of the slow filter, which follows by [`slow_rate`](BackgroundSettings::slow_rate), at a `shift` of
+    /// (rows, columns) cells of the last input of [`respond`](Self::respond), between cells by its Fourier series:
+    /// small where the target does not look as it has for long.
+    pub fn slow_score_at(&self, shift: (f64, f64)) -> f64 {
+        self.series(&self.slow_answer, shift)
+    }
+
+    /// Counts the filter before less by `share`, 0 to 1, in the next learning: at 1 it is forgotten.
+    pub fn forget(&mut self, share: f64) {
+        self.past = (1.0 - share.clamp(0.0, 1.0)) as f32;
+    }
+
+    /// Learns the input map as the target at no shift.
+    pub fn learn(&mut self, watch: &mut Stopwatch) {
+        watch.start();
+        self.transform_input();
+        solve::take_map_apart(cells(&self.input), (self.rows, self.cols, self.blocks), false, &mut self.seen);
+        watch.lap(Stage::Forward);
+        self.learn_again((0.0, 0.0), watch);
+    }
+
+    /// As [`learn`](Self::learn), from the input that was used last, its target at `shift` (rows, columns; in cells,
+    /// fractions welcome). The map is taken as cyclic: the taper stands beside the target, which does no harm for
+    /// shifts of about a cell.
+    pub fn learn_again(&mut self, shift: (f64, f64), watch: &mut Stopwatch) {
+        watch.start();
+        let rate = if self.trained { self.settings.sample_rate as f32 } else { 1.0 };
+        let [row_ramp, col_ramp] = &mut self.ramps;
+        ramp(shift.0, self.rows, row_ramp);
+        ramp(shift.1, self.cols, col_ramp);
+        solve::take_in(&self.seen, rate, self.blocks, row_ramp, col_ramp, &mut self.sample);
+        watch.lap(Stage::Interpolate);
+        let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };
+        self.past = 1.0;
+        match self.uniform {
+            Some(weight) => self.solve_closed(weight, temporal),
+            None => self.solve_by_steps(temporal),
+        }
+        let slow_rate = if self.trained { self.settings.slow_rate as f32 } else { 1.0 };
+        solve::follow(&self.filter, slow_rate, &mut self.slow);
+        watch.lap(Stage::Solve);
+        self.trained = true;
+    }
+
+    /// The filter itself, `[block][row][column][32]`, in double precision: slow, to look at.
+    pub fn taps(&self) -> Vec<f64> {
+        let (rows, cols) = (self.rows, self.cols);
+        let half = cols / 2 + 1;
+        let mut taps = vec![0.0; rows * cols * self.blocks * CHANNELS];
+        for (i, tap) in taps.iter_mut().enumerate() {
+            let (lane, cell, block) = (i % CHANNELS, i / CHANNELS % (rows * cols), i / CHANNELS / (rows * cols));
+            for u in 0..rows {
+                for v in 0..half {
+                    let at = ((u * half + v) * self.blocks + block) * 2 * CHANNELS + lane;
+                    let turn = (u * (cell / cols)) as f64 / rows as f64 + (v * (cell % cols)) as f64 / cols as f64;
+                    let (sin, cos) = (std::f64::consts::TAU * turn).sin_cos();
+                    let mirrored = if v == 0 || 2 * v == cols { 1.0 } else { 2.0 };
+                    let (re, im) = (f64::from(self.filter[at]), f64::from(self.filter[at + CHANNELS]));
+                    *tap += mirrored * (re * cos - im * sin) / (rows * cols) as f64;
+                }
+            }
+        }
+        taps
+    }
+
+    fn transform_input(&mut self) {
+        let scratch = &mut self.scratch[..self.lanes.scratch_len()];
+        for map in self.input.chunks_exact_mut(self.lanes.map_len()) {
+            self.lanes.forward(map, scratch);
+        }
+    }
+
+    /// Without a mask no splitting is needed.
+    fn solve_closed(&mut self, weight: f32, temporal: f32) {
+        let terms = solve::Terms {
+            size: (self.rows, self.cols, self.blocks),
+            cells: (self.rows * self.cols) as f32,
+            penalty: weight,
+            temporal,
+            ratio: None,
+        };
+        solve::step(
+            &self.sample,
+            &self.labels,
+            &self.filter,
+            terms,
+            &mut self.sum,
+            &mut self.pair,
+            cells_mut(&mut self.work),
+        );
+        std::mem::swap(&mut self.filter, &mut self.sum);
+    }
+
+    fn solve_by_steps(&mut self, temporal: f32) {
+        let settings = &self.settings;
+        let mut penalty = settings.penalty as f32;
+        let mut ratio = None;
+        let size = (self.rows, self.cols, self.blocks);
+        for _ in 0..settings.steps.max(1) {
+            let cells = (self.rows * self.cols) as f32;
+            let terms = solve::Terms { size, cells, penalty, temporal, ratio };
+            let work = cells_mut(&mut self.work);
+            solve::step(&self.sample, &self.labels, &self.filter, terms, &mut self.sum, &mut self.pair, work);
+            for (mask, &weight) in self.mask.iter_mut().zip(&self.weights) {
+                *mask = penalty / (weight + penalty) / cells;
+            }
+            let scratch = &mut self.scratch[..self.lanes.scratch_len()];
+            for map in self.work.chunks_exact_mut(self.lanes.map_len()) {
+                // Back to cells, only to those where the filter may be; masked; and forth again.
+                self.lanes.forward_to_rows(map, self.support.clone(), scratch);
+                solve::apply_mask(cells_mut(map), &self.mask, self.cols, self.support.clone());
+                self.lanes.forward_from_rows(map, self.support.clone(), scratch);
+            }
+            let next = (penalty * settings.penalty_growth as f32).min(settings.penalty_limit as f32);
+            ratio = Some(penalty / next);
+            penalty = next;
+        }
+        solve::take_map_apart(cells(&self.work), size, true, &mut self.filter);
+    }
+
+    /// The value of a real plane between its cells.
+    fn series(&self, spectrum: &[Complex32], shift: (f64, f64)) -> f64 {
+        let half = self.cols / 2 + 1;
+        let turn = |k: usize, n: usize, by: f64| {
+            let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
+            let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * by / n as f64);
+            (cos, if 2 * k == n { 0.0 } else { sin })
+        };
+        let mut sum = 0.0;
+        for v in 0..half {
+            let (cos, sin) = turn(v, self.cols, shift.1);
+            let (mut re, mut im) = (0.0, 0.0);
+            for u in 0..self.rows {
+                let (row_cos, row_sin) = turn(u, self.rows, shift.0);
+                let s = spectrum[u * half + v];
+                re += f64::from(s.re) * row_cos - f64::from(s.im) * row_sin;
+                im += f64::from(s.re) * row_sin + f64::from(s.im) * row_cos;
+            }
+            sum += (re * cos - im * sin) * if v == 0 || 2 * v == self.cols { 1.0 } else { 2.0 };
+        }
+        sum / (self.rows * self.cols) as f64
+    }
+}
+
+impl Recorded for BackgroundAware {
+    /// The filters and what they were learned from; all else is work of a frame.
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        for spectrum in [&mut self.sample, &mut self.filter, &mut self.slow] {
+            tape.f32s(spectrum)?;
+        }
+        tape.flag(&mut self.trained)?;
+        tape.f32(&mut self.past)
+    }
+}
+
+fn cells(map: &[f32]) -> &[[f32; CHANNELS]] {
+    map.as_chunks().0
+}
+
+fn cells_mut(map: &mut [f32]) -> &mut [[f32; CHANNELS]] {
+    map.as_chunks_mut().0
+}

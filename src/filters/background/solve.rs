@@ -1,0 +1,273 @@
+//! The solver of the background-aware filter: the alternating direction method of multipliers, frequency by frequency.
+//!
+//! The filter is split in two, `g` that fits the labels and `h` that keeps to the mask, held together by `γ/2 ‖g - h +
+//! l‖²` with the scaled multiplier `l`. In turns, with all three starting from nothing:
+//!
+//! - `g`: at each frequency a system of as many unknowns as there are channels, whose matrix is the sample's outer
+//!   product plus a constant `c = γ + μ`: with `b = x conj(y)/T + γ(h - l) + μ f'`, Sherman and Morrison's formula
+//!   gives `g = (b - x (x^H b) / (T c + x^H x)) / c`;
+//! - `h`: in each cell `γ / (w² + γ) (g + l)`;
+//! - `l ← (γ/γ') (l + g - h)`, where `γ'` is the penalty of the next step.
+//!
+//! Spectra are halves, `[frequency][block][32 real, 32 imaginary parts]`. Packed, two real channels make a complex one.
+//! The way back is a forward transform of spectra whose real and imaginary parts are swapped; the lanes then come out
+//! exchanged, 0..16 with 16..32.
+
+use std::ops::Range;
+
+use rustfft::num_complex::Complex32;
+
+use crate::fft::{CHANNELS, Cell, LANES, take_apart};
+use crate::simd::{leveled, tree_sum};
+
+/// Numbers of one block at one frequency: real parts, then imaginary parts.
+const PARTS: usize = 2 * CHANNELS;
+
+/// What a step needs to know.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    /// Rows, columns, blocks of channels.
+    pub size: (usize, usize, usize),
+    /// `T`.
+    pub cells: f32,
+    /// `γ`.
+    pub penalty: f32,
+    /// `μ`.
+    pub temporal: f32,
+    /// `γ / γ'` of the step before; `None` in the first step, when `h` and `l` are nothing.
+    pub ratio: Option<f32>,
+}
+
+/// The place of a frequency and that of its opposite in a map of full spectra.
+#[inline(always)]
+fn opposite((rows, cols): (usize, usize), u: usize, v: usize) -> (usize, usize) {
+    (u * cols + v, (rows - u) % rows * cols + (cols - v) % cols)
+}
+
+/// The lanes of the way back in their places.
+#[inline(always)]
+fn exchanged(cell: &Cell) -> Cell {
+    let mut out = [0.0; CHANNELS];
+    out[..LANES].copy_from_slice(&cell[LANES..]);
+    out[LANES..].copy_from_slice(&cell[..LANES]);
+    out
+}
+
+/// Real and imaginary parts of one block.
+#[inline(always)]
+fn parts(spectrum: &[f32]) -> (&Cell, &Cell) {
+    let both = spectrum[..PARTS].as_chunks::<CHANNELS>().0;
+    (&both[0], &both[1])
+}
+
+#[inline(always)]
+fn parts_mut(spectrum: &mut [f32]) -> (&mut Cell, &mut Cell) {
+    let (re, im) = spectrum[..PARTS].split_at_mut(CHANNELS);
+    (&mut re.as_chunks_mut().0[0], &mut im.as_chunks_mut().0[0])
+}
+
+leveled! {
+    /// Packed spectra taken apart into halves; `back` says that the map is on its way back.
+    pub(super) fn take_map_apart(map: &[Cell], size: (usize, usize, usize), back: bool, out: &mut [f32]) {
+        let (rows, cols, blocks) = size;
+        let half = cols / 2 + 1;
+        for (f, out) in out.chunks_exact_mut(blocks * PARTS).enumerate() {
+            let (here, there) = opposite((rows, cols), f / half, f % half);
+            for (map, out) in map.chunks_exact(rows * cols).zip(out.chunks_exact_mut(PARTS)) {
+                let (re, im) = take_apart(&map[here], &map[there]);
+                let (out_re, out_im) = parts_mut(out);
+                (*out_re, *out_im) = if back { (exchanged(&re), exchanged(&im)) } else { (re, im) };
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The spectra of a packed map to `seen`, and on the way `Σ_d z_d conj(f_d)` of two filters.
+    pub(super) fn answers(
+        map: &[Cell],
+        size: (usize, usize, usize),
+        filters: (&[f32], &[f32]),
+        seen: &mut [f32],
+        out: &mut [Complex32],
+        slow_out: &mut [Complex32],
+    ) {
+        let (rows, cols, blocks) = size;
+        let half = cols / 2 + 1;
+        let step = blocks * PARTS;
+        let filters = filters.0.chunks_exact(step).zip(filters.1.chunks_exact(step));
+        let outs = out.iter_mut().zip(slow_out);
+        let each = seen.chunks_exact_mut(step).zip(filters).zip(outs);
+        for (f, ((seen, (filter, slow)), (out, slow_out))) in each.enumerate() {
+            let (here, there) = opposite((rows, cols), f / half, f % half);
+            let mut sums = [[0.0f32; CHANNELS]; 4];
+            for (block, seen) in seen.chunks_exact_mut(PARTS).enumerate() {
+                let map = &map[block * rows * cols..];
+                let (re, im) = take_apart(&map[here], &map[there]);
+                let (seen_re, seen_im) = parts_mut(seen);
+                (*seen_re, *seen_im) = (re, im);
+                for (at, filter) in [filter, slow].into_iter().enumerate() {
+                    let (fr, fi) = parts(&filter[block * PARTS..]);
+                    for l in 0..CHANNELS {
+                        sums[2 * at][l] += re[l] * fr[l] + im[l] * fi[l];
+                        sums[2 * at + 1][l] += im[l] * fr[l] - re[l] * fi[l];
+                    }
+                }
+            }
+            *out = Complex32::new(tree_sum(sums[0]), tree_sum(sums[1]));
+            *slow_out = Complex32::new(tree_sum(sums[2]), tree_sum(sums[3]));
+        }
+    }
+}
+
+leveled! {
+    /// Moves `sample` by `rate` towards `seen`, turned by the factors of its row and column.
+    pub(super) fn take_in(
+        seen: &[f32],
+        rate: f32,
+        blocks: usize,
+        row_ramp: &[Complex32],
+        col_ramp: &[Complex32],
+        sample: &mut [f32],
+    ) {
+        let step = blocks * PARTS;
+        let keep = 1.0 - rate;
+        for (f, (seen, sample)) in seen.chunks_exact(step).zip(sample.chunks_exact_mut(step)).enumerate() {
+            let turn = row_ramp[f / col_ramp.len()] * col_ramp[f % col_ramp.len()] * rate;
+            for (seen, sample) in seen.chunks_exact(PARTS).zip(sample.chunks_exact_mut(PARTS)) {
+                let (re, im) = parts(seen);
+                let (to_re, to_im) = parts_mut(sample);
+                for l in 0..CHANNELS {
+                    to_re[l] = keep * to_re[l] + (turn.re * re[l] - turn.im * im[l]);
+                    to_im[l] = keep * to_im[l] + (turn.re * im[l] + turn.im * re[l]);
+                }
+            }
+        }
+    }
+}
+
+leveled! {
+    /// Moves `slow` by `rate` towards `filter`.
+    avx2 pub(super) fn follow(filter: &[f32], rate: f32, slow: &mut [f32]) {
+        let keep = 1.0 - rate;
+        for (slow, filter) in slow.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(filter.as_chunks::<CHANNELS>().0) {
+            for l in 0..CHANNELS {
+                slow[l] = keep * slow[l] + rate * filter[l];
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The `g` step at all frequencies. `work` holds `h` on its way back, packed (not looked at in the first step), and
+    /// then `g + l`, packed and swapped for the way back; `sum` holds the `g + l` of the step before, then that of this
+    /// one.
+    avx2 pub(super) fn step(
+        sample: &[f32],
+        labels: &[Complex32],
+        before: &[f32],
+        terms: Terms,
+        sum: &mut [f32],
+        pair: &mut [f32],
+        work: &mut [Cell],
+    ) {
+        let (rows, cols, blocks) = terms.size;
+        let half = cols / 2 + 1;
+        let stride = blocks * PARTS;
+        let (rhs, multiplier) = pair.split_at_mut(stride);
+        for u in 0..rows {
+            for v in 0..half {
+                // In the columns that are their own opposites a frequency and its opposite both lie in this half: one
+                // of them is done.
+                if (v == 0 || 2 * v == cols) && 2 * u > rows {
+                    let from = (rows - u) * half + v;
+                    for block in 0..blocks {
+                        let at = from * stride + block * PARTS;
+                        let to = (u * half + v) * stride + block * PARTS;
+                        let (re, im) = (*parts(&sum[at..]).0, *parts(&sum[at..]).1);
+                        let (to_re, to_im) = parts_mut(&mut sum[to..]);
+                        *to_re = re;
+                        *to_im = im.map(|v| -v);
+                    }
+                    continue;
+                }
+                let f = u * half + v;
+                let (here, there) = opposite((rows, cols), u, v);
+                let label = labels[f].conj();
+                let mut sums = [[0.0f32; CHANNELS]; 3];
+                for block in 0..blocks {
+                    let at = f * stride + block * PARTS;
+                    let (xr, xi) = parts(&sample[at..]);
+                    let (pr, pi) = parts(&before[at..]);
+                    let (br, bi) = parts_mut(&mut rhs[block * PARTS..]);
+                    for l in 0..CHANNELS {
+                        br[l] = xr[l] * label.re - xi[l] * label.im + terms.temporal * pr[l];
+                        bi[l] = xr[l] * label.im + xi[l] * label.re + terms.temporal * pi[l];
+                    }
+                    let (lr, li) = parts_mut(&mut multiplier[block * PARTS..]);
+                    if let Some(ratio) = terms.ratio {
+                        let map = &work[block * rows * cols..];
+                        let (hr, hi) = take_apart(&map[here], &map[there]);
+                        let (hr, hi) = (exchanged(&hr), exchanged(&hi));
+                        let (sr, si) = parts(&sum[at..]);
+                        for l in 0..CHANNELS {
+                            lr[l] = ratio * (sr[l] - hr[l]);
+                            li[l] = ratio * (si[l] - hi[l]);
+                            br[l] += terms.penalty * (hr[l] - lr[l]);
+                            bi[l] += terms.penalty * (hi[l] - li[l]);
+                        }
+                    } else {
+                        (*lr, *li) = ([0.0; CHANNELS], [0.0; CHANNELS]);
+                    }
+                    for l in 0..CHANNELS {
+                        sums[0][l] += xr[l] * br[l] + xi[l] * bi[l];
+                        sums[1][l] += xr[l] * bi[l] - xi[l] * br[l];
+                        sums[2][l] += xr[l] * xr[l] + xi[l] * xi[l];
+                    }
+                }
+                let c = terms.penalty + terms.temporal;
+                let inverse = 1.0 / c;
+                let share = 1.0 / (terms.cells * c + tree_sum(sums[2]));
+                let (ar, ai) = (tree_sum(sums[0]) * share, tree_sum(sums[1]) * share);
+                for block in 0..blocks {
+                    let at = f * stride + block * PARTS;
+                    let (xr, xi) = parts(&sample[at..]);
+                    let (br, bi) = parts(&rhs[block * PARTS..]);
+                    let (lr, li) = parts(&multiplier[block * PARTS..]);
+                    let (sr, si) = parts_mut(&mut sum[at..]);
+                    for l in 0..CHANNELS {
+                        sr[l] = (br[l] - (xr[l] * ar - xi[l] * ai)) * inverse + lr[l];
+                        si[l] = (bi[l] - (xr[l] * ai + xi[l] * ar)) * inverse + li[l];
+                    }
+                    let map = &mut work[block * rows * cols..];
+                    // The opposite first: a frequency that is its own opposite keeps what is written last, and both are
+                    // the same.
+                    let cell = &mut map[there];
+                    for l in 0..LANES {
+                        cell[LANES + l] = sr[l] + si[LANES + l];
+                        cell[l] = sr[LANES + l] - si[l];
+                    }
+                    let cell = &mut map[here];
+                    for l in 0..LANES {
+                        cell[LANES + l] = sr[l] - si[LANES + l];
+                        cell[l] = sr[LANES + l] + si[l];
+                    }
+                }
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The rows `support` of the map times the mask of their cells, and nothing in the others.
+    avx2 pub(super) fn apply_mask(map: &mut [Cell], mask: &[f32], cols: usize, support: Range<usize>) {
+        map[..support.start * cols].fill([0.0; CHANNELS]);
+        map[support.end * cols..].fill([0.0; CHANNELS]);
+        let places = support.start * cols..support.end * cols;
+        for (cell, &factor) in map[places.clone()].iter_mut().zip(&mask[places]) {
+            for value in cell {
+                *value *= factor;
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch (Henriques, Caseiro,
+//! Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), or another [`Loss`] on
+//! them.
+
+use super::loss::{Dual, Loss};
+use crate::error::Result;
+use crate::fft::{FeatureMap, Layout, MapPlan, Scratch};
+use crate::kernels::Kernel;
+use crate::kernels::correlation::KernelCorrelator;
+use crate::profile::{Stage, Stopwatch};
+use crate::tape::{Recorded, Tape};
+use rustfft::num_complex::Complex32;
+
+/// An appearance that follows the target far more slowly than the model.
+#[derive(Clone, Debug)]
+struct Memory {
+    appearance: FeatureMap,
+    energy: f32,
+    rate: f32,
+}
+
+/// A filter for feature maps of one size.
+#[derive(Clone, Debug)]
+pub struct Kcf {
+    plan: MapPlan,
+    correlator: KernelCorrelator,
+    /// The model: coefficients, and the appearance x̂ that they belong to.
+    dual: Dual,
+    model: FeatureMap,
+    model_energy: f32,
+    trained: bool,
+    memory: Option<Memory>,
+    /// The map at hand: features go in, its spectrum stays.
+    input: FeatureMap,
+    correlation: Vec<Complex32>,
+    response: Vec<f32>,
+    scratch: Scratch,
+}
+
+impl Kcf {
+    /// A filter for maps of `rows` x `cols` cells of so many channels (see [`Layout`]), by ridge regression.
+    ///
+    /// `labels` are the regression labels `[row][column]` with their peak at (0, 0), `lambda` is the regularisation.
+    pub fn new(
+        rows: usize,
+        cols: usize,
+        layout: impl Into<Layout>,
+        kernel: Kernel,
+        lambda: f64,
+        labels: &[f32],
+    ) -> Self {
+        Self::with_loss((rows, cols), layout, kernel, lambda, labels, Loss::Ridge)
+    }
+
+    /// As [`Kcf::new`], for maps of `size` (rows, columns), by any [`Loss`].
+    pub fn with_loss(
+        (rows, cols): (usize, usize),
+        layout: impl Into<Layout>,
+        kernel: Kernel,
+        lambda: f64,
+        labels: &[f32],
+        loss: Loss,
+    ) -> Self {
+        let plan = MapPlan::new(rows, cols, layout);
+        let mut scratch = plan.scratch();
+        Self {
+            correlator: KernelCorrelator::new(kernel, &plan, plan.layout().channels()),
+            dual: Dual::new(loss, &plan, lambda, labels, &mut scratch),
+            model: plan.map(),
+            model_energy: 0.0,
+            trained: false,
+            memory: None,
+            input: plan.map(),
+            correlation: vec![Complex32::default(); plan.half_len()],
+            response: vec![0.0; rows * cols],
+            scratch,
+            plan,
+        }
+    }
+
+    /// Keeps, besides the model, an appearance that moves by `rate` towards each map that is learned from now on; the
+    /// first is taken as it is. [`Kcf::likeness`] compares with it.
+    pub fn remember(&mut self, rate: f64) {
+        self.memory = Some(Memory { appearance: self.plan.map(), energy: 0.0, rate: rate as f32 });
+    }
+
+    /// How like the remembered appearance the last input is at `shift` (rows, columns; in cells): the cosine between
+    /// the two, 1 at most. 0 without a memory. It is an absolute measure, where the response is one of a model that
+    /// adapts to whatever it is on.
+    pub fn likeness(&mut self, shift: (f64, f64)) -> f64 {
+        let Self { plan, scratch, correlation, input, memory, .. } = self;
+        let Some(memory) = memory else { return 0.0 };
+        let energy = plan.cross_power(input, &memory.appearance, correlation, scratch);
+        let both = f64::from(energy).sqrt() * f64::from(memory.energy).sqrt();
+        if both > 0.0 { plan.inverse_at(correlation, shift, scratch) / both } else { 0.0 }
+    }
+
+    /// Rows and columns of the maps.
+    pub fn size(&self) -> (usize, usize) {
+        self.plan.size()
+    }
+
+    /// The memory to write the next feature map to, before [`Kcf::respond`] or [`Kcf::learn`] uses it up.
+    pub fn input(&mut self) -> &mut [f32] {
+        self.input.values_mut()
+    }
+
+    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; ridge
+    /// regression has no `b`): element (r, c) is the score of the target displaced by r rows and c columns, wrapped
+    /// around.
+    pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
+        let Self { plan, scratch, correlation, response, .. } = self;
+        watch.start();
+        plan.transform(&mut self.input, scratch);
+        watch.lap(Stage::Forward);
+        let energy = Some(self.model_energy);
+        self.correlator.correlate(plan, &self.input, &self.model, energy, correlation, scratch, watch);
+        watch.start();
+        self.dual.respond(plan, correlation, response, scratch);
+        watch.lap(Stage::Inverse);
+        response
+    }
+
+    /// Learns the input map as the target at zero shift: solves for the coefficients, `α̂ = ŷ ⊘ (k̂^xx + lambda)`
+    /// (equation 17) by ridge regression, and moves the model by `rate` towards them; the first map is taken as it is.
+    pub fn learn(&mut self, rate: f64, watch: &mut Stopwatch) {
+        watch.start();
+        self.plan.transform(&mut self.input, &mut self.scratch);
+        watch.lap(Stage::Forward);
+        self.learn_again(rate, (0.0, 0.0), watch);
+    }
+
+    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at
+    /// hand. What lies at `shift` (rows, columns; in cells) in it is the target, and is learned as lying at no shift,
+    /// the map being taken as cyclic: without a shift that is exact, with one the taper stands beside the
+    /// target.
+    pub fn learn_again(&mut self, rate: f64, shift: (f64, f64), watch: &mut Stopwatch) {
+        let rate = if self.trained { rate as f32 } else { 1.0 };
+        let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
+        watch.start();
+        self.model_energy = match shift {
+            (0.0, 0.0) => plan.interpolate(model, input, rate),
+            _ => plan.interpolate_shifted(model, input, rate, shift, scratch),
+        };
+        watch.lap(Stage::Interpolate);
+        if let Some(memory) = &mut self.memory {
+            let rate = if self.trained { memory.rate } else { 1.0 };
+            memory.energy = plan.interpolate_shifted(&mut memory.appearance, input, rate, shift, scratch);
+        }
+        // A cyclic shift changes nothing of `k^xx`, and so of α.
+        correlator.correlate(plan, input, input, None, correlation, scratch, watch);
+        watch.start();
+        self.dual.learn(plan, correlation, rate, scratch);
+        watch.lap(Stage::Alpha);
+        self.trained = true;
+    }
+
+    /// The last response, `[row][column]`.
+    pub fn response(&self) -> &[f32] {
+        &self.response
+    }
+
+    /// Lets the support vector machine take this many steps for each patch.
+    #[cfg(test)]
+    pub(super) fn hinge_steps(&mut self, steps: usize) {
+        self.dual.hinge_steps(steps);
+    }
+}
+
+impl Recorded for Memory {
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.appearance.record(tape)?;
+        tape.f32(&mut self.energy)
+    }
+}
+
+impl Recorded for Kcf {
+    /// The model, and the last response; the input is that of the frame at hand.
+    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
+        self.dual.record(tape)?;
+        self.model.record(tape)?;
+        tape.f32(&mut self.model_energy)?;
+        tape.flag(&mut self.trained)?;
+        tape.part(&mut self.memory)?;
+        tape.f32s(&mut self.response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::labels::gaussian;
+
+    fn off() -> Stopwatch {
+        Stopwatch::default()
+    }
+
+    fn value(i: usize, seed: usize) -> f32 {
+        ((i * 7919 + seed * 104_729) % 1013) as f32 / 1013.0
+    }
+
+    fn filter((rows, cols): (usize, usize), channels: usize) -> Kcf {
+        let labels = gaussian(rows, cols, 0.8);
+        let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &labels);
+        write(&mut filter, 1, (0, 0));
+        filter.learn(1.0, &mut off());
+        filter
+    }
+
+    /// A map of noise; its cell (r, c) is that of another one at (r, c) less `shift`.
+    fn write(filter: &mut Kcf, seed: usize, shift: (usize, usize)) {
+        let (rows, cols) = filter.size();
+        let lanes = filter.input().len() / (rows * cols);
+        for (i, v) in filter.input().iter_mut().enumerate() {
+            let (r, c) = (i / lanes / cols, i / lanes % cols);
+            let from = (r + rows - shift.0) % rows * cols + (c + cols - shift.1) % cols;
+            *v = value(from * lanes + i % lanes, seed);
+        }
+    }
+
+    /// The answer to a map of its own, to the last bit.
+    fn answer(filter: &mut Kcf) -> Vec<u32> {
+        write(filter, 3, (1, 2));
+        filter.respond(&mut off()).iter().map(|v| v.to_bits()).collect()
+    }
+
+    #[test]
+    fn a_spectrum_at_hand_is_learned_as_its_map_would_be() {
+        for (size, channels) in [((5, 6), 31), ((7, 4), 31), ((9, 8), 1)] {
+            let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
+            write(&mut anew, 2, (0, 0));
+            anew.learn(0.3, &mut off());
+            write(&mut again, 2, (0, 0));
+            again.respond(&mut off());
+            again.learn_again(0.3, (0.0, 0.0), &mut off());
+            assert_eq!(answer(&mut anew), answer(&mut again), "{size:?}, {channels}");
+        }
+    }
+
+    #[test]
+    fn a_shifted_target_is_learned_where_it_lies() {
+        for (size, channels) in [((6, 8), 31), ((7, 5), 31), ((9, 8), 1)] {
+            let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
+            write(&mut anew, 2, (0, 0));
+            anew.learn(0.3, &mut off());
+            write(&mut again, 2, (2, 1));
+            again.respond(&mut off());
+            again.learn_again(0.3, (2.0, 1.0), &mut off());
+            let close = |a: u32, b: u32| (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-3;
+            let (expected, got) = (answer(&mut anew), answer(&mut again));
+            assert!(expected.iter().zip(&got).all(|(a, b)| close(*a, *b)), "{size:?}, {channels}");
+            // It is not learned where it does not lie.
+            let mut wrong = filter(size, channels);
+            write(&mut wrong, 2, (2, 1));
+            wrong.respond(&mut off());
+            wrong.learn_again(0.3, (0.0, 0.0), &mut off());
+            let other = answer(&mut wrong);
+            assert!(expected.iter().zip(&other).any(|(a, b)| !close(*a, *b)), "{size:?}, {channels}");
+        }
+    }
+
+    /// The memory moves by its own rate, whatever the model's is.
+    #[test]
+    fn a_shifted_target_is_remembered_where_it_lies() {
+        for (size, channels) in [((6, 8), 31), ((9, 8), 1)] {
+            let labels = gaussian(size.0, size.1, 0.8);
+            let likeness = |there: (usize, usize), shift: (f64, f64)| {
+                let mut filter = Kcf::new(size.0, size.1, channels, Kernel::Linear, 1e-4, &labels);
+                filter.remember(0.3);
+                write(&mut filter, 1, (0, 0));
+                filter.learn(1.0, &mut off());
+                write(&mut filter, 2, there);
+                filter.respond(&mut off());
+                filter.learn_again(0.9, shift, &mut off());
+                write(&mut filter, 2, (0, 0));
+                filter.respond(&mut off());
+                filter.likeness((0.0, 0.0))
+            };
+            let [unmoved, moved, wrong] = [((0, 0), (0.0, 0.0)), ((2, 1), (2.0, 1.0)), ((2, 1), (0.0, 0.0))]
+                .map(|(there, shift)| likeness(there, shift));
+            assert!((moved - unmoved).abs() < 1e-5 && wrong < unmoved - 1e-3, "{unmoved}, {moved}, {wrong}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Gram matrices of rows of numbers, and centring them in feature space.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+use super::function::GramKernel;
+use crate::error::{Error, Result};
+
+/// Entries larger than this would overflow once a few of them are multiplied.
+const LARGEST_ENTRY: f64 = 1e60;
+
+/// A Gaussian kernel value that inner products might be further from than this is made of the differences themselves,
+/// which takes longer: a sample is at a distance of exactly zero from itself then.
+const GAUSSIAN_ERROR: f64 = 1e-9;
+
+/// How far two entries that should be equal may differ, relative to the largest one.
+const SYMMETRY_TOLERANCE: f64 = 1e-8;
+
+/// The Gram matrix of the rows of `samples` (n x D): n x n, symmetric to the last bit.
+///
+/// # Errors
+/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] when there are no samples, values that are not
+/// finite, features so large that a kernel value is not, or negative values under a kernel of histograms.
+pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let mut values = cross_gram(kernel, samples, samples)?;
+    for i in 0..values.nrows() {
+        for j in 0..i {
+            values[[i, j]] = values[[j, i]];
+        }
+    }
+    Ok(values)
+}
+
+/// The kernel value of each row of `samples` (n x D) with itself: n. One that no number holds is infinite here, as not
+/// every machine looks at it.
+///
+/// # Errors
+/// As [`gram`], but for values that no number holds.
+pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array1<f64>> {
+    let kernel = kernel.into();
+    let own = |row: ArrayView2<f64>| raw_values(kernel, row, row).map(|values| values[[0, 0]]);
+    samples.outer_iter().map(|row| own(row.insert_axis(Axis(0)))).collect()
+}
+
+/// The kernel values of each row of `test` (m x D) with each row of `train` (n x D): m x n.
+///
+/// # Errors
+/// As [`gram`], and [`Error::Samples`] when the rows differ in length.
+pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let values = raw_values(kernel.into(), test, train)?;
+    match values.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        None => Ok(values),
+        Some(((i, j), value)) => {
+            let reason =
+                format!("the kernel value of sample {i} with sample {j} is {value}: the features are too large");
+            Err(Error::Samples { reason })
+        }
+    }
+}
+
+/// Kernel values as [`cross_gram`] has them, whatever their size.
+fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let kernel = kernel.checked()?;
+    let wrong = |reason: String| Err(Error::Samples { reason });
+    let (rows, other) = (test.ncols(), train.ncols());
+    if rows != other {
+        return wrong(format!("the samples have {rows} and {other} feature values, a kernel needs equally many"));
+    }
+    if rows == 0 || test.nrows() == 0 || train.nrows() == 0 {
+        return wrong("there are no samples".into());
+    }
+    if test.iter().chain(train.iter()).any(|v| !v.is_finite()) {
+        return wrong("a feature value is not a finite number".into());
+    }
+    if kernel.needs_histograms() && test.iter().chain(train.iter()).any(|&v| v < 0.0) {
+        return wrong("a kernel of histograms needs feature values of at least zero".into());
+    }
+    let (test, train) = (test.as_standard_layout(), train.as_standard_layout());
+    Ok(match kernel {
+        GramKernel::Dot(kernel) => {
+            let inv_d = 1.0 / rows as f64;
+            let (aa, bb) = (squared_norms(test.view()), squared_norms(train.view()));
+            let mut values = test.dot(&train.t());
+            for ((i, j), value) in values.indexed_iter_mut() {
+                // Norms that no number holds count as too large as well.
+                *value = if kernel.cancellation(aa[i], bb[j]) <= GAUSSIAN_ERROR {
+                    kernel.eval64(*value, aa[i], bb[j], inv_d)
+                } else {
+                    let apart = test.row(i).iter().zip(train.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+                    kernel.of_distance(apart, inv_d)
+                };
+            }
+            values
+        }
+        GramKernel::Intersection => pairwise(test.view(), train.view(), |a, b| a.min(b), |sum| sum),
+        GramKernel::ChiSquared { gamma } => {
+            let term = |a: f64, b: f64| match a + b {
+                sum if sum.is_infinite() => (a - b) * ((0.5 * a - 0.5 * b) / (0.5 * a + 0.5 * b)),
+                sum if sum > 0.0 => (a - b) * ((a - b) / sum),
+                _ => 0.0,
+            };
+            pairwise(test.view(), train.view(), term, |sum| (-gamma * sum).exp())
+        }
+    })
+}
+
+/// Refuses samples for `reason` where what was computed of them is not finite.
+pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, reason: &str) -> Result<()> {
+    match values.into_iter().all(|v| v.is_finite()) {
+        true => Ok(()),
+        false => Err(Error::Samples { reason: reason.into() }),
+    }
+}
+
+/// `‖a‖²` of each row.
+fn squared_norms(samples: ArrayView2<f64>) -> Vec<f64> {
+    samples.outer_iter().map(|row| row.dot(&row)).collect()
+}
+
+/// Whether `kernel` is one of distances, which are the same from any origin, and one nearer to these samples is needed
+/// to see them.
+pub(super) fn is_far(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> bool {
+    let largest = |samples| squared_norms(samples).into_iter().fold(0.0, f64::max);
+    matches!(kernel, GramKernel::Dot(kernel) if kernel.cancellation(largest(test), largest(train)) > GAUSSIAN_ERROR)
+}
+
+fn pairwise(
+    test: ArrayView2<f64>,
+    train: ArrayView2<f64>,
+    term: impl Fn(f64, f64) -> f64,
+    finish: impl Fn(f64) -> f64,
+) -> Array2<f64> {
+    Array2::from_shape_fn((test.nrows(), train.nrows()), |(i, j)| {
+        finish(test.row(i).iter().zip(train.row(j)).map(|(&a, &b)| term(a, b)).sum())
+    })
+}
+
+/// A Gram matrix that came from outside, checked and made symmetric to the last bit, for the linear algebra inside.
+///
+/// # Errors
+/// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry
+/// that is not finite or beyond 1e60, or a negative one on the diagonal.
+pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
+    let wrong = |reason: String| Err(Error::Gram { reason });
+    let (n, columns) = gram.dim();
+    if n != columns {
+        return wrong(format!("is {n} x {columns}, not square"));
+    }
+    if n == 0 {
+        return wrong("is empty".into());
+    }
+    let mut largest = 0.0f64;
+    for ((i, j), value) in gram.indexed_iter() {
+        if !value.is_finite() || value.abs() > LARGEST_ENTRY {
+            return wrong(format!("has the entry {value} in row {i}, column {j}"));
+        }
+        largest = largest.max(value.abs());
+    }
+    for i in 0..n {
+        if gram[[i, i]] < 0.0 {
+            return wrong(format!("has the negative entry {} on its diagonal, row {i}", gram[[i, i]]));
+        }
+        for j in 0..i {
+            let (below, above) = (gram[[i, j]], gram[[j, i]]);
+            if (below - above).abs() > SYMMETRY_TOLERANCE * largest {
+                return wrong(format!("is not symmetric: row {i}, column {j} is {below}, the other way round {above}"));
+            }
+        }
+    }
+    Ok(DMatrix::from_fn(n, n, |i, j| 0.5 * (gram[[i, j]] + gram[[j, i]])))
+}
+
+/// A matrix from `ndarray` for `nalgebra`.
+#[cfg(test)]
+pub(crate) fn to_matrix(from: ArrayView2<f64>) -> DMatrix<f64> {
+    DMatrix::from_fn(from.nrows(), from.ncols(), |i, j| from[[i, j]])
+}
+
+/// A matrix from `nalgebra` for `ndarray`.
+pub(crate) fn from_matrix(from: &DMatrix<f64>) -> Array2<f64> {
+    Array2::from_shape_fn((from.nrows(), from.ncols()), |(i, j)| from[(i, j)])
+}
+
+/// The weighted mean of the training samples in feature space, and how to subtract it from kernel values.
+///
+/// With weights `p` of sum one, `μ = K p` and `c = pᵀ K p`: in training `K̃ = K - μ 1ᵀ - 1 μᵀ + c`, of a new
+/// sample `κ̃ = κ - μ - (pᵀκ) 1 + c 1`, both with the `μ` and `c` of training.
+#[derive(Clone, Debug)]
+pub(crate) struct Centring {
+    /// The weights, of sum one.
+    pub weights: DVector<f64>,
+    /// `K p`: kernel values of the mean with each sample.
+    pub mean: DVector<f64>,
+    /// `pᵀ K p`: squared norm of the mean.
+    pub norm: f64,
+}
+
+impl Centring {
+    /// The mean of samples with the Gram matrix `gram` under `weights`, which are divided by their sum.
+    pub fn new(gram: &DMatrix<f64>, weights: &DVector<f64>) -> Self {
+        let weights = weights / weights.sum();
+        let mean = gram * &weights;
+        let norm = weights.dot(&mean);
+        Self { weights, mean, norm }
+    }
+
+    /// The Gram matrix of the samples minus their mean.
+    pub fn train(&self, gram: &DMatrix<f64>) -> DMatrix<f64> {
+        DMatrix::from_fn(gram.nrows(), gram.ncols(), |i, j| gram[(i, j)] - (self.mean[i] + self.mean[j]) + self.norm)
+    }
+
+    #[cfg(test)]
+    /// Kernel values of new samples (rows) with the training samples (columns), both minus the mean of training.
+    pub fn test(&self, cross: &DMatrix<f64>) -> DMatrix<f64> {
+        let with_mean = cross * &self.weights;
+        DMatrix::from_fn(cross.nrows(), cross.ncols(), |i, j| cross[(i, j)] - self.mean[j] - with_mean[i] + self.norm)
+    }
+
+    /// Coefficients of centred kernel values turned into those of raw ones:
+    /// `Aᵀκ̃ = (returned matrix)ᵀκ + (returned vector)`.
+    pub fn fold(&self, coefficients: &DMatrix<f64>) -> (DMatrix<f64>, DVector<f64>) {
+        let sums = coefficients.row_sum();
+        let folded = coefficients - &self.weights * &sums;
+        let constant = sums.transpose() * self.norm - coefficients.tr_mul(&self.mean);
+        (folded, constant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{array, s};
+
+    use super::*;
+    use crate::kernels::Kernel;
+
+    #[test]
+    fn folding_is_centring_done_once() {
+        let x = Array2::from_shape_fn((7, 3), |(i, j)| ((i * 3 + j) as f64 * 1.7).sin());
+        let k = to_matrix(gram(Kernel::Gaussian { sigma: 0.8 }, x.view()).unwrap().view());
+        let t = to_matrix(cross_gram(Kernel::Gaussian { sigma: 0.8 }, x.slice(s![..2, ..]), x.view()).unwrap().view());
+        let centring = Centring::new(&k, &DVector::from_fn(7, |i, _| 1.0 + i as f64));
+        let a = DMatrix::from_fn(7, 2, |i, j| (i as f64 - 2.0) * (j as f64 + 0.5));
+        let (folded, constant) = centring.fold(&a);
+        let slow = centring.test(&t) * &a;
+        let mut fast = &t * folded;
+        fast.row_iter_mut().for_each(|mut row| row += constant.transpose());
+        assert!((slow - fast).amax() < 1e-12);
+        // The centred samples have the mean zero.
+        assert!((centring.train(&k) * &centring.weights).amax() < 1e-14);
+        // A training sample is centred alike in training and test.
+        assert!((centring.test(&t) - centring.train(&k).rows(0, 2)).amax() < 1e-14);
+    }
+
+    #[test]
+    fn bad_matrices_are_told_apart() {
+        let message = |k: Array2<f64>| check_gram(k.view()).unwrap_err().to_string();
+        assert!(message(Array2::zeros((2, 3))).contains("2 x 3"));
+        assert!(message(Array2::zeros((0, 0))).contains("empty"));
+        assert!(message(array![[1.0, 0.5], [0.4, 1.0]]).contains("not symmetric"));
+        assert!(message(array![[1.0, f64::NAN], [0.4, 1.0]]).contains("NaN"));
+        assert!(message(array![[1.0, f64::INFINITY], [f64::INFINITY, 1.0]]).contains("inf"));
+        assert!(message(array![[1e61]]).contains("row 0"));
+        assert!(message(array![[-1.0]]).contains("negative"));
+        assert!(check_gram(array![[1.0, 0.5], [0.5 + 1e-12, 1.0]].view()).is_ok());
+    }
+
+    #[test]
+    fn bad_samples_are_told_apart() {
+        let x = array![[1.0, -2.0], [0.5, 1.0]];
+        let bad = |kernel: GramKernel, x: &Array2<f64>| gram(kernel, x.view()).unwrap_err().to_string();
+        assert!(bad(GramKernel::Intersection, &x).contains("histograms"));
+        assert!(bad(Kernel::Linear.into(), &array![[f64::NAN]]).contains("finite"));
+        assert!(bad(Kernel::Linear.into(), &Array2::zeros((0, 2))).contains("no samples"));
+        assert!(bad(Kernel::Gaussian { sigma: 0.0 }.into(), &x).contains("kernel.gaussian.sigma"));
+        assert!(cross_gram(Kernel::Linear, x.view(), array![[1.0]].view()).is_err());
+    }
+
+    #[test]
+    fn empty_histogram_bins_do_not_divide_by_zero() {
+        let x = array![[0.0, 1.0], [0.0, 0.5]];
+        let k = gram(GramKernel::ChiSquared { gamma: 2.0 }, x.view()).unwrap();
+        assert!((k[[0, 1]] - (-2.0f64 * 0.25 / 1.5).exp()).abs() < 1e-15);
+        assert_eq!(k[[0, 0]], 1.0);
+        assert_eq!(gram(GramKernel::Intersection, x.view()).unwrap()[[0, 1]], 0.5);
+    }
+
+    #[test]
+    fn a_gaussian_kernel_is_right_however_far_from_the_origin() {
+        for offset in [0.0, 1e3, 1e6, 1.7e9, 1e12] {
+            let x = array![[offset], [offset + 1.0], [offset + 0.5]];
+            let k = gram(Kernel::Gaussian { sigma: 1.0 }, x.view()).unwrap();
+            let expected = |i: usize, j: usize| (-(x[[i, 0]] - x[[j, 0]]).powi(2)).exp();
+            for ((i, j), value) in k.indexed_iter() {
+                assert!((value - expected(i, j)).abs() < GAUSSIAN_ERROR, "{offset}, {i}, {j}: {value}");
+            }
+        }
+        // As many features as a window has, and a width that they must be told apart by.
+        let x = Array2::from_shape_fn((4, 64), |(i, j)| 1e6 + ((i * 64 + j) as f64 * 1.7).sin());
+        assert!(gram(Kernel::Gaussian { sigma: 0.01 }, x.view()).unwrap().diag().iter().all(|&own| own == 1.0));
+    }
+
+    #[test]
+    fn a_gaussian_kernel_of_squares_beyond_the_largest_number_is_zero_or_one() {
+        let x = array![[1e200], [2e200], [-1e200], [1e308], [-1e308]];
+        assert_eq!(gram(Kernel::Gaussian { sigma: 1.0 }, x.view()).unwrap(), Array2::<f64>::eye(5));
+    }
+
+    #[test]
+    fn chi_squared_adds_bins_beyond_the_largest_number() {
+        let k = gram(GramKernel::ChiSquared { gamma: 1.0 }, array![[1.5e308], [0.5e308], [1.5e308]].view()).unwrap();
+        assert_eq!(k, array![[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]);
+    }
+
+    #[test]
+    fn kernel_values_that_no_number_holds_are_refused() {
+        let x = array![[1e200, -1e200], [1e200, 1e200]];
+        for kernel in [Kernel::Linear, Kernel::Polynomial { a: 1.0, b: 2 }] {
+            let error = gram(kernel, x.view()).unwrap_err();
+            assert!(matches!(error, Error::Samples { .. }), "{error}");
+            assert!(error.to_string().contains("sample 0 with sample 0 is inf"), "{error}");
+        }
+        assert!(gram(GramKernel::Intersection, array![[1e308, 1e308]].view()).is_err());
+    }
+}

@@ -1,0 +1,220 @@
+//! The Mahalanobis kernel: any kernel in coordinates in which a metric is the plain distance.
+//!
+//! `(a - b)ᵀ Λ (a - b) = ‖Qa - Qb‖²` with `Λ = Q²` (Mahalanobis 1936; `Λ = Σ⁻¹` for samples of covariance `Σ`). So the
+//! linear kernel of `Qa` and `Qb` is `aᵀΛb / D`, the Gaussian one `exp(-(a - b)ᵀΛ(a - b) / (D σ²))`, and every machine
+//! over a Gram matrix follows.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::{Array2, ArrayView2};
+
+use super::factor::symmetric_eigen;
+use super::function::GramKernel;
+use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram, is_far};
+use crate::error::{Error, Result};
+
+/// Eigenvalues below zero by no more than this share of the largest are rounding.
+const ROUNDING: f64 = 1e-10;
+
+/// A metric on samples of D feature values, as the symmetric root `Q` of its matrix.
+#[derive(Clone, Debug)]
+pub struct Mahalanobis {
+    root: Array2<f64>,
+}
+
+impl Mahalanobis {
+    /// The metric of the matrix `Λ` (D x D), symmetric and positive semi-definite: a direction that it maps to zero
+    /// does not count.
+    ///
+    /// # Errors
+    /// [`Error::Gram`] for a matrix that is not square, not symmetric, not finite, or has a negative eigenvalue.
+    pub fn new(precision: ArrayView2<f64>) -> Result<Self> {
+        let (values, axes) = symmetric_eigen(check_gram(precision)?)?;
+        let largest = values.amax();
+        if values.iter().any(|&v| v < -ROUNDING * largest) {
+            return Err(Error::Gram { reason: "of a metric is not positive semi-definite".into() });
+        }
+        Ok(Self::scaled(&axes, &values.map(|v| v.max(0.0).sqrt())))
+    }
+
+    /// The metric in which the rows of `samples` (n x D) spread equally in all directions: `Λ = (Σ + ρ tr(Σ)/D I)⁻¹`
+    /// with their covariance `Σ` (divided by n). The `ridge` ρ, above zero, is what directions without any spread count
+    /// with; the larger, the plainer the distance.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a ridge that is not 1e-12 to 1e12; [`Error::Samples`] when there are none, a value is
+    /// not finite, or all of them are equal.
+    pub fn of_samples(samples: ArrayView2<f64>, ridge: f64) -> Result<Self> {
+        if !(1e-12..=1e12).contains(&ridge) {
+            let expected = "the ridge of a metric must lie between 1e-12 and 1e12".into();
+            return Err(Error::Parameter { name: "ridge", value: ridge.to_string(), expected });
+        }
+        let (n, dims) = samples.dim();
+        let wrong = |reason: &str| Err(Error::Samples { reason: reason.into() });
+        if n == 0 || dims == 0 {
+            return wrong("there are no samples");
+        }
+        if samples.iter().any(|v| !v.is_finite()) {
+            return wrong("a feature value is not a finite number");
+        }
+        let mut away = DMatrix::from_fn(n, dims, |i, j| samples[[i, j]]);
+        let mean = away.row_mean();
+        away.row_iter_mut().for_each(|mut row| row -= &mean);
+        let (values, axes) = symmetric_eigen(away.tr_mul(&away) / n as f64)?;
+        let spread = values.sum() / dims as f64;
+        if spread.is_nan() || spread <= f64::MIN_POSITIVE {
+            return wrong("the samples are all equal: they have no metric");
+        }
+        Ok(Self::scaled(&axes, &values.map(|v| 1.0 / (v.max(0.0) + ridge * spread).sqrt())))
+    }
+
+    /// `V diag(scales) Vᵀ`.
+    fn scaled(axes: &DMatrix<f64>, scales: &DVector<f64>) -> Self {
+        Self { root: from_matrix(&(axes * DMatrix::from_diagonal(scales) * axes.transpose())) }
+    }
+
+    /// The number D of feature values.
+    pub fn dims(&self) -> usize {
+        self.root.nrows()
+    }
+
+    /// `Q` times each row of `samples` (m x D): m x D coordinates whose plain distances are those of the metric.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] when the rows have another length, or a value is not finite or so large that a coordinate is
+    /// not.
+    pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
+        if samples.ncols() != self.dims() || samples.iter().any(|v| !v.is_finite()) {
+            let reason = format!("samples of {} finite values are needed, as the metric has", self.dims());
+            return Err(Error::Samples { reason });
+        }
+        let coordinates = samples.dot(&self.root);
+        check_finite(&coordinates, "the feature values are too large for the metric")?;
+        Ok(coordinates)
+    }
+
+    /// As [`gram()`], in the metric: far from the origin, of the coordinates of differences.
+    ///
+    /// # Errors
+    /// As [`Mahalanobis::transform`] and [`gram()`].
+    pub fn gram(&self, kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
+        let kernel = kernel.into();
+        let found = self.transform(samples)?;
+        match samples.outer_iter().next().filter(|_| is_far(kernel, found.view(), found.view())) {
+            Some(origin) => gram(kernel, self.transform((&samples - &origin).view())?.view()),
+            None => gram(kernel, found.view()),
+        }
+    }
+
+    /// As [`cross_gram`], in the metric: far from the origin, of the coordinates of differences.
+    ///
+    /// # Errors
+    /// As [`Mahalanobis::transform`] and [`cross_gram`].
+    pub fn cross_gram(
+        &self,
+        kernel: impl Into<GramKernel>,
+        test: ArrayView2<f64>,
+        train: ArrayView2<f64>,
+    ) -> Result<Array2<f64>> {
+        let kernel = kernel.into();
+        let (found, known) = (self.transform(test)?, self.transform(train)?);
+        match train.outer_iter().next().filter(|_| is_far(kernel, found.view(), known.view())) {
+            Some(origin) => {
+                let (test, train) =
+                    (self.transform((&test - &origin).view())?, self.transform((&train - &origin).view())?);
+                cross_gram(kernel, test.view(), train.view())
+            }
+            None => cross_gram(kernel, found.view(), known.view()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::kernels::Kernel;
+    use crate::machines::vectors::{close, load, matrix, vector};
+
+    #[test]
+    fn a_metric_counts_a_direction_by_its_weight() {
+        // One direction counts four times, the other not at all.
+        let metric = Mahalanobis::new(array![[4.0, 0.0], [0.0, 0.0]].view()).unwrap();
+        let x = array![[1.0, 5.0], [0.0, -3.0]];
+        let sigma = 0.8;
+        let k = metric.gram(Kernel::Gaussian { sigma }, x.view()).unwrap();
+        assert!((k[[0, 1]] - (-4.0 / (2.0 * sigma * sigma)).exp()).abs() < 1e-14, "{k}");
+        let linear = metric.gram(Kernel::Linear, x.view()).unwrap();
+        assert!((linear[[0, 0]] - 2.0).abs() < 1e-14 && linear[[0, 1]].abs() < 1e-14, "{linear}");
+    }
+
+    /// Stretched and turned samples are as far from each other as before, but for the ridge.
+    #[test]
+    fn the_metric_of_samples_undoes_what_was_done_to_all_of_them() {
+        let x = Array2::from_shape_fn((20, 3), |(i, j)| ((i * 3 + j) as f64 * 1.7).sin() + (j as f64) * 0.2);
+        let turned = x.dot(&array![[3.0, 0.2, 0.0], [-1.0, 0.5, 0.3], [0.1, 0.0, 2.0]]) + array![1.0, -2.0, 3.0];
+        let k = |x: &Array2<f64>| {
+            let metric = Mahalanobis::of_samples(x.view(), 1e-10).unwrap();
+            assert_eq!(metric.dims(), 3);
+            metric.gram(Kernel::Gaussian { sigma: 1.0 }, x.view()).unwrap()
+        };
+        let apart = (k(&x) - k(&turned)).mapv(f64::abs).fold(0.0, |a: f64, &b| a.max(b));
+        assert!(apart < 1e-6, "{apart}");
+        // With all of the ridge it is the plain distance again, in units of the spread.
+        let plain = Mahalanobis::of_samples(x.view(), 1e12).unwrap().transform(x.view()).unwrap();
+        let scale = plain[[1, 1]] / x[[1, 1]];
+        assert!(plain.iter().zip(&x).all(|(plain, x)| (plain / scale - x).abs() < 1e-6), "{plain}");
+    }
+
+    #[test]
+    fn distances_are_those_of_scipy() {
+        let (points, f) = (load("kernels"), load("mahalanobis"));
+        let (x, t) = (matrix(&points["X"]), matrix(&points["T"]));
+        let sigma = points["sigma"].as_f64().unwrap();
+        for name in ["plain", "ridged"] {
+            let expected = &f[name];
+            let by_samples = Mahalanobis::of_samples(x.view(), expected["ridge"].as_f64().unwrap()).unwrap();
+            let by_matrix = Mahalanobis::new(matrix(&expected["precision"]).view()).unwrap();
+            for metric in [by_samples, by_matrix] {
+                let linear = metric.cross_gram(Kernel::Linear, t.view(), x.view()).unwrap();
+                close(&linear, &vector(&expected["linear_test"]), 1e-9);
+                let gauss = metric.cross_gram(Kernel::Gaussian { sigma }, t.view(), x.view()).unwrap();
+                close(&gauss, &vector(&expected["gauss_test"]), 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_metric_is_refused() {
+        let says = |result: Result<Mahalanobis>| result.unwrap_err().to_string();
+        assert!(says(Mahalanobis::new(array![[1.0, 0.0], [0.0, -0.5]].view())).contains("negative"));
+        assert!(says(Mahalanobis::new(array![[1.0, 2.0], [2.0, 1.0]].view())).contains("semi-definite"));
+        assert!(says(Mahalanobis::new(array![[1.0, 0.5]].view())).contains("1 x 2"));
+        let x = array![[1.0, 2.0], [1.0, 2.0]];
+        assert!(says(Mahalanobis::of_samples(x.view(), 0.1)).contains("all equal"));
+        assert!(says(Mahalanobis::of_samples(x.view(), 0.0)).contains("ridge"));
+        assert!(says(Mahalanobis::of_samples(Array2::zeros((0, 2)).view(), 0.1)).contains("no samples"));
+        assert!(says(Mahalanobis::of_samples(array![[f64::NAN]].view(), 0.1)).contains("finite"));
+        let metric = Mahalanobis::new(Array2::eye(2).view()).unwrap();
+        assert!(metric.transform(array![[1.0]].view()).is_err());
+        assert!(metric.transform(array![[1.0, f64::INFINITY]].view()).is_err());
+    }
+
+    #[test]
+    fn distances_are_the_same_however_far_from_the_origin() {
+        let x = Array2::from_shape_fn((6, 3), |(i, j)| f64::from(((i * 3 + j) as f64 * 1.7).sin() as f32));
+        let kernel = Kernel::Gaussian { sigma: 0.5 };
+        let metric = Mahalanobis::of_samples(x.view(), 1e-6).unwrap();
+        let (near, far) = (metric.gram(kernel, x.view()).unwrap(), metric.gram(kernel, (&x + 1e7).view()).unwrap());
+        let apart = (near - &far).mapv(f64::abs).fold(0.0, |a: f64, &b| a.max(b));
+        assert!(apart < 1e-7, "{apart}");
+        assert!(far.diag().iter().all(|&own| own == 1.0));
+    }
+
+    #[test]
+    fn coordinates_that_no_number_holds_are_refused() {
+        let metric = Mahalanobis::new(array![[1e40, 0.0], [0.0, 1.0]].view()).unwrap();
+        let error = metric.transform(array![[1e300, 0.0]].view()).unwrap_err();
+        assert!(error.to_string().contains("too large"), "{error}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Kernel ridge regression: the representer theorem at its plainest.
+//!
+//! Minimises `Σ wᵢ (f(xᵢ) - yᵢ)² + λ ‖h‖²` over `f = h + b`. The minimiser is an expansion over the
+//! samples with `(K + λ W⁻¹) α = y - b 1` and, where there is a constant, `1ᵀα = 0`. KCF is the same regression
+//! on all cyclic shifts of one patch.
+
+use nalgebra::DVector;
+use serde::{Deserialize, Serialize};
+
+use super::{Build, Head, Machine, MachineParams, Samples};
+use crate::error::Result;
+use crate::kernels::factor::cholesky;
+use crate::setting::{Kind, Row, check};
+
+/// Parameters of [`Krr`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Params {
+    /// The ridge λ, above zero.
+    pub lambda: f64,
+    /// Whether there is a constant `b`, which is not penalised.
+    pub bias: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { lambda: 1e-2, bias: true }
+    }
+}
+
+/// Weighted kernel ridge regression on the soft labels of the samples. Its decisions are in their units.
+///
+/// Samples of one class only, or that all look alike, give the constant that fits them best.
+#[derive(Clone, Copy, Debug)]
+pub struct Krr(Params);
+
+impl Build for Krr {
+    type Params = Params;
+
+    const SETTINGS: &'static [Row] = &[
+        Row::new("krr.lambda", Kind::Number(1e-12, 1e12), "Ridge of the regression"),
+        Row::new("krr.bias", Kind::Switch, "Whether there is a constant, which is not penalised"),
+    ];
+
+    fn new(params: Params) -> Result<Self> {
+        check(&MachineParams::Krr(params), Self::SETTINGS)?;
+        Ok(Self(params))
+    }
+}
+
+impl Machine for Krr {
+    fn solve(&self, samples: &Samples) -> Result<Head> {
+        let mut ridged = samples.gram.clone();
+        for (i, weight) in samples.weights.iter().enumerate() {
+            ridged[(i, i)] += self.0.lambda / weight;
+        }
+        let factored = cholesky(ridged)?;
+        let mut alpha = factored.solve(&samples.soft_labels);
+        let mut bias = 0.0;
+        if self.0.bias {
+            let ones = factored.solve(&DVector::from_element(samples.len(), 1.0));
+            bias = alpha.sum() / ones.sum();
+            alpha.axpy(-bias, &ones, 1.0);
+        }
+        Ok(Head::affine(&alpha, bias))
+    }
+}

@@ -1,0 +1,112 @@
+//! Kernel machines: a Gram matrix, labels and weights in, a decision function of kernel values out.
+//!
+//! A machine knows nothing of images, and not even of feature values: [`Samples`] hold a Gram matrix of any kernel,
+//! [`Machine::fit`] gives a [`Head`], and [`Head::decision`] turns the kernel values of new samples into decisions. The
+//! machines that find a subspace also [`embed`](kpca::Kpca::embed) samples into it.
+//!
+//! | name | machine | decision |
+//! | --- | --- | --- |
+//! | `krr` | [kernel ridge regression](krr) | affine |
+//! | `svm` | [support vector machine](svm) | affine |
+//! | `klda` | [kernel Fisher discriminant](klda) | affine |
+//! | `kpca` | [kernel principal components](kpca) | distances to subspaces |
+//! | `slem` | [square-loss exemplar machine](slem) | affine |
+//! | `kdspe` | [kernel discriminative sparsity preserving embedding](kdspe) | affine |
+//!
+//! [`selection`] chooses a kernel and a machine by cross-validation. [`sparse`] classifies by sparse representation: a
+//! search for few samples, not a function that could be written down, and so no [`Machine`].
+//!
+//! ```
+//! use kcf_track::kernels::{Kernel, cross_gram, gram};
+//! use kcf_track::machines::{Samples, from_name};
+//! use ndarray::array;
+//!
+//! let train = array![[0.0, 0.1], [0.1, 0.0], [1.0, 0.9], [0.9, 1.0]];
+//! let test = array![[0.0, 0.0], [1.0, 1.0]];
+//! let kernel = Kernel::Gaussian { sigma: 0.5 };
+//! let samples = Samples::new(gram(kernel, train.view())?.view(), &[1.0, 1.0, -1.0, -1.0])?;
+//! let head = from_name("svm", &serde_json::json!({ "c": 10.0 }))?.fit(&samples)?;
+//! // A Gaussian kernel of a sample with itself is 1.
+//! let decision = head.decision(cross_gram(kernel, test.view(), train.view())?.view(), array![1.0, 1.0].view())?;
+//! assert!(decision[0] > 0.0 && decision[1] < 0.0);
+//! # Ok::<(), kcf_track::Error>(())
+//! ```
+
+mod components;
+mod constrained;
+mod embedding;
+mod exemplar;
+mod head;
+pub mod kdspe;
+pub mod klda;
+pub mod kpca;
+pub mod krr;
+pub mod preimage;
+mod preserving;
+mod registry;
+mod samples;
+pub mod selection;
+pub mod slem;
+pub mod sparse;
+pub mod svm;
+#[cfg(test)]
+pub(crate) mod vectors;
+mod weights;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use components::Novelty;
+pub use constrained::constrained_weights;
+pub use embedding::{Embedding, LinearEmbedding};
+pub use exemplar::{Encoder, Encoding};
+pub use head::{Affine, Head, Subspace};
+pub use registry::{MachineKind, MachineParams, from_name};
+pub use samples::Samples;
+
+use crate::error::{Error, Result};
+use crate::setting::Row;
+
+/// Something that learns a decision function from a Gram matrix.
+pub trait Machine: std::fmt::Debug + Send + Sync {
+    /// Solves the machine's equations. Call [`Machine::fit`], which also looks at the result.
+    ///
+    /// # Errors
+    /// [`Error::Gram`] and [`Error::Samples`] when there is no solution.
+    fn solve(&self, samples: &Samples) -> Result<Head>;
+
+    /// Learns the decision function of `samples`. All its numbers are finite.
+    ///
+    /// # Errors
+    /// [`Error::Gram`] and [`Error::Samples`] when there is no solution, or none that numbers can hold.
+    fn fit(&self, samples: &Samples) -> Result<Head> {
+        self.solve(samples)?.checked()
+    }
+}
+
+/// How a machine is made: from parameters, checked once.
+pub trait Build: Machine + Sized + 'static {
+    /// The parameters, each with a default; read from JSON by name.
+    type Params: Default + Serialize + DeserializeOwned;
+
+    /// What they are: all of them, each below the machine's name.
+    const SETTINGS: &'static [Row];
+
+    /// The machine with these parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a parameter out of its range.
+    fn new(params: Self::Params) -> Result<Self>;
+}
+
+/// The members of each class, classes in the order of their numbers.
+fn classes_of(classes: &[usize], n: usize) -> Result<Vec<Vec<usize>>> {
+    if classes.len() != n {
+        return Err(Error::Samples { reason: format!("there are {} classes for {n} samples", classes.len()) });
+    }
+    let mut members = std::collections::BTreeMap::<usize, Vec<usize>>::new();
+    for (i, &class) in classes.iter().enumerate() {
+        members.entry(class).or_default().push(i);
+    }
+    Ok(members.into_values().collect())
+}

@@ -1,0 +1,160 @@
+//! What a machine learns from, checked once.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::ArrayView2;
+
+use crate::error::{Error, Result};
+use crate::kernels::factor::scale_rows;
+use crate::kernels::gram::check_gram;
+
+/// A Gram matrix, the label and the weight of each sample, and, where there are any, soft labels and the
+/// coefficients to start from.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    pub(crate) gram: DMatrix<f64>,
+    pub(crate) labels: DVector<f64>,
+    pub(crate) weights: DVector<f64>,
+    pub(crate) soft_labels: DVector<f64>,
+    pub(crate) start: Option<DVector<f64>>,
+}
+
+impl Samples {
+    /// Samples with the Gram matrix `gram` (n x n) and n `labels`, +1 for the target and -1 for the background, each of
+    /// weight one.
+    ///
+    /// # Errors
+    /// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry
+    /// that is not finite or beyond 1e60, or a negative one on its diagonal; [`Error::Samples`] for another number of
+    /// labels or a label that is not +1 or -1.
+    pub fn new(gram: ArrayView2<f64>, labels: &[f64]) -> Result<Self> {
+        let gram = check_gram(gram)?;
+        let labels = sized(gram.nrows(), "labels", labels)?;
+        if let Some(label) = labels.iter().find(|label| label.abs() != 1.0) {
+            return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });
+        }
+        let weights = DVector::from_element(gram.nrows(), 1.0);
+        Ok(Self { gram, soft_labels: labels.clone(), labels, weights, start: None })
+    }
+
+    /// The same samples with a weight for each, above zero.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] for another number of weights, or one that is not a number between 1e-12 and 1e12.
+    pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
+        self.weights = sized(self.len(), "weights", weights)?;
+        match self.weights.iter().find(|weight| !(1e-12..=1e12).contains(*weight)) {
+            Some(weight) => {
+                Err(Error::Samples { reason: format!("the weight {weight} is not between 1e-12 and 1e12") })
+            }
+            None => Ok(self),
+        }
+    }
+
+    /// The same samples with a real number for each that a regression shall reproduce (the labels, if nothing is said).
+    ///
+    /// # Errors
+    /// [`Error::Samples`] for another number of soft labels, or one that is not finite.
+    pub fn with_soft_labels(mut self, soft_labels: &[f64]) -> Result<Self> {
+        self.soft_labels = sized(self.len(), "soft labels", soft_labels)?;
+        Ok(self)
+    }
+
+    /// The same samples with the coefficients of an earlier fit (zero for new samples), which an iteration may start
+    /// from.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] for another number of coefficients, or one that is not finite.
+    pub fn with_start(mut self, coefficients: &[f64]) -> Result<Self> {
+        self.start = Some(sized(self.len(), "coefficients", coefficients)?);
+        Ok(self)
+    }
+
+    /// How many samples there are, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "a Gram matrix is never empty")]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The indices of the samples with that label.
+    pub fn of_label(&self, label: f64) -> Vec<usize> {
+        (0..self.len()).filter(|&i| self.labels[i] == label).collect()
+    }
+
+    /// The indices of the target's and of the background's samples.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] when either class is empty.
+    pub fn two_classes(&self) -> Result<(Vec<usize>, Vec<usize>)> {
+        let (target, background) = (self.of_label(1.0), self.of_label(-1.0));
+        for (class, name) in [(&target, "target (+1)"), (&background, "background (-1)")] {
+            if class.is_empty() {
+                return Err(Error::Samples {
+                    reason: format!("there is no sample of the {name}: two classes are needed to tell them apart"),
+                });
+            }
+        }
+        Ok((target, background))
+    }
+
+    /// The weights of the samples `of`, divided by their sum, at their places among all samples; zero elsewhere.
+    pub(crate) fn shares(&self, of: &[usize]) -> DVector<f64> {
+        shares(&self.weights, of)
+    }
+}
+
+/// As [`Samples::shares`], of any weights.
+pub(crate) fn shares(weights: &DVector<f64>, of: &[usize]) -> DVector<f64> {
+    let total: f64 = of.iter().map(|&i| weights[i]).sum();
+    let mut shares = DVector::zeros(weights.len());
+    of.iter().for_each(|&i| shares[i] = weights[i] / total);
+    shares
+}
+
+/// `G M`, where `Mᵀ G M` is the scatter of the rows of `M` within classes of the `shares` p and the `masses` W:
+/// `G = diag(Σ W_c p_c) - Σ W_c p_c p_cᵀ`.
+pub(crate) fn scatter_times(matrix: &DMatrix<f64>, shares: &[DVector<f64>], masses: &[f64]) -> DMatrix<f64> {
+    let mut weights = DVector::zeros(matrix.nrows());
+    shares.iter().zip(masses).for_each(|(share, mass)| weights.axpy(*mass, share, 1.0));
+    let mut product = scale_rows(matrix, &weights);
+    for (share, mass) in shares.iter().zip(masses) {
+        product.ger(-mass, share, &matrix.tr_mul(share), 1.0);
+    }
+    product
+}
+
+fn sized(n: usize, what: &str, values: &[f64]) -> Result<DVector<f64>> {
+    if values.len() != n {
+        return Err(Error::Samples { reason: format!("there are {} {what} for {n} samples", values.len()) });
+    }
+    if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+        return Err(Error::Samples { reason: format!("{value} is among the {what}") });
+    }
+    Ok(DVector::from_column_slice(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let gram = Array2::eye(3);
+        let says = |result: Result<Samples>, what: &str| {
+            let message = result.unwrap_err().to_string();
+            assert!(message.contains(what), "{message}");
+        };
+        says(Samples::new(gram.view(), &[1.0, -1.0]), "2 labels for 3 samples");
+        says(Samples::new(gram.view(), &[1.0, -1.0, 0.5]), "0.5");
+        says(Samples::new(gram.view(), &[1.0, -1.0, f64::NAN]), "NaN");
+        let good = Samples::new(gram.view(), &[1.0, -1.0, 1.0]).unwrap();
+        says(good.clone().with_weights(&[1.0, 0.0, 1.0]), "weight 0");
+        says(good.clone().with_weights(&[1.0, -1.0, 1.0]), "weight -1");
+        says(good.clone().with_soft_labels(&[1.0]), "1 soft labels");
+        says(good.clone().with_start(&[f64::INFINITY, 0.0, 0.0]), "inf");
+        assert!(good.two_classes().is_ok());
+        let lonely = Samples::new(gram.view(), &[1.0, 1.0, 1.0]).unwrap();
+        assert!(lonely.two_classes().unwrap_err().to_string().contains("background"));
+    }
+}

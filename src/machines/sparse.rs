@@ -1,0 +1,324 @@
+//! Classification by sparse representation (Wright, Yang, Ganesh, Sastry & Ma, TPAMI 2009), in any feature space.
+//!
+//! A sample is written by few training samples of any class, `min ½‖φ(z) - Σ sᵢ φ(xᵢ)‖² + τ‖s‖₁`, the Lagrangian form
+//! of their equation 22; it belongs to the class whose part of the code `s` leaves least of it (their algorithm 1).
+//! Inner products are all that this needs, so that any kernel will do (Gao, Tsang & Chia, ECCV 2010).
+//!
+//! Samples are to have about the same length, else long ones are preferred: a Gaussian kernel sees to that, feature
+//! values for a linear one are normalised first.
+
+use nalgebra::{DMatrix, DVector};
+use ndarray::{Array1, Array2, ArrayView2};
+
+use super::classes_of;
+use super::head::{check_cross, check_own};
+use crate::error::{Error, Result};
+use crate::kernels::gram::{check_finite, check_gram};
+
+/// Parameters of [`SparseClassifier`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// The price τ of a unit of weight, relative to kernel values; above zero. From the largest kernel value of a
+    /// sample on its code is empty.
+    pub tau: f64,
+    /// A sweep over all weights that changes the representation by less than this share of the largest kernel value
+    /// ends the iteration.
+    pub tolerance: f64,
+    /// Sweeps after which it is given up.
+    pub max_sweeps: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { tau: 1e-2, tolerance: 1e-9, max_sweeps: 100_000 }
+    }
+}
+
+/// Training samples of some classes, by which others are written.
+#[derive(Clone, Debug)]
+pub struct SparseClassifier {
+    params: Params,
+    gram: DMatrix<f64>,
+    /// The number of each class, ascending, and its members.
+    classes: Vec<(usize, Vec<usize>)>,
+}
+
+impl SparseClassifier {
+    /// For training samples with the Gram matrix `gram` (n x n) and n `classes`, any numbers.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a τ that is not 1e-12 to 1e12, a tolerance that is not 1e-15 to 1, or no sweeps;
+    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`](super::Samples::new)); [`Error::Samples`] for
+    /// another number of classes.
+    pub fn new(params: Params, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Self> {
+        let refuse =
+            |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.into() });
+        if !(1e-12..=1e12).contains(&params.tau) {
+            return refuse("tau", params.tau.to_string(), "the price of a weight must lie between 1e-12 and 1e12");
+        }
+        if !(1e-15..=1.0).contains(&params.tolerance) {
+            return refuse("tolerance", params.tolerance.to_string(), "it must lie between 1e-15 and 1");
+        }
+        if params.max_sweeps == 0 {
+            return refuse("max_sweeps", "0".into(), "at least one sweep is needed");
+        }
+        let gram = check_gram(gram)?;
+        let members = classes_of(classes, gram.nrows())?;
+        let classes = members.into_iter().map(|members| (classes[members[0]], members)).collect();
+        Ok(Self { params, gram, classes })
+    }
+
+    /// The numbers of the classes, ascending: the columns of [`SparseClassifier::residuals`].
+    pub fn classes(&self) -> impl Iterator<Item = usize> {
+        self.classes.iter().map(|(class, _)| *class)
+    }
+
+    /// The codes (m x n) of m samples from their kernel values with the training samples (m x n).
+    ///
+    /// # Errors
+    /// [`Error::Samples`] when the number of kernel values does not fit, one is not finite, a weight is not for their
+    /// size, or the iteration does not settle.
+    pub fn codes(&self, cross: ArrayView2<f64>) -> Result<Array2<f64>> {
+        check_cross(&cross, self.gram.nrows())?;
+        let mut codes = Array2::zeros(cross.dim());
+        for (values, mut code) in cross.outer_iter().zip(codes.outer_iter_mut()) {
+            let found = self.code(&DVector::from_iterator(values.len(), values.iter().copied()))?;
+            code.iter_mut().zip(found.iter()).for_each(|(to, from)| *to = *from);
+        }
+        Ok(codes)
+    }
+
+    /// One weight after the other is put to its best (coordinate descent), `s_j ← S(k_j - Σ_{i≠j} K_ji s_i, τ) / K_jj`
+    /// with `S` drawing nearer to zero by τ.
+    fn code(&self, values: &DVector<f64>) -> Result<DVector<f64>> {
+        let Params { tau, tolerance, max_sweeps } = self.params;
+        let n = values.len();
+        let mut code = DVector::zeros(n);
+        // What of the kernel values is not explained yet: k - K s.
+        let mut rest = values.clone();
+        let enough = tolerance * self.gram.diagonal().amax().max(values.amax());
+        for _ in 0..max_sweeps {
+            let mut moved = 0.0f64;
+            for j in 0..n {
+                let own = self.gram[(j, j)];
+                if own <= 0.0 {
+                    continue;
+                }
+                let wanted: f64 = rest[j] + own * code[j];
+                let weight = wanted.signum() * (wanted.abs() - tau).max(0.0) / own;
+                let step: f64 = weight - code[j];
+                if step != 0.0 {
+                    rest.axpy(-step, &self.gram.column(j), 1.0);
+                    code[j] = weight;
+                    moved = moved.max(step.abs() * own);
+                }
+            }
+            if moved <= enough {
+                check_finite(&code, "the kernel values are too large for a sparse code")?;
+                return Ok(code);
+            }
+        }
+        let reason = format!("a sparse code did not settle in {max_sweeps} sweeps: a larger tau or tolerance helps");
+        Err(Error::Samples { reason })
+    }
+
+    /// What the part of each class leaves of m samples, `‖φ(z) - Σ_{i in class} sᵢ φ(xᵢ)‖²` (m x classes), from their
+    /// kernel values with the training samples (m x n) and with themselves (m).
+    ///
+    /// # Errors
+    /// As [`SparseClassifier::codes`], and [`Error::Samples`] for another number of values of samples with themselves,
+    /// one that is not finite, or a residual that is not.
+    pub fn residuals(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array2<f64>> {
+        check_own(own.iter(), cross.nrows())?;
+        let codes = self.codes(cross)?;
+        let residuals = Array2::from_shape_fn((cross.nrows(), self.classes.len()), |(row, class)| {
+            let members = &self.classes[class].1;
+            let explained: f64 = members.iter().map(|&i| codes[[row, i]] * cross[[row, i]]).sum();
+            let within: f64 = members
+                .iter()
+                .flat_map(|&i| members.iter().map(move |&j| (i, j)))
+                .map(|(i, j)| codes[[row, i]] * codes[[row, j]] * self.gram[(i, j)])
+                .sum();
+            own[row] - 2.0 * explained + within
+        });
+        check_finite(&residuals, "the kernel values are too large for a residual")?;
+        // Below zero only by rounding.
+        Ok(residuals.mapv_into(|value| value.max(0.0)))
+    }
+
+    /// The class of each of m samples: that with the least residual, the lowest number of equal ones.
+    ///
+    /// # Errors
+    /// As [`SparseClassifier::residuals`].
+    pub fn classify(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Vec<usize>> {
+        let residuals = self.residuals(cross, own)?;
+        let least = |row: ndarray::ArrayView1<f64>| {
+            row.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| self.classes[at].0)
+        };
+        Ok(residuals.outer_iter().map(least).collect())
+    }
+
+    /// How far each of m `codes` (m x n) is made of one class: `(c max ‖s of a class‖₁ / ‖s‖₁ - 1) / (c - 1)`, 0 where
+    /// all c classes share equally (and for an empty code) to 1 (the paper's equation 18). A sample of no class has a
+    /// low one.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] when the number of weights does not fit, one is not finite, or their sum is not.
+    pub fn concentration(&self, codes: ArrayView2<f64>) -> Result<Array1<f64>> {
+        check_cross(&codes, self.gram.nrows())?;
+        let classes = self.classes.len() as f64;
+        let shares: Array1<f64> = codes
+            .outer_iter()
+            .map(|code| {
+                let of = |members: &[usize]| members.iter().map(|&i| code[i].abs()).sum::<f64>();
+                let largest = self.classes.iter().map(|(_, members)| of(members)).fold(0.0, f64::max);
+                let total: f64 = code.iter().map(|v| v.abs()).sum();
+                match total > 0.0 {
+                    true if classes > 1.0 => (classes * largest / total - 1.0) / (classes - 1.0),
+                    some => f64::from(some),
+                }
+            })
+            .collect();
+        check_finite(&shares, "the weights of a code are too large to be compared")?;
+        Ok(shares)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::kernels::{Kernel, cross_gram, gram};
+    use crate::machines::vectors::{close, load, matrix, vector};
+
+    /// Three classes along three directions, of unit length.
+    fn directions() -> (Array2<f64>, Vec<usize>) {
+        let x = Array2::from_shape_fn((12, 4), |(i, j)| {
+            f64::from(u8::from(i % 3 == j)) + 0.3 * ((i * 4 + j) as f64 * 1.9).sin()
+        });
+        let lengths = x.map_axis(ndarray::Axis(1), |row| row.dot(&row).sqrt());
+        (x / lengths.insert_axis(ndarray::Axis(1)), (0..12).map(|i| 10 * (i % 3)).collect())
+    }
+
+    #[test]
+    fn samples_are_written_by_their_own_class() {
+        let (x, classes) = directions();
+        let train: Vec<usize> = (0..9).collect();
+        let (a, b) = (x.select(ndarray::Axis(0), &train), x.select(ndarray::Axis(0), &[9, 10, 11]));
+        for kernel in [Kernel::Linear, Kernel::Gaussian { sigma: 0.5 }] {
+            let k = gram(kernel, a.view()).unwrap();
+            let machine = SparseClassifier::new(Params::default(), k.view(), &classes[..9]).unwrap();
+            assert_eq!(machine.classes().collect::<Vec<_>>(), [0, 10, 20]);
+            let cross = cross_gram(kernel, b.view(), a.view()).unwrap();
+            let own: Vec<f64> = (0..3).map(|i| gram(kernel, b.view()).unwrap()[[i, i]]).collect();
+            assert_eq!(machine.classify(cross.view(), &own).unwrap(), [0, 10, 20], "{kernel:?}");
+        }
+    }
+
+    /// Codes of scikit-learn's lasso, residuals and concentration written out.
+    #[test]
+    fn codes_are_those_of_a_lasso() {
+        let f = load("sparse");
+        let (x, t) = (matrix(&f["X"]), matrix(&f["T"]));
+        let classes: Vec<usize> = vector(&f["classes"]).iter().map(|&v| v as usize).collect();
+        let params = Params { tau: f["tau"].as_f64().unwrap(), tolerance: 1e-13, ..Params::default() };
+        let gauss = Kernel::Gaussian { sigma: f["sigma"].as_f64().unwrap() };
+        for (name, kernel) in [("linear", Kernel::Linear), ("gauss", gauss)] {
+            let expected = &f["cases"][name];
+            let machine = SparseClassifier::new(params, gram(kernel, x.view()).unwrap().view(), &classes).unwrap();
+            let cross = cross_gram(kernel, t.view(), x.view()).unwrap();
+            let own = gram(kernel, t.view()).unwrap().diag().to_vec();
+            let codes = machine.codes(cross.view()).unwrap();
+            close(&codes, &vector(&expected["codes"]), 1e-6);
+            close(&machine.residuals(cross.view(), &own).unwrap(), &vector(&expected["residuals"]), 1e-6);
+            close(&machine.concentration(codes.view()).unwrap(), &vector(&expected["concentration"]), 1e-6);
+            let found: Vec<f64> = machine.classify(cross.view(), &own).unwrap().iter().map(|&c| c as f64).collect();
+            assert_eq!(found, vector(&expected["classes"]), "{name}");
+        }
+    }
+
+    /// At the minimum every weight that is used explains all but the price, and none of the others more.
+    #[test]
+    fn a_code_meets_the_conditions_of_its_minimum() {
+        let (x, classes) = directions();
+        let k = gram(Kernel::Gaussian { sigma: 0.6 }, x.view()).unwrap();
+        let z = array![[0.3, 0.4, -0.1, 0.2], [0.0, 0.9, 0.5, 0.0]];
+        let cross = cross_gram(Kernel::Gaussian { sigma: 0.6 }, z.view(), x.view()).unwrap();
+        let params = Params { tau: 0.05, ..Params::default() };
+        let codes = SparseClassifier::new(params, k.view(), &classes).unwrap().codes(cross.view()).unwrap();
+        for (code, values) in codes.outer_iter().zip(cross.outer_iter()) {
+            let rest = &values - &k.dot(&code);
+            assert!((1..12).contains(&code.iter().filter(|v| **v != 0.0).count()), "{code}");
+            for (weight, rest) in code.iter().zip(&rest) {
+                match *weight {
+                    0.0 => assert!(rest.abs() <= 0.05 + 1e-7, "{rest}"),
+                    weight => assert!((rest - 0.05 * weight.signum()).abs() < 1e-7, "{rest}"),
+                }
+            }
+        }
+        // Beyond the largest kernel value nothing is worth its price.
+        let dear = SparseClassifier::new(Params { tau: 2.0, ..params }, k.view(), &classes).unwrap();
+        assert!(dear.codes(cross.view()).unwrap().iter().all(|&v| v == 0.0));
+        assert_eq!(dear.concentration(dear.codes(cross.view()).unwrap().view()).unwrap(), array![0.0, 0.0]);
+    }
+
+    #[test]
+    fn concentration_is_one_for_one_class_and_none_for_all() {
+        let k = Array2::eye(4);
+        let machine = SparseClassifier::new(Params::default(), k.view(), &[3, 3, 5, 7]).unwrap();
+        let codes = array![[0.5, -0.5, 0.0, 0.0], [0.5, 0.5, 1.0, -1.0], [0.0, 0.0, 3.0, 1.0]];
+        let found = machine.concentration(codes.view()).unwrap();
+        let expected: [f64; 3] = [1.0, 0.0, 0.625];
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found}");
+    }
+
+    #[test]
+    fn what_no_number_holds_is_refused() {
+        let machine = SparseClassifier::new(Params::default(), Array2::eye(3).view(), &[0, 1, 1]).unwrap();
+        // A code of this size is one, but not its square.
+        let cross = array![[1e200, 0.0, -1e200]];
+        let codes = machine.codes(cross.view()).unwrap();
+        assert!(machine.concentration(codes.view()).is_ok());
+        let error = machine.residuals(cross.view(), &[1.0]).unwrap_err();
+        assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
+        assert!(machine.classify(cross.view(), &[1.0]).is_err());
+        assert!(machine.concentration(array![[1e308, 1e308, 1e308]].view()).is_err());
+        // Weights of 1e308 for samples of such a length grow beyond it.
+        let tiny =
+            SparseClassifier::new(Params { tau: 1e-12, ..Params::default() }, (Array2::eye(2) * 1e-9).view(), &[0, 1]);
+        assert!(tiny.unwrap().codes(array![[1e308, 1.0]].view()).is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let k = Array2::eye(3);
+        let with = |params: Params| SparseClassifier::new(params, k.view(), &[0, 1, 1]);
+        for params in [
+            Params { tau: 0.0, ..Params::default() },
+            Params { tau: f64::NAN, ..Params::default() },
+            Params { tolerance: 0.0, ..Params::default() },
+            Params { max_sweeps: 0, ..Params::default() },
+        ] {
+            assert!(matches!(with(params), Err(Error::Parameter { .. })), "{params:?}");
+        }
+        assert!(SparseClassifier::new(Params::default(), k.view(), &[0, 1]).is_err());
+        assert!(matches!(
+            SparseClassifier::new(Params::default(), array![[1.0, 0.5], [0.1, 1.0]].view(), &[0, 1]),
+            Err(Error::Gram { .. })
+        ));
+        let machine = with(Params::default()).unwrap();
+        assert!(machine.codes(Array2::zeros((1, 2)).view()).is_err());
+        assert!(machine.codes(array![[1.0, f64::NAN, 0.0]].view()).is_err());
+        assert!(machine.residuals(Array2::zeros((2, 3)).view(), &[1.0]).is_err());
+        assert!(machine.classify(Array2::zeros((1, 3)).view(), &[f64::INFINITY]).is_err());
+        assert!(machine.concentration(Array2::zeros((1, 4)).view()).is_err());
+        assert!(machine.classify(Array2::zeros((0, 3)).view(), &[]).unwrap().is_empty());
+        // Nearly equal samples make it slow: one sweep is not enough.
+        let alike = array![[1.0, 0.999], [0.999, 1.0]];
+        let hasty =
+            SparseClassifier::new(Params { max_sweeps: 1, ..Params::default() }, alike.view(), &[0, 1]).unwrap();
+        let error = hasty.codes(array![[0.9, 0.95]].view()).unwrap_err();
+        assert!(error.to_string().contains("1 sweeps"), "{error}");
+    }
+}

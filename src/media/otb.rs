@@ -1,0 +1,124 @@
+//! Facts about the 100 sequences of OTB (Wu, Lim & Yang, *Object Tracking Benchmark*, TPAMI 2015): which images of a
+//! folder belong to the sequence, which truth file, which challenges it has.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::bbox::BBox;
+use crate::media::annotation::Base;
+
+/// One of the 100 sequences; two of one folder (Jogging, Skating2) differ by their target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtbSequence {
+    /// Name of the folder.
+    pub name: String,
+    /// The `N` of `groundtruth_rect.N.txt` where the folder has several targets.
+    pub target: Option<u32>,
+    /// How many frames are evaluated: `last - first + 1`.
+    pub frames: usize,
+    /// Number, in its file name, of the image where evaluation starts.
+    pub first: usize,
+    /// Number of the image where it ends.
+    pub last: usize,
+    /// Number of the image that the first row of the truth file belongs to, where that is not `first`: the truth of
+    /// Tiger1 covers five frames that are not evaluated.
+    rows_from: Option<usize>,
+    /// The first evaluated box, 1-based as it stands in the truth file.
+    init: [f64; 4],
+    /// Abbreviations of its challenges: IV SV OCC DEF MB FM IPR OPR OV BC LR.
+    pub attributes: Vec<String>,
+}
+
+impl OtbSequence {
+    /// The box of the first evaluated frame, 0-based.
+    pub fn init(&self) -> BBox {
+        Base::One.to_bbox(self.init)
+    }
+
+    /// Number of the image that the first row of the published truth file belongs to.
+    pub fn rows_from(&self) -> usize {
+        self.rows_from.unwrap_or(self.first)
+    }
+
+    /// How many rows the published truth file has.
+    pub fn rows(&self) -> usize {
+        self.last + 1 - self.rows_from()
+    }
+
+    /// The name with the target's number where [`OtbSequence::result_name`] is without: pysot and pytracking have a
+    /// `Human4-2`, as the truth of Human4's target is in the second of two files.
+    pub fn numbered_name(&self) -> Option<String> {
+        let target = self.target.filter(|_| self.result_name() == self.name)?;
+        Some(format!("{}-{target}", self.name))
+    }
+
+    /// The name that tells two targets of one folder apart, as result files are called: `Jogging-2`, but `Human4`,
+    /// whose folder has one sequence only.
+    pub fn result_name(&self) -> String {
+        let siblings = all().iter().filter(|other| other.name == self.name).count();
+        match self.target {
+            Some(target) if siblings > 1 => format!("{}-{target}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+/// All 100 sequences, by name.
+pub fn all() -> &'static [OtbSequence] {
+    static ALL: OnceLock<Vec<OtbSequence>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        // The text is part of the program and a test reads it.
+        serde_json::from_str(include_str!("../../assets/otb.json")).unwrap_or_default()
+    })
+}
+
+/// The sequence of a folder of this name, in any case. Without a target, the folder's first sequence.
+pub fn find(folder: &str, target: Option<u32>) -> Option<&'static OtbSequence> {
+    all().iter().find(|sequence| {
+        sequence.name.eq_ignore_ascii_case(folder)
+            && (target.is_none() || sequence.target.is_none() || sequence.target == target)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_facts_are_whole() {
+        assert_eq!(all().len(), 100);
+        let folders: std::collections::BTreeSet<_> = all().iter().map(|s| s.name.to_lowercase()).collect();
+        assert_eq!(folders.len(), 98);
+        for sequence in all() {
+            assert_eq!(sequence.frames, sequence.last + 1 - sequence.first, "{}", sequence.name);
+            assert!(sequence.rows() >= sequence.frames && sequence.init().is_valid(), "{}", sequence.name);
+            assert!(!sequence.attributes.is_empty(), "{}", sequence.name);
+        }
+        assert_eq!(all().iter().map(|s| s.frames).sum::<usize>(), 59_035);
+    }
+
+    #[test]
+    fn the_odd_ones_are_known() {
+        let range = |name, target| find(name, target).map(|s| (s.first, s.last, s.rows()));
+        assert_eq!(range("david", None), Some((300, 770, 471)));
+        assert_eq!(range("Football1", None), Some((1, 74, 74)));
+        assert_eq!(range("Freeman3", None), Some((1, 460, 460)));
+        assert_eq!(range("Freeman4", None), Some((1, 283, 283)));
+        assert_eq!(range("DIVING", None), Some((1, 215, 215)));
+        assert_eq!(range("BlurCar1", None), Some((247, 988, 742)));
+        assert_eq!(range("BlurCar3", None), Some((3, 359, 357)));
+        assert_eq!(range("BlurCar4", None), Some((18, 397, 380)));
+        assert_eq!(range("Tiger1", None), Some((6, 354, 354)));
+        assert_eq!(range("no such", None), None);
+        assert_eq!(find("Jogging", Some(2)).unwrap().init(), BBox::new(179.0, 78.0, 37.0, 114.0));
+        assert_eq!(find("jogging", None).unwrap().target, Some(1));
+        assert!(find("Jogging", Some(3)).is_none());
+        let names: Vec<_> = all().iter().map(OtbSequence::result_name).filter(|name| name.contains('-')).collect();
+        assert_eq!(names, ["Jogging-1", "Jogging-2", "Skating2-1", "Skating2-2"]);
+        assert_eq!(find("Human4", None).unwrap().result_name(), "Human4");
+        let numbered: Vec<_> = all().iter().filter_map(OtbSequence::numbered_name).collect();
+        assert_eq!(numbered, ["Human4-2"]);
+    }
+}

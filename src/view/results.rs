@@ -1,0 +1,157 @@
+//! What was found, as files to be downloaded: the same bytes that the exports write.
+
+use serde_json::Value;
+
+use super::board::{Board, State};
+use super::log::in_order;
+use super::track::{Mark, Track};
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+use crate::export::{
+    Destination, Export, FrameRecord, FrameView, Json, Mot, Otb, Run, SourceRecord, Summary, Tally, TargetRecord,
+};
+use crate::media::Span;
+
+/// What is known of a run besides its records.
+pub struct Results {
+    /// What the source was called by.
+    pub path: String,
+    /// The positions of it.
+    pub span: Span,
+    /// All settings.
+    pub parameters: Value,
+    /// Whether targets have ids that a person gave them.
+    pub named: bool,
+}
+
+impl Results {
+    /// The JSON document.
+    ///
+    /// # Errors
+    /// When there is no target, or no place for a temporary file.
+    pub fn json(&self, board: &Board) -> Result<Vec<u8>> {
+        let found = self.found(board)?;
+        written(|to| Ok(Box::new(Json::create(to)?)), &found)
+    }
+
+    /// MOT-challenge text.
+    ///
+    /// # Errors
+    /// As [`Results::json`].
+    pub fn mot(&self, board: &Board) -> Result<Vec<u8>> {
+        let found = self.found(board)?;
+        written(|to| Ok(Box::new(Mot::create(to)?)), &found)
+    }
+
+    /// OTB text of one target: a row for each frame from its first box to the last frame that it was followed in. It
+    /// ends before a frame that is still to be followed, after a correction for instance: a row that says nothing would
+    /// mean that the target is gone there.
+    ///
+    /// # Errors
+    /// As [`Results::json`], and when there is no such target.
+    pub fn otb(&self, board: &Board, target: u32) -> Result<Vec<u8>> {
+        let none = || Error::Parameter {
+            name: "target",
+            value: target.to_string(),
+            expected: "there is no such target".into(),
+        };
+        let until = |track: &Track| track.missing(usize::MAX).map_or(usize::MAX, |(missing, _)| missing);
+        let before_gap =
+            |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
+        let known = |state: &State| state.tracks().get(&target).map(before_gap);
+        let records: Vec<FrameRecord> = board.look(known).ok_or_else(none)?;
+        if records.is_empty() {
+            return Err(to_come());
+        }
+        let mut rows: Vec<FrameRecord> = Vec::new();
+        for record in records {
+            // Frames in which it was gone have a row too: the text counts rows, not positions.
+            while let Some(before) = rows.last().filter(|before| before.index + 1 < record.index) {
+                let index = before.index + 1;
+                rows.push(FrameRecord { index, bbox: BBox::new(f64::NAN, 0.0, 0.0, 0.0), ..record.clone() });
+            }
+            rows.push(record);
+        }
+        let found = Found { records: rows, ..self.found(board)? };
+        written(|to| Ok(Box::new(Otb::create(to)?)), &found)
+    }
+
+    /// A copy of all that is known, so that pages and the tracker do not wait for the file.
+    fn found(&self, board: &Board) -> Result<Found> {
+        let (size, targets, mut records, completed) = board.look(|state| {
+            let tracks = state.tracks();
+            let targets: Vec<_> = tracks.iter().filter_map(target).collect();
+            // Of a source whose end nobody has seen, nobody knows that it is reached.
+            let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
+            let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
+            (state.size, targets, records, state.status.last.is_some_and(completed))
+        });
+        if records.is_empty() {
+            return Err(match targets.is_empty() {
+                true => Error::Samples { reason: "there is no target yet: draw a box".into() },
+                false => to_come(),
+            });
+        }
+        let (width, height) = size.unwrap_or_default();
+        let Span { first, last } = self.span;
+        let source = SourceRecord { path: self.path.clone(), start: first, end: last, width, height };
+        let mut tally = Tally::default();
+        let mut each: Vec<_> = targets.iter().map(|target| (target.id, Tally::default())).collect();
+        let mut before = None;
+        for record in &records {
+            if before.replace(record.index) == Some(record.index) {
+                tally.add_further(record);
+            } else {
+                tally.add(record);
+            }
+            let own = each.iter_mut().find(|(id, _)| Some(*id) == record.id);
+            own.into_iter().for_each(|(_, tally)| tally.add(record));
+        }
+        let mut summary = Summary { completed, ..tally.completed(None) };
+        // As the command line has it, which numbers an only box of `--init` 1 and does not write that.
+        let alone = !self.named && targets.iter().map(|target| target.id).eq([1]);
+        let run = if alone {
+            records.iter_mut().for_each(|record| record.id = None);
+            Run::new(source, self.parameters.clone())
+        } else {
+            summary.targets = each.iter().map(|(id, tally)| tally.of_target(*id)).collect();
+            Run::of_many(source, self.parameters.clone(), targets)
+        };
+        Ok(Found { run, records, summary })
+    }
+}
+
+/// Why there is nothing to be saved of a target.
+fn to_come() -> Error {
+    Error::Samples { reason: "the first frame of the target has not come yet: play up to it".into() }
+}
+
+/// A target as it was given first.
+fn target((id, track): (&u32, &Track)) -> Option<TargetRecord> {
+    track.marks().iter().find_map(|(start, mark)| match mark {
+        Mark::Given(bbox) => Some(TargetRecord { id: *id, start: *start, bbox: *bbox }),
+        Mark::End => None,
+    })
+}
+
+/// All that an export writes.
+struct Found {
+    run: Run,
+    records: Vec<FrameRecord>,
+    summary: Summary,
+}
+
+/// What an export writes.
+fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Export>>, found: &Found) -> Result<Vec<u8>> {
+    let io = |source| Error::io("a temporary folder", source);
+    let folder = tempfile::tempdir().map_err(io)?;
+    let path = folder.path().join("result");
+    let mut export = open(&path.as_path().into())?;
+    export.begin(&found.run)?;
+    for (place, record) in found.records.iter().enumerate() {
+        let further = found.records[place + 1..].iter().take_while(|other| other.index == record.index).count();
+        export.frame(record, &FrameView { further, ..FrameView::default() })?;
+    }
+    export.finish(&found.summary)?;
+    std::fs::read(&path).map_err(io)
+}
