@@ -48,11 +48,21 @@ pub enum Error {
     /// A parameter is outside its range.
     #[error("{name} {value}: {expected}")]
     Parameter {
-        /// The parameter: the path of a tracker's setting ([`crate::tracker::settings`]), or a name.
+        /// The name of the parameter.
         name: &'static str,
         /// The value that was given.
         value: String,
         /// What would be right.
+        expected: String,
+    },
+    /// A setting of a tracker is unknown or has a value that it does not accept.
+    #[error("{path}{}{value}: {expected}", if value.is_empty() { "" } else { " = " })]
+    Setting {
+        /// The path of the setting.
+        path: String,
+        /// The value that was given.
+        value: String,
+        /// What is accepted.
         expected: String,
     },
     /// The initial box cannot be tracked.
@@ -87,12 +97,6 @@ pub enum Error {
     /// `update` was called before `init`.
     #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
     NotInitialized,
-    /// Bytes are no snapshot of a tracker that this version can go on with.
-    #[error("this is no snapshot of a tracker: {reason}")]
-    Snapshot {
-        /// What is wrong with them.
-        reason: String,
-    },
     /// Nothing can be written where an output was asked for.
     #[error("{}: cannot write there: {reason}", path.display())]
     Output {

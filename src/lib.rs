@@ -117,11 +117,10 @@ pub mod profile;
 mod replace;
 #[cfg(feature = "files")]
 pub mod run;
-pub mod setting;
+pub(crate) mod settings;
 pub mod simd;
 #[cfg(feature = "synth")]
 pub mod synth;
-mod tape;
 pub mod tracker;
 #[cfg(feature = "view")]
 pub mod view;

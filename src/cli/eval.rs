@@ -21,7 +21,7 @@ use clap::{ArgAction, Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Failure;
-use super::params::{self, ParamArgs};
+use super::settings::{self, SettingsArgs};
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
@@ -55,7 +55,7 @@ struct RunArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     sequences: Vec<String>,
     /// Run the tracker with these settings; may be given several times [default: robust, unless there are --results]
-    #[arg(long = "preset", short, value_name = "NAME", value_parser = params::preset_names())]
+    #[arg(long = "preset", short, value_name = "NAME", value_parser = settings::preset_names())]
     presets: Vec<String>,
     /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given
     /// several times
@@ -84,7 +84,7 @@ struct RunArgs {
     quiet: u8,
     // Last, because its heading holds for all that follows.
     #[command(flatten)]
-    params: ParamArgs,
+    params: SettingsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +152,7 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
         let [resolved] = &trackers[..] else {
             return Err(Failure::usage("--print-config: give one --preset"));
         };
-        return params::print(resolved);
+        return settings::print(resolved);
     }
     let (Some(data), Some(out)) = (&args.data, &args.out) else {
         return Err(Failure::usage("--data and --out are needed"));

@@ -1,15 +1,14 @@
 //! The command line: one file a subcommand. Nothing else prints.
 
 mod completions;
-mod config;
 mod eval;
 mod failure;
 mod inputs;
 mod interrupt;
 mod output;
-mod params;
 mod pick;
 mod progress;
+mod settings;
 mod synth;
 mod targets;
 mod track;

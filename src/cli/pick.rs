@@ -9,7 +9,7 @@ use crate::view;
 
 use super::Failure;
 use super::interrupt::Interrupt;
-use super::params::Resolved;
+use super::settings::Resolved;
 
 /// A box that was drawn.
 pub struct Picked {

@@ -13,9 +13,9 @@ use clap::{ArgAction, Args};
 
 use super::interrupt::Interrupt;
 use super::output::OutputArgs;
-use super::params::{self, ParamArgs};
 use super::pick::{Picked, pick};
 use super::progress::Progress;
+use super::settings::{self, SettingsArgs};
 use super::targets::TargetArgs;
 use super::{Failure, failure, inputs};
 
@@ -58,10 +58,6 @@ pub struct TrackArgs {
     /// Threads that follow several targets [default: as many as there are cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
     jobs: Option<u16>,
-    /// Let each of three targets and more look for its size and angle, and learn, in frames of its own: eight then cost
-    /// less than five times one by `fast`; boxes depend on how many targets there are
-    #[arg(long)]
-    stagger: bool,
     /// Print neither progress nor a summary; given twice, no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
@@ -71,16 +67,16 @@ pub struct TrackArgs {
     #[command(flatten)]
     output: OutputArgs,
     /// Settings to start from, which all others change [default: robust]
-    #[arg(long, short, value_name = "NAME", value_parser = params::preset_names(), help_heading = "Settings")]
+    #[arg(long, short, value_name = "NAME", value_parser = settings::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
     #[command(flatten)]
-    params: ParamArgs,
+    params: SettingsArgs,
 }
 
 pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let resolved = args.params.resolve(args.preset.as_deref())?;
     if args.params.print_config {
-        return params::print(&resolved);
+        return settings::print(&resolved);
     }
     let tracker = Tracker::new(resolved.params.clone())?;
     let wanted = args.targets.read()?;
@@ -114,9 +110,6 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let shown = args.quiet == 0 && (!to_stdout || apart);
     let total = job::expected(source, span);
     let progress = Progress::new(total, shown, args.quiet < 2);
-    if args.quiet == 0 {
-        let _ = writeln!(std::io::stderr(), "{}", job::first_words(&resolved.preset, &resolved.params));
-    }
     warnings.iter().for_each(|warning| progress.warn(warning));
     args.jobs.map_or(Ok(()), |jobs| job::start_threads(jobs.into()))?;
     let demand = Demand { channels: resolved.params.channels(), color: exports.draw() };
@@ -137,7 +130,6 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         parameters: resolved.params.document(&resolved.preset),
         skip_bad_frames: args.skip_bad_frames,
         parallel: args.jobs.is_none_or(|jobs| jobs > 1),
-        stagger: args.stagger,
         profile: args.profile,
     };
     let frames = Frames { first, frames, source, asked: || interrupt.asked() };

@@ -12,7 +12,7 @@ use crate::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
 use clap::Args;
 
 use super::interrupt::Interrupt;
-use super::params::{self, ParamArgs};
+use super::settings::{self, SettingsArgs};
 use super::targets::TargetArgs;
 use super::{Failure, inputs};
 
@@ -51,10 +51,10 @@ pub struct ViewArgs {
     #[arg(long, value_name = "FILE|-")]
     jsonl: Option<Destination>,
     /// Settings to start from, which all others change [default: robust]
-    #[arg(long, short, value_name = "NAME", value_parser = params::preset_names(), help_heading = "Settings")]
+    #[arg(long, short, value_name = "NAME", value_parser = settings::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
     #[command(flatten)]
-    params: ParamArgs,
+    params: SettingsArgs,
 }
 
 /// Where the page is served.
@@ -92,7 +92,7 @@ fn token(text: &str) -> Result<String, String> {
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let resolved = args.params.resolve(args.preset.as_deref())?;
     if args.params.print_config {
-        return params::print(&resolved);
+        return settings::print(&resolved);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
@@ -105,7 +105,6 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     outputs.spare("--config", args.params.file())?;
     outputs.refuse(source.as_ref())?;
     let mut err = std::io::stderr();
-    let _ = writeln!(err, "{}", job::first_words(&resolved.preset, &resolved.params));
     warnings.extend(job::oddities(source.as_ref(), &targets));
     for said in &warnings {
         let _ = writeln!(err, "warning: {said}");

@@ -22,11 +22,11 @@ impl Preset {
     /// # Errors
     /// [`Error::Parameter`](crate::Error::Parameter) for a name that is none.
     pub fn named(name: &str) -> Result<Self> {
-        Self::changed(name, Params::named(name)?)
+        Self::changed(name, Params::preset(name)?)
     }
 
     /// A tracker with settings that started from those of `preset`, named after it and what was changed: `paper+svm`,
-    /// `paper+hinge`, `paper+guard-krr`, `fast+padding=2`.
+    /// `paper+guard-krr`, `fast+padding=2`.
     ///
     /// # Errors
     /// [`Error::Parameter`](crate::Error::Parameter) for settings out of their ranges.
@@ -34,13 +34,20 @@ impl Preset {
         params.check()?;
         let base = Params::preset(preset).unwrap_or_default();
         let mut name = preset.to_owned();
-        for (path, value) in params.changes_from(&base) {
-            let last = path.rsplit('.').next().unwrap_or(path);
-            name += &match last {
-                "guard" => format!("+guard-{value}"),
-                "search" | "loss" | "feature" | "area" => format!("+{value}"),
-                _ => format!("+{last}={value}"),
-            };
+        if params.search.detector() != base.search.detector() {
+            name += &format!("+{}", params.search.detector());
+        }
+        match &params.guard {
+            Some(guard) if base.guard.is_none() => name += &format!("+guard-{}", guard.windows.machine.kind()),
+            _ => {}
+        }
+        // A branch that the preset has not got is named above.
+        let known = base.values();
+        for (path, value) in params.values() {
+            let (_, last) = path.rsplit_once('.').unwrap_or(("", &path));
+            if known.iter().any(|(other, before)| *other == path && *before != value) && path.contains('.') {
+                name += &format!("+{last}={}", crate::settings::text_of(&value));
+            }
         }
         Ok(Self { name, preset: preset.to_owned(), params })
     }
@@ -75,18 +82,16 @@ mod tests {
         assert!(runner.parameters().is_object());
         let named = |preset: &str, changes: &[(&str, &str)]| {
             let mut params = Params::preset(preset).unwrap();
-            params.apply(changes).unwrap();
+            changes.iter().try_for_each(|(path, value)| params.set(path, value)).unwrap();
             Preset::changed(preset, params).unwrap()
         };
-        let changed = named("paper", &[("search.filter.loss", "hinge")]);
-        assert_eq!(changed.name(), "paper+hinge");
+        let changed = named("paper", &[("search.filter.padding", "2")]);
+        assert_eq!(changed.name(), "paper+padding=2");
         assert_ne!(changed.parameters(), runner.parameters());
-        assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.loss"]));
+        assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.padding"]));
         assert_eq!(named("paper", &[]).parameters(), runner.parameters());
         assert_eq!(named("paper", &[("guard", "svm")]).name(), "paper+guard-svm");
-        assert_eq!(named("fast", &[("search.filter.padding", "3")]).name(), "fast+padding=3");
-        let settings = [("search.windows.machine.svm.c", "3"), ("search", "svm")];
-        assert_eq!(named("paper", &settings).name(), "paper+svm+c=3");
+        assert_eq!(named("paper", &[("search", "svm")]).name(), "paper+svm");
         assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
     }
 }

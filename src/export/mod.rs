@@ -134,8 +134,6 @@ pub use self::npy::write_npy;
 pub use self::otb::Otb;
 #[cfg(feature = "cli")]
 pub use self::overlays::{OverlayOptions, Overlays};
-#[cfg(feature = "view")]
-pub(crate) use self::record::{BOX_DIGITS, rounded};
 pub use self::record::{FrameRecord, Run, SCHEMA, SCHEMA_OF_MANY, SourceRecord, TargetRecord};
 #[cfg(feature = "cli")]
 pub use self::response_maps::ResponseMaps;

@@ -5,8 +5,6 @@
 use std::ops::Range;
 
 use super::color_bins::BINS;
-use crate::error::Result;
-use crate::tape::{Recorded, Tape};
 
 /// Shares are brought down to their true size when the running gain has grown to this.
 const LARGEST_GAIN: f32 = 1e12;
@@ -45,14 +43,6 @@ impl Area {
 
     fn holds(&self, x: usize, y: usize) -> bool {
         self.x.contains(&x) && self.y.contains(&y)
-    }
-}
-
-impl Recorded for ColorHistogram {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.f32s(self.shares.as_flattened_mut())?;
-        tape.f32(&mut self.gain)?;
-        tape.flag(&mut self.trained)
     }
 }
 

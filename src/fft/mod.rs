@@ -15,7 +15,6 @@ mod mixed;
 mod plane;
 mod radix;
 mod ramp;
-mod recorded;
 mod supports;
 
 pub(crate) use radix::{Cell, LANES, take_apart};

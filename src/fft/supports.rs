@@ -105,11 +105,6 @@ leveled! {
 }
 
 impl SupportSpectra {
-    /// All of the spectra.
-    pub(super) fn cells_mut(&mut self) -> &mut [f32] {
-        &mut self.cells
-    }
-
     /// `slots` places, rounded up to whole maps of 32, for supports of `channels` channels. `plan` is that of the maps.
     pub fn new(plan: &ChannelPlan, channels: usize, slots: usize) -> Self {
         let groups = slots.next_multiple_of(CHANNELS) / LANES;

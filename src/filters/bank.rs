@@ -2,10 +2,8 @@
 
 use nalgebra::DMatrix;
 
-use crate::error::Result;
 use crate::kernels::Kernel;
 use crate::simd::leveled;
-use crate::tape::{Recorded, Tape};
 
 /// Share of the weight that a sample of the target keeps however old it is.
 const LEAST_WEIGHT: f64 = 1e-4;
@@ -255,30 +253,6 @@ impl SampleBank {
                 self.gram[(other, slot)] = value;
             }
         }
-    }
-}
-
-impl Recorded for SampleBank {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.f32s(&mut self.values)?;
-        let positives = self.capacity[0];
-        for (slot, entry) in self.entries.iter_mut().enumerate() {
-            let mut there = entry.is_some();
-            tape.flag(&mut there)?;
-            // The place says which class.
-            let class = if slot < positives { Class::Positive } else { Class::Negative };
-            let Entry { mut weight, mut soft_label, .. } =
-                entry.unwrap_or(Entry { class, weight: 0.0, soft_label: 0.0 });
-            tape.f64(&mut weight)?;
-            tape.f64(&mut soft_label)?;
-            *entry = there.then_some(Entry { class, weight, soft_label });
-        }
-        let length = self.mask.len();
-        for (masked, values) in self.masked.chunks_exact_mut(length).zip(self.values.chunks_exact(length)) {
-            weigh(values, &self.mask, masked);
-        }
-        tape.f64s(self.dots.iter_mut())?;
-        tape.f64s(self.gram.iter_mut())
     }
 }
 

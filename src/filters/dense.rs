@@ -12,12 +12,10 @@
 
 use rustfft::num_complex::Complex32;
 
-use crate::error::Result;
 use crate::fft::{AlignedBuf, CHANNELS, Cell, ChannelPlan, LANES, PlanePlan, SupportSpectra};
 use crate::kernels::{Kernel, exp_negative};
 use crate::machines::Head;
 use crate::simd::{leveled, tree_sum};
-use crate::tape::{Recorded, Tape};
 
 /// What a [`DenseKernel`] is made for.
 #[derive(Clone, Copy, Debug)]
@@ -143,36 +141,6 @@ impl DenseHead {
             dense.factors = subspace.factors.iter().map(|&v| v as f32).collect();
         }
         dense
-    }
-}
-
-impl DenseHead {
-    /// To the tape, or from it, for a bank of `slots` places.
-    ///
-    /// # Errors
-    /// As [`Recorded::record`].
-    pub(super) fn record(&mut self, tape: &mut Tape<'_>, slots: usize) -> Result<()> {
-        self.alpha.resize(slots, 0.0);
-        tape.f32s(&mut self.alpha)?;
-        tape.f32(&mut self.bias)?;
-        tape.f32(&mut self.own)?;
-        // A class has no more directions than samples.
-        let mut directions = self.directions.len();
-        tape.count(&mut directions, 2 * slots)?;
-        self.directions.resize_with(directions, || vec![0.0; slots]);
-        self.directions.iter_mut().try_for_each(|direction| tape.f32s(direction))?;
-        self.offsets.resize(directions, 0.0);
-        self.factors.resize(directions, 0.0);
-        tape.f32s(&mut self.offsets)?;
-        tape.f32s(&mut self.factors)
-    }
-}
-
-impl Recorded for DenseKernel {
-    /// The supports: those of the last fit that settled, which the bank may have left behind.
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        self.supports.record(tape)?;
-        tape.f32s(&mut self.norms)
     }
 }
 

@@ -1,14 +1,10 @@
 //! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch (Henriques, Caseiro,
-//! Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015), or another [`Loss`] on
-//! them.
+//! Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015).
 
-use super::loss::{Dual, Loss};
-use crate::error::Result;
 use crate::fft::{FeatureMap, Layout, MapPlan, Scratch};
 use crate::kernels::Kernel;
 use crate::kernels::correlation::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
-use crate::tape::{Recorded, Tape};
 use rustfft::num_complex::Complex32;
 
 /// An appearance that follows the target far more slowly than the model.
@@ -24,8 +20,11 @@ struct Memory {
 pub struct Kcf {
     plan: MapPlan,
     correlator: KernelCorrelator,
-    /// The model: coefficients, and the appearance x̂ that they belong to.
-    dual: Dual,
+    lambda: f32,
+    /// The half-spectrum of the regression labels, ŷ.
+    labels: Vec<Complex32>,
+    /// The model: coefficients α̂, and the appearance x̂ that they belong to.
+    alpha: Vec<Complex32>,
     model: FeatureMap,
     model_energy: f32,
     trained: bool,
@@ -38,7 +37,7 @@ pub struct Kcf {
 }
 
 impl Kcf {
-    /// A filter for maps of `rows` x `cols` cells of so many channels (see [`Layout`]), by ridge regression.
+    /// A filter for maps of `rows` x `cols` cells of so many channels (see [`Layout`]).
     ///
     /// `labels` are the regression labels `[row][column]` with their peak at (0, 0), `lambda` is the regularisation.
     pub fn new(
@@ -49,23 +48,15 @@ impl Kcf {
         lambda: f64,
         labels: &[f32],
     ) -> Self {
-        Self::with_loss((rows, cols), layout, kernel, lambda, labels, Loss::Ridge)
-    }
-
-    /// As [`Kcf::new`], for maps of `size` (rows, columns), by any [`Loss`].
-    pub fn with_loss(
-        (rows, cols): (usize, usize),
-        layout: impl Into<Layout>,
-        kernel: Kernel,
-        lambda: f64,
-        labels: &[f32],
-        loss: Loss,
-    ) -> Self {
         let plan = MapPlan::new(rows, cols, layout);
         let mut scratch = plan.scratch();
+        let mut spectrum = vec![Complex32::default(); plan.half_len()];
+        plan.forward(labels, &mut spectrum, &mut scratch);
         Self {
             correlator: KernelCorrelator::new(kernel, &plan, plan.layout().channels()),
-            dual: Dual::new(loss, &plan, lambda, labels, &mut scratch),
+            lambda: lambda as f32,
+            labels: spectrum,
+            alpha: vec![Complex32::default(); plan.half_len()],
             model: plan.map(),
             model_energy: 0.0,
             trained: false,
@@ -105,9 +96,8 @@ impl Kcf {
         self.input.values_mut()
     }
 
-    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂) + b` (equation 22; ridge
-    /// regression has no `b`): element (r, c) is the score of the target displaced by r rows and c columns, wrapped
-    /// around.
+    /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂)` (equation 22): element (r, c) is
+    /// the score of the target displaced by r rows and c columns, wrapped around.
     pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
         let Self { plan, scratch, correlation, response, .. } = self;
         watch.start();
@@ -116,13 +106,16 @@ impl Kcf {
         let energy = Some(self.model_energy);
         self.correlator.correlate(plan, &self.input, &self.model, energy, correlation, scratch, watch);
         watch.start();
-        self.dual.respond(plan, correlation, response, scratch);
+        // The inverse transform leaves a factor of the number of cells.
+        let per_cell = 1.0 / response.len() as f32;
+        correlation.iter_mut().zip(&self.alpha).for_each(|(k, a)| *k *= a * per_cell);
+        plan.inverse(correlation, response, scratch);
         watch.lap(Stage::Inverse);
         response
     }
 
     /// Learns the input map as the target at zero shift: solves for the coefficients, `α̂ = ŷ ⊘ (k̂^xx + lambda)`
-    /// (equation 17) by ridge regression, and moves the model by `rate` towards them; the first map is taken as it is.
+    /// (equation 17), and moves the model by `rate` towards them; the first map is taken as it is.
     pub fn learn(&mut self, rate: f64, watch: &mut Stopwatch) {
         watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
@@ -150,7 +143,9 @@ impl Kcf {
         // A cyclic shift changes nothing of `k^xx`, and so of α.
         correlator.correlate(plan, input, input, None, correlation, scratch, watch);
         watch.start();
-        self.dual.learn(plan, correlation, rate, scratch);
+        for ((alpha, k), y) in self.alpha.iter_mut().zip(correlation).zip(&self.labels) {
+            *alpha = *alpha * (1.0 - rate) + y / (*k + self.lambda) * rate;
+        }
         watch.lap(Stage::Alpha);
         self.trained = true;
     }
@@ -158,31 +153,6 @@ impl Kcf {
     /// The last response, `[row][column]`.
     pub fn response(&self) -> &[f32] {
         &self.response
-    }
-
-    /// Lets the support vector machine take this many steps for each patch.
-    #[cfg(test)]
-    pub(super) fn hinge_steps(&mut self, steps: usize) {
-        self.dual.hinge_steps(steps);
-    }
-}
-
-impl Recorded for Memory {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        self.appearance.record(tape)?;
-        tape.f32(&mut self.energy)
-    }
-}
-
-impl Recorded for Kcf {
-    /// The model, and the last response; the input is that of the frame at hand.
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        self.dual.record(tape)?;
-        self.model.record(tape)?;
-        tape.f32(&mut self.model_energy)?;
-        tape.flag(&mut self.trained)?;
-        tape.part(&mut self.memory)?;
-        tape.f32s(&mut self.response)
     }
 }
 

@@ -2,10 +2,8 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use crate::error::Result;
 use crate::fft::CHANNELS;
 use crate::simd::leveled;
-use crate::tape::{Recorded, Tape};
 
 /// Orthonormal axes in the space of a cell's channels.
 #[derive(Clone, Debug)]
@@ -26,12 +24,6 @@ leveled! {
             }
             *out = sums;
         }
-    }
-}
-
-impl Recorded for Projection {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.f32s(self.axes.as_flattened_mut())
     }
 }
 

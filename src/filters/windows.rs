@@ -13,7 +13,6 @@ use crate::fft::CHANNELS;
 use crate::kernels::Kernel;
 use crate::machines::slem::Params as ExemplarParams;
 use crate::machines::{Encoder, Machine, Samples};
-use crate::tape::{Recorded, Tape};
 
 /// What a [`WindowDetector`] is made of.
 #[derive(Clone, Debug)]
@@ -244,21 +243,5 @@ impl WindowDetector {
         self.head = DenseHead::new(&head, &places, self.dense.slots());
         self.refresh();
         Ok(())
-    }
-}
-
-impl Recorded for WindowDetector {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.part(&mut self.projection)?;
-        self.bank.record(tape)?;
-        self.dense.record(tape)?;
-        self.head.record(tape, self.dense.slots())?;
-        let slots = self.coefficients.len();
-        let mut changed = self.changed.len();
-        tape.count(&mut changed, slots)?;
-        self.changed.resize(changed, 0);
-        self.changed.iter_mut().try_for_each(|slot| tape.count(slot, slots - 1))?;
-        tape.f64s(&mut self.coefficients)?;
-        tape.f32s(&mut self.response)
     }
 }

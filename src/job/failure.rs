@@ -1,6 +1,5 @@
 //! Why a run did not succeed, for whoever ends a program by it.
 
-use super::flags::in_flags;
 use crate::error::Error;
 
 /// Why a run did not succeed.
@@ -36,7 +35,8 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             error if error.is_broken_pipe() => Self::ReaderGone,
-            Error::Parameter { name, value, expected } => Self::Usage(in_flags(name, &value, &expected)),
+            Error::Parameter { name, value, expected } => Self::Usage(format!("--{name} {value}: {expected}")),
+            Error::Setting { .. } => Self::Usage(error.to_string()),
             error => Self::Failed(error.to_string()),
         }
     }

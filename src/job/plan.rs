@@ -37,8 +37,6 @@ pub struct Plan<'a> {
     pub skip_bad_frames: bool,
     /// Whether several targets are followed at the same time, on the threads that rayon has.
     pub parallel: bool,
-    /// Whether each of three targets and more does what costs most in frames of its own.
-    pub stagger: bool,
     /// Whether it is measured what the time is spent on.
     pub profile: bool,
 }
@@ -96,11 +94,7 @@ impl Plan<'_> {
         watcher: &mut (impl Watcher + ?Sized),
     ) -> Done {
         let mut session = self.session();
-        let mut parameters = self.parameters.clone();
-        if let (true, Some(all)) = (self.stagger, parameters.as_object_mut()) {
-            // The same settings give other boxes without it.
-            all.insert("stagger".into(), true.into());
-        }
+        let parameters = self.parameters.clone();
         let mut journal = Journal::new(exports, self.source, self.path.clone(), self.span, parameters);
         if self.named {
             journal.name_targets(self.targets.iter().copied());
@@ -165,7 +159,6 @@ impl Plan<'_> {
         session.skip_bad_frames(self.skip_bad_frames);
         session.switch_profile(self.profile);
         session.parallel(self.parallel && self.targets.len() > 1);
-        session.stagger(self.stagger);
         session
     }
 

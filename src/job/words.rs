@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::{Position, Targets, words_in_flags};
+use super::{Position, Targets};
 use crate::export::{StateCounts, Summary, TargetRecord};
 use crate::media::{Source, Span};
-use crate::tracker::{self, Params};
+use crate::tracker;
 
 /// What to do after a run that wrote nothing.
 pub const NEXT: &str = "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
 
 /// What to say of the frames and of the targets in them before they are followed.
 pub fn oddities(source: &dyn Source, targets: &[TargetRecord]) -> Vec<String> {
-    let of_frames = source.warnings().iter().map(|said| words_in_flags(said));
+    let of_frames = source.warnings().iter().cloned();
     let several = targets.len() > 1;
     of_frames.chain(targets.iter().filter_map(|target| too_small(target, several))).collect()
 }
@@ -43,20 +43,6 @@ pub fn left_out(
 fn too_small(target: &TargetRecord, several: bool) -> Option<String> {
     let whose = if several { format!(" of target {}", target.id) } else { String::new() };
     tracker::too_small(&target.bbox).map(|said| format!("the box{whose} {said}; enlarge the images"))
-}
-
-/// What is said first: the preset, what was changed of it, and how to get the paper's tracker.
-pub fn first_words(preset: &str, params: &Params) -> String {
-    let what = Params::PRESETS.iter().find(|(name, _)| *name == preset).map_or("", |(_, what)| what);
-    let base = Params::preset(preset).unwrap_or_default();
-    let changed: Vec<String> =
-        params.changes_from(&base).iter().map(|(path, value)| format!("{path} = {value}")).collect();
-    let changed = if changed.is_empty() { String::new() } else { format!("; with {}", changed.join(", ")) };
-    let paper = match preset.starts_with("paper") {
-        true => String::new(),
-        false => "; the paper's KCF: --preset paper".into(),
-    };
-    format!("preset {preset}: {what}{changed}{paper}")
 }
 
 /// A few lines for a person: how many frames, how fast, how sure, and how right where there is truth.

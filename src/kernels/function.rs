@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::setting::{Kind, Row, refused};
+use crate::settings::{Field, Range, Setting};
 
-const SIGMA: Kind = Kind::Number(1e-6, 1e6);
-const CONSTANT: Kind = Kind::Number(0.0, 1e6);
-const DEGREE: Kind = Kind::Whole(1, 32);
+const SIGMA: Range = Range::Within(1e-6, 1e6);
+const CONSTANT: Range = Range::Within(0.0, 1e6);
+const DEGREE: Range = Range::Within(1.0, 32.0);
 
 /// A kernel that needs nothing but the inner product of two samples and their squared norms.
 ///
@@ -32,14 +32,49 @@ pub enum Kernel {
     Linear,
 }
 
-impl Kernel {
-    /// What can be set, below the kernel's name.
-    pub const SETTINGS: &'static [Row] = &[
-        Row::new("gaussian.sigma", SIGMA, "Bandwidth of the Gaussian kernel"),
-        Row::new("polynomial.a", CONSTANT, "Constant added in the polynomial kernel"),
-        Row::new("polynomial.b", DEGREE, "Degree of the polynomial kernel"),
-    ];
+impl Setting for Kernel {
+    fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, serde_json::Value)) {
+        let mut number = |name: &str, doc, range, value: serde_json::Value| {
+            let path = field.below(&format!("{}.{name}", self.name()));
+            visit(&Field { path: &path, doc, range, names: &[] }, value);
+        };
+        match *self {
+            Self::Gaussian { sigma } => number("sigma", "Bandwidth of the Gaussian kernel", SIGMA, sigma.into()),
+            Self::Polynomial { a, b } => {
+                number("a", "Constant added in the polynomial kernel", CONSTANT, a.into());
+                number("b", "Degree of the polynomial kernel", DEGREE, b.into());
+            }
+            Self::Linear => visit(&Field { names: &Self::NAMES, ..*field }, "linear".into()),
+        }
+    }
 
+    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, choose: bool) -> Result<()> {
+        let (name, below) =
+            if rest.is_empty() { (text.trim(), "") } else { rest.split_once('.').unwrap_or((rest, "")) };
+        if name != self.name() {
+            let other = Self::from_name(name)
+                .map_err(|_| field.refuse(name, format!("must be one of {}", Self::NAMES.join(", "))))?;
+            if !rest.is_empty() && !choose {
+                let expected = format!("needs {} = {name}, which is {}", field.path, self.name());
+                return Err(Error::Setting { path: field.below(rest), value: text.into(), expected });
+            }
+            *self = other;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let path = field.below(rest);
+        let place = |range| Field { path: &path, range, ..Field::ROOT };
+        match (self, below) {
+            (Self::Gaussian { sigma }, "sigma") => sigma.set(&place(SIGMA), "", text, choose),
+            (Self::Polynomial { a, .. }, "a") => a.set(&place(CONSTANT), "", text, choose),
+            (Self::Polynomial { b, .. }, "b") => b.set(&place(DEGREE), "", text, choose),
+            _ => Err(field.unknown(rest, &[])),
+        }
+    }
+}
+
+impl Kernel {
     /// The names that [`Kernel::from_name`] knows.
     pub const NAMES: [&'static str; 3] = ["gaussian", "polynomial", "linear"];
 
@@ -63,20 +98,17 @@ impl Kernel {
     /// The kernel itself if its parameters are in range.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a σ that is not 1e-6 to 1e6, a constant that is negative or not finite, a degree that
-    /// is not 1 to 32.
+    /// [`Error::Setting`] for a σ outside 1e-6 to 1e6, a constant outside 0 to 1e6, a degree outside 1 to 32.
     pub fn checked(self) -> Result<Self> {
+        self.check_ranges("kernel").map(|()| self)
+    }
+
+    /// The name, as [`Kernel::from_name`] takes it.
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Gaussian { sigma } if !SIGMA.takes(&sigma.into()) => {
-                Err(refused("kernel.gaussian.sigma", sigma.to_string(), &SIGMA))
-            }
-            Self::Polynomial { a, .. } if !CONSTANT.takes(&a.into()) => {
-                Err(refused("kernel.polynomial.a", a.to_string(), &CONSTANT))
-            }
-            Self::Polynomial { b, .. } if !DEGREE.takes(&b.into()) => {
-                Err(refused("kernel.polynomial.b", b.to_string(), &DEGREE))
-            }
-            _ => Ok(self),
+            Self::Gaussian { .. } => "gaussian",
+            Self::Polynomial { .. } => "polynomial",
+            Self::Linear => "linear",
         }
     }
 

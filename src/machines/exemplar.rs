@@ -7,30 +7,25 @@
 //! negatives alone: they are factored once, each further exemplar costs two triangular solves.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::kernels::factor::{PivotedCholesky, cholesky, lift_diagonal, scale_rows};
 use crate::kernels::gram::check_finite;
+use crate::settings::settings;
 
 /// An exemplar with less than this share of its norm outside the span of the negatives lies in it.
 const IN_SPAN: f64 = 1e-8;
 
-/// Parameters of an exemplar's machine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The weight θ of the exemplar against all negatives together, above zero.
-    pub theta: f64,
-    /// The ridge λ, above zero.
-    pub lambda: f64,
-    /// Where the factorisation of the negatives stops, relative to their largest squared norm.
-    pub tolerance: f64,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { theta: 1.0, lambda: 0.2, tolerance: 1e-10 }
+settings! {
+    /// Settings of an exemplar machine.
+    #[derive(Copy)]
+    pub struct Params {
+        /// Weight θ of the exemplar against all negatives together
+        theta: f64 = 1.0, Within(1e-9, 1e9);
+        /// Ridge λ of an exemplar machine
+        lambda: f64 = 0.2, Within(1e-12, 1e9);
+        /// Where the factorisation of the negatives stops, relative to their largest squared norm
+        tolerance: f64 = 1e-10, Within(1e-14, 1.0);
     }
 }
 

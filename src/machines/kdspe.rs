@@ -8,37 +8,31 @@
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
-use serde::{Deserialize, Serialize};
 
 use super::preserving::preserve;
 use super::weights::{self, Sparse};
-use super::{Build, Embedding, Head, Machine, MachineParams, Samples, classes_of};
+use super::{Build, Embedding, Head, Machine, Samples, classes_of};
 use crate::error::{Error, Result};
 use crate::kernels::factor::{cholesky, lift_diagonal, scale_rows};
 use crate::kernels::gram::check_gram;
-use crate::setting::{Kind, Row, check};
+use crate::settings::{Setting, settings};
 
-/// Parameters of [`Kdspe`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The number of coordinates d, at least 1.
-    pub dims: usize,
-    /// The ridge ρ of the reconstruction from the own class, above zero.
-    pub ridge: f64,
-    /// The price τ of the weights of other classes, relative to kernel values.
-    pub tau: f64,
-    /// Iterations of the l1 step; zero leaves other classes out, which is no sparse embedding any more.
-    pub iterations: usize,
-    /// The regularisation ε of the embedding, above zero.
-    pub eps: f64,
-    /// The ridge of the linear rule, relative to the mean scatter within the classes.
-    pub rule: f64,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { dims: 4, ridge: 1e-2, tau: 0.04, iterations: 8, eps: 1e-2, rule: 1e-2 }
+settings! {
+    /// Settings of [`Kdspe`].
+    #[derive(Copy)]
+    pub struct Params {
+        /// Coordinates of the embedding
+        dims: usize = 4, Within(1.0, 1e6);
+        /// Ridge ρ of the reconstruction from the own class
+        ridge: f64 = 1e-2, Within(1e-12, 1e12);
+        /// Price τ of the weights of other classes, relative to kernel values
+        tau: f64 = 0.04, Within(0.0, 1e12);
+        /// Iterations of the l1 step; 0 leaves other classes out
+        iterations: usize = 8, Within(0.0, 1e6);
+        /// Regularisation ε of the embedding
+        eps: f64 = 1e-2, Within(1e-12, 1e12);
+        /// Ridge of the linear rule, relative to the mean scatter within the classes
+        rule: f64 = 1e-2, Within(1e-12, 1e12);
     }
 }
 
@@ -63,30 +57,8 @@ pub struct Kdspe(Params);
 impl Build for Kdspe {
     type Params = Params;
 
-    const SETTINGS: &'static [Row] = &[
-        Row::new("kdspe.dims", Kind::Whole(1, 1_000_000), "Coordinates of the embedding"),
-        Row::new("kdspe.ridge", Kind::Number(1e-12, 1e12), "Ridge of the reconstruction from the own class"),
-        Row::new("kdspe.tau", Kind::Number(0.0, 1e12), "Price of the weights of other classes"),
-        Row::new(
-            "kdspe.iterations",
-            Kind::Whole(0, 1_000_000),
-            "Iterations of the l1 step; 0 leaves other classes out",
-        ),
-        Row::new("kdspe.eps", Kind::Number(1e-12, 1e12), "Regularisation of the embedding"),
-        Row::new(
-            "kdspe.rule",
-            Kind::Number(1e-12, 1e12),
-            "Ridge of the linear rule, relative to the mean scatter within the classes",
-        ),
-    ];
-
     fn new(params: Params) -> Result<Self> {
-        check(&MachineParams::Kdspe(params), Self::SETTINGS)?;
-        // The price of what is left out is no setting that does anything.
-        if params.iterations == 0 && params.tau != Params::default().tau {
-            let expected = "needs iterations above 0: without them other classes are left out".into();
-            return Err(Error::Parameter { name: "kdspe.tau", value: params.tau.to_string(), expected });
-        }
+        params.check_ranges("kdspe")?;
         Ok(Self(params))
     }
 }

@@ -8,45 +8,38 @@
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
-use serde::{Deserialize, Serialize};
 
 use super::samples::{scatter_times, shares};
-use super::{Build, Embedding, Head, Machine, MachineParams, Samples, classes_of};
+use super::{Build, Embedding, Head, Machine, Samples, classes_of};
 use crate::error::{Error, Result};
 use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
 use crate::kernels::gram::check_gram;
-use crate::setting::{Kind, Row, check};
+use crate::settings::{Setting, choice, settings};
 
 /// Where the factor of a Gram matrix ends, relative to its diagonal: at rounding.
 const FULL_RANK: f64 = 1e-13;
 
-/// What regularises the within-class scatter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ridge {
-    /// `N + ε K`: small weight vectors in feature space.
-    Gram,
-    /// `N + ε I`: small coefficients.
-    Identity,
+choice! {
+    /// What regularises the within-class scatter.
+    #[derive(Copy, Eq)]
+    pub enum Ridge {
+        /// `N + ε K`: small weight vectors in feature space.
+        Gram,
+        /// `N + ε I`: small coefficients.
+        Identity,
+    }
 }
 
-const RIDGES: &[(&str, &str)] = &[("gram", "the Gram matrix"), ("identity", "the identity")];
-
-/// Parameters of [`Klda`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The regularisation ε, above zero.
-    pub eps: f64,
-    /// What it is multiplied with.
-    pub ridge: Ridge,
-    /// Whether both classes have the same say in the scatter, instead of each sample.
-    pub balance: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { eps: 1e-2, ridge: Ridge::Gram, balance: true }
+settings! {
+    /// Settings of [`Klda`].
+    #[derive(Copy)]
+    pub struct Params {
+        /// Regularisation ε of the within-class scatter
+        eps: f64 = 1e-2, Within(1e-12, 1e12);
+        /// What ε is multiplied with
+        ridge: Ridge = Ridge::Gram;
+        /// Give both classes the same weight in the scatter
+        balance: bool = true;
     }
 }
 
@@ -59,13 +52,8 @@ pub struct Klda(Params);
 impl Build for Klda {
     type Params = Params;
 
-    const SETTINGS: &'static [Row] = &[
-        Row::new("klda.eps", Kind::Number(1e-12, 1e12), "Regularisation of the scatter within the classes"),
-        Row::new("klda.ridge", Kind::Choice(RIDGES), "What it is multiplied with"),
-    ];
-
     fn new(params: Params) -> Result<Self> {
-        check(&MachineParams::Klda(params), Self::SETTINGS)?;
+        params.check_ranges("klda")?;
         Ok(Self(params))
     }
 }

@@ -6,28 +6,22 @@
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 use super::components::{Components, Novelty};
 use super::head::{Affine, Subspace};
-use super::{Build, Embedding, Head, Machine, MachineParams, Samples};
+use super::{Build, Embedding, Head, Machine, Samples};
 use crate::error::Result;
 use crate::kernels::gram::{check_gram, from_matrix};
-use crate::setting::{Kind, Row, check};
+use crate::settings::{Setting, settings};
 
-/// Parameters of [`Kpca`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The largest number of components, at least 1.
-    pub rank: usize,
-    /// Whether the novelty to the background counts too, not that to the target alone.
-    pub two_class: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { rank: 8, two_class: true }
+settings! {
+    /// Settings of [`Kpca`].
+    #[derive(Copy)]
+    pub struct Params {
+        /// Largest number of components
+        rank: usize = 8, Within(1.0, 1e6);
+        /// Subtract the novelty to the target from that to the background
+        two_class: bool = true;
     }
 }
 
@@ -42,13 +36,8 @@ pub struct Kpca(Params);
 impl Build for Kpca {
     type Params = Params;
 
-    const SETTINGS: &'static [Row] = &[
-        Row::new("kpca.rank", Kind::Whole(1, 1_000_000), "Components at most"),
-        Row::new("kpca.two-class", Kind::Switch, "Whether the novelty to the background counts too"),
-    ];
-
     fn new(params: Params) -> Result<Self> {
-        check(&MachineParams::Kpca(params), Self::SETTINGS)?;
+        params.check_ranges("kpca")?;
         Ok(Self(params))
     }
 }

@@ -5,26 +5,20 @@
 //! on all cyclic shifts of one patch.
 
 use nalgebra::DVector;
-use serde::{Deserialize, Serialize};
 
-use super::{Build, Head, Machine, MachineParams, Samples};
+use super::{Build, Head, Machine, Samples};
 use crate::error::Result;
 use crate::kernels::factor::cholesky;
-use crate::setting::{Kind, Row, check};
+use crate::settings::{Setting, settings};
 
-/// Parameters of [`Krr`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The ridge λ, above zero.
-    pub lambda: f64,
-    /// Whether there is a constant `b`, which is not penalised.
-    pub bias: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { lambda: 1e-2, bias: true }
+settings! {
+    /// Settings of [`Krr`].
+    #[derive(Copy)]
+    pub struct Params {
+        /// Ridge λ of the regression
+        lambda: f64 = 1e-2, Within(1e-12, 1e12);
+        /// Add a constant, which is not penalised
+        bias: bool = true;
     }
 }
 
@@ -37,13 +31,8 @@ pub struct Krr(Params);
 impl Build for Krr {
     type Params = Params;
 
-    const SETTINGS: &'static [Row] = &[
-        Row::new("krr.lambda", Kind::Number(1e-12, 1e12), "Ridge of the regression"),
-        Row::new("krr.bias", Kind::Switch, "Whether there is a constant, which is not penalised"),
-    ];
-
     fn new(params: Params) -> Result<Self> {
-        check(&MachineParams::Krr(params), Self::SETTINGS)?;
+        params.check_ranges("krr")?;
         Ok(Self(params))
     }
 }

@@ -65,7 +65,6 @@ pub use registry::{MachineKind, MachineParams, from_name};
 pub use samples::Samples;
 
 use crate::error::{Error, Result};
-use crate::setting::Row;
 
 /// Something that learns a decision function from a Gram matrix.
 pub trait Machine: std::fmt::Debug + Send + Sync {
@@ -88,9 +87,6 @@ pub trait Machine: std::fmt::Debug + Send + Sync {
 pub trait Build: Machine + Sized + 'static {
     /// The parameters, each with a default; read from JSON by name.
     type Params: Default + Serialize + DeserializeOwned;
-
-    /// What they are: all of them, each below the machine's name.
-    const SETTINGS: &'static [Row];
 
     /// The machine with these parameters.
     ///

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
 use crate::error::{Error, Result};
-use crate::setting::Row;
+use crate::settings::choice;
 
 /// Makes the types below of the lines of the registry.
 macro_rules! machines {
     ($(
         $kind:ident = $name:literal ($module:ident): $what:literal,
-        gate $gate:literal, belief $belief:literal, every $every:literal, guards $guards:literal;
+        gate $gate:literal, accept_above $belief:literal, interval $every:literal, guards $guards:literal;
     )*) => {
         /// Which machine, without its settings.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,11 +21,12 @@ macro_rules! machines {
             $(#[doc = $what] $kind,)*
         }
 
-        /// A machine by its settings.
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum MachineParams {
-            $(#[doc = $what] $kind($module::Params),)*
+        choice! {
+            /// A machine by its settings.
+            #[derive(Copy)]
+            pub enum MachineParams {
+                $(#[doc = $what] $kind($module::Params),)*
+            }
         }
 
         impl MachineKind {
@@ -45,31 +46,26 @@ macro_rules! machines {
                 match self { $(Self::$kind => $what,)* }
             }
 
-            /// The decision above which a frame is learned from, if nothing else is said. Means of the classes are at
-            /// +1 and -1, but for ridge regression, whose labels fall off so steeply that its decisions are lower.
+            /// The default score above which a frame is learned. The class means score +1 and -1, except for ridge
+            /// regression, whose labels fall off so steeply that its scores are lower.
             pub const fn gate(self) -> f64 {
                 match self { $(Self::$kind => $gate,)* }
             }
 
-            /// The decision above which a guard believes a window elsewhere, if nothing else is said.
-            pub const fn belief(self) -> f64 {
+            /// The default score above which a guard accepts a window elsewhere.
+            pub const fn accept_above(self) -> f64 {
                 match self { $(Self::$kind => $belief,)* }
             }
 
-            /// Of so many believed frames one is learned from, if nothing else is said: machines that solve
-            /// eigenproblems take longest.
-            pub const fn every(self) -> usize {
+            /// The default of how many accepted frames one is learned from: machines that solve eigenproblems take
+            /// longest.
+            pub const fn interval(self) -> usize {
                 match self { $(Self::$kind => $every,)* }
             }
 
             /// Whether it tells the target from the background well enough to watch another search.
             pub const fn guards(self) -> bool {
                 match self { $(Self::$kind => $guards,)* }
-            }
-
-            /// What can be set, below its name.
-            pub const fn settings(self) -> &'static [Row] {
-                match self { $(Self::$kind => <$module::$kind as Build>::SETTINGS,)* }
             }
 
             /// Its settings, all at their defaults.
@@ -96,13 +92,13 @@ macro_rules! machines {
 }
 
 machines! {
-    Krr = "krr" (krr): "kernel ridge regression on real windows", gate 0.0, belief 0.3, every 1, guards true;
-    Svm = "svm" (svm): "support vector machine", gate 0.1, belief 0.5, every 1, guards true;
-    Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, belief 0.5, every 1, guards true;
-    Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, belief 0.5, every 2, guards false;
-    Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, belief 0.5, every 1, guards true;
+    Krr = "krr" (krr): "kernel ridge regression on real windows", gate 0.0, accept_above 0.3, interval 1, guards true;
+    Svm = "svm" (svm): "support vector machine", gate 0.1, accept_above 0.5, interval 1, guards true;
+    Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, accept_above 0.5, interval 1, guards true;
+    Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, accept_above 0.5, interval 2, guards false;
+    Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, accept_above 0.5, interval 1, guards true;
     Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding",
-        gate 0.2, belief 0.5, every 2, guards false;
+        gate 0.2, accept_above 0.5, interval 2, guards false;
 }
 
 impl MachineKind {

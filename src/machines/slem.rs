@@ -8,10 +8,10 @@ use ndarray::ArrayView2;
 
 use super::exemplar::Encoder;
 pub use super::exemplar::Params;
-use super::{Build, Head, Machine, MachineParams, Samples};
+use super::{Build, Head, Machine, Samples};
 use crate::error::Result;
 use crate::kernels::gram::check_gram;
-use crate::setting::{Kind, Row, check};
+use crate::settings::Setting;
 
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
 /// the decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
@@ -21,18 +21,8 @@ pub struct Slem(Params);
 impl Build for Slem {
     type Params = Params;
 
-    const SETTINGS: &'static [Row] = &[
-        Row::new("slem.theta", Kind::Number(1e-9, 1e9), "Weight of the exemplar against all negatives together"),
-        Row::new("slem.lambda", Kind::Number(1e-12, 1e9), "Ridge of an exemplar machine"),
-        Row::new(
-            "slem.tolerance",
-            Kind::Number(1e-14, 1.0),
-            "Where the factorisation of the negatives stops, relative to their largest squared norm",
-        ),
-    ];
-
     fn new(params: Params) -> Result<Self> {
-        check(&MachineParams::Slem(params), Self::SETTINGS)?;
+        params.check_ranges("slem")?;
         Ok(Self(params))
     }
 }

@@ -4,11 +4,10 @@
 //! optimisation (Platt 1998) with the second-order choice of the working pair (Fan, Chen & Lin, JMLR 2005).
 
 use nalgebra::DVector;
-use serde::{Deserialize, Serialize};
 
-use super::{Build, Head, Machine, MachineParams, Samples};
+use super::{Build, Head, Machine, Samples};
 use crate::error::{Error, Result};
-use crate::setting::{Kind, Row, check};
+use crate::settings::{Setting, settings};
 
 /// Curvature that a pair of equal samples counts with.
 const LEAST_CURVATURE: f64 = 1e-12;
@@ -16,25 +15,18 @@ const LEAST_CURVATURE: f64 = 1e-12;
 /// The part of a bound that rounding may leave of it.
 const ROUNDING: f64 = 1e-12;
 
-/// Parameters of [`Svm`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Params {
-    /// The price C of a violated margin, above zero.
-    pub c: f64,
-    /// Whether both classes get the same share of it: `Cᵢ = C wᵢ n / (2 Σ w of its class)` instead of `C wᵢ`.
-    ///
-    /// No setting of a tracker: the samples that it fits weigh the same in both classes already.
-    pub balance: bool,
-    /// The violation of the optimality conditions at which the iteration stops.
-    pub tolerance: f64,
-    /// The number of steps after which it is given up.
-    pub max_steps: usize,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { c: 1.0, balance: true, tolerance: 1e-3, max_steps: 100_000 }
+settings! {
+    /// Settings of [`Svm`].
+    #[derive(Copy)]
+    pub struct Params {
+        /// Price C of a violated margin
+        c: f64 = 1.0, Within(1e-9, 1e9);
+        /// Give both classes the same share of C: `Cᵢ = C wᵢ n / (2 Σ w of its class)` instead of `C wᵢ`
+        balance: bool = true;
+        /// Violation of the optimality conditions at which the iteration stops
+        tolerance: f64 = 1e-3, Within(1e-12, 1.0);
+        /// Largest number of steps; more are an error
+        max_steps: usize = 100_000, Within(1.0, 1e12);
     }
 }
 
@@ -49,18 +41,8 @@ pub struct Svm(Params);
 impl Build for Svm {
     type Params = Params;
 
-    const SETTINGS: &'static [Row] = &[
-        Row::new("svm.c", Kind::Number(1e-9, 1e9), "Price of a violated margin"),
-        Row::new(
-            "svm.tolerance",
-            Kind::Number(1e-12, 1.0),
-            "Violation of the optimality conditions at which the iteration stops",
-        ),
-        Row::new("svm.max-steps", Kind::Whole(1, 1_000_000_000_000), "Steps after which it is given up"),
-    ];
-
     fn new(params: Params) -> Result<Self> {
-        check(&MachineParams::Svm(params), Self::SETTINGS)?;
+        params.check_ranges("svm")?;
         Ok(Self(params))
     }
 }

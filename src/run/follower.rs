@@ -3,7 +3,7 @@
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::tracker::{Estimate, ResponseMap, Stagger, Tracker};
+use crate::tracker::{Estimate, ResponseMap, Tracker};
 
 /// Follows one target from frame to frame.
 pub trait Follower: Send {
@@ -18,16 +18,6 @@ pub trait Follower: Send {
     /// # Errors
     /// When the frame cannot be used; [`Error::FrameSize`](crate::Error::FrameSize) where that is for its size.
     fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate>;
-
-    /// As [`Follower::update`], of one of several targets of which each does what costs most in frames of its own. Who
-    /// knows of no such frames finds the target as ever.
-    ///
-    /// # Errors
-    /// Those of [`Follower::update`].
-    fn update_staggered(&mut self, frame: &Frame<'_>, stagger: Stagger) -> Result<Estimate> {
-        let _ = stagger;
-        self.update(frame)
-    }
 
     /// The scores behind the last estimate, where there are any.
     fn response(&self) -> Option<ResponseMap<'_>> {
@@ -44,10 +34,6 @@ impl Follower for Tracker {
         Self::update(self, frame)
     }
 
-    fn update_staggered(&mut self, frame: &Frame<'_>, stagger: Stagger) -> Result<Estimate> {
-        Self::update_staggered(self, frame, stagger)
-    }
-
     fn response(&self) -> Option<ResponseMap<'_>> {
         Self::response(self)
     }
@@ -60,10 +46,6 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
 
     fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
         (**self).update(frame)
-    }
-
-    fn update_staggered(&mut self, frame: &Frame<'_>, stagger: Stagger) -> Result<Estimate> {
-        (**self).update_staggered(frame, stagger)
     }
 
     fn response(&self) -> Option<ResponseMap<'_>> {

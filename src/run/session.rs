@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::frame::Frame;
 use crate::media::Item;
 use crate::profile::{Profile, Stage, Stopwatch};
-use crate::tracker::{Estimate, ResponseMap, Stagger};
+use crate::tracker::{Estimate, ResponseMap};
 
 /// Any number of targets, each followed from a frame of its own on; every frame is decoded once for all of them.
 ///
@@ -27,8 +27,6 @@ pub struct Session<F> {
     size: Option<(usize, usize)>,
     skip_bad_frames: bool,
     parallel: bool,
-    /// Frames that were fed since targets are staggered, if they are.
-    staggered: Option<usize>,
     clock: Stopwatch,
 }
 
@@ -101,7 +99,7 @@ impl<F> Default for Session<F> {
     fn default() -> Self {
         let (targets, outcomes) = (Vec::new(), Vec::new());
         let clock = Stopwatch::default();
-        Self { targets, outcomes, size: None, skip_bad_frames: false, parallel: false, staggered: None, clock }
+        Self { targets, outcomes, size: None, skip_bad_frames: false, parallel: false, clock }
     }
 }
 
@@ -174,14 +172,6 @@ impl<F: Follower> Session<F> {
     /// Follows targets on as many threads as rayon has, or no longer does. That changes no box.
     pub fn parallel(&mut self, on: bool) {
         self.parallel = on;
-    }
-
-    /// Has each of three targets and more look for its size and angle, and learn, in frames of its own
-    /// ([`Stagger`]), or no longer does: eight by `fast` then cost less than five times one. Boxes of a target then
-    /// depend on how many others there are.
-    pub fn stagger(&mut self, on: bool) {
-        self.staggered = on.then_some(0);
-        self.targets.iter_mut().for_each(|target| target.stagger(Stagger::ALONE));
     }
 
     /// The follower of a target that has not been dropped.
@@ -265,7 +255,6 @@ impl<F: Follower> Session<F> {
         if !self.is_empty() {
             self.size = Some((frame.width(), frame.height()));
         }
-        self.stagger_targets(position);
         if self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1 {
             self.targets.par_iter_mut().for_each(|target| target.feed(position, &frame));
         } else {
@@ -288,15 +277,6 @@ impl<F: Follower> Session<F> {
             Some((_, error @ Error::FrameSize { .. })) => Err(Cause::Frame(error)),
             Some((target, error)) => Err(Cause::Target { target, error }),
         }
-    }
-
-    /// Staggers the targets that follow the frame of this position, where that is asked for.
-    fn stagger_targets(&mut self, position: usize) {
-        let Some(before) = self.staggered.as_mut() else { return };
-        let count = self.targets.iter().filter(|target| target.follows(position)).count();
-        let following = self.targets.iter_mut().filter(|target| target.follows(position));
-        following.enumerate().for_each(|(number, target)| target.stagger(Stagger::of(number, count, *before)));
-        *before = before.wrapping_add(1);
     }
 
     /// Of a frame that could not be used, the outcomes of targets that have none.

@@ -6,7 +6,7 @@ use super::follower::Follower;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::tracker::{Estimate, Stagger};
+use crate::tracker::Estimate;
 
 /// What a follower said of a frame, and how long that took.
 type Answer = (Result<Estimate>, Duration);
@@ -22,8 +22,6 @@ pub(super) struct Target<F> {
     last: Option<BBox>,
     /// Whether it could not begin there.
     failed: bool,
-    /// What it does in the frame at hand beside following.
-    stagger: Stagger,
     /// Of the frame at hand, until it is taken.
     answer: Said,
 }
@@ -41,8 +39,8 @@ impl Clone for Said {
 impl<F> Target<F> {
     /// One that begins with `bbox` at the frame of position `start`.
     pub fn new(follower: F, start: usize, bbox: BBox) -> Self {
-        let (stagger, answer) = (Stagger::ALONE, Said::default());
-        Self { follower: Some(follower), start: (start, bbox), last: None, failed: false, stagger, answer }
+        let answer = Said::default();
+        Self { follower: Some(follower), start: (start, bbox), last: None, failed: false, answer }
     }
 
     /// What follows it; `None` of one that is dropped.
@@ -63,11 +61,6 @@ impl<F> Target<F> {
     /// Whether a frame of this position is anything to it.
     pub fn follows(&self, position: usize) -> bool {
         self.last().is_some() || self.waits() == Some(position)
-    }
-
-    /// What it does in the frame that it is fed next, beside following.
-    pub fn stagger(&mut self, stagger: Stagger) {
-        self.stagger = stagger;
     }
 
     /// Ends it. Whether it had not ended before.
@@ -99,9 +92,7 @@ impl<F: Follower> Target<F> {
         let begun = Instant::now();
         let begins = self.waits() == Some(position);
         let answer = match (&mut self.follower, self.last) {
-            (Some(follower), Some(_)) => {
-                follower.update_staggered(frame, self.stagger).inspect(|estimate| self.last = Some(estimate.bbox))
-            }
+            (Some(follower), Some(_)) => follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox)),
             (Some(follower), None) if begins => {
                 let given = self.start.1;
                 let learned = follower.init(frame, given);

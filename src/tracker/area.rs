@@ -1,10 +1,10 @@
 //! The search area of a filter: how large it is, at which scale it is seen, and cutting it out of a frame.
 //!
 //! By the paper (Henriques et al., TPAMI 2015, section 8.1) it is the padded target, at half size for large targets.
-//! Bounded ([`AreaSize::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the
+//! Bounded ([`AreaParams::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the
 //! target's size.
 
-use super::{AreaSize, FilterParams, ScaleParams};
+use super::params::{AreaParams, BoundedArea, FilterParams, PublishedArea, ScaleParams};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::fft::cost;
@@ -56,8 +56,8 @@ impl SearchArea {
     /// [`Error::Box`] when it is too large.
     pub fn new(params: &FilterParams, bbox: BBox, largest: f64) -> Result<Self> {
         let (half_size_from, max_cells) = match params.area {
-            AreaSize::Published { half_size_from } => (half_size_from, f64::INFINITY),
-            AreaSize::Bounded { max_cells } => (f64::INFINITY, max_cells),
+            AreaParams::Published(PublishedArea { half_size_from }) => (half_size_from, f64::INFINITY),
+            AreaParams::Bounded(BoundedArea { max_cells }) => (f64::INFINITY, max_cells),
         };
         let cell_size = params.feature.cell_size();
         let halved = (bbox.w * bbox.h).sqrt() >= half_size_from;
@@ -107,8 +107,8 @@ impl SearchArea {
             sigma: ((target.0 * target.1).sqrt() * params.output_sigma / (cell * scale)).max(MIN_SIGMA),
             pitch,
             rest: match params.area {
-                AreaSize::Published { .. } => (0.0, 0.0),
-                AreaSize::Bounded { .. } => ((bbox.w / 2.0).fract(), (bbox.h / 2.0).fract()),
+                AreaParams::Published { .. } => (0.0, 0.0),
+                AreaParams::Bounded { .. } => ((bbox.w / 2.0).fract(), (bbox.h / 2.0).fract()),
             },
             patch: vec![0; size.0 * size.1],
         })

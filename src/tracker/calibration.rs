@@ -5,8 +5,9 @@
 //! `scripts/calibration.py` fits it again, and says how good it is on sequences that it was not fitted to. With other
 //! settings the signals are the same, but not the probabilities.
 
-use super::{Evidence, FeatureKind, FilterParams, KernelKind, StateParams};
-use crate::filters::Loss;
+use super::Evidence;
+use super::params::{FeatureParams, FilterParams, StateParams};
+use crate::kernels::Kernel;
 use crate::machines::MachineKind;
 
 /// Weights of the signals.
@@ -27,20 +28,17 @@ impl Calibration {
 
     /// Of a filter; `None` of one that nothing was fitted to.
     pub fn of_filter(params: &FilterParams) -> Option<Self> {
-        use {FeatureKind::*, KernelKind::*};
-        if params.loss != Loss::Ridge {
-            return None;
-        }
-        Some(match (params.states, params.feature.kind(), params.kernel_kind()) {
+        use {FeatureParams::*, Kernel::*};
+        Some(match (params.states, params.feature, params.kernel) {
             // Only those whose states are made of a confidence have a memory.
-            (StateParams::Belief(_), Hog, Gaussian) => Self::new(25.34, 0.0, -15.62),
-            (StateParams::Belief(_), ..) => return None,
-            (_, Hog, Gaussian) => Self::new(0.0, 1.89, -5.73),
-            (_, Hog, Linear) => Self::new(0.0, 1.98, -5.96),
-            (_, Hog, Polynomial) => Self::new(0.0, 1.91, -5.78),
-            (_, Gray, Gaussian) => Self::new(0.0, 1.12, -3.96),
+            (StateParams::Confidence(_), Hog(_), Gaussian { .. }) => Self::new(25.34, 0.0, -15.62),
+            (StateParams::Confidence(_), ..) => return None,
+            (_, Hog(_), Gaussian { .. }) => Self::new(0.0, 1.89, -5.73),
+            (_, Hog(_), Linear) => Self::new(0.0, 1.98, -5.96),
+            (_, Hog(_), Polynomial { .. }) => Self::new(0.0, 1.91, -5.78),
+            (_, Gray, Gaussian { .. }) => Self::new(0.0, 1.12, -3.96),
             (_, Gray, Linear) => Self::new(0.0, 1.31, -3.29),
-            (_, Gray, Polynomial) => return None,
+            (_, Gray, Polynomial { .. }) => return None,
         })
     }
 
@@ -69,18 +67,19 @@ impl Calibration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracker::{Params, WindowParams};
+    use crate::tracker::Params;
+    use crate::tracker::params::SearchParams;
 
     #[test]
     fn every_preset_and_every_machine_has_a_confidence_that_grows_with_the_evidence() {
         let mut all = Vec::new();
         for (name, _) in Params::PRESETS {
-            if let Some(filter) = Params::preset(name).unwrap().search.filter() {
-                all.push((name, Calibration::of_filter(filter)));
+            if let SearchParams::Filter(filter) = Params::preset(name).unwrap().search {
+                all.push((name, Calibration::of_filter(&filter)));
             }
         }
         for kind in MachineKind::ALL {
-            all.push((WindowParams::of(*kind).machine.kind().name(), Calibration::of_machine(*kind)));
+            all.push((kind.name(), Calibration::of_machine(*kind)));
         }
         for (name, calibration) in all {
             let of = |long_term: f32, psr: f32| {
@@ -92,28 +91,5 @@ mod tests {
                 assert!((0.0..=1.0).contains(&of(long_term, psr)), "{name}");
             }
         }
-    }
-
-    #[test]
-    fn a_confidence_of_states_is_that_of_the_one_kernel_that_it_was_fitted_to() {
-        let fast = Params::preset("fast").unwrap();
-        fast.check().unwrap();
-        for (kernel, loss) in [("linear", "ridge"), ("polynomial", "ridge"), ("gaussian", "hinge")] {
-            let mut other = fast.clone();
-            other.apply(&[("search.filter.kernel", kernel), ("search.filter.loss", loss)]).unwrap();
-            assert_eq!(Calibration::of_filter(other.search.filter().unwrap()), None, "{kernel}, {loss}");
-            let said = other.check().unwrap_err().to_string();
-            assert!(said.starts_with("search.filter.states belief") && said.contains("kernel = gaussian"), "{said}");
-            other.set("search.filter.states", "psr").unwrap();
-            other.check().unwrap();
-        }
-    }
-
-    #[test]
-    fn what_nothing_was_fitted_to_has_none() {
-        let gray = FilterParams::paper(FeatureKind::Gray, KernelKind::Polynomial);
-        assert_eq!(Calibration::of_filter(&gray), None);
-        let hinge = FilterParams { loss: Loss::Hinge, ..FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian) };
-        assert_eq!(Calibration::of_filter(&hinge), None);
     }
 }

@@ -1,4 +1,4 @@
-//! How much a place of a response map is to be believed: its height, and how far that stands out.
+//! How much a place of a response map is to be accepted: its height, and how far that stands out.
 
 use super::ResponseLayout;
 

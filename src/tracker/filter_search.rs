@@ -6,17 +6,17 @@ use ndarray::ArrayView2;
 use super::area::SearchArea;
 use super::calibration::Calibration;
 use super::confidence::{Peak, between_cells, displacement};
+use super::params::{ConfidenceParams, FilterParams, PsrParams, StateParams};
 use super::pose::Pose;
-use super::scale::limits;
-use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
-use super::{FilterParams, ResponseLayout, ResponseMap, Stagger, State, StateParams};
+use super::scale;
+use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, is_blank, uniform};
+use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::features::{Stack, Taper, labels, taper};
 use crate::filters::kcf::Kcf;
 use crate::frame::Frame;
 use crate::profile::{Stage, Stopwatch};
-use crate::tape::{Recorded, Tape};
 
 /// How far the memory moves a frame: what it knows is not lost within a thousand. It tells the target from what the
 /// model has drifted to, which that itself does not.
@@ -44,7 +44,6 @@ pub(super) struct FilterSearch {
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
     calibration: Option<Calibration>,
-    stagger: Stagger,
 }
 
 impl FilterSearch {
@@ -53,22 +52,9 @@ impl FilterSearch {
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
-        let mut search = Self::untaught(params, FrameKind::of(frame), bbox)?;
-        search.extract(frame, watch);
-        if is_blank(search.filter.input()) {
-            return Err(uniform(bbox));
-        }
-        search.filter.learn(params.learning_rate, watch);
-        Ok(search)
-    }
-
-    /// One that knows nothing yet.
-    ///
-    /// # Errors
-    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
-    pub fn untaught(params: &FilterParams, frames: FrameKind, bbox: BBox) -> Result<Self> {
+        let frames = FrameKind::of(frame);
         check_box(frames, bbox)?;
-        let (_, largest) = limits((bbox.w, bbox.h), frames.size);
+        let (_, largest) = scale::limits((bbox.w, bbox.h), frames.size);
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
         let features = Stack::new(vec![params.feature.extractor(patch_w, patch_h)], false);
@@ -85,16 +71,20 @@ impl FilterSearch {
             searched: pose,
             shift: (0.0, 0.0),
             taper: Taper::new((rows, cols), taper::hann),
-            filter: Kcf::with_loss((rows, cols), features.layout(), params.kernel, params.lambda, &labels, params.loss),
+            filter: Kcf::new(rows, cols, features.layout(), params.kernel, params.lambda, &labels),
             // Three standard deviations of the labels: the peak that the filter was taught.
             peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,
             features,
             area,
-            stagger: Stagger::ALONE,
         };
         if search.remembers() {
             search.filter.remember(MEMORY);
         }
+        search.extract(frame, watch);
+        if is_blank(search.filter.input()) {
+            return Err(uniform(bbox));
+        }
+        search.filter.learn(params.learning_rate, watch);
         Ok(search)
     }
 
@@ -136,15 +126,15 @@ impl FilterSearch {
 
     /// Whether the states are made of a confidence: that needs a longer memory than the filter's.
     fn remembers(&self) -> bool {
-        matches!(self.params.states, StateParams::Belief(_))
+        matches!(self.params.states, StateParams::Confidence(_))
     }
 
     /// The evidence of the peak at hand.
-    fn sighting(&mut self, peak: &Peak, seen: bool) -> Sighting {
+    fn detection(&mut self, peak: &Peak, seen: bool) -> Detection {
         let Peak { value, psr, apce, .. } = *peak;
         let long_term = self.remembers().then(|| self.filter.likeness(self.shift) as f32);
         let evidence = Evidence { peak: value, psr, apce, long_term, ..Evidence::default() };
-        Sighting { pose: self.pose, evidence, seen }
+        Detection { pose: self.pose, evidence, seen }
     }
 
     /// Cuts the area at the present position and hands its features to the filter.
@@ -157,27 +147,12 @@ impl FilterSearch {
     }
 }
 
-impl Recorded for FilterSearch {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        self.pose.record(tape)?;
-        self.searched.record(tape)?;
-        for point in [&mut self.position, &mut self.start, &mut self.behind, &mut self.shift] {
-            tape.point(point)?;
-        }
-        self.filter.record(tape)
-    }
-}
-
 impl Search for FilterSearch {
     fn pose(&self) -> Pose {
         self.pose
     }
 
-    fn stagger(&mut self, stagger: Stagger) {
-        self.stagger = stagger;
-    }
-
-    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let textured = self.respond(frame, at, watch);
         let size = self.filter.size();
         let response = self.filter.response();
@@ -197,22 +172,18 @@ impl Search for FilterSearch {
             self.shift = (row + dr, col + dc);
             self.follow();
         }
-        self.sighting(&peak, seen)
+        self.detection(&peak, seen)
     }
 
-    fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let textured = self.respond(frame, at, watch);
         let size = self.filter.size();
         let peak = Peak::at(self.filter.response(), size, (0, 0), self.peak_radius, ResponseLayout::Wrapped);
-        self.sighting(&peak, textured && peak.value.is_finite())
+        self.detection(&peak, textured && peak.value.is_finite())
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
-        let rate = match rate {
-            Some(rate) => rate,
-            None if self.stagger.learns(0, 1) => self.stagger.rate(self.params.learning_rate),
-            None => return Learned::Settled,
-        };
+        let rate = rate.unwrap_or(self.params.learning_rate);
         // Where nothing is to be reused, an area at another size has another look.
         let stands = at.center == self.pose.center && (at.scale == self.pose.scale || self.params.reuse_shift > 0.0);
         if stands && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
@@ -223,14 +194,16 @@ impl Search for FilterSearch {
             self.extract(frame, watch);
             self.filter.learn(rate, watch);
         }
-        Learned::Settled
+        Learned::Done
     }
 
-    fn judge(&self, evidence: &Evidence) -> State {
+    fn state(&self, evidence: &Evidence) -> State {
         let (value, tracking, lost) = match self.params.states {
-            StateParams::Psr { uncertain, lost } => (f64::from(evidence.psr), uncertain, lost),
-            StateParams::Belief(belief) => {
-                (self.confidence(evidence).unwrap_or(0.0), belief.tracking_until, belief.lost_below)
+            StateParams::Psr(PsrParams { uncertain_below, lost_below }) => {
+                (f64::from(evidence.psr), uncertain_below, lost_below)
+            }
+            StateParams::Confidence(ConfidenceParams { tracking_until, lost_below, .. }) => {
+                (self.confidence(evidence).unwrap_or(0.0), tracking_until, lost_below)
             }
         };
         if value < lost {

@@ -1,7 +1,7 @@
 //! Where the windows of a search map lie on the frame, and cutting them out: whole cells of one size, seen so coarsely
 //! that the target has the template's size.
 
-use super::WindowParams;
+use super::params::WindowParams;
 use super::pose::Pose;
 use super::scale::limits;
 use super::search::FrameKind;
@@ -12,7 +12,6 @@ use crate::fft::cost;
 use crate::frame::resample::Resampler;
 use crate::frame::{Channels, Frame};
 use crate::profile::{Stage, Stopwatch};
-use crate::tape::{Recorded, Tape};
 
 /// Pixels of a cell's side, at the size that is searched.
 const CELL: usize = 4;
@@ -128,13 +127,6 @@ impl WindowGrid {
     pub fn apart(&self, rows: f64, cols: f64) -> bool {
         let here = BBox::new(0.0, 0.0, self.size.0, self.size.1);
         here.overlap(&here.translated(cols * self.step, rows * self.step)) < 0.5
-    }
-}
-
-impl Recorded for WindowGrid {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.place(&mut self.scale)?;
-        tape.point(&mut self.middle)
     }
 }
 

@@ -1,53 +1,35 @@
-//! Tracking: a box in the first frame, a box and how far to trust it in every later one.
+//! Tracking: a box in the first frame; a box, a state and a confidence in every later one.
 //!
-//! A `Search` finds the target around its last pose and learns how it looks there: a correlation filter
+//! A `Search` finds the target around its last pose and learns its appearance there: a correlation filter
 //! (`filter_search`), a background-aware filter with colour, size and angle (`background_search`), or a kernel machine
-//! over real windows (`window_search`); `sized` follows the size around the first and the last. A `Guard`, a machine
-//! too, may watch any of them, and a `Verifier` what is found of a lost target. The `Engine` is the loop over all that;
-//! a `Judge` makes states of its confidence.
+//! over windows (`window_search`); `scale` follows the size around the first and the last. A `Guard`, a kernel machine
+//! too, may watch any of them. The `Engine` is the loop over all that; a `StateMachine` makes states of the confidence.
 
 mod area;
-mod aspect;
 mod background_search;
-mod box_row;
 mod calibration;
 pub mod confidence;
 mod engine;
 mod filter_search;
 mod grid;
 mod guard;
-mod judge;
-mod line_filter;
 pub mod params;
 mod pose;
 mod response;
 mod rotation;
-mod round;
 mod scale;
 #[cfg(test)]
 mod scenes;
 mod search;
-pub mod settings;
-mod sized;
-mod small_patch;
-mod snapshot;
-mod stagger;
 mod state;
-mod verifier;
+mod state_machine;
+mod tile_scan;
 mod window_search;
 
-pub use aspect::AspectSettings;
-pub use params::{
-    AreaSize, AspectParams, BackgroundParams, BeliefParams, ColorWeighting, DecisionSettings, FeatureKind,
-    FeatureParams, FilterParams, GuardParams, KernelKind, MatchingSettings, Params, PyramidSettings, RotationParams,
-    ScaleParams, SearchParams, SeparationSettings, StateParams, VerifyParams, WindowParams, WindowSearchParams,
-};
+pub use params::Params;
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};
-pub use rotation::RotationSettings;
-pub use scale::ScaleSettings;
 pub use search::Evidence;
-pub use stagger::Stagger;
 pub use state::State;
 
 use serde::Serialize;
@@ -104,11 +86,8 @@ pub struct Estimate {
 /// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or under the eyes of
 /// another machine.
 ///
-/// All memory is taken by [`Tracker::init`]; with a correlation filter [`Tracker::update`] allocates nothing. A machine
-/// over real windows, as detector, as guard or for a verification, is fitted anew in every frame that it learns from:
-/// the matrices of a fit are allocated and given back within that update, as are those of the
-/// [matching score](VerifyParams::Matching) of a place where a lost target seems to be found, and memory stays as it is
-/// however long the sequence.
+/// [`Tracker::init`] allocates all memory; with a correlation filter [`Tracker::update`] allocates nothing. A machine over
+/// windows is refitted in every frame that it learns: the matrices of a fit are allocated and freed within that update.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,
@@ -121,8 +100,6 @@ pub struct Tracker {
 struct Target {
     /// What the first frame was, and so are all.
     frames: FrameKind,
-    /// The box in it.
-    given: BBox,
     engine: Engine,
 }
 
@@ -151,7 +128,7 @@ impl Tracker {
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
         let (engine, estimate) = Engine::new(&self.params, &frame, bbox, self.profiling)?;
-        self.target = Some(Target { frames: FrameKind::of(&frame), given: bbox, engine });
+        self.target = Some(Target { frames: FrameKind::of(&frame), engine });
         Ok(estimate)
     }
 
@@ -167,21 +144,12 @@ impl Tracker {
     /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the
     /// first one. Neither changes the tracker.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
-        self.update_staggered(frame, Stagger::ALONE)
-    }
-
-    /// As [`Tracker::update`], of one of several targets of which each does what costs most in frames of its own.
-    ///
-    /// # Errors
-    /// Those of [`Tracker::update`].
-    pub fn update_staggered<'f>(&mut self, frame: impl Into<Frame<'f>>, stagger: Stagger) -> Result<Estimate> {
         let Target { frames, engine, .. } = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
         let got = (frame.width(), frame.height());
         if got != frames.size {
             return Err(Error::FrameSize { expected: frames.size, got });
         }
-        engine.stagger(stagger);
         Ok(engine.update(&frame))
     }
 

@@ -1,8 +1,6 @@
 //! Where a target is, how large and how far turned: what every search moves, and what a box is made of.
 
 use crate::bbox::BBox;
-use crate::error::Result;
-use crate::tape::{Recorded, Tape, unusable};
 
 /// A target's place on the frame, and its size and angle relative to the initial ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,8 +9,6 @@ pub struct Pose {
     pub center: (f64, f64),
     /// The target's size now over that of the initial box, as roots of the areas.
     pub scale: f64,
-    /// The target's width over its height now, over that of the initial box.
-    pub aspect: f64,
     /// How far the target has turned in the picture since the initial box, in radians, positive from x to y: clockwise
     /// on a screen.
     pub angle: f64,
@@ -21,25 +17,18 @@ pub struct Pose {
 impl Pose {
     /// The pose of the initial box itself.
     pub fn of(bbox: BBox) -> Self {
-        Self { center: bbox.center(), scale: 1.0, aspect: 1.0, angle: 0.0 }
+        Self { center: bbox.center(), scale: 1.0, angle: 0.0 }
     }
 
-    /// The same size, shape and angle at another place.
+    /// The same size and angle at another place.
     #[must_use]
     pub fn at(self, center: (f64, f64)) -> Self {
         Self { center, ..self }
     }
 
-    /// By what the width and the height of a target differ from those that its scale alone would give it.
-    pub fn stretch(&self) -> (f64, f64) {
-        let stretch = self.aspect.sqrt();
-        (stretch, 1.0 / stretch)
-    }
-
     /// Width and height, before it has turned, of a target whose initial ones were `first`.
     fn size(&self, first: (f64, f64)) -> (f64, f64) {
-        let stretch = self.stretch();
-        (first.0 * self.scale * stretch.0, first.1 * self.scale * stretch.1)
+        (first.0 * self.scale, first.1 * self.scale)
     }
 
     /// The box of a target whose initial width and height were `size`; of one that has turned the upright box around
@@ -65,16 +54,6 @@ impl Pose {
     }
 }
 
-impl Recorded for Pose {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.point(&mut self.center)?;
-        tape.place(&mut self.scale)?;
-        tape.place(&mut self.aspect)?;
-        tape.place(&mut self.angle)?;
-        if self.scale > 0.0 && self.aspect > 0.0 { Ok(()) } else { Err(unusable("a target in it has no size")) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,9 +64,6 @@ mod tests {
         assert_eq!(Pose::of(bbox).bbox((31.0, 20.0)), bbox);
         let grown = Pose { scale: 2.0, ..Pose::of(bbox) }.at((40.0, 50.0)).bbox((31.0, 20.0));
         assert_eq!(grown, BBox::new(9.0, 30.0, 62.0, 40.0));
-        // Four times as wide for its height, and of the same area.
-        let wide = Pose { aspect: 4.0, ..Pose::of(bbox) };
-        assert_eq!(wide.bbox((31.0, 20.0)), BBox::new(-5.0, 2.0, 62.0, 10.0));
         // Turned by a right angle, width and height change places.
         let turned = Pose { angle: std::f64::consts::FRAC_PI_2, ..Pose::of(bbox) }.bbox((31.0, 20.0));
         assert!((turned.w - 20.0).abs() < 1e-9 && (turned.h - 31.0).abs() < 1e-9);
@@ -102,9 +78,6 @@ mod tests {
         let turned = Pose { angle: std::f64::consts::FRAC_PI_2, ..pose }.polygon((30.0, 10.0)).unwrap();
         let expected = [30.0, 10.0, 30.0, 40.0, 20.0, 40.0, 20.0, 10.0];
         assert!(turned.iter().zip(expected).all(|(found, corner)| (found - corner).abs() < 1e-9), "{turned:?}");
-        let wide = Pose { angle: 0.3, aspect: 4.0, ..pose }.polygon((30.0, 10.0)).unwrap();
-        let length = |a: usize, b: usize| (wide[b] - wide[a]).hypot(wide[b + 1] - wide[a + 1]);
-        assert!((length(0, 2) - 60.0).abs() < 1e-9 && (length(2, 4) - 5.0).abs() < 1e-9, "{wide:?}");
         let doubled = Pose { angle: 0.3, scale: 2.0, ..pose }.polygon((30.0, 10.0)).unwrap();
         let side = (doubled[2] - doubled[0]).hypot(doubled[3] - doubled[1]);
         assert!((side - 60.0).abs() < 1e-9 && doubled[3] > doubled[1], "{doubled:?}");

@@ -1,18 +1,15 @@
 //! How far the target has turned in the picture: a filter along one dimension, the angle.
 //!
 //! The target's box, somewhat enlarged, is cut out at angles all around the circle; each feature value is a cyclic
-//! signal along the angles, and a [`LineFilter`] answers with a peak at the right one. Most targets do not turn, and
+//! signal along the angles, and a [`Correlation1d`] answers with a peak at the right one. Most targets do not turn, and
 //! many whose look changes seem to: a prior favours small turns.
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::Result;
 use crate::features::hog::CHANNELS;
 use crate::features::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::filters::correlation_1d::Correlation1d;
 use crate::simd::leveled;
-use crate::tape::{Recorded, Tape};
-use crate::tracker::line_filter::LineFilter;
-use crate::tracker::small_patch::{CELL, GrayPatch, small_size, to_eighths};
+use crate::tracker::params::RotationFilterParams;
+use crate::tracker::scale::{CELL, GrayPatch, small_size, to_eighths};
 
 /// Angles around the circle: as many as there is room for, but an even number.
 const ANGLES: usize = 22;
@@ -21,36 +18,10 @@ const STEP: f64 = 360.0 / ANGLES as f64;
 /// Width of the labels in steps.
 const SIGMA: f64 = 0.7;
 
-/// How a `RotationFilter` looks for the angle.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RotationSettings {
-    /// Standard deviation of the turns that are thought possible, in degrees.
-    pub prior: f64,
-    /// How far the filter moves towards each new frame.
-    pub rate: f64,
-    /// Regularisation `λ` of the filter.
-    pub lambda: f64,
-    /// Side of what is cut out over that of the box.
-    pub around: f64,
-    /// Largest number of pixels of a small patch.
-    pub area: f64,
-    /// Turns of fewer degrees are none.
-    pub least: f64,
-    /// By what share the answer of the search must be higher at another angle for it to be believed.
-    pub margin: f64,
-}
-
-impl Default for RotationSettings {
-    fn default() -> Self {
-        Self { prior: 30.0, rate: 0.02, lambda: 0.01, around: 1.1, area: 576.0, least: 4.0, margin: 0.05 }
-    }
-}
-
 /// A filter for the angle of a box; owns the memory for it.
 #[derive(Clone, Debug)]
 pub struct RotationFilter {
-    settings: RotationSettings,
+    settings: RotationFilterParams,
     /// Width and height of what is cut out, in pixels of the patch.
     size: (f64, f64),
     /// Columns and rows of a small patch.
@@ -60,7 +31,7 @@ pub struct RotationFilter {
     hog: HogBatch,
     patches: Vec<Lanes>,
     features: Vec<Lanes>,
-    filter: LineFilter,
+    filter: Correlation1d,
     /// An upright square around the target, as coarse as the small patches, and its side.
     coarse: Vec<f32>,
     side: usize,
@@ -69,13 +40,13 @@ pub struct RotationFilter {
 }
 
 impl RotationFilter {
-    /// For a box of `size` (width, height) pixels of a patch, whose sides another filter may make longer by `room`.
-    pub fn new(size: (f64, f64), settings: RotationSettings, room: f64) -> Self {
-        let size = (size.0.max(1.0) * settings.around, size.1.max(1.0) * settings.around);
+    /// For a box of `size` (width, height) pixels of a patch.
+    pub fn new(size: (f64, f64), settings: RotationFilterParams) -> Self {
+        let size = (size.0.max(1.0) * settings.patch_scale, size.1.max(1.0) * settings.patch_scale);
         let small = small_size(size, settings.area);
         let hog = HogBatch::new(small.0, small.1, CELL);
         let values = hog.rows() * hog.cols() * CHANNELS;
-        let side = (room * (small.0 as f64).hypot(small.1 as f64)).ceil() as usize + 4;
+        let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
         let turn = |k: usize| libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
         Self {
             settings,
@@ -85,34 +56,34 @@ impl RotationFilter {
             hog,
             patches: vec![[0.0; PATCHES]; small.0 * small.1],
             features: vec![[0.0; PATCHES]; values],
-            filter: LineFilter::new(values, ANGLES, SIGMA, settings.lambda, true),
+            filter: Correlation1d::new(values, ANGLES, SIGMA, settings.lambda, true),
             coarse: vec![0.0; side * side],
             side,
             columns: vec![(0, 0, 0.0); 2 * side],
         }
     }
 
-    /// By how many degrees a target around `center` (x, y) of `patch`, by `stretch` wider and higher than the box, has
+    /// By how many degrees a target around `center` (x, y) of `patch` has
     /// turned, positive from x to y; 0 before anything was learned.
-    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64)) -> f64 {
+    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64)) -> f64 {
         if !self.filter.is_trained() {
             return 0.0;
         }
-        self.take(patch, center, stretch, 0.0);
+        self.take(patch, center, 0.0);
         let width = self.settings.prior / STEP;
         STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
     }
 
-    /// Learns the target around `center` (x, y) of `patch`, by `stretch` wider and higher than the box, where it is
+    /// Learns the target around `center` (x, y) of `patch` where it is
     /// turned by `degrees`; at `times` the rate.
-    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64), degrees: f64, times: f64) {
-        self.take(patch, center, stretch, degrees);
+    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64, times: f64) {
+        self.take(patch, center, degrees);
         self.filter.learn(&mut self.features, self.settings.rate * times);
     }
 
     /// The features of all angles around `center`.
-    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64), degrees: f64) {
-        let size = (self.size.0 * stretch.0, self.size.1 * stretch.1);
+    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64) {
+        let size = self.size;
         let step = (size.0 / self.small.0 as f64, size.1 / self.small.1 as f64);
         let scale = (step.0 * step.1).sqrt();
         self.shrink(patch, center, scale);
@@ -155,12 +126,6 @@ impl RotationFilter {
     }
 }
 
-impl Recorded for RotationFilter {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        self.filter.record(tape)
-    }
-}
-
 leveled! {
     /// A small patch of (columns, rows) pixels out of the middle of a square, turned by (sine, cosine), to lane `k` of
     /// `out`, linear between pixels.
@@ -196,33 +161,30 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracker::small_patch::testing::{WIDTH, patch, texture};
-
-    /// No wider and no higher than the box.
-    const ONE: (f64, f64) = (1.0, 1.0);
+    use crate::tracker::scale::testing::{WIDTH, patch, texture};
 
     #[test]
     fn finds_by_how_much_the_target_has_turned() {
         for size in [(40.0, 40.0), (25.0, 60.0), (60.0, 24.0)] {
             let center = (80.3, 79.6);
             // As good as no prior.
-            let settings = RotationSettings { prior: 1e3, ..RotationSettings::default() };
-            let mut filter = RotationFilter::new(size, settings, 1.0);
+            let settings = RotationFilterParams { prior: 1e3, ..RotationFilterParams::default() };
+            let mut filter = RotationFilter::new(size, settings);
             let first = texture(center, 0.0, 1.0);
-            assert_eq!(filter.find(patch(&first), center, ONE), 0.0);
-            filter.learn(patch(&first), center, ONE, 0.0, 1.0);
+            assert_eq!(filter.find(patch(&first), center), 0.0);
+            filter.learn(patch(&first), center, 0.0, 1.0);
             for degrees in [-26.0, -16.0, -9.0, 0.0, 5.0, 16.0, 25.0] {
-                let found = filter.find(patch(&texture(center, degrees, 1.0)), center, ONE);
+                let found = filter.find(patch(&texture(center, degrees, 1.0)), center);
                 // Between two of the angles that were cut out, the answer leans towards the nearer one.
                 assert!((found - degrees).abs() < STEP / 2.0, "{size:?}: {found} for {degrees}");
                 // What is left is found when the patch is cut at that angle: to a quarter step.
-                let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center, ONE);
+                let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center);
                 assert!((found + rest - degrees).abs() <= STEP / 4.0, "{size:?}: {found} and {rest} for {degrees}");
             }
             // What was learned turned is found there.
-            let mut turned = RotationFilter::new(size, RotationSettings::default(), 1.0);
-            turned.learn(patch(&texture(center, 25.0, 1.0)), center, ONE, 25.0, 1.0);
-            let found = turned.find(patch(&first), center, ONE);
+            let mut turned = RotationFilter::new(size, RotationFilterParams::default());
+            turned.learn(patch(&texture(center, 25.0, 1.0)), center, 25.0, 1.0);
+            let found = turned.find(patch(&first), center);
             assert!(found.abs() < 5.0, "{size:?}: {found}");
         }
     }
@@ -233,28 +195,12 @@ mod tests {
         let (center, size) = ((80.0, 80.0), (40.0, 40.0));
         let (first, turned) = (texture(center, 0.0, 1.0), texture(center, 32.0, 1.0));
         let found = |prior: f64| {
-            let mut filter = RotationFilter::new(size, RotationSettings { prior, ..Default::default() }, 1.0);
-            filter.learn(patch(&first), center, ONE, 0.0, 1.0);
-            filter.find(patch(&turned), center, ONE)
+            let mut filter = RotationFilter::new(size, RotationFilterParams { prior, ..Default::default() });
+            filter.learn(patch(&first), center, 0.0, 1.0);
+            filter.find(patch(&turned), center)
         };
         let (free, held) = (found(1e3), found(8.0));
         assert!((free - 32.0).abs() < STEP / 2.0 && held.abs() < 16.0, "{free}, held {held}");
-    }
-
-    /// Four times a rate is that rate times four, to the bit.
-    #[test]
-    fn a_lesson_counts_as_often_as_it_is_told() {
-        let (center, rate) = ((80.0, 80.0), 0.02);
-        let (first, next) = (texture(center, 0.0, 1.0), texture(center, 90.0, 1.0));
-        let learned = |rate: f64, times: f64| {
-            let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings { rate, ..Default::default() }, 1.0);
-            filter.learn(patch(&first), center, ONE, 0.0, 1.0);
-            filter.learn(patch(&next), center, ONE, 0.0, times);
-            let mut tape = Tape::empty();
-            filter.record(&mut tape).unwrap();
-            tape.written()
-        };
-        assert!(learned(rate, 4.0) == learned(4.0 * rate, 1.0) && learned(rate, 4.0) != learned(rate, 1.0));
     }
 
     #[test]
@@ -262,10 +208,10 @@ mod tests {
         let pixels = vec![90; WIDTH * 100];
         let patch = patch(&pixels);
         for size in [(0.0, 1.0), (2.0, 150.0), (900.0, 45.0)] {
-            let mut filter = RotationFilter::new(size, RotationSettings::default(), 1.0);
+            let mut filter = RotationFilter::new(size, RotationFilterParams::default());
             for center in [(80.0, 50.0), (-40.0, 0.0), (500.0, 99.5)] {
-                filter.learn(patch, center, ONE, 10.0, 2.0);
-                assert_eq!(filter.find(patch, center, ONE), 0.0, "{size:?}, {center:?}");
+                filter.learn(patch, center, 10.0, 2.0);
+                assert_eq!(filter.find(patch, center), 0.0, "{size:?}, {center:?}");
             }
         }
     }
@@ -274,10 +220,10 @@ mod tests {
     fn nothing_is_allocated_in_a_frame() {
         let pixels = texture((80.0, 80.0), 0.0, 1.0);
         let patch = patch(&pixels);
-        let mut filter = RotationFilter::new((40.0, 30.0), RotationSettings::default(), 1.0);
+        let mut filter = RotationFilter::new((40.0, 30.0), RotationFilterParams::default());
         let used = allocation_counter::measure(|| {
-            filter.learn(patch, (80.0, 80.0), ONE, 0.0, 1.0);
-            assert!(filter.find(patch, (81.0, 80.0), ONE).is_finite());
+            filter.learn(patch, (80.0, 80.0), 0.0, 1.0);
+            assert!(filter.find(patch, (81.0, 80.0)).is_finite());
         });
         assert_eq!(used.count_total, 0);
     }

@@ -1,150 +1,444 @@
-//! The size of the target: a filter along one dimension, the scale (Danelljan, Häger, Khan & Felsberg, "Discriminative
-//! Scale Space Tracking", TPAMI 2017).
+//! The size of the target: a 1-D correlation filter over scales (Danelljan, Häger, Khan & Felsberg, "Discriminative
+//! Scale Space Tracking", TPAMI 2017), or the search itself in areas of three sizes.
 //!
-//! The target's box is cut out at a row of scales around the present one, each brought to the same small size. Each
-//! feature value is a signal along the scales; a [`LineFilter`] is learned on them that answers with a peak at the
-//! right scale.
+//! The filter cuts the target's box at a row of scales around the present one, each resampled to the same small size.
+//! Each feature value is a signal over the scales.
 
-use serde::{Deserialize, Serialize};
+use super::params::{PyramidParams, ScaleFilterParams, ScaleParams};
+use super::pose::Pose;
+use super::search::{Detection, Evidence, FrameKind, Learned, Search};
+use super::{ResponseMap, State};
+use crate::bbox::BBox;
+use crate::features::hog::CHANNELS;
+use crate::features::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
+use crate::frame::resample::{Region, Resampler};
+use crate::frame::{Channels, Frame};
+use crate::profile::{Stage, Stopwatch};
+use crate::simd::leveled;
 
-use crate::error::Result;
-use crate::tape::{Recorded, Tape};
-use crate::tracker::box_row::BoxRow;
-use crate::tracker::line_filter::{LineFilter, MOST};
-use crate::tracker::small_patch::GrayPatch;
+/// Shortest side of the smallest box in pixels.
+const MIN_SIDE: f64 = 5.0;
+/// Sides of the target in the patch of a [`ScaleSearch`], over those of the small patches that are made of it.
+const FINER: f64 = 1.5;
 
-/// How a `ScaleFilter` looks for the size.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ScaleSettings {
-    /// Scales, an odd number up to 23.
-    pub count: usize,
-    /// From one scale to the next.
-    pub step: f64,
-    /// How far the filter moves towards each new frame.
-    pub rate: f64,
-    /// Regularisation `λ`.
-    pub lambda: f64,
-    /// Largest number of pixels of a small patch.
-    pub area: f64,
+/// The smallest and the largest scale of a target whose first box has `size`, in frames of `frame` pixels.
+pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
+    let largest = (frame.0 as f64 / size.0).min(frame.1 as f64 / size.1);
+    ((MIN_SIDE / size.0.min(size.1)).min(1.0), largest.max(1.0))
 }
 
-impl Default for ScaleSettings {
-    fn default() -> Self {
-        Self { count: 21, step: 1.03, rate: 0.025, lambda: 0.01, area: 576.0 }
+/// Side of a cell of a small patch in pixels.
+pub(super) const CELL: usize = 4;
+
+/// A gray patch that boxes are cut from.
+#[derive(Clone, Copy, Debug)]
+pub struct GrayPatch<'a> {
+    /// Gray values, row by row.
+    pub pixels: &'a [u8],
+    /// Pixels of a row.
+    pub width: usize,
+}
+
+/// Columns and rows of a small patch of at most about `area` pixels in the shape of a box of `size` (width, height):
+/// whole cells, and a side has at least two.
+pub(super) fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
+    let shrink = (area / (size.0 * size.1)).sqrt().min(1.0);
+    let pixels = |length: f64, other: f64| {
+        let least = (2 * CELL) as f64;
+        let most = (area / (other * shrink).max(least)).max(least);
+        ((length * shrink).clamp(least, most) / CELL as f64).round() as usize * CELL
+    };
+    (pixels(size.0, size.1), pixels(size.1, size.0))
+}
+
+/// A gray value to eighths: what is left of rounding in a plain area is no gradient.
+#[inline(always)]
+pub(super) fn to_eighths(value: f32) -> f32 {
+    (value * 8.0 + 0.5) as i32 as f32 * 0.125
+}
+
+/// The target's box at several scales, each resampled to one small size; the owner of the memory for it.
+#[derive(Clone, Debug)]
+struct ScaleSamples {
+    /// Width and height of the box in pixels of the patch.
+    size: (f64, f64),
+    /// Columns and rows of a small patch.
+    small: (usize, usize),
+    /// The scales, in growing order.
+    factors: Vec<f64>,
+    hog: HogBatch,
+    /// `[row][column][scale]`.
+    patches: Vec<Lanes>,
+    /// `[cell][channel][scale]`.
+    features: Vec<Lanes>,
+    integral: Vec<f32>,
+    line: Vec<f32>,
+    edges: [Vec<f32>; 2],
+    /// For each edge between columns, the pixel that it lies in and how far.
+    columns: Vec<(usize, f32)>,
+}
+
+/// Pixels that an integral image of a line of `length` pixels is made of.
+fn span(length: f64) -> usize {
+    length.ceil() as usize + 3
+}
+
+impl ScaleSamples {
+    /// For a box of `size` (width, height) pixels of a patch. Small patches have at most about `area` pixels. The
+    /// target may be larger than the box by the largest of the factors.
+    fn new(size: (f64, f64), factors: Vec<f64>, area: f64) -> Self {
+        let small = small_size(size, area);
+        let hog = HogBatch::new(small.0, small.1, CELL);
+        let values = hog.rows() * hog.cols() * CHANNELS;
+        let largest = largest(&factors);
+        let (width, rows) = (span(size.0 * largest * largest) + 1, span(size.1 * largest * largest) + 1);
+        Self {
+            size,
+            small,
+            factors,
+            patches: vec![[0.0; PATCHES]; small.0 * small.1],
+            features: vec![[0.0; PATCHES]; values],
+            integral: vec![0.0; width * rows],
+            line: vec![0.0; width],
+            edges: [vec![0.0; small.0 + 1], vec![0.0; small.0 + 1]],
+            columns: vec![(0, 0.0); small.0 + 1],
+            hog,
+        }
+    }
+
+    /// The features `[cell][channel][scale]` around `center` (x, y) of `patch`, in which the target is `zoom` times as
+    /// large as the box.
+    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64) -> &mut [Lanes] {
+        self.cut(patch, center, zoom);
+        self.hog.extract(&self.patches, &mut self.features);
+        &mut self.features
+    }
+
+    /// Cuts all boxes: each pixel is the mean of its part of the patch, from differences of the integral image between
+    /// pixels; beyond the patch its border is repeated.
+    fn cut(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64) {
+        let height = patch.pixels.len() / patch.width;
+        let largest = largest(&self.factors);
+        let zoom = zoom.clamp(1.0 / largest, largest);
+        let size = (self.size.0 * zoom, self.size.1 * zoom);
+        let first = |middle: f64, length: f64| (middle - length / 2.0).floor() as i64 - 1;
+        let (left, top) = (first(center.0, size.0 * largest), first(center.1, size.1 * largest));
+        let (width, rows) = (span(size.0 * largest) + 1, span(size.1 * largest) + 1);
+        self.integral[..width].fill(0.0);
+        for r in 1..rows {
+            let y = (top + r as i64 - 1).clamp(0, height as i64 - 1) as usize;
+            let pixels = &patch.pixels[y * patch.width..][..patch.width];
+            let (above, here) = self.integral[(r - 1) * width..][..2 * width].split_at_mut(width);
+            let mut sum = 0.0;
+            here[0] = 0.0;
+            for c in 1..width {
+                let x = (left + c as i64 - 1).clamp(0, patch.width as i64 - 1) as usize;
+                sum += f32::from(pixels[x]);
+                here[c] = above[c] + sum;
+            }
+        }
+        let (columns, lines) = self.small;
+        for (k, &factor) in self.factors.iter().enumerate() {
+            let (w, h) = (size.0 * factor, size.1 * factor);
+            let step = (w / columns as f64, h / lines as f64);
+            let start = (center.0 - w / 2.0 - left as f64, center.1 - h / 2.0 - top as f64);
+            let gain = (1.0 / (step.0 * step.1)) as f32;
+            let split = |x: f64| (x as usize, (x - (x as usize) as f64) as f32);
+            for (j, column) in self.columns.iter_mut().enumerate() {
+                *column = split(start.0 + j as f64 * step.0);
+            }
+            for i in 0..=lines {
+                let (r, share) = split(start.1 + i as f64 * step.1);
+                mix_rows(&self.integral[r * width..][..2 * width], share, &mut self.line[..width]);
+                let [above, below] = &mut self.edges;
+                std::mem::swap(above, below);
+                for (edge, &(c, share)) in below.iter_mut().zip(&self.columns) {
+                    *edge = self.line[c] + (self.line[c + 1] - self.line[c]) * share;
+                }
+                if i > 0 {
+                    let to = &mut self.patches[(i - 1) * columns..][..columns];
+                    let differences = below.windows(2).zip(above.windows(2));
+                    for (to, (below, above)) in to.iter_mut().zip(differences) {
+                        to[k] = to_eighths(((below[1] - below[0]) - (above[1] - above[0])) * gain);
+                    }
+                }
+            }
+        }
     }
 }
 
-/// A filter for the scale of a box; owns the memory for it.
-#[derive(Clone, Debug)]
-pub struct ScaleFilter {
-    settings: ScaleSettings,
-    boxes: BoxRow,
-    filter: LineFilter,
+/// The largest factor.
+fn largest(factors: &[f64]) -> f64 {
+    factors.iter().fold(1.0, |largest: f64, &factor| largest.max(factor))
 }
 
-/// No side of a box becomes smaller than this many pixels by scaling.
-const SMALLEST: f64 = 5.0;
+leveled! {
+    /// The first of two rows mixed with a share of the second.
+    fn mix_rows(rows: &[f32], share: f32, out: &mut [f32]) {
+        let (first, second) = rows.split_at(out.len());
+        for ((out, a), b) in out.iter_mut().zip(first).zip(second) {
+            *out = a + (b - a) * share;
+        }
+    }
+}
 
-/// The smallest and the largest scale of a target whose first box has `size`, in a frame of `frame` (both width,
-/// height): it has some pixels, and fits the frame.
-pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
-    let most = (frame.0 as f64 / size.0).min(frame.1 as f64 / size.1);
-    ((SMALLEST / size.0.min(size.1)).min(1.0), most.max(1.0))
+/// A 1-D correlation filter over the scales of a box.
+#[derive(Clone, Debug)]
+pub(super) struct ScaleFilter {
+    params: ScaleFilterParams,
+    samples: ScaleSamples,
+    filter: Correlation1d,
 }
 
 impl ScaleFilter {
-    /// For a box of `size` (width, height) pixels of a patch, whose sides another filter may make longer by `room`.
-    pub fn new(size: (f64, f64), settings: ScaleSettings, room: f64) -> Self {
-        let count = (settings.count.clamp(3, MOST) - 1) / 2 * 2 + 1;
+    /// For a box of `size` (width, height) pixels of a patch.
+    pub fn new(size: (f64, f64), params: ScaleFilterParams) -> Self {
+        let count = (params.count.clamp(3, MAX_STEPS) - 1) / 2 * 2 + 1;
         let middle = (count / 2) as f64;
-        let factor = |k: usize| libm::pow(settings.step, k as f64 - middle);
-        let boxes = BoxRow::new(size, (0..count).map(|k| (factor(k), factor(k))).collect(), settings.area, room);
-        let filter = LineFilter::new(boxes.values(), count, 0.25 * (count as f64).sqrt(), settings.lambda, false);
-        Self { settings, boxes, filter }
+        let factors = (0..count).map(|k| libm::pow(params.step, k as f64 - middle)).collect();
+        let samples = ScaleSamples::new(size, factors, params.area);
+        let sigma = 0.25 * (count as f64).sqrt();
+        let filter = Correlation1d::new(samples.features.len(), count, sigma, params.lambda, false);
+        Self { params, samples, filter }
     }
 
-    /// By what the scale has changed, for a target around `center` (x, y) of `patch` that is by `stretch` wider and
-    /// higher than the box at the scale before; 1 before anything was learned.
-    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64), stretch: (f64, f64)) -> f64 {
+    /// The factor by which the target around `center` (x, y) of `patch` is larger than the box; 1 before anything was
+    /// learned.
+    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64)) -> f64 {
         if !self.filter.is_trained() {
             return 1.0;
         }
-        libm::pow(self.settings.step, self.filter.find(self.boxes.take(patch, center, stretch), |_| 1.0))
+        libm::pow(self.params.step, self.filter.find(self.samples.take(patch, center, 1.0), |_| 1.0))
     }
 
-    /// Learns the target around `center` (x, y) of `patch`, where it is by `zoom` wider and higher than the box; at
-    /// `times` the rate.
-    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: (f64, f64), times: f64) {
-        self.filter.learn(self.boxes.take(patch, center, zoom), self.settings.rate * times);
+    /// Learns the target around `center` (x, y) of `patch`, where it is `zoom` times as large as the box, at `times`
+    /// the rate.
+    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64, times: f64) {
+        self.filter.learn(self.samples.take(patch, center, zoom), self.params.rate * times);
     }
 }
 
-impl Recorded for ScaleFilter {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        self.filter.record(tape)
+/// A search that follows the target's size, around any search that cuts its area at the scale of a pose.
+#[derive(Clone, Debug)]
+pub(super) struct ScaleSearch {
+    search: Box<dyn Search>,
+    /// The smallest and the largest scale.
+    limits: (f64, f64),
+    method: ScaleMethod,
+    /// Frames that were searched.
+    frames: usize,
+}
+
+#[derive(Clone, Debug)]
+enum ScaleMethod {
+    Filter(Box<ScaleEstimator>),
+    Pyramid(PyramidParams),
+}
+
+/// A scale filter, and the patch around the target that it looks at.
+#[derive(Clone, Debug)]
+struct ScaleEstimator {
+    filter: ScaleFilter,
+    resampler: Resampler,
+    patch: Vec<u8>,
+    /// Pixels of the frame per pixel of the patch, at scale 1.
+    step: f64,
+    /// The pose that the patch was cut at, if it is from the present frame.
+    cut_at: Option<Pose>,
+}
+
+impl ScaleSearch {
+    /// `search`, following the size of its target at `bbox` of `frame` as `params` say.
+    pub fn around(
+        search: Box<dyn Search>,
+        params: ScaleParams,
+        frame: &Frame<'_>,
+        bbox: BBox,
+        watch: &mut Stopwatch,
+    ) -> Box<dyn Search> {
+        let size = (bbox.w, bbox.h);
+        let limits = limits(size, FrameKind::of(frame).size);
+        let method = match params {
+            ScaleParams::None => return search,
+            ScaleParams::Filter(params) => ScaleMethod::Filter(Box::new(ScaleEstimator::new(params, size, limits.1))),
+            ScaleParams::Pyramid(params) => ScaleMethod::Pyramid(params),
+        };
+        let mut search = Self { search, limits, method, frames: 0 };
+        search.learn_scale(frame, Pose::of(bbox), watch);
+        Box::new(search)
+    }
+
+    fn learn_scale(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) {
+        if let ScaleMethod::Filter(estimator) = &mut self.method {
+            watch.start();
+            estimator.learn(frame, at);
+            watch.lap(Stage::Scale);
+        }
+    }
+
+    /// The best detection in areas of three sizes. The present size comes last: it is mostly the best, and its area is
+    /// then ready to be learned.
+    fn detect_in_pyramid(
+        &mut self,
+        frame: &Frame<'_>,
+        at: Pose,
+        pyramid: PyramidParams,
+        watch: &mut Stopwatch,
+    ) -> Detection {
+        let (smallest, largest) = self.limits;
+        let mut best: Option<(f64, Pose)> = None;
+        for factor in [1.0 / pyramid.step, pyramid.step] {
+            let pose = Pose { scale: (at.scale * factor).clamp(smallest, largest), ..at };
+            let detection = self.search.detect(frame, pose, watch);
+            let score = score(&detection.evidence) * (1.0 - pyramid.margin);
+            if detection.seen && best.is_none_or(|(highest, _)| score > highest) {
+                best = Some((score, pose));
+            }
+        }
+        let detection = self.search.detect(frame, at, watch);
+        match best {
+            Some((highest, pose)) if detection.seen && highest > score(&detection.evidence) => {
+                self.search.detect(frame, pose, watch)
+            }
+            _ => detection,
+        }
+    }
+}
+
+/// A score that is 0 where nothing speaks for the target: the background's mean is -1 for a machine, 0 for a filter.
+fn score(evidence: &Evidence) -> f64 {
+    evidence.decision.map_or(f64::from(evidence.peak), |decision| f64::from(decision) + 1.0).max(0.0)
+}
+
+impl ScaleEstimator {
+    /// For a target whose first box has `size` and that may become `largest` times as large.
+    fn new(params: ScaleFilterParams, size: (f64, f64), largest: f64) -> Self {
+        // As fine as the small patches need it, and no finer than the frame.
+        let step = ((size.0 * size.1 / params.area).sqrt() / FINER).max(1.0);
+        let seen = (size.0 / step, size.1 / step);
+        // The largest scale and one step more; beyond the patch its border is repeated.
+        let reach = libm::pow(params.step, (params.count / 2) as f64 + 1.0);
+        let side = |length: f64| (length * reach).ceil() as usize + 2;
+        let (width, height) = (side(seen.0), side(seen.1));
+        let mut resampler = Resampler::new(width, height, Channels::Luma);
+        resampler.reserve(step * largest);
+        let filter = ScaleFilter::new(seen, params);
+        Self { filter, resampler, patch: vec![0; width * height], step, cut_at: None }
+    }
+
+    fn cut(&mut self, frame: &Frame<'_>, pose: Pose) {
+        self.resampler.cut(frame, Region::new(pose.center, self.step * pose.scale), &mut self.patch);
+        self.cut_at = Some(pose);
+    }
+
+    /// The filter, the patch and its middle.
+    fn parts(&mut self) -> (&mut ScaleFilter, GrayPatch<'_>, (f64, f64)) {
+        let (width, height) = self.resampler.size();
+        let middle = (width as f64 / 2.0, height as f64 / 2.0);
+        (&mut self.filter, GrayPatch { pixels: &self.patch, width }, middle)
+    }
+
+    /// The factor by which the target at `pose` is larger than that.
+    fn find(&mut self, frame: &Frame<'_>, pose: Pose) -> f64 {
+        self.cut(frame, pose);
+        let (filter, patch, middle) = self.parts();
+        filter.find(patch, middle)
+    }
+
+    /// Learns the target at `pose`, from the last patch if it was cut around the same place.
+    fn learn(&mut self, frame: &Frame<'_>, pose: Pose) {
+        let cut_at = self.cut_at.filter(|cut_at| cut_at.center == pose.center);
+        if cut_at.is_none() {
+            self.cut(frame, pose);
+        }
+        let zoom = cut_at.map_or(1.0, |cut_at| pose.scale / cut_at.scale);
+        let (filter, patch, middle) = self.parts();
+        filter.learn(patch, middle, zoom, 1.0);
+        self.cut_at = None;
+    }
+}
+
+impl Search for ScaleSearch {
+    fn pose(&self) -> Pose {
+        self.search.pose()
+    }
+
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        match &mut self.method {
+            ScaleMethod::Pyramid(pyramid) => {
+                let pyramid = *pyramid;
+                self.frames += 1;
+                match self.frames.is_multiple_of(pyramid.interval) {
+                    true => self.detect_in_pyramid(frame, at, pyramid, watch),
+                    false => self.search.detect(frame, at, watch),
+                }
+            }
+            ScaleMethod::Filter(estimator) => {
+                estimator.cut_at = None;
+                let mut detection = self.search.detect(frame, at, watch);
+                if detection.seen {
+                    watch.start();
+                    let scale = detection.pose.scale * estimator.find(frame, detection.pose);
+                    detection.pose.scale = scale.clamp(self.limits.0, self.limits.1);
+                    watch.lap(Stage::Scale);
+                }
+                detection
+            }
+        }
+    }
+
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        if let ScaleMethod::Filter(estimator) = &mut self.method {
+            estimator.cut_at = None;
+        }
+        self.search.evaluate_at(frame, at, watch)
+    }
+
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+        let learned = self.search.learn(frame, at, rate, watch);
+        self.learn_scale(frame, at, watch);
+        learned
+    }
+
+    fn state(&self, evidence: &Evidence) -> State {
+        self.search.state(evidence)
+    }
+
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        self.search.confidence(evidence)
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        self.search.response()
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tracker::small_patch::testing::{WIDTH, patch, texture};
+pub(super) mod testing {
+    use super::GrayPatch;
 
-    #[test]
-    fn finds_by_how_much_the_target_has_grown() {
-        for size in [(40.0, 40.0), (25.0, 60.0), (70.0, 24.0)] {
-            let center = (80.3, 79.6);
-            let mut filter = ScaleFilter::new(size, ScaleSettings::default(), 1.0);
-            let first = texture(center, 0.0, 1.0);
-            assert_eq!(filter.find(patch(&first), center, (1.0, 1.0)), 1.0);
-            filter.learn(patch(&first), center, (1.0, 1.0), 1.0);
-            for zoom in [0.85, 0.93, 1.0, 1.06, 1.15] {
-                let found = filter.find(patch(&texture(center, 0.0, zoom)), center, (1.0, 1.0));
-                assert!((found / zoom).ln().abs() < 0.025, "{size:?}: {found} for {zoom}");
-            }
-        }
+    pub const WIDTH: usize = 160;
+
+    pub fn patch(pixels: &[u8]) -> GrayPatch<'_> {
+        GrayPatch { pixels, width: WIDTH }
     }
 
-    /// Four times a rate is that rate times four, to the bit.
-    #[test]
-    fn a_lesson_counts_as_often_as_it_is_told() {
-        let (center, one, rate) = ((80.0, 80.0), (1.0, 1.0), 0.025);
-        let (first, next) = (texture(center, 0.0, 1.0), texture(center, 90.0, 1.0));
-        let learned = |rate: f64, times: f64| {
-            let mut filter = ScaleFilter::new((40.0, 30.0), ScaleSettings { rate, ..Default::default() }, 1.0);
-            filter.learn(patch(&first), center, one, 1.0);
-            filter.learn(patch(&next), center, one, times);
-            let mut tape = Tape::empty();
-            filter.record(&mut tape).unwrap();
-            tape.written()
+    /// A smooth texture around `center`, turned by `degrees` and seen `zoom` times as large.
+    pub fn texture(center: (f64, f64), degrees: f64, zoom: f64) -> Vec<u8> {
+        let (sin, cos) = degrees.to_radians().sin_cos();
+        let value = |x: f64, y: f64| {
+            let (x, y) = ((x - center.0) / zoom, (y - center.1) / zoom);
+            let (x, y) = (cos * x + sin * y, cos * y - sin * x);
+            127.0 + 50.0 * (0.35 * x + 0.1 * y).sin() * (0.27 * y).cos() + 40.0 * (0.11 * x * y / 10.0 + 0.2 * y).sin()
         };
-        assert!(learned(rate, 4.0) == learned(4.0 * rate, 1.0) && learned(rate, 4.0) != learned(rate, 1.0));
-    }
-
-    #[test]
-    fn odd_boxes_and_places_are_no_panic() {
-        let pixels = vec![90; WIDTH * 100];
-        let patch = patch(&pixels);
-        for size in [(1.0, 1.0), (2.0, 150.0), (900.0, 45.0), (3000.0, 2.0)] {
-            let mut filter = ScaleFilter::new(size, ScaleSettings::default(), 1.0);
-            for center in [(80.0, 50.0), (-40.0, 0.0), (500.0, 99.5)] {
-                filter.learn(patch, center, (1.02, 1.02), 2.0);
-                // A patch of one colour says nothing: the size stays.
-                assert_eq!(filter.find(patch, center, (1.0, 1.0)), 1.0, "{size:?}, {center:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_is_allocated_in_a_frame() {
-        let pixels = texture((80.0, 80.0), 0.0, 1.0);
-        let patch = patch(&pixels);
-        let mut filter = ScaleFilter::new((40.0, 30.0), ScaleSettings::default(), 1.0);
-        let used = allocation_counter::measure(|| {
-            filter.learn(patch, (80.0, 80.0), (1.0, 1.0), 1.0);
-            assert!(filter.find(patch, (81.0, 80.0), (1.0, 1.0)).is_finite());
-        });
-        assert_eq!(used.count_total, 0);
+        (0..WIDTH * WIDTH).map(|i| value((i % WIDTH) as f64 + 0.5, (i / WIDTH) as f64 + 0.5) as u8).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

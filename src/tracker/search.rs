@@ -4,12 +4,11 @@
 use serde::Serialize;
 
 use super::pose::Pose;
-use super::{ResponseMap, Stagger, State};
+use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
 use crate::profile::Stopwatch;
-use crate::tape::Recorded;
 
 /// A bounded search area can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
@@ -48,7 +47,7 @@ pub struct Evidence {
 
 /// What a search says of one frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sighting {
+pub(super) struct Detection {
     /// Where the target is most likely; where it was looked for if there was nothing to see.
     pub pose: Pose,
     pub evidence: Evidence,
@@ -60,34 +59,28 @@ pub(super) struct Sighting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Learned {
     /// The model follows the frame, or it was not this frame's turn.
-    Settled,
-    /// The fit did not settle: the earlier model stays.
-    Kept,
+    Done,
+    /// The fit failed: the earlier model stays.
+    KeptModel,
 }
 
 /// One target's model and the search for it in the next frame.
-pub(super) trait Search: Recorded + std::fmt::Debug + Send + Sync {
+pub(super) trait Search: std::fmt::Debug + Send + Sync {
     /// Where the target was last, in the search's own rounding: at first, the initial box.
     fn pose(&self) -> Pose;
 
-    /// In which of the frames that follow it looks for size and angle, and learns. A search that has no such frames
-    /// does so as its settings say.
-    fn stagger(&mut self, stagger: Stagger) {
-        let _ = stagger;
-    }
-
     /// Scores all translations around `at` and finds the best. The model stays as it is.
-    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection;
 
     /// As [`Search::look`], of the place `at` alone: the evidence is that of `at`, which stays the pose.
-    fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting;
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection;
 
-    /// Offers the last sighting's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
+    /// Offers the last detection's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
     /// search's own rate, gate, schedule and frames.
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned;
 
-    /// What the evidence of a sighting is worth.
-    fn judge(&self, evidence: &Evidence) -> State;
+    /// The state of a frame with this evidence.
+    fn state(&self, evidence: &Evidence) -> State;
 
     /// The probability that the box of this evidence overlaps the target by more than half; `None` of a search that is
     /// not calibrated.

@@ -17,7 +17,7 @@ pub enum State {
     /// frame: the box is a guess.
     Uncertain,
     /// Nothing like the target is there, see [`StateParams`](super::StateParams): a search area without any texture is
-    /// enough, or a box that has left the frame. The box is not to be believed.
+    /// enough, or a box that has left the frame. The box is not to be accepted.
     Lost,
     /// The frame could not be read and was skipped; the box is the one before it.
     Missing,

@@ -6,18 +6,17 @@ use ndarray::ArrayView2;
 use super::calibration::Calibration;
 use super::confidence::{Peak, between_cells};
 use super::grid::{WindowCutter, WindowGrid};
+use super::params::WindowParams;
 use super::pose::Pose;
-use super::search::{Evidence, FrameKind, Learned, Search, Sighting, check_box, is_blank, uniform};
-use super::{ResponseLayout, ResponseMap, State, WindowParams};
+use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, is_blank, uniform};
+use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::hog;
 use crate::features::taper;
 use crate::filters::windows::{WindowDetector, WindowSettings};
 use crate::frame::Frame;
-use crate::machines::slem::Params as ExemplarParams;
 use crate::profile::{Stage, Stopwatch};
-use crate::tape::{Recorded, Tape};
 
 /// Samples of the background that the first frame gives, at most.
 const FIRST_NEGATIVES: usize = 32;
@@ -32,9 +31,9 @@ pub(super) struct WindowSearch {
     /// Decisions below this are worth `lost`.
     lost: f64,
     /// Believed frames since one was learned from.
-    believed: usize,
+    accepted: usize,
     pose: Pose,
-    /// The decision that the last sighting stands on.
+    /// The decision that the last detection stands on.
     decision: f64,
     grid: WindowGrid,
     cutter: WindowCutter,
@@ -82,18 +81,6 @@ impl WindowSearch {
         Ok(search)
     }
 
-    /// One that knows nothing yet.
-    ///
-    /// # Errors
-    /// [`Error::Box`] for a box that cannot be tracked, or whose search area is too large.
-    pub fn untaught(params: &WindowParams, lost: f64, frames: FrameKind, bbox: BBox) -> Result<Self> {
-        check_box(frames, bbox)?;
-        let grid = WindowGrid::new(params, bbox)?;
-        let cutter = WindowCutter::new(&grid, frames);
-        let nothing = vec![0.0; grid.map().0 * grid.map().1 * hog::LANES];
-        Self::with(params, lost, (grid, cutter), bbox, &nothing)
-    }
-
     /// With the windows of `grid`, whose `first` map gives the projection.
     fn with(
         params: &WindowParams,
@@ -123,7 +110,7 @@ impl WindowSearch {
             params: params.clone(),
             lost: lost.min(params.gate),
             calibration: Calibration::of_machine(params.machine.kind()),
-            believed: 0,
+            accepted: 0,
             pose: Pose::of(bbox),
             decision: f64::NEG_INFINITY,
             grid,
@@ -192,16 +179,6 @@ impl WindowSearch {
         best
     }
 
-    /// How much alike the window at the middle of the last scan and the target's samples are; see
-    /// [`WindowDetector::matching_score_at`].
-    ///
-    /// # Errors
-    /// What the factorisation of the background's samples says.
-    pub fn matching_score_at_middle(&mut self) -> Result<f64> {
-        let (row, col) = self.place_at_middle();
-        self.detector.matching_score_at(row, col, ExemplarParams::default())
-    }
-
     fn learn_first(&mut self, bbox: BBox) -> Result<()> {
         let (height, width) = self.grid.windows();
         let (r0, c0) = (height / 2, width / 2);
@@ -227,12 +204,12 @@ impl WindowSearch {
     }
 
     /// Learns the target at `at` if its `score` passes the gate, and it is the turn of this frame.
-    pub fn learn_if_believed(&mut self, frame: &Frame<'_>, at: Pose, score: f64, watch: &mut Stopwatch) -> Learned {
-        self.believed += usize::from(score > self.params.gate);
-        if self.believed < self.params.every {
-            return Learned::Settled;
+    pub fn learn_above_gate(&mut self, frame: &Frame<'_>, at: Pose, score: f64, watch: &mut Stopwatch) -> Learned {
+        self.accepted += usize::from(score > self.params.gate);
+        if self.accepted < self.params.interval {
+            return Learned::Done;
         }
-        self.believed = 0;
+        self.accepted = 0;
         self.learn_at(frame, at, watch)
     }
 
@@ -253,7 +230,7 @@ impl WindowSearch {
         }
         let fitted = self.detector.fit();
         watch.lap(Stage::Refit);
-        if fitted.is_ok() { Learned::Settled } else { Learned::Kept }
+        if fitted.is_ok() { Learned::Done } else { Learned::KeptModel }
     }
 
     /// The highest local maxima of the last response that lie apart from the target at `at` (row, column), to `peaks`.
@@ -277,22 +254,12 @@ impl WindowSearch {
     }
 
     /// What the last scan says of the window at `place`, the target's pose being `pose`.
-    fn sighting(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Sighting {
+    fn detection(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Detection {
         let (response, size) = (self.detector.response(), self.grid.windows());
         let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
         (self.pose, self.decision) = (pose, f64::from(value));
         let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
-        Sighting { pose, evidence, seen }
-    }
-}
-
-impl Recorded for WindowSearch {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.count(&mut self.believed, u32::MAX as usize)?;
-        self.pose.record(tape)?;
-        tape.f64(&mut self.decision)?;
-        self.grid.record(tape)?;
-        self.detector.record(tape)
+        Detection { pose, evidence, seen }
     }
 }
 
@@ -301,27 +268,27 @@ impl Search for WindowSearch {
         self.pose
     }
 
-    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         if !self.scan(frame, at, watch) {
-            return self.sighting(at, self.place_at_middle(), false);
+            return self.detection(at, self.place_at_middle(), false);
         }
         let found = self.best(true);
-        self.sighting(at.at(found.center), found.place, true)
+        self.detection(at.at(found.center), found.place, true)
     }
 
-    fn look_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let seen = self.scan(frame, at, watch);
-        self.sighting(at, self.place_at_middle(), seen)
+        self.detection(at, self.place_at_middle(), seen)
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         match rate {
-            None => self.learn_if_believed(frame, at, self.decision, watch),
+            None => self.learn_above_gate(frame, at, self.decision, watch),
             Some(share) => self.learn_sample(frame, at, share, watch),
         }
     }
 
-    fn judge(&self, evidence: &Evidence) -> State {
+    fn state(&self, evidence: &Evidence) -> State {
         let score = f64::from(evidence.decision.unwrap_or(f32::NEG_INFINITY));
         if score < self.lost {
             State::Lost

@@ -9,7 +9,6 @@ mod pictures;
 mod schema;
 
 mod bad_input;
-mod config;
 mod detectors;
 mod endings;
 mod eval;
@@ -19,7 +18,6 @@ mod eval_page;
 mod eval_ranks;
 mod eval_rows;
 mod export_safety;
-mod guesses;
 mod helper;
 mod outputs;
 mod pipes;

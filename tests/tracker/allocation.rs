@@ -8,7 +8,7 @@ use kcf_track::frame::Channels;
 use kcf_track::frame::resample::{Region, Resampler};
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Preset, SceneParams};
-use kcf_track::tracker::{GuardParams, ScaleParams, ScaleSettings, WindowParams};
+use kcf_track::tracker::{GuardParams, ScaleFilterParams, ScaleParams, WindowParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 
 use crate::scene::{Clip, half_from, presets, with_filter};
@@ -137,11 +137,11 @@ fn a_machine_whose_target_grows_allocates_nothing_but_while_it_learns() {
     // It looks, and learns nothing.
     let gate = 50.0;
     let mut search = Params::from(WindowParams { gate, ..WindowParams::of(MachineKind::Krr) });
-    *search.search.scale_mut() = ScaleParams::Filter(ScaleSettings::default());
+    *search.search.scale_mut() = ScaleParams::Filter(ScaleFilterParams::default());
     let mut guard = GuardParams::of(MachineKind::Krr);
     guard.windows.gate = gate;
     let mut guarded = Params::paper().guarded(guard);
-    *guarded.search.scale_mut() = ScaleParams::Filter(ScaleSettings::default());
+    *guarded.search.scale_mut() = ScaleParams::Filter(ScaleFilterParams::default());
     for (name, params) in [("krr", search), ("paper --guard krr", guarded)] {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(frame(0), BBox::new(100.0, 90.0, 24.0, 24.0)).unwrap();

@@ -2,7 +2,7 @@
 
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Backdrop, Pattern, Preset, SceneParams};
-use kcf_track::tracker::{GuardParams, PyramidSettings, ScaleParams, ScaleSettings, WindowParams};
+use kcf_track::tracker::{GuardParams, PyramidParams, ScaleFilterParams, ScaleParams, WindowParams};
 use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, Tracker};
 
 use crate::robustness::sides;
@@ -15,7 +15,7 @@ fn with_scale(mut params: Params, scale: ScaleParams) -> Params {
 }
 
 fn by_filter(params: Params) -> Params {
-    with_scale(params, ScaleParams::Filter(ScaleSettings::default()))
+    with_scale(params, ScaleParams::Filter(ScaleFilterParams::default()))
 }
 
 fn preset(name: &str) -> Params {
@@ -72,7 +72,8 @@ fn every_search_follows_a_target_that_grows_and_shrinks() {
     }
     for (name, params) in all {
         let frozen = mean_overlap(&track(&with_scale(params.clone(), ScaleParams::None), &clip), &clip);
-        for scale in [ScaleParams::Filter(ScaleSettings::default()), ScaleParams::Pyramid(PyramidSettings::default())] {
+        for scale in [ScaleParams::Filter(ScaleFilterParams::default()), ScaleParams::Pyramid(PyramidParams::default())]
+        {
             let followed = mean_overlap(&track(&with_scale(params.clone(), scale.clone()), &clip), &clip);
 
             let least = if let ScaleParams::Filter(_) = scale { 0.85 } else { 0.6 };
@@ -123,7 +124,7 @@ fn sized() -> [(&'static str, Params); 6] {
         ("robust with its shape", shaped(preset("robust"))),
         ("fast", preset("fast")),
         ("fast by a filter", by_filter(preset("fast"))),
-        ("fast by a pyramid", with_scale(preset("fast"), ScaleParams::Pyramid(PyramidSettings::default()))),
+        ("fast by a pyramid", with_scale(preset("fast"), ScaleParams::Pyramid(PyramidParams::default()))),
         ("krr", by_filter(WindowParams::of(MachineKind::Krr).into())),
     ]
 }

@@ -29,10 +29,8 @@ use std::ops::Range;
 
 use rustfft::num_complex::Complex32;
 
-use crate::error::Result;
 use crate::fft::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, ramp};
 use crate::profile::{Stage, Stopwatch};
-use crate::tape::{Recorded, Tape};
 
 /// How a [`BackgroundAware`] filter learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -348,17 +346,6 @@ impl BackgroundAware {
             sum += (re * cos - im * sin) * if v == 0 || 2 * v == self.cols { 1.0 } else { 2.0 };
         }
         sum / (self.rows * self.cols) as f64
-    }
-}
-
-impl Recorded for BackgroundAware {
-    /// The filters and what they were learned from; all else is work of a frame.
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        for spectrum in [&mut self.sample, &mut self.filter, &mut self.slow] {
-            tape.f32s(spectrum)?;
-        }
-        tape.flag(&mut self.trained)?;
-        tape.f32(&mut self.past)
     }
 }
 

@@ -11,10 +11,9 @@ use ndarray::ArrayView2;
 use super::*;
 use crate::machines::MachineKind;
 use crate::tracker::scenes::{Picture, SIDE, target_at};
-use crate::tracker::search::Sighting;
-use crate::tracker::{
-    BeliefParams, DecisionSettings, Evidence, GuardParams, MatchingSettings, ResponseLayout, VerifyParams,
-};
+use crate::tracker::search::Detection;
+use crate::tracker::params::{ConfidenceParams, GuardParams};
+use crate::tracker::{Evidence, ResponseLayout};
 
 const START: (f64, f64) = (50.0, 50.0);
 const NEARBY: (f64, f64) = (66.0, 58.0);
@@ -26,7 +25,6 @@ enum Call {
     Look(Pose),
     LookAt(Pose),
     Learn(Pose, Option<f64>),
-    Stagger(Stagger),
 }
 
 /// Answers as it is told to, and remembers what it was asked.
@@ -56,7 +54,7 @@ const PEAKS: (f32, f32) = (0.75, 0.25);
 impl Scripted {
     fn at(corner: (f64, f64)) -> Self {
         let found = Pose::of(target_at(corner));
-        let (state, learned, calls) = (State::Tracking, Learned::Settled, Arc::default());
+        let (state, learned, calls) = (State::Tracking, Learned::Done, Arc::default());
         let (looks, cell) = (VecDeque::new(), (1.0, 1.0));
         Self { found, seen: true, blank: None, state, confidence: None, learned, long_term: None, looks, cell, calls }
     }
@@ -75,23 +73,12 @@ fn evidence(peak: f32) -> Evidence {
     Evidence { peak, psr: 20.0, apce: 30.0, ..Evidence::default() }
 }
 
-/// What it says is written down already.
-impl Recorded for Scripted {
-    fn record(&mut self, _: &mut Tape<'_>) -> Result<()> {
-        Ok(())
-    }
-}
-
 impl Search for Scripted {
     fn pose(&self) -> Pose {
         self.found
     }
 
-    fn stagger(&mut self, stagger: Stagger) {
-        self.note(Call::Stagger(stagger));
-    }
-
-    fn look(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
+    fn detect(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
         self.note(Call::Look(at));
         let seen = self.seen && self.blank != Some(at);
         let (found, confidence) = match self.looks.pop_front() {
@@ -99,12 +86,12 @@ impl Search for Scripted {
             None => (self.found, None),
         };
         let evidence = Evidence { confidence, long_term: self.long_term, ..evidence(PEAKS.0) };
-        Sighting { pose: found, evidence, seen }
+        Detection { pose: found, evidence, seen }
     }
 
-    fn look_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
+    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
         self.note(Call::LookAt(at));
-        Sighting { pose: at, evidence: evidence(PEAKS.1), seen: self.seen }
+        Detection { pose: at, evidence: evidence(PEAKS.1), seen: self.seen }
     }
 
     fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>, _: &mut Stopwatch) -> Learned {
@@ -112,7 +99,7 @@ impl Search for Scripted {
         self.learned
     }
 
-    fn judge(&self, _: &Evidence) -> State {
+    fn state(&self, _: &Evidence) -> State {
         self.state
     }
 
@@ -144,33 +131,24 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         pose: Pose::of(bbox),
         search: search.boxed_clone(),
         guard,
-        judge: None,
-        verifier: None,
-        round: Round::default(),
+        states: None,
+        scan: TileScan::default(),
         watch,
     }
 }
 
 /// An engine that judges by `belief`.
-fn judged(search: &Scripted, belief: BeliefParams, guard: Option<GuardParams>) -> Engine {
-    Engine { judge: Some(Judge::new(belief)), ..engine(search, guard) }
+fn judged(search: &Scripted, confidence: ConfidenceParams, guard: Option<GuardParams>) -> Engine {
+    Engine { states: Some(StateMachine::new(confidence)), ..engine(search, guard) }
 }
 
 /// A target is lost in the first frame of doubt.
-fn impatient(tiles: usize) -> BeliefParams {
-    BeliefParams { lost_after: 1, tiles, ..BeliefParams::default() }
+fn impatient(tiles: usize) -> ConfidenceParams {
+    ConfidenceParams { lost_after: 1, tiles, ..ConfidenceParams::default() }
 }
 
 fn calls(search: &Scripted) -> Vec<Call> {
     std::mem::take(&mut search.calls.lock().unwrap())
-}
-
-/// What is written of a verifier, without the count of frames, which ends it.
-fn written(verifier: &mut Verifier) -> Vec<u8> {
-    let mut tape = Tape::empty();
-    verifier.record(&mut tape).unwrap();
-    let bytes = tape.written();
-    bytes[..bytes.len() - 8].to_vec()
 }
 
 #[test]
@@ -186,14 +164,6 @@ fn a_frame_is_looked_at_and_learned_where_the_target_was_found() {
     // The next look starts there.
     engine.update(&picture(NEARBY).frame());
     assert_eq!(calls(&search)[0], Call::Look(now));
-}
-
-#[test]
-fn a_search_is_staggered_as_its_target_is() {
-    let search = Scripted::at(NEARBY);
-    let stagger = Stagger::of(2, 8, 5);
-    engine(&search, None).stagger(stagger);
-    assert_eq!(calls(&search), [Call::Stagger(stagger)]);
 }
 
 #[test]
@@ -231,7 +201,7 @@ fn a_box_that_leaves_the_picture_is_believed_less_and_then_not_at_all() {
 fn a_search_is_put_where_its_guard_finds_the_target() {
     for state in [State::Tracking, State::Lost] {
         let search = Scripted { state, ..Scripted::at(START) };
-        let guard = GuardParams { tiles: 0, relearn: 0.375, ..GuardParams::of(MachineKind::Klda) };
+        let guard = GuardParams { tiles: 0, relearn_rate: 0.375, ..GuardParams::of(MachineKind::Klda) };
         let mut engine = engine(&search, Some(guard));
         let estimate = engine.update(&picture(NEARBY).frame());
         let before = Pose::of(target_at(START));
@@ -252,7 +222,7 @@ fn a_search_is_put_where_its_guard_finds_the_target() {
 #[test]
 fn a_guard_in_doubt_lowers_the_state_and_moves_nothing() {
     let search = Scripted::at(START);
-    let guard = GuardParams { belief: 100.0, tiles: 0, patience: 2, ..GuardParams::of(MachineKind::Klda) };
+    let guard = GuardParams { accept_above: 100.0, tiles: 0, lost_after: 2, ..GuardParams::of(MachineKind::Klda) };
     let mut engine = engine(&search, Some(guard));
     let elsewhere = picture(NEARBY);
     let states = [(); 3].map(|()| engine.update(&elsewhere.frame()).state);
@@ -264,42 +234,11 @@ fn a_guard_in_doubt_lowers_the_state_and_moves_nothing() {
 
 #[test]
 fn a_fit_that_did_not_settle_is_said() {
-    for (learned, said) in [(Learned::Settled, false), (Learned::Kept, true)] {
+    for (learned, said) in [(Learned::Done, false), (Learned::KeptModel, true)] {
         let search = Scripted { learned, ..Scripted::at(START) };
         for guard in [None, Some(GuardParams::of(MachineKind::Klda))] {
             let estimate = engine(&search, guard).update(&picture(START).frame());
             assert_eq!(estimate.evidence.refit_kept, said);
-        }
-    }
-}
-
-/// A target that was lost is taken up again only where the verifier knows it; it has seen it while it was there for
-/// sure.
-#[test]
-fn what_is_found_again_must_be_known() {
-    let machines = [MachineKind::Krr, MachineKind::Svm, MachineKind::Klda, MachineKind::Slem];
-    let by_decision =
-        machines.map(|machine| VerifyParams::Decision(DecisionSettings { machine, ..Default::default() }));
-    for verify in by_decision.into_iter().chain([VerifyParams::Matching(MatchingSettings::default())]) {
-        for (place, known) in [((120.0, 90.0), false), (NEARBY, true)] {
-            let belief = BeliefParams { lost_after: 1, tiles: 0, ..BeliefParams::default() };
-            let frame = picture(NEARBY);
-            let mut watch = Stopwatch::default();
-            let first = picture(START);
-            let verifier = Verifier::new(verify, &first.frame(), target_at(START), &mut watch).unwrap();
-            let base = engine(&Scripted::at(START), None);
-            let mut engine = Engine { judge: Some(Judge::new(belief)), verifier, ..base };
-            let search = Scripted { confidence: Some(0.1), ..Scripted::at(place) };
-            engine.search = search.boxed_clone();
-            assert_eq!(engine.update(&frame.frame()).state, State::Lost);
-            assert_eq!(calls(&search).len(), 1, "a lost target is not learned");
-            engine.search = Scripted { confidence: Some(0.9), ..search.clone() }.boxed_clone();
-            let estimate = engine.update(&frame.frame());
-            let (state, bbox) =
-                if known { (State::Recovered, target_at(NEARBY)) } else { (State::Lost, target_at(START)) };
-            assert_eq!((estimate.state, estimate.bbox), (state, bbox), "{verify:?}");
-            let learned = calls(&search).iter().any(|call| matches!(call, Call::Learn(..)));
-            assert_eq!(learned, known);
         }
     }
 }
@@ -310,8 +249,8 @@ fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
     let here = Pose::of(target_at(START));
     for blank in [None, Some(here)] {
         let search = Scripted { confidence: Some(0.1), blank, ..Scripted::at(NEARBY) };
-        let belief = BeliefParams { lost_after: 2, tiles: 3, ..BeliefParams::default() };
-        let mut engine = Engine { judge: Some(Judge::new(belief)), ..engine(&search, None) };
+        let belief = ConfidenceParams { lost_after: 2, tiles: 3, ..ConfidenceParams::default() };
+        let mut engine = Engine { states: Some(StateMachine::new(belief)), ..engine(&search, None) };
         let states = [(); 2].map(|()| {
             engine.pose = here;
             engine.update(&picture(START).frame()).state
@@ -329,7 +268,7 @@ fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
 #[test]
 fn what_was_called_lost_for_one_picture_is_found_again() {
     let search = Scripted { confidence: Some(0.9), ..Scripted::at(START) };
-    let mut engine = Engine { judge: Some(Judge::new(BeliefParams::default())), ..engine(&search, None) };
+    let mut engine = Engine { states: Some(StateMachine::new(ConfidenceParams::default())), ..engine(&search, None) };
     let frame = picture(START);
     let mut said = |seen: bool| {
         engine.search = Scripted { seen, ..search.clone() }.boxed_clone();
@@ -339,26 +278,3 @@ fn what_was_called_lost_for_one_picture_is_found_again() {
     assert_eq!(states, [State::Tracking, State::Lost, State::Recovered, State::Tracking]);
 }
 
-/// The verifier learns one of so many sure frames and no other.
-#[test]
-fn a_verifier_remembers_sure_frames_alone() {
-    let verify = VerifyParams::Decision(DecisionSettings { every: 2, ..Default::default() });
-    let frame = picture(START);
-    let mut watch = Stopwatch::default();
-    // Each frame that is learned changes what is written of it.
-    let tape = |verifier: &Verifier| written(&mut verifier.clone());
-    for (confidence, learns) in [(0.9, [false, true, false, true]), (0.79, [false; 4])] {
-        let verifier = Verifier::new(verify, &frame.frame(), target_at(START), &mut watch).unwrap();
-        let base = engine(&Scripted::at(START), None);
-        let mut engine = Engine { judge: Some(Judge::new(BeliefParams::default())), verifier, ..base };
-        engine.search = Scripted { confidence: Some(confidence), ..Scripted::at(START) }.boxed_clone();
-        for (i, learns) in learns.into_iter().enumerate() {
-            let before = tape(engine.verifier.as_ref().unwrap());
-            let looks = picture((START.0 + i as f64 + 1.0, START.1));
-            engine.update(&looks.frame());
-            // A scan writes its response, a lesson its samples.
-            let after = tape(engine.verifier.as_ref().unwrap());
-            assert_eq!(before != after, learns, "{confidence}, {i}");
-        }
-    }
-}

@@ -1,9 +1,9 @@
 //! What a response of the filter is worth, and where the filter looks and learns.
 
 use super::*;
-use crate::tracker::params::FeatureKind;
+use crate::tracker::params::{FeatureParams, ScaleFilterParams, ScaleParams};
+use crate::kernels::Kernel;
 use crate::tracker::scenes::{Picture, target_at};
-use crate::tracker::{BeliefParams, KernelKind, ScaleParams, ScaleSettings};
 
 const START: (f64, f64) = (70.0, 60.0);
 /// Two cells further.
@@ -15,15 +15,15 @@ fn picture(corner: (f64, f64)) -> Picture {
 }
 
 fn search(change: impl FnOnce(&mut FilterParams)) -> FilterSearch {
-    let mut params = FilterParams::paper(FeatureKind::Hog, KernelKind::Gaussian);
+    let mut params = FilterParams::default();
     change(&mut params);
     FilterSearch::new(&params, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
 }
 
 #[test]
 fn a_peak_to_sidelobe_ratio_is_worth_a_state() {
-    let search = search(|p| p.states = StateParams::Psr { uncertain: 8.0, lost: 5.0 });
-    let judged = |psr: f32| search.judge(&Evidence { peak: 1.0, psr, apce: 100.0, ..Evidence::default() });
+    let search = search(|p| p.states = StateParams::Psr(PsrParams { uncertain_below: 8.0, lost_below: 5.0 }));
+    let judged = |psr: f32| search.state(&Evidence { peak: 1.0, psr, apce: 100.0, ..Evidence::default() });
     assert_eq!([0.0, 4.9].map(judged), [State::Lost; 2]);
     assert_eq!([5.0, 7.9].map(judged), [State::Uncertain; 2]);
     assert_eq!([8.0, 30.0].map(judged), [State::Tracking; 2]);
@@ -36,12 +36,12 @@ fn a_look_whose_ratio_is_below_the_limit_is_lost() {
     let state = |beside: f64| {
         let look = |search: &mut FilterSearch| {
             let at = search.pose();
-            search.look(&gone.frame(), at, &mut Stopwatch::default()).evidence
+            search.detect(&gone.frame(), at, &mut Stopwatch::default()).evidence
         };
         let psr = f64::from(look(&mut search(|_| {})).psr);
-        let mut search = search(|p| p.states = StateParams::Psr { uncertain: 100.0, lost: psr + beside });
+        let mut search = search(|p| p.states = StateParams::Psr(PsrParams { uncertain_below: 100.0, lost_below: psr + beside }));
         let evidence = look(&mut search);
-        search.judge(&evidence)
+        search.state(&evidence)
     };
     assert_eq!([0.01, -0.01].map(state), [State::Lost, State::Uncertain]);
 }
@@ -58,7 +58,7 @@ fn moved((x, y): (f64, f64), reuse_shift: f64) -> (FilterSearch, Picture, Pose) 
     let next = picture((START.0 + x, START.1 + y));
     let mut search = search(|p| p.reuse_shift = reuse_shift);
     let at = search.pose();
-    let found = search.look(&next.frame(), at, &mut Stopwatch::default()).pose;
+    let found = search.detect(&next.frame(), at, &mut Stopwatch::default()).pose;
     (search, next, found)
 }
 
@@ -88,10 +88,10 @@ fn a_target_of_another_size_has_an_area_of_its_own() {
         let next = picture(START);
         let mut search = search(|p| {
             p.reuse_shift = reuse_shift;
-            p.scale = ScaleParams::Filter(ScaleSettings::default());
+            p.scale = ScaleParams::Filter(ScaleFilterParams::default());
         });
         let at = search.pose();
-        let found = search.look(&next.frame(), at, &mut Stopwatch::default()).pose;
+        let found = search.detect(&next.frame(), at, &mut Stopwatch::default()).pose;
         assert_eq!(found, at);
         assert_eq!(cut_anew(&mut search, &next, Pose { scale, ..found }), anew, "{reuse_shift}, {scale}");
     }
@@ -100,10 +100,10 @@ fn a_target_of_another_size_has_an_area_of_its_own() {
 /// What the filter was taught to answer with is the peak, and no sidelobe: three standard deviations of the labels.
 #[test]
 fn a_ratio_leaves_out_three_standard_deviations_around_the_peak() {
-    for (feature, radius) in [(FeatureKind::Hog, 2), (FeatureKind::Gray, 8)] {
-        let mut search = search(|p| *p = FilterParams::paper(feature, KernelKind::Gaussian));
+    for (feature, radius) in [(FeatureParams::default(), 2), (FeatureParams::Gray, 8)] {
+        let mut search = search(|p| *p = FilterParams::paper(feature, Kernel::Gaussian { sigma: 1.0 }));
         let at = search.pose();
-        let found = search.look(&picture(NEAR).frame(), at, &mut Stopwatch::default()).evidence;
+        let found = search.detect(&picture(NEAR).frame(), at, &mut Stopwatch::default()).evidence;
         let of = |radius: usize| Peak::find(search.filter.response(), search.filter.size(), radius, WRAPPED).psr;
         assert_eq!(found.psr, of(radius), "{feature:?}");
         assert_ne!(found.psr, of(radius - 1), "{feature:?}");
@@ -112,7 +112,7 @@ fn a_ratio_leaves_out_three_standard_deviations_around_the_peak() {
 
 /// One whose states are made of a confidence, which needs a memory.
 fn remembering() -> FilterSearch {
-    search(|p| p.states = StateParams::Belief(BeliefParams::default()))
+    search(|p| p.states = StateParams::Confidence(ConfidenceParams::default()))
 }
 
 /// The likeness to the memory is that of the place where the target was found, two cells to the right and one up.
@@ -120,7 +120,7 @@ fn remembering() -> FilterSearch {
 fn a_target_that_has_moved_is_compared_where_it_is() {
     let mut search = remembering();
     let (at, next) = (search.pose(), picture((START.0 + 8.0, START.1 - 4.0)));
-    let found = search.look(&next.frame(), at, &mut Stopwatch::default()).evidence.long_term;
+    let found = search.detect(&next.frame(), at, &mut Stopwatch::default()).evidence.long_term;
     let [there, here] = [(-1.0, 2.0), (0.0, 0.0)].map(|shift| search.filter.likeness(shift) as f32);
     assert!(found == Some(there) && there > here + 0.05, "{found:?}, {there}, {here} where it was");
 }
@@ -131,39 +131,16 @@ fn a_memory_outlasts_what_the_filter_learns() {
     let mut search = remembering();
     let other = Picture::ground(180, 150).with_likeness(START, 0.0);
     let (at, mut watch) = (search.pose(), Stopwatch::default());
-    let before = search.look_at(&other.frame(), at, &mut watch).evidence;
+    let before = search.evaluate_at(&other.frame(), at, &mut watch).evidence;
     for _ in 0..30 {
-        search.look_at(&other.frame(), at, &mut watch);
+        search.evaluate_at(&other.frame(), at, &mut watch);
         search.learn(&other.frame(), at, None, &mut watch);
     }
-    let after = search.look_at(&other.frame(), at, &mut watch).evidence;
-    let own = search.look_at(&picture(START).frame(), at, &mut watch).evidence.long_term.unwrap();
+    let after = search.evaluate_at(&other.frame(), at, &mut watch).evidence;
+    let own = search.evaluate_at(&picture(START).frame(), at, &mut watch).evidence.long_term.unwrap();
     let (before_term, after_term) = (before.long_term.unwrap(), after.long_term.unwrap());
     assert!(after.peak > before.peak + 0.2, "it is learned: {} {}", before.peak, after.peak);
     assert!(after_term > before_term && after_term < before_term + 0.03, "{before_term} {after_term}");
     assert!(own > 0.99, "{own}");
 }
 
-/// Of four targets: in the frames of others nothing is learned, in its own as much as in two lessons; by a rate that is
-/// told, always that much.
-#[test]
-fn a_lesson_stands_for_those_that_are_left_out() {
-    let taught = |own: f64, lesson: Option<(Stagger, Option<f64>)>| {
-        let mut search = search(|p| p.learning_rate = own);
-        let (at, next, mut watch) = (search.pose(), picture(NEAR), Stopwatch::default());
-        search.look_at(&next.frame(), at, &mut watch);
-        if let Some((stagger, rate)) = lesson {
-            search.stagger(stagger);
-            search.learn(&next.frame(), at, rate, &mut watch);
-        }
-        let mut tape = Tape::empty();
-        search.filter.record(&mut tape).unwrap();
-        tape.written()
-    };
-    let [own_frame, of_others] = [0, 1].map(|before| Stagger::of(0, 4, before));
-    assert!(taught(0.25, Some((of_others, None))) == taught(0.25, None));
-    let two = taught(0.4375, Some((Stagger::ALONE, None)));
-    assert!(taught(0.25, Some((own_frame, None))) == two && two != taught(0.25, None));
-    let told = taught(0.25, Some((Stagger::ALONE, Some(0.125))));
-    assert!([own_frame, of_others].into_iter().all(|stagger| taught(0.25, Some((stagger, Some(0.125)))) == told));
-}

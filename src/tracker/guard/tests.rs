@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::machines::MachineKind;
-use crate::tracker::WindowParams;
+use crate::tracker::params::WindowParams;
 use crate::tracker::scenes::{Picture, target_at};
 
 const START: (f64, f64) = (50.0, 50.0);
@@ -26,7 +26,7 @@ fn here() -> Pose {
 
 /// A guard that doubts whatever it sees, and else is at its defaults but for `change`.
 fn doubting(change: impl FnOnce(&mut GuardParams)) -> Guard {
-    let mut params = GuardParams { doubt: 100.0, ..GuardParams::of(MachineKind::Klda) };
+    let mut params = GuardParams { uncertain_below: 100.0, ..GuardParams::of(MachineKind::Klda) };
     change(&mut params);
     Guard::new(&params, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
 }
@@ -38,13 +38,13 @@ fn watch(guard: &mut Guard, picture: &Picture) -> Verdict {
 /// The score at [`START`] and the best one nearby, nearness counted.
 fn scores(picture: &Picture) -> (f64, f64) {
     let mut guard = doubting(|_| {});
-    assert!(guard.eye.scan(&picture.frame(), here(), &mut Stopwatch::default()));
-    (guard.eye.score_at_middle(), guard.eye.best(true).score)
+    assert!(guard.detector.scan(&picture.frame(), here(), &mut Stopwatch::default()));
+    (guard.detector.score_at_middle(), guard.detector.best(true).score)
 }
 
 /// The best score in all of the picture.
 fn score_anywhere(picture: &Picture) -> f64 {
-    let mut guard = doubting(|p| (p.belief, p.far, p.margin, p.tiles) = (-100.0, 0.0, 0.0, ALL_TILES));
+    let mut guard = doubting(|p| (p.accept_above, p.far_margin, p.margin, p.tiles) = (-100.0, 0.0, 0.0, ALL_TILES));
     let anywhere = guard.search_tiles(&picture.frame(), here(), -100.0, &mut Stopwatch::default());
     anywhere.expect("something is best").0
 }
@@ -65,8 +65,8 @@ fn a_guard_learns_above_its_gate_only() {
     let next = Picture::ground(260, 200).with_likeness(START, 0.8);
     let (score, _) = scores(&next);
     let after = |gate: f64| {
-        let windows = WindowParams { gate, every: 1, ..WindowParams::of(MachineKind::Klda) };
-        let mut guard = doubting(|p| (p.doubt, p.windows) = (-100.0, windows));
+        let windows = WindowParams { gate, interval: 1, ..WindowParams::of(MachineKind::Klda) };
+        let mut guard = doubting(|p| (p.uncertain_below, p.windows) = (-100.0, windows));
         let first = watch(&mut guard, &next).decision;
         (first, watch(&mut guard, &next).decision)
     };
@@ -87,8 +87,8 @@ fn a_doubtful_frame_teaches_nothing() {
     let next = Picture::ground(260, 200).with_likeness(START, 0.8);
     let (score, _) = scores(&next);
     for (doubt, learns) in [(score + HAIR, false), (score, true), (score - HAIR, true)] {
-        let windows = WindowParams { gate: -100.0, every: 1, ..WindowParams::of(MachineKind::Klda) };
-        let mut guard = doubting(|p| (p.doubt, p.belief, p.tiles, p.windows) = (doubt, 100.0, 0, windows));
+        let windows = WindowParams { gate: -100.0, interval: 1, ..WindowParams::of(MachineKind::Klda) };
+        let mut guard = doubting(|p| (p.uncertain_below, p.accept_above, p.tiles, p.windows) = (doubt, 100.0, 0, windows));
         watch(&mut guard, &next);
         assert_eq!(guard.doubts, usize::from(!learns));
         assert_eq!(watch(&mut guard, &next).decision != Some(score as f32), learns, "doubt {doubt}");
@@ -102,15 +102,15 @@ fn a_window_nearby_is_believed_by_its_score_and_by_its_margin() {
     assert!(nearby > score + 0.5, "{nearby} and {score}");
     // Without any tile: nearby or nowhere.
     let verdict = |belief: f64, margin: f64| {
-        let mut guard = doubting(|p| (p.belief, p.margin, p.tiles) = (belief, margin, 0));
+        let mut guard = doubting(|p| (p.accept_above, p.margin, p.tiles) = (belief, margin, 0));
         let verdict = watch(&mut guard, &next);
         assert_eq!(guard.doubts, usize::from(verdict.found.is_none()), "what is found ends the doubt");
         verdict
     };
     for (belief, margin) in [(nearby - HAIR, 0.0), (-100.0, nearby - score - HAIR)] {
-        let believed = verdict(belief, margin);
-        at(believed.found, NEARBY);
-        assert_eq!(believed.decision, Some(nearby as f32));
+        let accepted = verdict(belief, margin);
+        at(accepted.found, NEARBY);
+        assert_eq!(accepted.decision, Some(nearby as f32));
     }
     for (belief, margin) in [(nearby, 0.0), (nearby + HAIR, 0.0), (-100.0, nearby - score + HAIR)] {
         let doubted = verdict(belief, margin);
@@ -125,8 +125,8 @@ fn a_window_far_away_must_score_higher_than_one_nearby() {
     assert!(anywhere > nearby.max(score) + 0.5, "{anywhere}, {nearby} and {score}");
     let found = |belief: f64, far: f64, margin: f64| {
         let mut guard = doubting(|p| {
-            (p.belief, p.far, p.margin) = (belief, far, margin);
-            (p.patience, p.tiles) = (1, ALL_TILES);
+            (p.accept_above, p.far_margin, p.margin) = (belief, far, margin);
+            (p.lost_after, p.tiles) = (1, ALL_TILES);
         });
         watch(&mut guard, &next)
     };
@@ -146,14 +146,14 @@ fn a_window_far_away_must_score_higher_than_one_nearby() {
 fn patience_is_that_many_doubtful_frames() {
     let (next, good) = (picture(AWAY), picture(START));
     for patience in [1, 2, 3, 5] {
-        let mut guard = doubting(|p| (p.doubt, p.patience, p.tiles) = (0.0, patience, ALL_TILES));
+        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, patience, ALL_TILES));
         for _ in 1..patience {
             assert_eq!(watch(&mut guard, &next).found, None, "patience {patience}");
         }
         at(watch(&mut guard, &next).found, AWAY);
         assert_eq!(guard.doubts, 0);
         // A frame without doubt in between begins the count anew.
-        let mut guard = doubting(|p| (p.doubt, p.patience, p.tiles) = (0.0, patience, ALL_TILES));
+        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, patience, ALL_TILES));
         for frame in (1..patience).map(|_| &next).chain([&good]).chain((1..patience).map(|_| &next)) {
             assert_eq!(watch(&mut guard, frame).found, None, "patience {patience}");
         }
@@ -164,8 +164,8 @@ fn patience_is_that_many_doubtful_frames() {
 #[test]
 fn a_state_is_worth_less_in_doubt_and_nothing_without_patience() {
     let next = picture(AWAY);
-    let mut guard = doubting(|p| (p.doubt, p.patience, p.tiles) = (0.0, 3, 0));
-    let judged = |guard: &Guard| [State::Tracking, State::Uncertain, State::Lost].map(|state| guard.judge(state));
+    let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, 3, 0));
+    let judged = |guard: &Guard| [State::Tracking, State::Uncertain, State::Lost].map(|state| guard.state(state));
     assert_eq!(judged(&guard), [State::Tracking, State::Uncertain, State::Lost]);
     for _ in 0..2 {
         watch(&mut guard, &next);
@@ -182,11 +182,11 @@ fn a_state_is_worth_less_in_doubt_and_nothing_without_patience() {
 #[test]
 fn search_areas_take_turns_until_all_were_seen() {
     let next = picture(AWAY);
-    let reach = doubting(|_| {}).eye.reach();
+    let reach = doubting(|_| {}).detector.reach();
     let areas = (260.0 / (2.0 * reach.0)).ceil() as usize * (200.0 / (2.0 * reach.1)).ceil() as usize;
     assert!(areas > 4);
     for tiles in [1, 2] {
-        let mut guard = doubting(|p| (p.patience, p.tiles) = (1, tiles));
+        let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, tiles));
         let frames = (1..=areas).find(|_| watch(&mut guard, &next).found.is_some());
         let frames = frames.expect("all areas were seen");
         assert!(frames > 1 && frames <= areas.div_ceil(tiles), "{frames} frames of {tiles} of {areas} areas");
@@ -194,23 +194,23 @@ fn search_areas_take_turns_until_all_were_seen() {
     // All of them are what one round sees, wherever the target is.
     for corner in [(4.0, 4.0), (230.0, 4.0), (4.0, 170.0), (230.0, 170.0), (118.0, 170.0)] {
         let there = picture(corner);
-        let mut guard = doubting(|p| (p.patience, p.tiles) = (1, areas));
+        let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, areas));
         at(watch(&mut guard, &there).found, corner);
     }
-    let mut guard = doubting(|p| (p.patience, p.tiles) = (1, 0));
+    let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, 0));
     assert!((0..areas).all(|_| watch(&mut guard, &next).found.is_none()));
 }
 
 #[test]
 fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
-    let (next, reach) = (picture(AWAY), doubting(|_| {}).eye.reach());
+    let (next, reach) = (picture(AWAY), doubting(|_| {}).detector.reach());
     let (size, step) = ((260, 200), (2.0 * reach.0, 2.0 * reach.1));
-    let areas = Round::areas(size, step);
+    let areas = TileScan::tiles(size, step);
     for tiles in [areas, areas + 1, 1000] {
-        let mut guard = doubting(|p| (p.belief, p.patience, p.tiles) = (100.0, 1, tiles));
-        let first = { guard.round }.next(size, step, here());
+        let mut guard = doubting(|p| (p.accept_above, p.lost_after, p.tiles) = (100.0, 1, tiles));
+        let first = { guard.scan }.next(size, step, here());
         watch(&mut guard, &next);
-        assert_eq!(guard.round.next(size, step, here()), first, "{tiles} of {areas} areas");
+        assert_eq!(guard.scan.next(size, step, here()), first, "{tiles} of {areas} areas");
     }
 }
 
@@ -218,9 +218,9 @@ fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
 fn where_there_is_nothing_to_see_there_is_no_decision() {
     let black = vec![0; 260 * 200];
     let black = Frame::gray(&black, 260, 200).unwrap();
-    let mut guard = doubting(|p| (p.doubt, p.belief, p.margin, p.patience) = (-100.0, -100.0, 0.0, 1));
+    let mut guard = doubting(|p| (p.uncertain_below, p.accept_above, p.margin, p.lost_after) = (-100.0, -100.0, 0.0, 1));
     let verdict = guard.watch(&black, here(), &mut Stopwatch::default());
-    assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Settled));
+    assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
     assert_eq!(guard.doubts, 1);
     assert_eq!(guard.first_decision(&black, here(), &mut Stopwatch::default()), None);
 }
@@ -233,14 +233,14 @@ fn the_first_decision_is_that_of_the_first_frame() {
     let decision = guard.first_decision(&first.frame(), here(), &mut Stopwatch::default());
     assert_eq!(decision, Some(scores(&first).0 as f32));
     assert_eq!(guard.first_decision(&first.frame(), here(), &mut Stopwatch::default()), decision);
-    assert!((guard.relearn() - GuardParams::of(MachineKind::Klda).relearn).abs() < f64::EPSILON);
+    assert!((guard.relearn_rate() - GuardParams::of(MachineKind::Klda).relearn_rate).abs() < f64::EPSILON);
 }
 
 /// A search that has lost the target follows the size of something else.
 #[test]
 fn a_target_that_is_found_elsewhere_has_the_size_that_it_had() {
     let next = picture(AWAY);
-    let mut guard = doubting(|p| (p.margin, p.patience, p.tiles) = (0.0, 1, ALL_TILES));
+    let mut guard = doubting(|p| (p.margin, p.lost_after, p.tiles) = (0.0, 1, ALL_TILES));
     let grown = Pose { scale: 2.5, ..here() };
     let verdict = guard.watch(&next.frame(), grown, &mut Stopwatch::default());
     let found = verdict.found.expect("it is there");

@@ -29,7 +29,7 @@ fn scan(search: &mut WindowSearch, picture: &Picture) {
 
 fn learn(search: &mut WindowSearch, picture: &Picture, rate: Option<f64>) {
     let learned = search.learn(&picture.frame(), here(), rate, &mut Stopwatch::default());
-    assert_eq!(learned, Learned::Settled);
+    assert_eq!(learned, Learned::Done);
 }
 
 /// The score of the window whose target has its corner there.
@@ -51,7 +51,7 @@ fn a_target_between_two_cells_is_found_between_them() {
         for moved in [(2.0, 0.0), (0.0, 2.0), (-1.5, 1.5)] {
             let corner = (START.0 + moved.0, START.1 + moved.1);
             let mut search = search(kind, |_| {});
-            let found = search.look(&picture(corner).frame(), here(), &mut Stopwatch::default()).pose;
+            let found = search.detect(&picture(corner).frame(), here(), &mut Stopwatch::default()).pose;
             let off = distance(found.center, corner);
             assert!(off < 1.6, "{kind}, moved by {moved:?}: {off} pixels off");
         }
@@ -110,7 +110,7 @@ fn a_new_sample_gets_the_share_that_is_set() {
     let share = WindowParams::of(MachineKind::Klda).sample_share;
     let response = |rate: Option<f64>| {
         let mut search = search(MachineKind::Klda, |p| p.gate = -100.0);
-        search.look(&changed.frame(), here(), &mut Stopwatch::default());
+        search.detect(&changed.frame(), here(), &mut Stopwatch::default());
         learn(&mut search, &changed, rate);
         scan(&mut search, &changed);
         search.detector.response().to_vec()
@@ -139,13 +139,13 @@ fn windows_beside_the_target_are_fitted_to_softer_labels() {
 #[test]
 fn a_score_is_worth_a_state() {
     let search = search(MachineKind::Klda, |p| p.gate = 0.2);
-    let judged = |score: f32| search.judge(&Evidence { decision: Some(score), ..nothing() });
+    let judged = |score: f32| search.state(&Evidence { decision: Some(score), ..nothing() });
     assert_eq!([0.21, 0.19, -0.29].map(judged), [State::Tracking, State::Uncertain, State::Uncertain]);
     assert_eq!([-0.31, -2.0].map(judged), [State::Lost; 2]);
-    assert_eq!(search.judge(&nothing()), State::Lost);
+    assert_eq!(search.state(&nothing()), State::Lost);
     // Above a gate lower than that, nothing is lost.
     let lenient = self::search(MachineKind::Klda, |p| p.gate = -0.5);
-    let judged = |score: f32| lenient.judge(&Evidence { decision: Some(score), ..nothing() });
+    let judged = |score: f32| lenient.state(&Evidence { decision: Some(score), ..nothing() });
     assert_eq!([-0.49, -0.51].map(judged), [State::Tracking, State::Lost]);
 }
 
@@ -158,10 +158,10 @@ fn nothing() -> Evidence {
 fn a_search_without_its_target_is_lost() {
     for kind in [MachineKind::Svm, MachineKind::Klda] {
         let mut search = search(kind, |_| {});
-        let gone = search.look(&Picture::ground(180, 150).frame(), here(), &mut Stopwatch::default());
-        assert!(gone.seen && search.judge(&gone.evidence) == State::Lost, "{kind}: {gone:?}");
-        let there = search.look(&picture(START).frame(), here(), &mut Stopwatch::default());
-        assert_eq!(search.judge(&there.evidence), State::Tracking, "{kind}: {there:?}");
+        let gone = search.detect(&Picture::ground(180, 150).frame(), here(), &mut Stopwatch::default());
+        assert!(gone.seen && search.state(&gone.evidence) == State::Lost, "{kind}: {gone:?}");
+        let there = search.detect(&picture(START).frame(), here(), &mut Stopwatch::default());
+        assert_eq!(search.state(&there.evidence), State::Tracking, "{kind}: {there:?}");
     }
 }
 
@@ -169,22 +169,22 @@ fn a_search_without_its_target_is_lost() {
 fn a_look_at_one_place_stays_there() {
     let mut search = search(MachineKind::Klda, |_| {});
     let beside = picture(BESIDE);
-    let at = search.look_at(&beside.frame(), here(), &mut Stopwatch::default());
-    let best = search.look(&beside.frame(), here(), &mut Stopwatch::default());
+    let at = search.evaluate_at(&beside.frame(), here(), &mut Stopwatch::default());
+    let best = search.detect(&beside.frame(), here(), &mut Stopwatch::default());
     assert_eq!(at.pose, here());
     assert!(distance(best.pose.center, BESIDE) < 4.0 && best.evidence.peak > at.evidence.peak + 0.5, "{at:?} {best:?}");
 }
 
-/// Of so many believed frames one is learned from; a doubtful one is none of them.
+/// Of so many accepted frames one is learned from; a doubtful one is none of them.
 #[test]
 fn only_believed_frames_count() {
     let same = picture(START);
-    let mut search = search(MachineKind::Klda, |p| (p.gate, p.every) = (0.2, 3));
+    let mut search = search(MachineKind::Klda, |p| (p.gate, p.interval) = (0.2, 3));
     let mut learned = Vec::new();
     for score in [0.3, 0.1, 0.3, 0.1, 0.3, 0.3] {
         scan(&mut search, &same);
         let before = search.detector.response().to_vec();
-        search.learn_if_believed(
+        search.learn_above_gate(
             &Picture::ground(180, 150).with_likeness(START, 0.5).frame(),
             here(),
             score,
@@ -332,33 +332,15 @@ fn distractors_are_the_maxima_of_their_neighbourhoods() {
 /// Exactly at a bound: the gate is to be passed, the score of `lost` is not yet lost.
 #[test]
 fn a_score_at_a_bound_has_passed_neither() {
-    let mut search = search(MachineKind::Klda, |p| (p.gate, p.every) = (0.25, 1));
+    let mut search = search(MachineKind::Klda, |p| (p.gate, p.interval) = (0.25, 1));
     search.lost = -0.5;
-    let judged = |score: f32| search.judge(&Evidence { decision: Some(score), ..nothing() });
+    let judged = |score: f32| search.state(&Evidence { decision: Some(score), ..nothing() });
     assert_eq!([0.25, -0.5].map(judged), [State::Uncertain; 2]);
     scan(&mut search, &picture(START));
     let before = search.detector.response().to_vec();
     let half = Picture::ground(180, 150).with_likeness(START, 0.5);
-    search.learn_if_believed(&half.frame(), here(), 0.25, &mut Stopwatch::default());
+    search.learn_above_gate(&half.frame(), here(), 0.25, &mut Stopwatch::default());
     scan(&mut search, &picture(START));
     assert_eq!(search.detector.response(), before);
 }
 
-/// What is said of a look is of the place that was found: its peak, how that stands out, and how often such are right.
-#[test]
-fn evidence_is_of_the_place_that_was_found() {
-    let mut search = search(MachineKind::Svm, |_| {});
-    let there = search.look(&picture(START).frame(), here(), &mut Stopwatch::default()).evidence;
-    let place = search.best(true).place;
-    let size = search.grid.windows();
-    let Peak { psr, apce, .. } =
-        Peak::at(search.detector.response(), size, place, PEAK_RADIUS, ResponseLayout::Centered);
-    assert_eq!((there.psr, there.apce), (psr, apce));
-    assert!(psr > 1.0 && apce > 1.0, "{there:?}");
-    let likeness = search.matching_score_at_middle().unwrap();
-    let gone = search.look(&Picture::ground(180, 150).frame(), here(), &mut Stopwatch::default()).evidence;
-    let sure = [there, gone].map(|evidence| search.confidence(&evidence).unwrap());
-    assert!(sure[0] < 1.0 && sure[0] > sure[1] + 0.2 && sure[1] > 0.0, "{sure:?}");
-    let unlike = search.matching_score_at_middle().unwrap();
-    assert!((-1.0..=1.0).contains(&likeness) && likeness > unlike + 0.2, "{likeness}, {unlike}");
-}

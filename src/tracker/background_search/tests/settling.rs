@@ -1,11 +1,11 @@
-//! From the best place to a pose: what of a turn, a size and a place is believed.
+//! From the best place to a pose: what of a turn, a size and a place is accepted.
 
 use super::*;
 
 /// The pose in the last of so many looks at this frame from the first pose, in which nothing is learned.
 fn looked(params: &BackgroundParams, next: &[u8], looks: usize) -> Pose {
     let mut run = Run::new(params, &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
-    let poses = (0..looks).map(|_| run.search.look(&view(next), run.pose, &mut Stopwatch::default()).pose);
+    let poses = (0..looks).map(|_| run.search.detect(&view(next), run.pose, &mut Stopwatch::default()).pose);
     poses.last().unwrap()
 }
 
@@ -13,23 +13,24 @@ fn looked(params: &BackgroundParams, next: &[u8], looks: usize) -> Pose {
 fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin() {
     let turn = 20f64.to_radians();
     let turned = frame((80.0, 70.0), 1.0, turn);
-    let angle = |least: f64, margin: f64| {
-        let rotation = RotationParams::Filter(RotationSettings { least, margin, ..RotationSettings::default() });
+    let angle = |min_turn: f64, margin: f64| {
+        let rotation =
+            RotationParams::Filter(RotationFilterParams { min_turn, margin, ..RotationFilterParams::default() });
         looked(&BackgroundParams { rotation, ..plain() }, &turned, 1).angle
     };
-    let believed = angle(4.0, 0.05);
-    assert!((believed - turn).abs() < 0.15, "{believed}");
-    let found = believed.to_degrees();
-    assert_eq!([(found + 0.1, 0.05), (4.0, 0.99)].map(|(least, margin)| angle(least, margin)), [0.0; 2]);
-    assert_eq!(angle(found - 0.1, 0.05), believed);
+    let accepted = angle(4.0, 0.05);
+    assert!((accepted - turn).abs() < 0.15, "{accepted}");
+    let found = accepted.to_degrees();
+    assert_eq!([(found + 0.1, 0.05), (4.0, 0.99)].map(|(min_turn, margin)| angle(min_turn, margin)), [0.0; 2]);
+    assert_eq!(angle(found - 0.1, 0.05), accepted);
 }
 
 #[test]
 fn a_size_is_believed_in_its_turn_if_the_answer_is_better_by_the_margin() {
     let larger = frame((80.0, 70.0), 1.15, 0.0);
-    let scales = |margin: f64, every: usize| {
-        let scale = ScaleParams::Pyramid(PyramidSettings { step: 1.15, margin, every });
-        [1, 2, 3].map(|looks| looked(&BackgroundParams { scale: scale.clone(), ..plain() }, &larger, looks).scale)
+    let scales = |margin: f64, interval: usize| {
+        let scale = ScaleParams::Pyramid(PyramidParams { step: 1.15, margin, interval });
+        [1, 2, 3].map(|looks| looked(&BackgroundParams { scale, ..plain() }, &larger, looks).scale)
     };
     assert_eq!(scales(0.01, 1), [1.15; 3]);
     assert_eq!(scales(0.99, 1), [1.0; 3]);
@@ -43,7 +44,7 @@ fn a_size_stays_within_its_limits() {
     let params = BackgroundParams { rotation: RotationParams::None, ..Default::default() };
     for (scale, limit) in [(0.1, 5.0 / 24.0), (12.0, WIDTH as f64 / 30.0)] {
         let mut run = Run::new(&params, &view(&still), BOX);
-        let found = run.search.look(&view(&still), Pose { scale, ..run.pose }, &mut Stopwatch::default());
+        let found = run.search.detect(&view(&still), Pose { scale, ..run.pose }, &mut Stopwatch::default());
         assert!(found.seen);
         assert_eq!(found.pose.scale, limit);
     }
@@ -64,7 +65,7 @@ fn the_middle_of_a_target_leaves_no_frame() {
     ] {
         let bbox = BBox::new(from.0 - 15.0, from.1 - 12.0, 30.0, 24.0);
         let mut run = Run::new(&plain(), &view(&frame(from, 1.0, 0.0)), bbox);
-        let found = run.search.look(&view(&frame(to, 1.0, 0.0)), run.pose, &mut Stopwatch::default()).pose.center;
+        let found = run.search.detect(&view(&frame(to, 1.0, 0.0)), run.pose, &mut Stopwatch::default()).pose.center;
         let (dx, dy) = (found.0 - said.0, found.1 - said.1);
         assert!(dx.abs().max(dy.abs()) < 1.5, "{found:?} from {from:?} to {to:?}");
         // To the very border.

@@ -3,8 +3,8 @@
 use super::*;
 
 /// A guard that finds the target at [`NEARBY`], and its engine.
-fn guarded(search: &Scripted, belief: BeliefParams) -> Engine {
-    judged(search, belief, Some(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) }))
+fn guarded(search: &Scripted, confidence: ConfidenceParams) -> Engine {
+    judged(search, confidence, Some(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) }))
 }
 
 /// The search goes on from there, as one that was never lost.
@@ -26,7 +26,7 @@ fn a_lost_target_that_its_guard_finds_is_followed_again() {
 #[test]
 fn a_confidence_is_of_the_place_that_the_guard_has_found() {
     let search = Scripted { looks: [(START, 0.9)].into(), ..Scripted::sure(START, 0.3) };
-    let estimate = guarded(&search, BeliefParams::default()).update(&picture(NEARBY).frame());
+    let estimate = guarded(&search, ConfidenceParams::default()).update(&picture(NEARBY).frame());
     assert!(estimate.bbox.overlap(&target_at(NEARBY)) > 0.8, "{estimate:?}");
     assert_eq!((estimate.evidence.confidence, estimate.state), (Some(0.3), State::Tracking));
 }
@@ -34,7 +34,7 @@ fn a_confidence_is_of_the_place_that_the_guard_has_found() {
 /// What was doubtful is the place that the guard has taken the search from.
 #[test]
 fn a_search_that_is_put_elsewhere_has_all_its_patience_there() {
-    let belief = BeliefParams { lost_after: 3, tiles: 0, ..BeliefParams::default() };
+    let belief = ConfidenceParams { lost_after: 3, tiles: 0, ..ConfidenceParams::default() };
     let search = Scripted::sure(START, 0.1);
     let mut engine = guarded(&search, belief);
     assert_eq!(engine.update(&picture(START).frame()).state, State::Uncertain);

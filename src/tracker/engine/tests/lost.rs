@@ -1,23 +1,6 @@
-//! A target that is lost: where it is searched, and what is believed to be it.
+//! A target that is lost: where it is searched, and what is accepted to be it.
 
 use super::*;
-
-#[test]
-fn a_verifier_remembers_the_place_that_was_found() {
-    let verify = VerifyParams::Decision(DecisionSettings { every: 1, ..Default::default() });
-    let (first, next, mut watch) = (picture(START), picture(NEARBY), Stopwatch::default());
-    let verifier = Verifier::new(verify, &first.frame(), target_at(START), &mut watch).unwrap();
-    let search = Scripted::sure(NEARBY, 0.9);
-    let mut engine = Engine { verifier: verifier.clone(), ..judged(&search, BeliefParams::default(), None) };
-    engine.update(&next.frame());
-    let told = |corner: (f64, f64)| {
-        let mut verifier = verifier.clone().unwrap();
-        verifier.remember(&next.frame(), Pose::of(target_at(corner)), &mut Stopwatch::default());
-        written(&mut verifier)
-    };
-    let remembered = written(engine.verifier.as_mut().unwrap());
-    assert!(remembered == told(NEARBY) && remembered != told(START));
-}
 
 /// More than half of a target must be in the picture before it is said to be found again.
 #[test]
@@ -33,7 +16,7 @@ fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
     assert_eq!(states, [State::Recovered, State::Tracking]);
 }
 
-/// Of all that can be believed elsewhere the best is taken, wherever in the round it comes.
+/// Of all that can be accepted elsewhere the best is taken, wherever in the round it comes.
 #[test]
 fn the_surest_place_elsewhere_is_the_target() {
     let (away, other) = ((180.0, 120.0), (120.0, 30.0));
@@ -45,7 +28,7 @@ fn the_surest_place_elsewhere_is_the_target() {
     }
 }
 
-/// Nearby a lost target is believed from the lower of two confidences on, elsewhere from the higher one.
+/// Nearby a lost target is accepted from the lower of two confidences on, elsewhere from the higher one.
 #[test]
 fn what_is_far_away_must_be_surer_than_what_is_near() {
     for (near, far, state) in [

@@ -6,7 +6,7 @@ use ndarray::ArrayView2;
 
 use super::*;
 use crate::tracker::ResponseLayout;
-use crate::tracker::small_patch::testing::{WIDTH, texture};
+use crate::tracker::scale::testing::{WIDTH, texture};
 
 /// A target in the middle of pictures of [`WIDTH`] x [`WIDTH`].
 const BOX: BBox = BBox::new(60.0, 60.0, 40.0, 40.0);
@@ -22,13 +22,6 @@ struct Answers {
     grown: f64,
     /// The scales that were looked at.
     scales: Arc<Mutex<Vec<f64>>>,
-    stagger: Arc<Mutex<Option<Stagger>>>,
-}
-
-impl Recorded for Answers {
-    fn record(&mut self, _: &mut Tape<'_>) -> Result<()> {
-        Ok(())
-    }
 }
 
 impl Search for Answers {
@@ -36,26 +29,22 @@ impl Search for Answers {
         Pose::of(BOX)
     }
 
-    fn stagger(&mut self, stagger: Stagger) {
-        *self.stagger.lock().unwrap() = Some(stagger);
-    }
-
-    fn look(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Sighting {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         self.scales.lock().unwrap().push(at.scale);
-        self.look_at(frame, Pose { scale: self.grown * at.scale, ..at }, watch)
+        self.evaluate_at(frame, Pose { scale: self.grown * at.scale, ..at }, watch)
     }
 
-    fn look_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Sighting {
+    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
         let peak = (self.peak)(at.scale);
         let evidence = Evidence { peak, decision: self.decides.then_some(peak), ..Evidence::default() };
-        Sighting { pose: at, evidence, seen: true }
+        Detection { pose: at, evidence, seen: true }
     }
 
     fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>, _: &mut Stopwatch) -> Learned {
-        Learned::Settled
+        Learned::Done
     }
 
-    fn judge(&self, _: &Evidence) -> State {
+    fn state(&self, _: &Evidence) -> State {
         State::Tracking
     }
 
@@ -70,7 +59,7 @@ impl Search for Answers {
 }
 
 fn answers(peak: fn(f64) -> f32) -> Answers {
-    Answers { peak, decides: false, grown: 1.0, scales: Arc::default(), stagger: Arc::default() }
+    Answers { peak, decides: false, grown: 1.0, scales: Arc::default() }
 }
 
 /// The target seen `zoom` times as large as at first.
@@ -86,11 +75,11 @@ fn frame(pixels: &[u8]) -> Frame<'_> {
 fn with(search: &Answers, scale: ScaleParams) -> Box<dyn Search> {
     let (first, mut watch) = (picture(1.0), Stopwatch::default());
     let (first, search) = (frame(&first), search.boxed_clone());
-    sized(search, &scale, FrameKind::of(&first), BOX, Some((&first, &mut watch)))
+    ScaleSearch::around(search, scale, &first, BOX, &mut watch)
 }
 
 fn pyramid(step: f64, margin: f64, every: usize) -> ScaleParams {
-    ScaleParams::Pyramid(PyramidSettings { step, margin, every })
+    ScaleParams::Pyramid(PyramidParams { step, margin, interval: every })
 }
 
 /// The scales of the looks that follow each other.
@@ -98,7 +87,7 @@ fn followed(search: &mut dyn Search, looks: usize) -> Vec<f64> {
     let pixels = picture(1.0);
     let mut at = search.pose();
     let mut look = || {
-        at = search.look(&frame(&pixels), at, &mut Stopwatch::default()).pose;
+        at = search.detect(&frame(&pixels), at, &mut Stopwatch::default()).pose;
         at.scale
     };
     (0..looks).map(|_| look()).collect()
@@ -159,7 +148,7 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
     }
     for (grown, end) in [(0.01, LIMITS.0), (100.0, LIMITS.1)] {
         let search = Answers { grown, ..answers(|_| 1.0) };
-        let by_filter = ScaleParams::Filter(ScaleSettings::default());
+        let by_filter = ScaleParams::Filter(ScaleFilterParams::default());
         assert_eq!(followed(&mut *with(&search, by_filter), 1), [end]);
     }
 }
@@ -168,65 +157,16 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
 #[test]
 fn a_target_that_has_grown_is_learned_at_its_new_size() {
     // Nothing of the first picture is left after one more.
-    let settings = ScaleSettings { rate: 1.0, ..ScaleSettings::default() };
+    let settings = ScaleFilterParams { rate: 1.0, ..ScaleFilterParams::default() };
     for zoom in [1.12, 0.9] {
         let mut search = with(&answers(|_| 1.0), ScaleParams::Filter(settings));
         let (pixels, mut watch) = (picture(zoom), Stopwatch::default());
         let mut at = search.pose();
         for look in 0..3 {
-            at = search.look(&frame(&pixels), at, &mut watch).pose;
+            at = search.detect(&frame(&pixels), at, &mut watch).pose;
             assert!((at.scale / zoom).ln().abs() < 0.025, "look {look}: {} for {zoom}", at.scale);
             search.learn(&frame(&pixels), at, None, &mut watch);
         }
     }
 }
 
-/// Of eight targets, where one that is alone looks in every second frame.
-#[test]
-fn other_sizes_of_many_targets_are_looked_at_more_rarely_and_in_wider_steps() {
-    let search = answers(|_| 1.0);
-    let mut sized = with(&search, pyramid(1.25, 0.05, 2));
-    for before in 0..16 {
-        let stagger = Stagger::of(3, 8, before);
-        sized.stagger(stagger);
-        assert_eq!(search.stagger.lock().unwrap().take(), Some(stagger), "the search takes it too");
-        followed(&mut *sized, 1);
-        let scales = std::mem::take(&mut *search.scales.lock().unwrap());
-        let all: &[f64] = if (before + 3) % 8 == 0 { &[0.64, 1.5625, 1.0] } else { &[1.0] };
-        let alike = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
-        assert!(scales.len() == all.len() && scales.iter().zip(all).all(alike), "frame {before}: {scales:?}");
-    }
-}
-
-/// It looks in one of four frames, and learns in one of three: as much as in three lessons, if not told how much.
-#[test]
-fn a_filter_for_the_size_looks_and_learns_more_rarely() {
-    let (pixels, mut watch) = (picture(1.12), Stopwatch::default());
-    let with_rate = |rate| {
-        let settings = ScaleSettings { rate, ..ScaleSettings::default() };
-        with(&answers(|_| 1.0), ScaleParams::Filter(settings))
-    };
-    let written = |search: &mut Box<dyn Search>| {
-        let mut tape = Tape::empty();
-        search.record(&mut tape).unwrap();
-        tape.written()
-    };
-    let mut taught = |rate: f64, stagger: Stagger, told: Option<f64>| {
-        let mut search = with_rate(rate);
-        search.stagger(stagger);
-        search.learn(&frame(&pixels), search.pose(), told, &mut watch);
-        written(&mut search)
-    };
-    let first = written(&mut with_rate(0.25));
-    for clock in 0..12 {
-        let stagger = Stagger::of(0, 8, clock);
-        let mut search = with_rate(0.25);
-        search.stagger(stagger);
-        let scale = search.look(&frame(&pixels), search.pose(), &mut Stopwatch::default()).pose.scale;
-        assert_eq!(scale > 1.05, clock % 4 == 0, "{clock}: {scale}");
-        let learned = taught(0.25, stagger, None);
-        let expected = if clock % 3 == 0 { &taught(0.75, Stagger::ALONE, None) } else { &first };
-        assert!(learned == *expected, "{clock}");
-        assert!(taught(0.25, stagger, Some(0.1)) == taught(0.25, Stagger::ALONE, None), "{clock}");
-    }
-}

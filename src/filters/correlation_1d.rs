@@ -13,21 +13,19 @@ use rustfft::algorithm::Dft;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftDirection};
 
-use crate::error::Result;
 use crate::features::hog::batch::{Lanes, PATCHES};
 use crate::simd::leveled;
-use crate::tape::{Recorded, Tape};
 
 /// Frequencies that there is room for.
 const HALF: usize = PATCHES / 2;
 /// The most steps of a dimension.
-pub const MOST: usize = PATCHES - 1;
+pub const MAX_STEPS: usize = PATCHES - 1;
 /// Parts of a step that the answer is looked at.
 const FINE: usize = 4;
 
 /// A filter for signals of one length.
 #[derive(Clone, Debug)]
-pub struct LineFilter {
+pub struct Correlation1d {
     count: usize,
     lambda: f64,
     /// Row `k`: the taper at step `k` times its share in each frequency, real parts in the first half, imaginary parts
@@ -72,14 +70,14 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-impl LineFilter {
-    /// For `signals` of `count` steps (2 to [`MOST`]), their labels `sigma` steps wide; tapered to both ends, or cyclic
+impl Correlation1d {
+    /// For `signals` of `count` steps (2 to [`MAX_STEPS`]), their labels `sigma` steps wide; tapered to both ends, or cyclic
     /// and not.
     ///
     /// # Panics
     /// When there is no room for that many steps.
     pub fn new(signals: usize, count: usize, sigma: f64, lambda: f64, cyclic: bool) -> Self {
-        assert!((2..=MOST).contains(&count), "2 to {MOST} steps");
+        assert!((2..=MAX_STEPS).contains(&count), "2 to {MAX_STEPS} steps");
         let middle = (count / 2) as f64;
         let taper =
             |k: usize| if cyclic { 1.0 } else { 0.5 * (1.0 - (TAU * (k + 1) as f64 / (count + 1) as f64).cos()) };
@@ -151,14 +149,6 @@ impl LineFilter {
     }
 }
 
-impl Recorded for LineFilter {
-    fn record(&mut self, tape: &mut Tape<'_>) -> Result<()> {
-        tape.f32s(self.numerator.as_flattened_mut())?;
-        tape.f64s(&mut self.denominator)?;
-        tape.flag(&mut self.trained)
-    }
-}
-
 leveled! {
     /// Signals to their spectra, in place.
     fn transform(signals: &mut [Lanes], rows: &[Lanes]) {
@@ -221,7 +211,7 @@ mod tests {
     #[test]
     fn cyclic_signals_are_found_where_they_have_moved_to() {
         for count in [5, 22, 23] {
-            let mut filter = LineFilter::new(40, count, 0.7, 0.01, true);
+            let mut filter = Correlation1d::new(40, count, 0.7, 0.01, true);
             filter.learn(&mut signals(count, 0), 0.1);
             for by in 0..count {
                 let steps = if by > (count - 1) / 2 { by as f64 - count as f64 } else { by as f64 };
@@ -236,7 +226,7 @@ mod tests {
     #[test]
     fn the_filter_agrees_with_its_definition() {
         let (count, lambda, sigma) = (9usize, 0.01, 0.8);
-        let mut filter = LineFilter::new(40, count, sigma, lambda, false);
+        let mut filter = Correlation1d::new(40, count, sigma, lambda, false);
         filter.learn(&mut signals(count, 0), 1.0);
         filter.learn(&mut signals(count, 2), 0.25);
         // The definition, with complex numbers in double precision.

@@ -1,0 +1,119 @@
+//! The settings of a tracker on the command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+
+use super::Failure;
+use crate::Params;
+use crate::error::Error;
+
+/// A preset and what changes it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingsArgs {
+    /// TOML file with settings, as --print-config writes it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Set any setting by its path (--print-config lists them), repeatable: --set search.background.padding=3
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Print the settings in force as TOML, with meanings and ranges, and exit
+    #[arg(long)]
+    pub print_config: bool,
+    /// What scores the translations of the search area
+    #[arg(long, value_name = "NAME", value_parser = names(Params::detectors()), hide_possible_values = true)]
+    detector: Option<String>,
+    /// Kernel machine that watches the detector: none, krr, svm, klda, slem
+    #[arg(long, value_name = "NAME")]
+    guard: Option<String>,
+    /// Feature of a kcf detector: hog, gray
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Kernel: gaussian, polynomial, linear
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// How the target's size is followed: none, filter, pyramid
+    #[arg(long, value_name = "METHOD")]
+    scale: Option<String>,
+}
+
+fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
+    names.map(PossibleValue::new).collect::<Vec<_>>().into()
+}
+
+/// The parser of `--preset`.
+pub fn preset_names() -> PossibleValuesParser {
+    Params::PRESETS.map(|(name, what)| PossibleValue::new(name).help(what)).into()
+}
+
+/// Settings and the preset that they come from.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The preset.
+    pub preset: String,
+    /// The settings, checked.
+    pub params: Params,
+}
+
+impl SettingsArgs {
+    /// The settings that start from `preset`, else from the preset of the configuration file, else from the default.
+    ///
+    /// # Errors
+    /// Wrong usage that names the setting, and the file that it comes from.
+    pub fn resolve(&self, preset: Option<&str>) -> Result<Resolved, Failure> {
+        let default = preset.unwrap_or(Params::DEFAULT_PRESET);
+        let (preset, mut params) = match &self.config {
+            Some(file) => {
+                let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
+                let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+                Params::read_toml(&text, preset, default).map_err(|error| wrong(error.to_string()))?
+            }
+            None => (default.to_owned(), Params::preset(default)?),
+        };
+        let below = |name: &str, params: &Params| match params.search.name() {
+            "machine" if name == "kernel" => "search.machine.windows.kernel".to_owned(),
+            search => format!("search.{search}.{name}"),
+        };
+        for (name, value) in [("detector", &self.detector), ("guard", &self.guard)] {
+            value.iter().try_for_each(|value| params.set(name, value))?;
+        }
+        for (name, value) in [("feature", &self.feature), ("kernel", &self.kernel), ("scale", &self.scale)] {
+            if let Some(value) = value {
+                let path = below(name, &params);
+                params.set(&path, value).map_err(|error| Failure::usage(format!("--{name} {value}: {error}")))?;
+            }
+        }
+        for setting in &self.set {
+            let (path, value) = setting
+                .split_once('=')
+                .ok_or_else(|| Failure::usage(format!("--set {setting}: must be PATH=VALUE")))?;
+            params.set(path.trim(), value).map_err(|error| Failure::usage(format!("--set {error}")))?;
+        }
+        params.check()?;
+        Ok(Resolved { preset, params })
+    }
+
+    /// The file that settings are read from.
+    pub fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// Whether nothing changes the preset.
+    pub fn is_empty(&self) -> bool {
+        let named = [&self.detector, &self.guard, &self.feature, &self.kernel, &self.scale];
+        self.config.is_none() && self.set.is_empty() && named.iter().all(|name| name.is_none())
+    }
+}
+
+/// Prints the settings in force as a configuration file.
+///
+/// # Errors
+/// When nothing can be written to the standard output.
+pub fn print(resolved: &Resolved) -> Result<(), Failure> {
+    use std::io::Write;
+    let text = resolved.params.to_toml(&resolved.preset);
+    let written = std::io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|source| Failure::from(Error::Output { path: "-".into(), reason: source.to_string() }))
+}

@@ -1,0 +1,506 @@
+//! The search by a background-aware filter and colour, which follows the target's size and angle.
+//!
+//! In each frame a square area around the target is cut at its size and angle and answered by three models:
+//!
+//! 1. the [filter](BackgroundAware) on gradients and colour names, at every shift;
+//! 2. [colour histograms](ColorModel): the mean likelihood of the colours in the box, at every shift; merged with the
+//!    first (Bertinetto et al., "Staple", CVPR 2016; not in gray frames);
+//! 3. at the place found: a filter over [angles](RotationFilter), whose turn is accepted only if the search in the
+//!    turned area answers better by a margin, and a filter over [scales](ScaleFilter).
+//!
+//! All learn there; the filter from the present spectrum where the target has hardly moved.
+
+use ndarray::ArrayView2;
+
+use super::calibration::Calibration;
+use super::confidence::{Peak, between_cells};
+use super::params::{BackgroundParams, PyramidParams, RotationParams, ScaleParams};
+use super::pose::Pose;
+use super::rotation::RotationFilter;
+use super::scale::{self, GrayPatch, ScaleFilter};
+use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, uniform};
+use super::{ResponseLayout, ResponseMap, State};
+use crate::bbox::BBox;
+use crate::error::Result;
+use crate::features::color_bins::take_colors_apart;
+use crate::features::color_histogram::{Area, BoxMean, ColorHistogram};
+use crate::features::hog::colors::HogColors;
+use crate::features::labels;
+use crate::features::taper::half_sample_hann;
+use crate::filters::background::BackgroundAware;
+use crate::frame::resample::{Region, Resampler};
+use crate::frame::{Channels, Frame, PixelFormat};
+use crate::profile::{Stage, Stopwatch};
+
+/// Sides of the search area in cells: numbers that transform fast.
+const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
+/// Pixels per cell.
+const CELL: usize = 4;
+/// Cells around the peak that do not count as sidelobe.
+const PEAK_RADIUS: usize = 5;
+/// The learning rate at which the filter is held near the one before as strongly as `temporal` says.
+const NOMINAL_RATE: f64 = 0.02;
+/// Share of the box that the target's colours are learned from: its border is background.
+const CORE: f64 = 0.8;
+/// The likelihood of a colour that says nothing.
+const NEUTRAL: f32 = 0.5;
+/// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant. Fitted
+/// to the preset `robust`, each sequence from three starts, by `scripts/calibration.py`.
+const CALIBRATION: Calibration = Calibration::new(6.13, 2.22, -7.98);
+
+/// One target's models and the memory that a frame needs.
+#[derive(Clone, Debug)]
+pub(super) struct BackgroundSearch {
+    params: BackgroundParams,
+    /// Width and height of the initial box.
+    size: (f64, f64),
+    first: Pose,
+    /// Cells of a side of the search area.
+    cells: usize,
+    resampler: Resampler,
+    view: View,
+    /// The view that a turned or resized one is compared with.
+    other: View,
+    feature: HogColors,
+    taper: Vec<f32>,
+    filter: BackgroundAware,
+    /// Whether the filter's spectrum is that of the view.
+    view_is_current: bool,
+    color: Option<ColorModel>,
+    /// Response of filter and colour, no motion in the middle.
+    merged: Vec<f32>,
+    /// The pose of the merged response, and pixels of the frame per cell.
+    answered: (Pose, f64),
+    scale: Option<ScaleFilter>,
+    rotation: Option<RotationFilter>,
+    frames: usize,
+}
+
+/// The best place in a view.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    /// Rows and columns of cells from the middle.
+    shift: (f64, f64),
+    merged: f64,
+    evidence: Evidence,
+}
+
+/// Which places of a view are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Anywhere,
+    Middle,
+}
+
+impl BackgroundSearch {
+    /// Learns the target at `bbox` in `frame`.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+        let frames = FrameKind::of(frame);
+        check_box(frames, bbox)?;
+        let size = (bbox.w, bbox.h);
+        let mean = (size.0 * size.1).sqrt();
+        let side = (1.0 + params.padding) * mean;
+        let wanted = side / CELL as f64;
+        let distance = |n: usize| (n as f64 - wanted).abs();
+        let allowed = SIDES.into_iter().filter(|&n| (n * n) as f64 <= params.max_cells);
+        let cells = allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
+        let pixels = cells * CELL;
+        let step = side / pixels as f64;
+        let in_view = (size.0 / step, size.1 / step);
+        let in_cells = (in_view.1 / CELL as f64, in_view.0 / CELL as f64);
+        let sigma = (params.output_sigma * (in_cells.0 * in_cells.1).sqrt()).max(1e-3);
+        let labels = labels::gaussian(cells, cells, sigma);
+        let weights = weights(params, cells, in_cells);
+        let first = Pose::of(bbox);
+        let scale = match params.scale {
+            ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params)),
+            ScaleParams::None | ScaleParams::Pyramid(_) => None,
+        };
+        let rotation = match params.rotation {
+            RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params)),
+            RotationParams::None => None,
+        };
+        let view = View::new(cells, step, first);
+        let mut search = Self {
+            size,
+            first,
+            cells,
+            resampler: Resampler::new(pixels, pixels, Channels::Color),
+            other: view.clone(),
+            view,
+            feature: HogColors::new(pixels, pixels, CELL),
+            taper: half_sample_hann(cells),
+            filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
+            view_is_current: false,
+            color: (frames.color && params.color_weight > 0.0)
+                .then(|| ColorModel::new(cells, in_view, params.color_rate)),
+            merged: vec![0.0; cells * cells],
+            answered: (first, CELL as f64 * step),
+            scale,
+            rotation,
+            params: params.clone(),
+            frames: 0,
+        };
+        // Areas of the largest target that there may be, and of a turned one.
+        let largest = step * scale::limits(size, frames.size).1;
+        search.resampler.reserve(largest);
+        if search.rotation.is_some() {
+            search.resampler.reserve_turned(largest);
+        }
+        match search.learn_at(frame, first, 1.0, watch) {
+            true => Ok(search),
+            false => Err(uniform(bbox)),
+        }
+    }
+
+    /// Cuts the area at `pose` and hands its features to the filter; false where they are blank.
+    fn take(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) -> bool {
+        watch.start();
+        self.view.cut(frame, pose, &mut self.resampler);
+        watch.lap(Stage::Crop);
+        self.view_is_current = true;
+        let View { gray, bins, .. } = &self.view;
+        self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch)
+    }
+
+    /// The best place in the view; `None` where the response is not finite.
+    fn answer(&mut self, frame: &Frame<'_>, place: Place, watch: &mut Stopwatch) -> Option<Answer> {
+        self.filter.respond(watch);
+        watch.start();
+        let n = self.cells;
+        let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
+        let colors = model.map(|model| model.respond(&self.view));
+        watch.lap(Stage::Color);
+        let share = if colors.is_some() { self.params.color_weight as f32 } else { 0.0 };
+        let answers = self.filter.response();
+        let wrapped = |i: usize| (i + n - n / 2) % n;
+        for (r, line) in self.merged.chunks_exact_mut(n).enumerate() {
+            let answers = &answers[wrapped(r) * n..][..n];
+            for (c, merged) in line.iter_mut().enumerate() {
+                *merged = (1.0 - share) * answers[wrapped(c)] + share * colors.map_or(NEUTRAL, |m| m[r * n + c]);
+            }
+        }
+        self.answered = (self.view.pose, self.view.cell_step());
+        // Where all is alike, the target has not moved.
+        let middle = n / 2 * n + n / 2;
+        let (mut best, mut highest) = (middle, self.merged[middle]);
+        if place == Place::Anywhere {
+            for (i, &merged) in self.merged.iter().enumerate() {
+                if merged > highest {
+                    (best, highest) = (i, merged);
+                }
+            }
+        }
+        let (row, col) = (best / n, best % n);
+        let (dr, dc) = match place {
+            Place::Anywhere => {
+                let value = |r: usize, c: usize| f64::from(self.merged[r * n + c]);
+                between_cells(value, (n, n), (row, col), ResponseLayout::Wrapped)
+            }
+            Place::Middle => (0.0, 0.0),
+        };
+        let Peak { value, psr, apce, .. } =
+            Peak::at(answers, (n, n), (wrapped(row), wrapped(col)), PEAK_RADIUS, ResponseLayout::Wrapped);
+        let shift = (row as f64 - (n / 2) as f64 + dr, col as f64 - (n / 2) as f64 + dc);
+        let long_term = Some(self.filter.slow_score_at(shift) as f32);
+        let color = colors.map(|colors| colors[best]);
+        watch.lap(Stage::Peak);
+        let evidence = Evidence { peak: value, psr, apce, long_term, color, ..Evidence::default() };
+        value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
+    }
+
+    /// The detection of a frame with nothing to see at `at`.
+    fn nothing(&mut self, at: Pose) -> Detection {
+        self.view_is_current = false;
+        self.merged.fill(0.0);
+        let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
+        Detection { pose: at, evidence, seen: false }
+    }
+
+    /// Whether every frame is still learned.
+    fn is_warming_up(&self) -> bool {
+        self.frames <= self.params.warmup_frames
+    }
+
+    /// Learns the target at `pose`. The filter is held near the one before by the share `past` of what it usually is.
+    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64, watch: &mut Stopwatch) -> bool {
+        let shift = self.view.shift_of(pose.center);
+        let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
+        let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
+            self.filter.forget(1.0 - past);
+            self.filter.learn_again(shift, watch);
+            (self.view.point(shift), pose.scale / self.view.pose.scale)
+        } else {
+            if !self.take(frame, pose, watch) {
+                self.view_is_current = false;
+                return false;
+            }
+            self.filter.forget(1.0 - past);
+            self.filter.learn(watch);
+            (self.view.point((0.0, 0.0)), 1.0)
+        };
+        watch.start();
+        if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
+            color.learn(&self.view, center, zoom);
+            watch.lap(Stage::Color);
+        }
+        // What is learned less often counts for more.
+        let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
+        if let Some(scale) = &mut self.scale {
+            scale.learn(self.view.gray_patch(), center, zoom, times);
+            watch.lap(Stage::Scale);
+        }
+        if let Some(rotation) = &mut self.rotation {
+            rotation.learn(self.view.gray_patch(), center, 0.0, times);
+            watch.lap(Stage::Rotation);
+        }
+        true
+    }
+
+    /// From the best place in the view to the target's pose: its angle and its size there.
+    fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer, watch: &mut Stopwatch) -> (Pose, Answer) {
+        if let (Some(rotation), RotationParams::Filter(params)) = (&mut self.rotation, self.params.rotation) {
+            watch.start();
+            let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
+            watch.lap(Stage::Rotation);
+            if degrees.abs() >= params.min_turn {
+                let angle = self.view.pose.angle + degrees.to_radians();
+                let turned = Pose { center: self.view.in_frame(best.shift), angle, ..self.view.pose };
+                best = self.challenge(frame, turned, &best, params.margin, watch).unwrap_or(best);
+            }
+        }
+        let limits = scale::limits(self.size, (frame.width(), frame.height()));
+        if let ScaleParams::Pyramid(PyramidParams { step, margin, interval }) = self.params.scale
+            && self.frames.is_multiple_of(interval)
+        {
+            let middle = self.view.pose.at(self.view.in_frame(best.shift));
+            for factor in [1.0 / step, step] {
+                let scale = (middle.scale * factor).clamp(limits.0, limits.1);
+                best = self.challenge(frame, Pose { scale, ..middle }, &best, margin, watch).unwrap_or(best);
+            }
+        }
+        let center = self.view.in_frame(best.shift);
+        // The centre does not leave the frame, and from outside it does not go farther.
+        let inside = |v: f64, before: f64, length: usize| v.clamp(before.min(0.0), before.max(length as f64));
+        let before = at.center;
+        let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
+        let mut pose = self.view.pose.at(center);
+        if let Some(scale) = &mut self.scale {
+            watch.start();
+            let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
+            pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
+            watch.lap(Stage::Scale);
+        }
+        (pose, best)
+    }
+
+    /// The answer in a view at `pose` if it is better than `best` by the share `margin`; the view is then that one.
+    fn challenge(
+        &mut self,
+        frame: &Frame<'_>,
+        pose: Pose,
+        best: &Answer,
+        margin: f64,
+        watch: &mut Stopwatch,
+    ) -> Option<Answer> {
+        std::mem::swap(&mut self.view, &mut self.other);
+        let seen = self.take(frame, pose, watch);
+        let other = self.answer(frame, Place::Anywhere, watch);
+        let better = other.filter(|other| seen && other.merged * (1.0 - margin) > best.merged);
+        if better.is_none() {
+            std::mem::swap(&mut self.view, &mut self.other);
+            self.view_is_current = false;
+        }
+        better
+    }
+}
+
+impl Search for BackgroundSearch {
+    fn pose(&self) -> Pose {
+        self.first
+    }
+
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        self.frames += 1;
+        let seen = self.take(frame, at, watch);
+        match self.answer(frame, Place::Anywhere, watch).filter(|_| seen) {
+            Some(best) => {
+                let (pose, Answer { evidence, .. }) = self.refine_pose(frame, at, best, watch);
+                Detection { pose, evidence, seen: true }
+            }
+            None => self.nothing(at),
+        }
+    }
+
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        let seen = self.take(frame, at, watch);
+        match self.answer(frame, Place::Middle, watch).filter(|_| seen) {
+            Some(Answer { evidence, .. }) => Detection { pose: at, evidence, seen: true },
+            None => self.nothing(at),
+        }
+    }
+
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+        let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
+        match rate {
+            None if due => self.learn_at(frame, at, 1.0, watch),
+            // The filter has no rate: it is held less near the one before.
+            Some(rate) if rate > 0.0 => {
+                let past = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
+                self.learn_at(frame, at, past.clamp(0.0, 1.0), watch)
+            }
+            _ => false,
+        };
+        Learned::Done
+    }
+
+    fn state(&self, evidence: &Evidence) -> State {
+        let thresholds = self.params.confidence;
+        match CALIBRATION.probability(evidence) {
+            p if p >= thresholds.tracking_until => State::Tracking,
+            p if p >= thresholds.lost_below => State::Uncertain,
+            _ => State::Lost,
+        }
+    }
+
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        Some(CALIBRATION.probability(evidence))
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        let (pose, step) = self.answered;
+        ResponseMap {
+            values: ArrayView2::from_shape((self.cells, self.cells), &self.merged).expect("a square of cells"),
+            layout: ResponseLayout::Centered,
+            center: pose.center,
+            step: (step, step),
+            angle: pose.angle,
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}
+
+/// The weight of the filter's value in each cell of a square of `cells`, for a target of (height, width) cells:
+/// infinite off the target where the filter is masked.
+fn weights(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> Vec<f32> {
+    let middle = cells as f64 / 2.0;
+    let weight = |i: usize| {
+        let (r, c) = ((i / cells) as f64 + 0.5 - middle, (i % cells) as f64 + 0.5 - middle);
+        let inside = |d: f64, length: f64| d.abs() <= (length / 2.0).max(1.0);
+        if params.mask && !(inside(r, height) && inside(c, width)) { f32::INFINITY } else { params.weight as f32 }
+    };
+    (0..cells * cells).map(weight).collect()
+}
+
+/// The search area of one frame, cut at the target's size and angle: gray values and colour bins.
+#[derive(Clone, Debug)]
+struct View {
+    rgb: Vec<u8>,
+    gray: Vec<u8>,
+    bins: Vec<u16>,
+    pose: Pose,
+    cells: usize,
+    /// Pixels of the frame per pixel of the view, at scale 1.
+    step: f64,
+}
+
+impl View {
+    fn new(cells: usize, step: f64, pose: Pose) -> Self {
+        let pixels = (cells * CELL).pow(2);
+        Self { rgb: vec![0; 3 * pixels], gray: vec![0; pixels], bins: vec![0; pixels], pose, cells, step }
+    }
+
+    fn cut(&mut self, frame: &Frame<'_>, pose: Pose, resampler: &mut Resampler) {
+        let region = Region::new(pose.center, self.step * pose.scale).turned(pose.angle);
+        resampler.cut(frame, region, &mut self.rgb);
+        take_colors_apart(&self.rgb, &mut self.gray, &mut self.bins);
+        self.pose = pose;
+    }
+
+    /// Pixels of a side.
+    fn side(&self) -> usize {
+        self.cells * CELL
+    }
+
+    /// Pixels of the frame per cell.
+    fn cell_step(&self) -> f64 {
+        CELL as f64 * self.step * self.pose.scale
+    }
+
+    fn gray_patch(&self) -> GrayPatch<'_> {
+        GrayPatch { pixels: &self.gray, width: self.side() }
+    }
+
+    /// The pixel (x, y) of the view at a shift of (rows, columns) of cells from the middle.
+    fn point(&self, shift: (f64, f64)) -> (f64, f64) {
+        let middle = self.side() as f64 / 2.0;
+        (middle + shift.1 * CELL as f64, middle + shift.0 * CELL as f64)
+    }
+
+    /// The point (x, y) of the frame at a shift.
+    fn in_frame(&self, shift: (f64, f64)) -> (f64, f64) {
+        let Pose { center, angle, .. } = self.pose;
+        let (sin, cos) = libm::sincos(angle);
+        let (dx, dy) = (shift.1 * self.cell_step(), shift.0 * self.cell_step());
+        (center.0 + cos * dx - sin * dy, center.1 + sin * dx + cos * dy)
+    }
+
+    /// The shift of a point (x, y) of the frame.
+    fn shift_of(&self, point: (f64, f64)) -> (f64, f64) {
+        let Pose { center, angle, .. } = self.pose;
+        let (sin, cos) = libm::sincos(angle);
+        let (dx, dy) = ((point.0 - center.0) / self.cell_step(), (point.1 - center.1) / self.cell_step());
+        (cos * dy - sin * dx, cos * dx + sin * dy)
+    }
+}
+
+/// Colour histograms of the target and of the ring around it, and the mean likelihood of the colours in a box at every
+/// shift.
+#[derive(Clone, Debug)]
+struct ColorModel {
+    histogram: ColorHistogram,
+    /// Width and height of the target in pixels of the view.
+    size: (f64, f64),
+    likelihood: Vec<f32>,
+    box_mean: BoxMean,
+    answers: Vec<f32>,
+}
+
+impl ColorModel {
+    fn new(cells: usize, size: (f64, f64), rate: f64) -> Self {
+        let in_cells = (size.1 / CELL as f64, size.0 / CELL as f64);
+        Self {
+            histogram: ColorHistogram::new(rate),
+            size,
+            likelihood: vec![0.0; cells * cells],
+            box_mean: BoxMean::new((cells, cells), in_cells),
+            answers: vec![NEUTRAL; cells * cells],
+        }
+    }
+
+    /// The mean likelihood of the box at every shift, no motion in the middle.
+    fn respond(&mut self, view: &View) -> &[f32] {
+        self.histogram.likelihood_map(&view.bins, view.side(), CELL, &mut self.likelihood);
+        self.box_mean.apply(&self.likelihood, &mut self.answers);
+        &self.answers
+    }
+
+    /// Learns the target around `center` (x, y) of the view, where it is `zoom` times as large as at first.
+    fn learn(&mut self, view: &View, center: (f64, f64), zoom: f64) {
+        let (w, h) = (self.size.0 * zoom, self.size.1 * zoom);
+        let (ring, gap) = ((w + h) / 2.0, CELL as f64);
+        let side = view.side();
+        let area = |w: f64, h: f64| Area::around(side, center, (w, h));
+        let (inside, around) = (area(CORE * w, CORE * h), area(w + ring, h + ring));
+        self.histogram.learn(&view.bins, side, &inside, &around, &area(w + gap, h + gap));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,971 @@
+//! The settings of a tracker: a tree of structs and enums, and the presets.
+//!
+//! A value is set by its path, as text: `search.filter.padding`, `guard.windows.machine.svm.c`. Naming a variant at
+//! the path of an enum selects it with its defaults: `search.background.scale=none`. `search` also takes the names of
+//! detectors (`kcf`, `background-aware` and the machines), `guard` those of the machines that guard.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::calibration::Calibration;
+use crate::error::{Error, Result};
+use crate::features::Extractor;
+use crate::features::gray::Gray;
+use crate::features::hog::Hog;
+use crate::filters::background::BackgroundSettings;
+use crate::frame::Channels;
+use crate::kernels::Kernel;
+use crate::machines::{MachineKind, MachineParams};
+#[cfg(any(feature = "cli", test))]
+use crate::settings::text_of;
+use crate::settings::{Field, Setting, choice, settings};
+
+/// The settings of a [`Tracker`](crate::Tracker).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Params {
+    /// What finds the target from frame to frame.
+    pub search: SearchParams,
+    /// A kernel machine that watches the search.
+    pub guard: Option<GuardParams>,
+}
+
+choice! {
+    /// What finds the target from frame to frame.
+    #[allow(clippy::large_enum_variant, reason = "a tracker has one of them")]
+    pub enum SearchParams {
+        /// A kernelized correlation filter.
+        Filter(FilterParams),
+        /// A background-aware filter with colour, scale and rotation.
+        Background(BackgroundParams),
+        /// A kernel machine over windows of the frame.
+        Machine(MachineSearchParams),
+    }
+}
+
+settings! {
+    /// A kernelized correlation filter. The defaults are the published ones for HOG and a Gaussian kernel
+    /// (Henriques et al., TPAMI 2015, table 2).
+    pub struct FilterParams {
+        /// What the filter sees
+        feature: FeatureParams = FeatureParams::Hog(HogParams::default());
+        /// How two patches are compared
+        kernel: Kernel = Kernel::Gaussian { sigma: 0.5 };
+        /// At which scale the search area is cut
+        area: AreaParams = AreaParams::default();
+        /// Round the search area up to numbers of cells that transform fast
+        smooth_area: bool = false;
+        /// Area around the target that is searched, as a multiple of its size
+        padding: f64 = 1.5, Within(0.0, 20.0);
+        /// Regularisation of the filter
+        lambda: f64 = 1e-4, Above(0.0, 1e6);
+        /// Width of the regression labels, relative to the target's size
+        output_sigma: f64 = 0.1, Above(0.0, 10.0);
+        /// How fast the model follows the target's appearance, per frame
+        learning_rate: f64 = 0.02, Within(0.0, 1.0);
+        /// Search for the peak between cells
+        sub_cell: bool = false;
+        /// Up to this motion in cells, learn from the search area of the detection
+        reuse_shift: f64 = 0.0, Within(0.0, 1e6);
+        /// How the target's size is followed
+        scale: ScaleParams = ScaleParams::None;
+        /// What makes the state of a frame
+        states: StateParams = StateParams::default();
+    }
+}
+
+choice! {
+    /// What a filter sees.
+    #[derive(Copy, Eq)]
+    pub enum FeatureParams {
+        /// 31-channel histograms of oriented gradients.
+        Hog(HogParams),
+        /// Gray values less their mean.
+        Gray,
+    }
+}
+
+settings! {
+    /// Histograms of oriented gradients.
+    #[derive(Copy, Eq)]
+    pub struct HogParams {
+        /// Side of a cell in pixels
+        cell_size: usize = 4, Within(1.0, 64.0);
+    }
+}
+
+choice! {
+    /// At which scale the search area is cut.
+    #[derive(Copy)]
+    pub enum AreaParams {
+        /// As published: large targets at half size, others at full size.
+        Published(PublishedArea),
+        /// With a bounded number of cells: a larger area is cut at a coarser scale.
+        Bounded(BoundedArea),
+    }
+}
+
+settings! {
+    /// The published search area.
+    #[derive(Copy)]
+    pub struct PublishedArea {
+        /// Targets with at least this root of width times height in pixels are tracked at half size
+        #[serde(with = "infinite_as_null")]
+        half_size_from: f64 = 100.0, AtLeast(0.0);
+    }
+}
+
+settings! {
+    /// A search area with a bounded number of cells.
+    #[derive(Copy)]
+    pub struct BoundedArea {
+        /// Largest number of cells of the search area, about
+        max_cells: f64 = 1000.0, Within(16.0, 1e12);
+    }
+}
+
+choice! {
+    /// What makes the state of a frame.
+    #[derive(Copy)]
+    pub enum StateParams {
+        /// The peak-to-sidelobe ratio. Every frame is learned; boxes do not depend on the state.
+        Psr(PsrParams),
+        /// The confidence, with a memory. A lost target is not learned and is searched for in the whole frame.
+        Confidence(ConfidenceParams),
+    }
+}
+
+settings! {
+    /// States by the peak-to-sidelobe ratio.
+    #[derive(Copy)]
+    pub struct PsrParams {
+        /// Peak-to-sidelobe ratio below which the state is `uncertain`
+        uncertain_below: f64 = 8.0, Within(0.0, 1e6);
+        /// Peak-to-sidelobe ratio below which the state is `lost`
+        lost_below: f64 = 5.0, Within(0.0, 1e6);
+    }
+}
+
+settings! {
+    /// States by the confidence, and the search for a lost target.
+    #[derive(Copy)]
+    pub struct ConfidenceParams {
+        /// Confidence from which an uncertain target is `tracking` again
+        tracking_from: f64 = 0.8, Within(0.0, 1.0);
+        /// Confidence below which a tracked target is `uncertain`
+        tracking_until: f64 = 0.5, Within(0.0, 1.0);
+        /// Confidence below which a frame does not show the target
+        lost_below: f64 = 0.2, Within(0.0, 1.0);
+        /// Frames in a row without the target until it is `lost`
+        lost_after: usize = 3, Within(1.0, 1e6);
+        /// Share of its baseline below which the long-term response has dropped; 0 for never
+        long_term_drop: f64 = 0.15, Within(0.0, 1.0);
+        /// Frames in a row with a dropped long-term response until the target is `lost`
+        long_term_frames: usize = 5, Within(1.0, 1e6);
+        /// Search areas per frame in the whole frame while the target is lost; 0 for none
+        tiles: usize = 4, Within(0.0, 1000.0);
+    }
+}
+
+settings! {
+    /// A background-aware filter on gradients and colours, colour histograms, and 1-D filters for scale and rotation.
+    /// The defaults are STRCF's objective with a hard mask; BACF has `temporal` 0 and a `learning_rate` of about .015.
+    pub struct BackgroundParams {
+        /// Area around the target that is searched, as a multiple of the geometric mean of its sides
+        padding: f64 = 4.0, Within(0.0, 20.0);
+        /// Largest number of cells of the search area: a larger one is cut at a coarser scale
+        max_cells: f64 = 4096.0, Within(1296.0, 6400.0);
+        /// Width of the regression labels, relative to the target's size
+        output_sigma: f64 = 0.1, Above(0.0, 10.0);
+        /// Allow filter values on the target only
+        mask: bool = true;
+        /// Weight of the filter's values in the objective
+        weight: f64 = 1e-3, Within(1e-6, 1e6);
+        /// Weight of the distance to the filter of the frame before
+        temporal: f64 = 15.0, Within(0.0, 1e6);
+        /// How far the learned sample moves towards the newest one; 1 learns the newest alone
+        learning_rate: f64 = 1.0, Within(0.0, 1.0);
+        /// Steps of the solver per frame
+        solver_steps: usize = 2, Within(1.0, 1000.0);
+        /// Weight of the colour histograms in the response; 0 for none
+        color_weight: f64 = 0.2, Within(0.0, 1.0);
+        /// How fast the colour histograms follow, per learned frame
+        color_rate: f64 = 0.04, Within(0.0, 0.999);
+        /// Learn each of this many first frames
+        warmup_frames: usize = 40, Within(0.0, 1e6);
+        /// After them, learn one of this many frames
+        interval: usize = 2, Within(1.0, 1e6);
+        /// Up to this motion in cells, learn from the search area of the detection
+        reuse_shift: f64 = 1.0, Within(0.0, 1e6);
+        /// How the target's size is followed
+        scale: ScaleParams = ScaleParams::Filter(ScaleFilterParams { area: 1024.0, ..ScaleFilterParams::default() });
+        /// How the target's angle is followed
+        rotation: RotationParams = RotationParams::Filter(RotationFilterParams::default());
+        /// States and the search for a lost target
+        confidence: ConfidenceParams = ConfidenceParams::default();
+    }
+}
+
+choice! {
+    /// How the target's size is followed.
+    #[derive(Copy)]
+    pub enum ScaleParams {
+        /// The box keeps its size.
+        None,
+        /// A 1-D filter over scales (DSST).
+        Filter(ScaleFilterParams),
+        /// The search itself, in areas of three sizes.
+        Pyramid(PyramidParams),
+    }
+}
+
+settings! {
+    /// A 1-D filter over scales.
+    #[derive(Copy)]
+    pub struct ScaleFilterParams {
+        /// Scales that are compared
+        count: usize = 21, Odd(3.0, 23.0);
+        /// Ratio of one scale to the next
+        step: f64 = 1.03, Within(1.001, 1.2);
+        /// How fast the filter follows, per learned frame
+        rate: f64 = 0.025, Within(0.0, 1.0);
+        /// Regularisation of the filter
+        lambda: f64 = 0.01, Above(0.0, 1e6);
+        /// Largest number of pixels of a patch
+        area: f64 = 576.0, Within(64.0, 16384.0);
+    }
+}
+
+settings! {
+    /// The search in areas of three sizes.
+    #[derive(Copy)]
+    pub struct PyramidParams {
+        /// Ratio of one size to the next
+        step: f64 = 1.04, Within(1.001, 1.2);
+        /// Share by which the response at another size is lowered before it is compared
+        margin: f64 = 0.01, Within(0.0, 1.0);
+        /// Compare sizes in one of this many frames
+        interval: usize = 2, Within(1.0, 1e6);
+    }
+}
+
+choice! {
+    /// How the target's angle is followed.
+    #[derive(Copy)]
+    pub enum RotationParams {
+        /// The search area stays upright.
+        None,
+        /// A 1-D filter over angles.
+        Filter(RotationFilterParams),
+    }
+}
+
+settings! {
+    /// A 1-D filter over angles.
+    #[derive(Copy)]
+    pub struct RotationFilterParams {
+        /// Standard deviation of the expected turns, in degrees per frame
+        prior: f64 = 30.0, Within(0.1, 1e6);
+        /// How fast the filter follows, per learned frame
+        rate: f64 = 0.02, Within(0.0, 1.0);
+        /// Regularisation of the filter
+        lambda: f64 = 0.01, Above(0.0, 1e6);
+        /// Side of a patch over that of the target
+        patch_scale: f64 = 1.1, Within(0.5, 3.0);
+        /// Largest number of pixels of a patch
+        area: f64 = 576.0, Within(64.0, 16384.0);
+        /// Smallest turn in degrees
+        min_turn: f64 = 4.0, Within(0.0, 180.0);
+        /// Share by which the response at another angle is lowered before it is compared
+        margin: f64 = 0.05, Within(0.0, 1.0);
+    }
+}
+
+settings! {
+    /// A kernel machine over windows of the frame that tracks by itself.
+    pub struct MachineSearchParams {
+        /// How it searches and learns
+        windows: WindowParams = WindowParams::default();
+        /// How the target's size is followed
+        scale: ScaleParams = ScaleParams::None;
+        /// Score below which the state is `lost`, or below the gate where that is lower
+        lost_below: f64 = -0.3, Within(-100.0, 100.0);
+    }
+}
+
+settings! {
+    /// How a kernel machine over a bank of windows searches and learns. The defaults are those of `krr`.
+    pub struct WindowParams {
+        /// Which machine
+        machine: MachineParams = MachineParams::default();
+        /// How two windows are compared
+        kernel: Kernel = Self::KERNEL;
+        /// Targets with a larger root of width times height in pixels are cut at a coarser scale
+        template_size: f64 = 32.0, Within(8.0, 1000.0);
+        /// Area around the target in a template, as a multiple of its size
+        context: f64 = 0.5, Within(0.0, 5.0);
+        /// The target may move by half of this times its size per frame
+        reach: f64 = 2.5, Within(0.0, 20.0);
+        /// How much nearness to the last place counts
+        prior: f64 = 0.5, Within(0.0, 1.0);
+        /// Weight of the newest sample of the target among all its samples
+        sample_share: f64 = 0.05, Within(0.0, 0.999);
+        /// Score above which a frame is learned
+        gate: f64 = MachineKind::Krr.gate(), Within(-100.0, 100.0);
+        /// Learn one of this many frames above the gate
+        interval: usize = MachineKind::Krr.interval(), Within(1.0, 1e6);
+        /// Largest number of samples of the target; the closest two are merged
+        positives: usize = 12, Within(1.0, 256.0);
+        /// Largest number of samples of the background; the one least like the target is dropped
+        negatives: usize = 40, Within(1.0, 256.0);
+        /// Samples of the background that a frame adds
+        hard_negatives: usize = 3, Within(0.0, 32.0);
+        /// Principal components that the 31 channels of HOG are projected onto; 31 for none
+        channels: usize = 8, WithinOr(1.0, 15.0, 31.0);
+    }
+}
+
+settings! {
+    /// A kernel machine over windows that watches another search.
+    pub struct GuardParams {
+        /// How it searches and learns
+        windows: WindowParams = WindowParams::default();
+        /// Score at the place of the search below which the guard doubts it
+        uncertain_below: f64 = 0.0, Within(-100.0, 100.0);
+        /// Score above which a doubting guard accepts a window elsewhere
+        accept_above: f64 = MachineKind::Krr.accept_above(), Within(-100.0, 100.0);
+        /// By how much that score must exceed the one at the place of the search
+        margin: f64 = 0.3, Within(0.0, 100.0);
+        /// Added to `accept-above` for windows anywhere in the frame
+        far_margin: f64 = 0.1, Within(0.0, 100.0);
+        /// Doubtful frames in a row until the target is lost and the whole frame is searched
+        lost_after: usize = 3, Within(1.0, 1e6);
+        /// Search areas per frame in the whole frame; 0 for none
+        tiles: usize = 2, Within(0.0, 1000.0);
+        /// Weight of the new sample when the search is moved: 1 replaces its model, 0 keeps it
+        relearn_rate: f64 = 0.2, Within(0.0, 1.0);
+    }
+}
+
+/// JSON has no infinity.
+mod infinite_as_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
+    }
+}
+
+impl FeatureParams {
+    /// The extractor for patches of `width` x `height` pixels.
+    pub fn extractor(&self, width: usize, height: usize) -> Box<dyn Extractor> {
+        match self {
+            Self::Hog(hog) => Box::new(Hog::new(width, height, hog.cell_size)),
+            Self::Gray => Box::new(Gray::new(width, height, 1)),
+        }
+    }
+
+    /// Side of a cell in pixels.
+    pub fn cell_size(&self) -> usize {
+        match self {
+            Self::Hog(hog) => hog.cell_size,
+            Self::Gray => 1,
+        }
+    }
+}
+
+impl FilterParams {
+    /// The published settings for a feature and a kernel, whose own parameters are replaced.
+    pub fn paper(feature: FeatureParams, kernel: Kernel) -> Self {
+        let (sigma, b, learning_rate) = match feature {
+            FeatureParams::Hog(_) => (0.5, 9, 0.02),
+            FeatureParams::Gray => (0.2, 7, 0.075),
+        };
+        // About one in fifty of the frames that overlap the truth by more than half (on OTB) is called uncertain, one
+        // in five hundred lost. A linear filter of gray values answers with broad, low peaks.
+        let (uncertain_below, lost_below) = match (feature, kernel) {
+            (FeatureParams::Hog(_), _) => (8.0, 5.0),
+            (FeatureParams::Gray, Kernel::Gaussian { .. }) => (7.0, 5.0),
+            (FeatureParams::Gray, _) => (3.0, 2.0),
+        };
+        let kernel = match kernel {
+            Kernel::Gaussian { .. } => Kernel::Gaussian { sigma },
+            Kernel::Polynomial { .. } => Kernel::Polynomial { a: 1.0, b },
+            Kernel::Linear => Kernel::Linear,
+        };
+        let states = StateParams::Psr(PsrParams { uncertain_below, lost_below });
+        Self { feature, kernel, learning_rate, states, ..Self::default() }
+    }
+}
+
+impl BackgroundParams {
+    /// The settings of the filter alone.
+    pub(crate) fn filter(&self) -> BackgroundSettings {
+        BackgroundSettings {
+            temporal: self.temporal,
+            sample_rate: self.learning_rate,
+            steps: self.solver_steps,
+            ..BackgroundSettings::default()
+        }
+    }
+}
+
+impl WindowParams {
+    /// The default kernel between windows.
+    pub const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
+
+    /// The defaults for a machine.
+    pub fn of(machine: MachineKind) -> Self {
+        let mut params = Self::default();
+        params.set_machine(machine);
+        params
+    }
+
+    /// Takes another machine, with the gate and the interval that suit it.
+    fn set_machine(&mut self, machine: MachineKind) {
+        (self.machine, self.gate, self.interval) = (machine.params(), machine.gate(), machine.interval());
+    }
+}
+
+impl GuardParams {
+    /// The defaults for a machine.
+    pub fn of(machine: MachineKind) -> Self {
+        Self { windows: WindowParams::of(machine), accept_above: machine.accept_above(), ..Self::default() }
+    }
+}
+
+impl SearchParams {
+    /// The settings of the correlation filter; `None` for another search.
+    pub fn filter_mut(&mut self) -> Option<&mut FilterParams> {
+        if let Self::Filter(filter) = self { Some(filter) } else { None }
+    }
+
+    /// How the target's size is followed.
+    pub fn scale_mut(&mut self) -> &mut ScaleParams {
+        match self {
+            Self::Filter(filter) => &mut filter.scale,
+            Self::Background(background) => &mut background.scale,
+            Self::Machine(machine) => &mut machine.scale,
+        }
+    }
+
+    /// States by the confidence; `None` for a search with other states.
+    pub fn confidence(&self) -> Option<ConfidenceParams> {
+        match self {
+            Self::Filter(FilterParams { states: StateParams::Confidence(confidence), .. }) => Some(*confidence),
+            Self::Background(background) => Some(background.confidence),
+            Self::Filter(_) | Self::Machine(_) => None,
+        }
+    }
+
+    /// The name of the detector.
+    pub fn detector(&self) -> &'static str {
+        match self {
+            Self::Filter(_) => "kcf",
+            Self::Background(_) => "background-aware",
+            Self::Machine(machine) => machine.windows.machine.kind().name(),
+        }
+    }
+}
+
+impl From<FilterParams> for Params {
+    fn from(filter: FilterParams) -> Self {
+        Self { search: SearchParams::Filter(filter), guard: None }
+    }
+}
+
+impl From<BackgroundParams> for Params {
+    fn from(background: BackgroundParams) -> Self {
+        Self { search: SearchParams::Background(background), guard: None }
+    }
+}
+
+impl From<WindowParams> for Params {
+    fn from(windows: WindowParams) -> Self {
+        let search = MachineSearchParams { windows, ..Default::default() };
+        Self { search: SearchParams::Machine(search), guard: None }
+    }
+}
+
+impl Default for Params {
+    /// The preset `robust`.
+    fn default() -> Self {
+        BackgroundParams::default().into()
+    }
+}
+
+impl Setting for Option<GuardParams> {
+    fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
+        match self {
+            None => visit(&Field { names: &["none", "krr", "svm", "klda", "slem"], ..*field }, "none".into()),
+            Some(guard) => guard.visit(field, visit),
+        }
+    }
+
+    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, choose: bool) -> Result<()> {
+        if rest.is_empty() {
+            *self = match text.trim() {
+                "none" => None,
+                name => {
+                    let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
+                    let kind = kind.ok_or_else(|| field.refuse(name, "must be one of none, krr, svm, klda, slem"))?;
+                    match self.take() {
+                        Some(guard) if guard.windows.machine.kind() == kind => Some(guard),
+                        _ => Some(GuardParams::of(kind)),
+                    }
+                }
+            };
+            return Ok(());
+        }
+        if choose {
+            self.get_or_insert_default();
+        }
+        match self {
+            Some(guard) => guard.set(field, rest, text, choose),
+            None => {
+                Err(Field { path: &field.below(rest), ..*field }.refuse(text, "needs a guard, such as guard = krr"))
+            }
+        }
+    }
+}
+
+/// The paper's filter in search areas of bounded size. Peaks between cells make up for the coarser scale, one
+/// extraction of features serves detection and learning, and every second frame compares sizes.
+fn fast() -> Params {
+    let confidence = ConfidenceParams {
+        lost_below: 0.1,
+        lost_after: 5,
+        long_term_drop: 0.0,
+        tiles: 2,
+        ..ConfidenceParams::default()
+    };
+    let filter = FilterParams {
+        padding: 2.0,
+        area: AreaParams::Bounded(BoundedArea { max_cells: 600.0 }),
+        smooth_area: true,
+        sub_cell: true,
+        reuse_shift: 2.0,
+        scale: ScaleParams::Pyramid(PyramidParams::default()),
+        states: StateParams::Confidence(confidence),
+        ..FilterParams::default()
+    };
+    filter.into()
+}
+
+impl Params {
+    /// The names of the presets, each with what it is.
+    pub const PRESETS: [(&'static str, &'static str); 5] = [
+        ("robust", "background-aware filter with colour, size, angle, confidence and recovery"),
+        ("fast", "KCF in small search areas, with size, confidence and recovery"),
+        ("paper", "KCF as published: HOG, Gaussian kernel"),
+        ("paper-dcf", "DCF as published: HOG, linear kernel"),
+        ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),
+    ];
+
+    /// The preset that is used by default.
+    pub const DEFAULT_PRESET: &'static str = Self::PRESETS[0].0;
+
+    /// The names that `search` takes as detectors.
+    pub fn detectors() -> impl Iterator<Item = &'static str> {
+        ["background-aware", "kcf"].into_iter().chain(MachineKind::ALL.iter().map(|kind| kind.name()))
+    }
+
+    /// The settings of a preset.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the names of the presets.
+    pub fn preset(name: &str) -> Result<Self> {
+        Ok(match name {
+            "robust" => Self::default(),
+            "fast" => fast(),
+            "paper" => Self::paper(),
+            "paper-dcf" => FilterParams::paper(FeatureParams::default(), Kernel::Linear).into(),
+            "paper-gray" => FilterParams::paper(FeatureParams::Gray, Kernel::Gaussian { sigma: 0.2 }).into(),
+            _ => {
+                let names = Self::PRESETS.map(|(name, _)| name).join(", ");
+                let expected = format!("must be one of {names}");
+                return Err(Field { path: "preset", ..Field::ROOT }.refuse(name, expected));
+            }
+        })
+    }
+
+    /// KCF as published, the preset `paper`.
+    pub fn paper() -> Self {
+        FilterParams::default().into()
+    }
+
+    /// The same search, watched by a guard.
+    pub fn guarded(self, guard: GuardParams) -> Self {
+        Self { guard: Some(guard), ..self }
+    }
+
+    /// What the features need of a frame.
+    pub fn channels(&self) -> Channels {
+        match &self.search {
+            SearchParams::Background(_) => Channels::Color,
+            SearchParams::Filter(_) | SearchParams::Machine(_) => Channels::Luma,
+        }
+    }
+
+    /// Calls `visit` with every setting and its value.
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(&Field<'_>, Value)) {
+        let field = |path, doc| Field { path, doc, ..Field::ROOT };
+        self.guard.visit(&field("guard", "Kernel machine that watches the search"), visit);
+        self.search.visit(&field("search", "What finds the target"), visit);
+    }
+
+    /// All settings by their paths.
+    pub fn values(&self) -> Vec<(String, Value)> {
+        let mut values = Vec::new();
+        self.visit(&mut |field, value| values.push((field.path.to_owned(), value)));
+        values
+    }
+
+    /// Sets the value at `path` to what `text` says. Another variant of an enum brings its defaults; the same one
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an unknown path, a path of a branch that is not selected, and a value that is refused.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<()> {
+        self.set_at(path, text, false)
+    }
+
+    /// As [`Params::set`]; with `choose`, a path selects the branches that it goes through.
+    pub(crate) fn set_at(&mut self, path: &str, text: &str, choose: bool) -> Result<()> {
+        let path = path.replace('_', "-");
+        let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
+        let place = |path| Field { path, ..Field::ROOT };
+        let before = match (first, &self.search, &self.guard) {
+            ("guard", _, Some(guard)) => Some(guard.windows.machine.kind()),
+            ("search", SearchParams::Machine(search), _) => Some(search.windows.machine.kind()),
+            _ => None,
+        };
+        match (first, rest) {
+            ("search" | "detector", "") => return self.set_detector(text.trim()),
+            ("search", "filter.feature" | "filter.kernel") => {
+                let SearchParams::Filter(filter) = &mut self.search else {
+                    return Err(place(&path).refuse(text, "needs search = kcf"));
+                };
+                let before = filter.clone();
+                filter.set(&place("search.filter"), &rest["filter.".len()..], text, choose)?;
+                filter.take_published(&before);
+            }
+            ("search", rest) => self.search.set(&place("search"), rest, text, choose)?,
+            ("guard", rest) => self.guard.set(&place("guard"), rest, text, choose)?,
+            _ => return Err(Field::ROOT.unknown(&path, &["search".into(), "guard".into()])),
+        }
+        // Another machine brings its gate, another kind of kernel between windows its bandwidth.
+        let guard = self.guard.as_mut().map(|guard| (&mut guard.windows, Some(&mut guard.accept_above)));
+        let windows = match (first, &mut self.search) {
+            ("guard", _) => guard,
+            (_, SearchParams::Machine(search)) => Some((&mut search.windows, None)),
+            _ => None,
+        };
+        if let Some((windows, accept_above)) = windows {
+            let kind = windows.machine.kind();
+            if Some(kind) != before {
+                (windows.gate, windows.interval) = (kind.gate(), kind.interval());
+                accept_above.into_iter().for_each(|accept| *accept = kind.accept_above());
+            } else if rest.ends_with("windows.kernel") && text.trim() == "gaussian" {
+                windows.kernel = WindowParams::KERNEL;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_detector(&mut self, name: &str) -> Result<()> {
+        if name == self.search.detector() || name == self.search.name() {
+            return Ok(());
+        }
+        self.search = match name {
+            "kcf" | "filter" => SearchParams::Filter(FilterParams::default()),
+            "background-aware" | "background" => SearchParams::Background(BackgroundParams::default()),
+            "machine" => SearchParams::Machine(MachineSearchParams::default()),
+            name => match name.parse::<MachineKind>() {
+                Ok(kind) => Self::from(WindowParams::of(kind)).search,
+                Err(_) => {
+                    let names: Vec<_> = Self::detectors().collect();
+                    let expected = format!("must be one of {}", names.join(", "));
+                    return Err(Field { path: "search", ..Field::ROOT }.refuse(name, expected));
+                }
+            },
+        };
+        Ok(())
+    }
+
+    /// These settings as a document: the preset, the paths that differ from it, and the whole tree.
+    pub fn document(&self, preset: &str) -> Value {
+        let base = Self::preset(preset).unwrap_or_default().values();
+        let changed = self.values().into_iter().filter(|value| !base.contains(value)).map(|(path, _)| path);
+        let mut document = serde_json::json!({ "preset": preset, "changed": changed.collect::<Vec<_>>() });
+        // Plain numbers, names and options serialise.
+        if let (Some(all), Ok(Value::Object(tree))) = (document.as_object_mut(), serde_json::to_value(self)) {
+            all.extend(tree);
+        }
+        document
+    }
+
+    /// Whether every value is in its range and goes with the others.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the path of the first value that does not.
+    pub fn check(&self) -> Result<()> {
+        self.search.check_ranges("search")?;
+        self.guard.check_ranges("guard")?;
+        let refuse =
+            |path: &str, value: String, expected: String| Err(Error::Setting { path: path.into(), value, expected });
+        let confidence_path = match &self.search {
+            SearchParams::Filter(filter) => match filter.states {
+                StateParams::Psr(psr) if psr.uncertain_below < psr.lost_below => {
+                    let expected = format!("must not be below search.filter.states.psr.lost-below {}", psr.lost_below);
+                    let path = "search.filter.states.psr.uncertain-below";
+                    return refuse(path, psr.uncertain_below.to_string(), expected);
+                }
+                StateParams::Confidence(_) if Calibration::of_filter(filter).is_none() => {
+                    let expected = "needs hog and a gaussian kernel, for which the confidence is calibrated; use psr";
+                    return refuse("search.filter.states", "confidence".into(), expected.into());
+                }
+                _ => "search.filter.states.confidence",
+            },
+            _ => "search.background.confidence",
+        };
+        if let Some(confidence) = self.search.confidence() {
+            let ConfidenceParams { tracking_from, tracking_until, lost_below, .. } = confidence;
+            if tracking_until > tracking_from || lost_below > tracking_until {
+                let expected = "must be in order: lost-below, tracking-until, tracking-from".to_owned();
+                return refuse(confidence_path, format!("{lost_below}, {tracking_until}, {tracking_from}"), expected);
+            }
+        }
+        let search = match &self.search {
+            SearchParams::Machine(search) => Some(("search.machine.windows", &search.windows)),
+            _ => None,
+        };
+        let guard = self.guard.as_ref().map(|guard| ("guard.windows", &guard.windows));
+        if let Some((_, windows)) = guard.filter(|(_, windows)| !windows.machine.kind().guards()) {
+            let expected = "must be one of krr, svm, klda, slem";
+            return refuse("guard.windows.machine", windows.machine.kind().to_string(), expected.into());
+        }
+        for (path, windows) in search.into_iter().chain(guard) {
+            if let Err(error) = windows.machine.build() {
+                return refuse(&format!("{path}.machine"), windows.machine.kind().to_string(), error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings in force as TOML that [`Params::read_toml`] reads, each with its meaning and range.
+    #[cfg(feature = "cli")]
+    pub(crate) fn to_toml(&self, preset: &str) -> String {
+        let mut tables: Vec<(String, String)> = vec![(String::new(), format!("preset = \"{preset}\"\n"))];
+        self.visit(&mut |field, value| {
+            let (table, key) = field.path.rsplit_once('.').unwrap_or(("", field.path));
+            let text = match &value {
+                Value::String(name) => format!("\"{name}\""),
+                value => text_of(value),
+            };
+            let line = format!("# {} ({})\n{key} = {text}\n", field.doc, field.expected(&value));
+            match tables.iter_mut().find(|(known, _)| known == table) {
+                Some((_, lines)) => lines.push_str(&line),
+                None => tables.push((table.to_owned(), line)),
+            }
+        });
+        let mut out = String::from("# Settings for --config FILE; what is left out keeps the preset's value.\n");
+        for (table, lines) in tables {
+            if !table.is_empty() {
+                out += &format!("\n[{table}]\n");
+            }
+            out += &lines;
+        }
+        out
+    }
+
+    /// The preset and the settings of a TOML document. They start from `preset`, else from the document's preset, else
+    /// from `default`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a document that is not TOML (with the parser's message) and as [`Params::set`].
+    #[cfg(feature = "cli")]
+    pub(crate) fn read_toml(text: &str, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
+        fn values(table: &toml::Table, below: &str, all: &mut Vec<(String, String)>) {
+            for (key, value) in table {
+                let path = if below.is_empty() { key.clone() } else { format!("{below}.{key}") };
+                match value {
+                    toml::Value::Table(table) => values(table, &path, all),
+                    toml::Value::String(text) => all.push((path, text.clone())),
+                    toml::Value::Float(number) => all.push((path, number.to_string())),
+                    toml::Value::Integer(number) => all.push((path, number.to_string())),
+                    value => all.push((path, value.as_bool().map_or("not a setting".into(), |on| on.to_string()))),
+                }
+            }
+        }
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| Error::Setting {
+            path: "TOML".into(),
+            value: String::new(),
+            expected: error.to_string().trim_end().into(),
+        })?;
+        let mut all = Vec::new();
+        values(&table, "", &mut all);
+        let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
+        let preset = preset.or(of_document).unwrap_or(default).to_owned();
+        let mut params = Self::preset(&preset)?;
+        all.retain(|(path, _)| path != "preset");
+        // Names of variants and shorter paths first: they bring defaults that the others change.
+        all.sort_by_key(|(path, _)| path.matches('.').count());
+        for (path, text) in &all {
+            params.set_at(path, text, true)?;
+        }
+        Ok((preset, params))
+    }
+}
+
+impl FilterParams {
+    /// Another kind of feature or kernel than `before` comes with its published settings.
+    fn take_published(&mut self, before: &Self) {
+        let kind = |params: &Self| (params.feature.name(), std::mem::discriminant(&params.kernel));
+        if kind(self) == kind(before) {
+            return;
+        }
+        let published = Self::paper(self.feature, self.kernel);
+        self.kernel = published.kernel;
+        if let StateParams::Psr(_) = self.states {
+            self.states = published.states;
+        }
+        if self.feature.name() != before.feature.name() {
+            (self.feature, self.learning_rate) = (published.feature, published.learning_rate);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All presets, machines as detectors, and guards.
+    fn all() -> Vec<Params> {
+        let presets = Params::PRESETS.map(|(name, _)| Params::preset(name).unwrap());
+        let detectors = MachineKind::ALL.iter().map(|&kind| WindowParams::of(kind).into());
+        let guards = MachineKind::ALL.iter().filter(|kind| kind.guards());
+        presets
+            .into_iter()
+            .chain(detectors)
+            .chain(guards.map(|&kind| Params::paper().guarded(GuardParams::of(kind))))
+            .collect()
+    }
+
+    fn refused(result: Result<()>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_value_can_be_set_to_itself_and_survives_json() {
+        for params in all() {
+            params.check().unwrap();
+            let mut again = params.clone();
+            for (path, value) in params.values() {
+                again.set(&path, &text_of(&value)).unwrap_or_else(|error| panic!("{error}"));
+            }
+            assert_eq!(again, params);
+            let json = serde_json::to_value(&params).unwrap();
+            assert_eq!(serde_json::from_value::<Params>(json).unwrap(), params);
+        }
+    }
+
+    #[test]
+    fn every_number_out_of_its_range_is_refused_with_its_path() {
+        for params in all() {
+            for (path, value) in params.values().into_iter().filter(|(_, value)| value.is_number()) {
+                for wrong in ["-1e9", "1e300", "nan", "many", ""] {
+                    // A limit may be as large as one likes.
+                    if path.ends_with("half-size-from") && wrong == "1e300" {
+                        continue;
+                    }
+                    let said = refused(params.clone().set(&path, wrong));
+                    assert!(said.starts_with(&path), "{said}");
+                }
+                let (parent, name) = path.rsplit_once('.').unwrap();
+                let said = refused(params.clone().set(&format!("{parent}.{name}x"), &text_of(&value)));
+                assert!(said.contains(name), "{said}");
+            }
+        }
+        let mut params = Params::default();
+        if let SearchParams::Background(background) = &mut params.search {
+            background.scale = ScaleParams::Filter(ScaleFilterParams { count: 4, ..Default::default() });
+        }
+        assert!(refused(params.check()).starts_with("search.background.scale.filter.count = 4: must be odd"));
+    }
+
+    #[test]
+    fn another_variant_brings_its_defaults_and_the_same_one_changes_nothing() {
+        let mut params = Params::preset("fast").unwrap();
+        params.set("search.filter.scale", "pyramid").unwrap();
+        assert_eq!(params, Params::preset("fast").unwrap());
+        params.set("search.filter.scale", "filter").unwrap();
+        assert_eq!(*params.search.scale_mut(), ScaleParams::Filter(ScaleFilterParams::default()));
+        assert!(refused(params.set("search.filter.scale.pyramid.step", "1.1")).contains("scale = pyramid"));
+        assert!(refused(params.set("guard.margin", "1")).contains("guard = krr"));
+        params.set("detector", "svm").unwrap();
+        assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Svm)).search);
+        params.set("search.machine.windows.machine", "slem").unwrap();
+        assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Slem)).search);
+        params.set("guard", "klda").unwrap();
+        assert_eq!(params.guard, Some(GuardParams::of(MachineKind::Klda)));
+        assert!(refused(params.set("guard", "kpca")).contains("none, krr"));
+        params.set("guard", "none").unwrap();
+        assert_eq!(params.guard, None);
+    }
+
+    #[test]
+    fn a_feature_or_a_kernel_comes_with_its_published_settings() {
+        let mut params = Params::paper();
+        params.set("search.filter.feature", "gray").unwrap();
+        assert_eq!(params, Params::preset("paper-gray").unwrap());
+        let mut params = Params::paper();
+        params.set("search.filter.kernel", "linear").unwrap();
+        assert_eq!(params, Params::preset("paper-dcf").unwrap());
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_are_refused() {
+        for (preset, path, value) in [
+            ("robust", "search.background.confidence.lost-below", "0.6"),
+            ("paper", "search.filter.states.psr.lost-below", "9"),
+            ("fast", "search.filter.feature", "gray"),
+        ] {
+            let mut params = Params::preset(preset).unwrap();
+            params.set(path, value).unwrap();
+            assert!(refused(params.check()).contains("search."), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_document_names_what_differs_from_its_preset() {
+        let mut params = Params::paper();
+        params.set("search.filter.padding", "2").unwrap();
+        let document = params.document("paper");
+        assert_eq!(document["changed"], serde_json::json!(["search.filter.padding"]));
+        assert_eq!(document["search"]["filter"]["padding"], 2.0);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn toml_is_read_back_and_may_be_partial() {
+        for params in all() {
+            let text = params.to_toml("robust");
+            assert_eq!(Params::read_toml(&text, None, "paper").unwrap(), ("robust".into(), params), "{text}");
+        }
+        let text = "preset = \"paper\"\n[guard.windows.machine.svm]\nc = 3\n[search.filter]\nscale = \"filter\"\n";
+        let (_, params) = Params::read_toml(text, None, "robust").unwrap();
+        let mut expected = Params::paper().guarded(GuardParams::of(MachineKind::Svm));
+        expected.set("guard.windows.machine.svm.c", "3").unwrap();
+        expected.set("search.filter.scale", "filter").unwrap();
+        assert_eq!(params, expected);
+        assert_eq!(Params::read_toml(text, Some("fast"), "robust").unwrap().0, "fast");
+        for wrong in ["padding = 2", "[search.filter]\npading = 2", "search = [1]", "x = ", "preset = \"fats\""] {
+            assert!(Params::read_toml(wrong, None, "paper").is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! States with a memory, made of the confidence.
+
+use super::State;
+use super::params::ConfidenceParams;
+
+/// The state of a target from frame to frame.
+///
+/// One bad frame does not make a target lost, and one good one does not make an uncertain target sure: each state is
+/// left at another confidence than the one at which it is entered.
+#[derive(Clone, Debug)]
+pub(super) struct StateMachine {
+    params: ConfidenceParams,
+    sure: bool,
+    lost: bool,
+    /// Frames in a row without the target.
+    missed: usize,
+    /// Running mean of the long-term response in sure frames; `None` before the first response.
+    baseline: Option<f64>,
+    /// Frames in a row in which the long-term response has dropped.
+    drops: usize,
+    /// Whether `lost` was reported, for whatever reason, and no tracked frame since.
+    reported_lost: bool,
+}
+
+/// How fast the baseline follows, per sure frame.
+const BASELINE_RATE: f64 = 0.02;
+
+impl StateMachine {
+    /// For a target that was just given.
+    pub fn new(params: ConfidenceParams) -> Self {
+        Self { params, sure: true, lost: false, missed: 0, baseline: None, drops: 0, reported_lost: false }
+    }
+
+    /// Whether the target is lost.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// The confidence from which a place far from the last one is accepted.
+    pub fn accepts_from(&self) -> f64 {
+        self.params.tracking_from
+    }
+
+    /// Search areas per frame while the target is lost.
+    pub fn tiles(&self) -> usize {
+        self.params.tiles
+    }
+
+    /// Whether a long-term response lies far below its baseline.
+    pub fn has_dropped(&self, long_term: Option<f32>) -> bool {
+        let share = self.params.long_term_drop;
+        let far_below = |(response, baseline)| f64::from(response) < share * baseline;
+        // A share of 0 means never, also for responses below 0.
+        share > 0.0 && long_term.zip(self.baseline).is_some_and(far_below)
+    }
+
+    /// The state of a frame with this confidence and long-term response. [`State::Recovered`] is a proposal: the target
+    /// stays lost until [`StateMachine::recover`].
+    pub fn update(&mut self, confidence: f64, long_term: Option<f32>) -> State {
+        let dropped = self.has_dropped(long_term);
+        if self.lost {
+            let found = confidence >= self.params.tracking_until && !dropped;
+            return if found { State::Recovered } else { State::Lost };
+        }
+        if let Some(response) = long_term.map(f64::from).filter(|response| response.is_finite()) {
+            let baseline = *self.baseline.get_or_insert(response);
+            if confidence >= self.params.tracking_from && !dropped {
+                self.baseline = Some(baseline + BASELINE_RATE * (response - baseline));
+            }
+        }
+        self.missed = if confidence < self.params.lost_below { self.missed + 1 } else { 0 };
+        self.drops = if dropped { self.drops + 1 } else { 0 };
+        if self.missed >= self.params.lost_after || self.drops >= self.params.long_term_frames {
+            self.lost = true;
+            return State::Lost;
+        }
+        let threshold = if self.sure { self.params.tracking_until } else { self.params.tracking_from };
+        self.sure = confidence >= threshold;
+        if self.sure { State::Tracking } else { State::Uncertain }
+    }
+
+    /// The state of a frame with nothing to see where the target is expected. It does not change the baseline.
+    pub fn update_unseen(&mut self) -> State {
+        let baseline = self.baseline;
+        self.update(0.0, baseline.and(Some(0.0)));
+        self.baseline = baseline;
+        State::Lost
+    }
+
+    /// The state to report: a target that was reported lost, even for one blank frame, is recovered before it is
+    /// tracked.
+    pub fn report(&mut self, state: State) -> State {
+        let reported = if self.reported_lost && state == State::Tracking { State::Recovered } else { state };
+        match reported {
+            State::Lost => self.reported_lost = true,
+            State::Tracking | State::Recovered => self.reported_lost = false,
+            _ => {}
+        }
+        reported
+    }
+
+    /// The target was found again.
+    pub fn recover(&mut self) -> State {
+        (self.sure, self.lost, self.missed, self.drops) = (true, false, 0, 0);
+        State::Recovered
+    }
+
+    /// A guard moved the search to another place.
+    pub fn restart_elsewhere(&mut self) -> State {
+        let was_lost = self.lost;
+        let recovered = self.recover();
+        if was_lost { recovered } else { State::Tracking }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{Lost, Recovered, Tracking, Uncertain};
+
+    fn params() -> ConfidenceParams {
+        ConfidenceParams { long_term_drop: 0.2, long_term_frames: 3, ..ConfidenceParams::default() }
+    }
+
+    /// Feeds frames of (confidence, long-term response, state) and recovers where that is proposed.
+    fn run(machine: &mut StateMachine, frames: &[(f64, f32, State)]) {
+        for (i, &(confidence, response, state)) in frames.iter().enumerate() {
+            assert_eq!(machine.update(confidence, Some(response)), state, "frame {i}");
+            if state == Recovered {
+                assert!(machine.is_lost());
+                machine.recover();
+            }
+            assert_eq!(machine.is_lost(), state == Lost);
+        }
+    }
+
+    #[test]
+    fn states_are_left_at_another_confidence_than_they_are_entered_at() {
+        let frames = [
+            (0.6, 1.0, Tracking),
+            (0.4, 1.0, Uncertain),
+            (0.7, 1.0, Uncertain),
+            (0.8, 1.0, Tracking),
+            (0.1, 1.0, Uncertain),
+            (0.1, 1.0, Uncertain),
+            (0.3, 1.0, Uncertain),
+            (0.1, 1.0, Uncertain),
+            (0.1, 1.0, Uncertain),
+            (0.1, 1.0, Lost),
+            (0.4, 1.0, Lost),
+            (0.5, 1.0, Recovered),
+            (0.5, 1.0, Tracking),
+            (0.0, 1.0, Uncertain),
+        ];
+        run(&mut StateMachine::new(params()), &frames);
+    }
+
+    #[test]
+    fn a_long_term_drop_makes_a_sure_target_lost() {
+        let mut machine = StateMachine::new(params());
+        let frames = [
+            (0.9, 1.0, Tracking),
+            (0.9, 0.1, Tracking),
+            (0.9, 0.1, Tracking),
+            (0.9, 0.3, Tracking),
+            (0.9, 0.1, Tracking),
+            (0.4, 0.1, Uncertain),
+            (0.9, 0.1, Lost),
+            // It is not recovered by what made it lost.
+            (0.9, 0.1, Lost),
+            (0.6, 0.5, Recovered),
+            (0.9, 0.1, Tracking),
+            (0.9, 0.1, Tracking),
+            (0.9, 0.1, Lost),
+        ];
+        run(&mut machine, &frames);
+        let mut never = StateMachine::new(ConfidenceParams { long_term_drop: 0.0, ..params() });
+        assert!((0..9).all(|_| never.update(0.9, Some(-0.1)) == Tracking));
+    }
+
+    #[test]
+    fn the_baseline_follows_slowly_and_in_sure_frames_only() {
+        let mut machine = StateMachine::new(ConfidenceParams { long_term_frames: 9, ..params() });
+        let frames = [(0.6, 1.0, 1.0), (0.8, 0.5, 0.99), (0.79, 0.5, 0.99), (0.9, 0.1, 0.99), (0.9, 1.49, 1.0)];
+        for (confidence, response, baseline) in frames {
+            machine.update(confidence, Some(response));
+            assert!((machine.baseline.unwrap() - baseline).abs() < 1e-6, "{confidence}, {response}");
+        }
+        machine.update_unseen();
+        assert!((machine.baseline.unwrap() - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn recovery_resets_both_counts() {
+        for restart in [StateMachine::recover, StateMachine::restart_elsewhere] {
+            for (confidence, response) in [(0.1, 1.0), (0.9, 0.1)] {
+                let mut machine = StateMachine::new(params());
+                machine.update(0.9, Some(1.0));
+                (0..2).for_each(|_| _ = machine.update(confidence, Some(response)));
+                restart(&mut machine);
+                let lost = [(); 3].map(|()| machine.update(confidence, Some(response)) == Lost);
+                assert_eq!(lost, [false, false, true]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_move_recovers_only_a_lost_target() {
+        let mut machine = StateMachine::new(ConfidenceParams { lost_after: 1, ..ConfidenceParams::default() });
+        assert_eq!(machine.restart_elsewhere(), Tracking);
+        assert_eq!(machine.update(0.1, None), Lost);
+        assert_eq!(machine.restart_elsewhere(), Recovered);
+    }
+
+    #[test]
+    fn blank_frames_count_as_missed() {
+        let mut machine = StateMachine::new(params());
+        let lost = [(); 3].map(|()| (machine.update_unseen(), machine.is_lost()));
+        assert_eq!(lost, [(Lost, false), (Lost, false), (Lost, true)]);
+    }
+
+    #[test]
+    fn a_reported_loss_is_recovered_before_it_is_tracked() {
+        let mut machine = StateMachine::new(params());
+        let states = [
+            (Tracking, Tracking),
+            (Lost, Lost),
+            (Uncertain, Uncertain),
+            (Tracking, Recovered),
+            (Tracking, Tracking),
+            (Lost, Lost),
+            (Recovered, Recovered),
+            (Tracking, Tracking),
+        ];
+        for (i, (state, reported)) in states.into_iter().enumerate() {
+            assert_eq!(machine.report(state), reported, "{i}");
+        }
+    }
+}
