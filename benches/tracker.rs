@@ -3,7 +3,6 @@
 //!     cargo bench --bench tracker              # divan's table
 //!     cargo bench --bench tracker -- update    # one part of it
 //!     cargo bench --bench tracker -- stages    # where the time of an update goes
-//!     cargo bench --bench tracker -- many      # what several targets cost beside one
 //!     cargo bench --bench tracker -- growth    # time and memory against window area and against the position in a
 //!                                              # sequence, as a table and as target/growth/growth.png
 
@@ -32,7 +31,6 @@ use kcf_track::{BBox, Frame, FrameBuf, Params, PixelFormat, Tracker};
 use rustfft::num_complex::Complex32;
 
 mod growth;
-mod many;
 #[path = "../tests/reference/fhog.rs"]
 mod reference;
 
@@ -48,7 +46,6 @@ fn main() {
     match words[..] {
         [growth::CHILD, preset, side] => growth::child(preset, side),
         _ if words.contains(&"growth") => growth::run(),
-        _ if words.contains(&"many") => many::run(),
         _ if words.contains(&"stages") => stages(),
         _ => divan::main(),
     }

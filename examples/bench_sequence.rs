@@ -71,7 +71,7 @@ impl Arguments {
 
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse()?;
-    let params = Params::preset(&arguments.preset).ok_or("there is no such preset")?;
+    let params = Params::preset(&arguments.preset)?;
     let options = SequenceOptions { target: arguments.target, ..Default::default() };
     let sequence = Sequence::open(&arguments.folder, &options)?;
     if let Some(ahead) = arguments.decode {

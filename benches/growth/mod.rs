@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kcf_track::Params;
-use kcf_track::tracker::AreaParams;
+use kcf_track::tracker::{AreaParams, PublishedArea};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
@@ -27,7 +27,7 @@ struct Curve {
 /// The published presets without the step down to half size, which would bend the curve.
 fn params(preset: &str) -> Params {
     let mut params = Params::preset(preset).unwrap();
-    if let AreaParams::Published { half_size_from } = &mut params.search.filter_mut().unwrap().area {
+    if let AreaParams::Published(PublishedArea { half_size_from }) = &mut params.search.filter_mut().unwrap().area {
         *half_size_from = f64::INFINITY;
     }
     params

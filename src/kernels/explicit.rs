@@ -171,8 +171,8 @@ mod tests {
             let error = PolynomialMap::new(dims, a, b).unwrap_err();
             assert!(matches!(error, Error::Samples { .. }), "{error}");
         }
-        assert!(matches!(PolynomialMap::new(2, -1.0, 2), Err(Error::Parameter { .. })));
-        assert!(matches!(PolynomialMap::new(2, 1.0, 0), Err(Error::Parameter { .. })));
+        assert!(matches!(PolynomialMap::new(2, -1.0, 2), Err(Error::Setting { .. })));
+        assert!(matches!(PolynomialMap::new(2, 1.0, 0), Err(Error::Setting { .. })));
         let map = PolynomialMap::new(2, 1.0, 2).unwrap();
         assert!(map.transform(array![[1.0]].view()).is_err() && map.transform(array![[1.0, f64::NAN]].view()).is_err());
         assert_eq!(map.transform(Array2::zeros((0, 2)).view()).unwrap().dim(), (0, 6));

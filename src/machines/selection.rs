@@ -244,8 +244,8 @@ mod tests {
         assert!(says(&[1.0; 30], 3).contains("0 samples"));
         assert!(cross_validate(&[], x.view(), &labels, 3).unwrap_err().to_string().contains("no candidates"));
         let bad = gaussian_svms(&[0.5], &[-1.0]);
-        assert!(matches!(cross_validate(&bad, x.view(), &labels, 3), Err(Error::Parameter { .. })));
+        assert!(matches!(cross_validate(&bad, x.view(), &labels, 3), Err(Error::Setting { .. })));
         let bad = gaussian_svms(&[0.0], &[1.0]);
-        assert!(matches!(cross_validate(&bad, x.view(), &labels, 3), Err(Error::Parameter { .. })));
+        assert!(matches!(cross_validate(&bad, x.view(), &labels, 3), Err(Error::Setting { .. })));
     }
 }

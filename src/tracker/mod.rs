@@ -13,7 +13,7 @@ mod engine;
 mod filter_search;
 mod grid;
 mod guard;
-pub mod params;
+mod params;
 mod pose;
 mod response;
 mod rotation;
@@ -26,7 +26,11 @@ mod state_machine;
 mod tile_scan;
 mod window_search;
 
-pub use params::Params;
+pub use params::{
+    AreaParams, BackgroundParams, BoundedArea, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams,
+    MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams, RotationFilterParams, RotationParams,
+    ScaleFilterParams, ScaleParams, SearchParams, StateParams, WindowParams,
+};
 pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};
 pub use search::Evidence;

@@ -440,6 +440,11 @@ impl GuardParams {
 
 impl SearchParams {
     /// The settings of the correlation filter; `None` for another search.
+    pub fn filter(&self) -> Option<&FilterParams> {
+        if let Self::Filter(filter) = self { Some(filter) } else { None }
+    }
+
+    /// The settings of the correlation filter, to be changed.
     pub fn filter_mut(&mut self) -> Option<&mut FilterParams> {
         if let Self::Filter(filter) = self { Some(filter) } else { None }
     }
@@ -647,6 +652,9 @@ impl Params {
         match (first, rest) {
             ("search" | "detector", "") => return self.set_detector(text.trim()),
             ("search", "filter.feature" | "filter.kernel") => {
+                if choose && !matches!(self.search, SearchParams::Filter(_)) {
+                    self.search = SearchParams::default();
+                }
                 let SearchParams::Filter(filter) = &mut self.search else {
                     return Err(place(&path).refuse(text, "needs search = kcf"));
                 };

@@ -6,7 +6,7 @@ use kcf_track::filters::kcf::Kcf;
 use kcf_track::kernels::Kernel;
 use kcf_track::profile::Stopwatch;
 use kcf_track::synth::{Preset, SceneParams};
-use kcf_track::tracker::{FeatureKind, KernelKind, ScaleParams};
+use kcf_track::tracker::{FeatureParams, ScaleParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -123,7 +123,7 @@ proptest! {
             let found = tracker.update(moved).unwrap().bbox;
             let filter = params.search.filter().unwrap();
             let cell = filter.feature.cell_size() as f64;
-            let linear_gray = filter.feature.kind() == FeatureKind::Gray && filter.kernel_kind() == KernelKind::Linear;
+            let linear_gray = filter.feature == FeatureParams::Gray && filter.kernel == Kernel::Linear;
             for (found, expected) in [(found.x - initial.x, dx as f64), (found.y - initial.y, dy as f64)] {
                 prop_assert_eq!(found % cell, 0.0);
                 // Gray pixels: exactly, but for the broad peak of a linear filter, which the picture that comes in at
@@ -155,7 +155,7 @@ proptest! {
         };
         let name = Params::PRESETS[preset].0;
         let params = scene::half_from(&Params::preset(name).unwrap(), half_size_from);
-        let scaled = *params.search.scale() != ScaleParams::None;
+        let scaled = *params.clone().search.scale_mut() != ScaleParams::None;
         let shaped = |found: &BBox| match scaled {
             true => (found.w / found.h / (bw / bh) - 1.0).abs() < 1e-9,
             false => (found.w, found.h) == (bw, bh),

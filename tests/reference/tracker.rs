@@ -1,7 +1,7 @@
 //! The published tracker, step by step in its own 1-based pixels and double precision, for gray frames
 //! (Henriques et al., TPAMI 2015, algorithm 1 and their published constants).
 
-use kcf_track::tracker::{AreaSize, FeatureKind, FilterParams};
+use kcf_track::tracker::{AreaParams, FeatureParams, FilterParams, PublishedArea};
 use kcf_track::{BBox, Params};
 
 use super::fhog;
@@ -80,7 +80,7 @@ impl ReferenceTracker {
     /// `bbox` is 0-based, as everywhere in the library.
     pub fn new(params: &Params, picture: &Picture, bbox: BBox) -> Self {
         let params = params.search.filter().unwrap();
-        let AreaSize::Published { half_size_from } = params.area else { panic!("not of the paper") };
+        let AreaParams::Published(PublishedArea { half_size_from }) = params.area else { panic!("not of the paper") };
         let mut target = (bbox.h, bbox.w);
         let mut pos = (bbox.y + 1.0 + (target.0 / 2.0).floor(), bbox.x + 1.0 + (target.1 / 2.0).floor());
         let resized = (target.0 * target.1).sqrt() >= half_size_from;
@@ -91,7 +91,7 @@ impl ReferenceTracker {
         let window_of = |length: f64| (length * (1.0 + params.padding)).floor() as usize;
         let window = (window_of(target.0), window_of(target.1));
         let cell = params.feature.cell_size();
-        let channels = if params.feature.kind() == FeatureKind::Hog { fhog::CHANNELS } else { 1 };
+        let channels = if params.feature != FeatureParams::Gray { fhog::CHANNELS } else { 1 };
         let size = Size { rows: window.0 / cell, cols: window.1 / cell, channels };
         let sigma = (target.0 * target.1).sqrt() * params.output_sigma / cell as f64;
         let filter = ReferenceKcf::new(size, params.kernel, params.lambda, labels(size.rows, size.cols, sigma));
@@ -151,8 +151,8 @@ impl ReferenceTracker {
             }
         }
         let Size { rows, cols, channels } = self.filter.size;
-        let mut features = match self.params.feature.kind() {
-            FeatureKind::Hog => fhog::fhog(&patch, width, height, self.params.feature.cell_size()),
+        let mut features = match self.params.feature {
+            FeatureParams::Hog(_) => fhog::fhog(&patch, width, height, self.params.feature.cell_size()),
             // Of the others, gray alone has a reference.
             _ => {
                 let gray: Vec<_> = patch.iter().map(|&v| f64::from(v) / 255.0).collect();

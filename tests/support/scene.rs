@@ -5,7 +5,7 @@
 use image::RgbImage;
 use kcf_track::run::Session;
 use kcf_track::synth::{Scene, SceneParams};
-use kcf_track::tracker::{AreaParams, FilterParams};
+use kcf_track::tracker::{AreaParams, FilterParams, PublishedArea};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
 /// Frames of one scene, in colour and gray, and the true boxes.
@@ -68,7 +68,9 @@ pub fn with_filter(params: &Params, change: impl FnOnce(&mut FilterParams)) -> P
 /// The same settings with targets tracked at half size from `pixels` on, where there is such a thing.
 pub fn half_from(params: &Params, pixels: f64) -> Params {
     let mut params = params.clone();
-    if let Some(AreaParams::Published { half_size_from }) = params.search.filter_mut().map(|filter| &mut filter.area) {
+    if let Some(AreaParams::Published(PublishedArea { half_size_from })) =
+        params.search.filter_mut().map(|filter| &mut filter.area)
+    {
         *half_size_from = pixels;
     }
     params

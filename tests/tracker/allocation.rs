@@ -3,7 +3,6 @@
 //! The counting allocator counts what the calling thread does; a tracker works on that one only.
 
 use allocation_counter::measure;
-use kcf_track::filters::Loss;
 use kcf_track::frame::Channels;
 use kcf_track::frame::resample::{Region, Resampler};
 use kcf_track::machines::MachineKind;
@@ -11,18 +10,7 @@ use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, ScaleFilterParams, ScaleParams, WindowParams};
 use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
 
-use crate::scene::{Clip, half_from, presets, with_filter};
-
-/// The presets, and filters of another loss.
-fn trackers() -> impl Iterator<Item = (String, Params)> {
-    let losses = [Loss::Hinge, Loss::Fisher].into_iter().flat_map(|loss| {
-        ["paper", "paper-gray"].map(|name| {
-            let params = with_filter(&Params::preset(name).unwrap(), |filter| filter.loss = loss);
-            (format!("{name}, {loss:?}"), params)
-        })
-    });
-    presets().map(|(name, params)| (name.to_owned(), params)).chain(losses)
-}
+use crate::scene::{Clip, half_from, presets};
 
 /// Targets and how they are tracked: full size, half size (from 100 px on by default), over the border.
 fn cases(clip: &Clip) -> [(&'static str, BBox, f64); 4] {
@@ -42,7 +30,7 @@ fn clip() -> Clip {
 #[test]
 fn no_update_allocates() {
     let clip = clip();
-    for (name, params) in trackers() {
+    for (name, params) in presets() {
         for (case, initial, half_size_from) in cases(&clip) {
             let params = half_from(&params, half_size_from);
             for colour in [false, true] {
@@ -157,7 +145,7 @@ fn a_machine_whose_target_grows_allocates_nothing_but_while_it_learns() {
 fn a_lost_target_allocates_nothing() {
     let clip = clip();
     let black = vec![0; clip.gray[0].len()];
-    for (name, params) in trackers() {
+    for (name, params) in presets() {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         let info = measure(|| {
@@ -175,7 +163,7 @@ fn a_lost_target_allocates_nothing() {
 #[test]
 fn no_update_of_a_clone_allocates() {
     let clip = clip();
-    for (name, params) in trackers() {
+    for (name, params) in presets() {
         for first in [false, true] {
             let frame = |i: usize, colour: bool| {
                 if colour { Frame::try_from(&clip.colour[i]).unwrap() } else { clip.gray(i) }
@@ -206,7 +194,7 @@ fn a_clone_of_a_lost_target_allocates_nothing() {
     let clip = clip();
     let black = vec![0; clip.gray[0].len()];
     let black = || Frame::gray(&black, clip.width, clip.height).unwrap();
-    for (name, params) in trackers() {
+    for (name, params) in presets() {
         for colour in [false, true] {
             let frame = |i: usize| if colour { Frame::try_from(&clip.colour[i]).unwrap() } else { clip.gray(i) };
             let mut original = Tracker::new(params.clone()).unwrap();

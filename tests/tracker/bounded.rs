@@ -2,13 +2,13 @@
 //! itself.
 
 use kcf_track::synth::{Preset, SceneParams};
-use kcf_track::tracker::AreaParams;
+use kcf_track::tracker::{AreaParams, BoundedArea};
 use kcf_track::{BBox, Params, Tracker};
 
 use crate::scene::{self, Clip, half_from, with_filter};
 
 fn bounded(params: &Params, max_cells: f64) -> Params {
-    with_filter(params, |filter| filter.area = AreaParams::Bounded { max_cells })
+    with_filter(params, |filter| filter.area = AreaParams::Bounded(BoundedArea { max_cells }))
 }
 
 fn sub_cell(params: &Params) -> Params {

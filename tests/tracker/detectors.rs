@@ -19,7 +19,7 @@ pub fn guarded(kind: MachineKind) -> Params {
 /// The settings of the only machine over real windows that there is.
 pub fn windows(params: &mut Params) -> &mut WindowParams {
     match (&mut params.search, &mut params.guard) {
-        (SearchParams::Windows(search), _) => &mut search.windows,
+        (SearchParams::Machine(search), _) => &mut search.windows,
         (_, Some(guard)) => &mut guard.windows,
         _ => panic!("there is none"),
     }
@@ -250,7 +250,7 @@ fn a_search_area_without_background_is_said_to_be_one() {
 fn learning_waits_for_the_gate_and_for_its_turn() {
     let clip = small(12);
     let decisions = |gate: f64, every: usize| -> Vec<f32> {
-        let windows = WindowParams { gate, every, ..WindowParams::of(MachineKind::Klda) };
+        let windows = WindowParams { gate, interval: every, ..WindowParams::of(MachineKind::Klda) };
         let mut tracker = Tracker::new(windows.into()).unwrap();
         tracker.init(clip.gray(0), clip.initial()).unwrap();
         (1..12).map(|i| tracker.update(clip.gray(i)).unwrap().evidence.peak).collect()

@@ -5,7 +5,7 @@ use std::time::Instant;
 use image::RgbImage;
 use kcf_track::kernels::Kernel;
 use kcf_track::synth::{Scene, SceneParams};
-use kcf_track::tracker::{FeatureParams, FilterParams, ScaleParams};
+use kcf_track::tracker::{FeatureParams, FilterParams, HogParams, ScaleParams};
 use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ pub fn sides(now: &Estimate) -> (f64, f64) {
 /// The box keeps its size; one that is scaled keeps its shape, and stays below the frame's size and above 5 pixels.
 fn size_is_bounded(params: &Params, frame: &(usize, usize), first: &BBox, now: &Estimate) -> bool {
     let (w, h) = sides(now);
-    if *params.search.scale() == ScaleParams::None {
+    if *params.clone().search.scale_mut() == ScaleParams::None {
         return (w, h) == (first.w, first.h);
     }
     let scale = w / first.w;
@@ -161,7 +161,7 @@ fn parameters_at_their_limits_give_numbers() {
         |p| p.padding = 0.0,
         |p| p.padding = 20.0,
         |p| p.learning_rate = 1.0,
-        |p| p.feature = FeatureParams::Hog { cell_size: 64 },
+        |p| p.feature = FeatureParams::Hog(HogParams { cell_size: 64 }),
         |p| p.kernel = Kernel::Gaussian { sigma: 1e-6 },
         |p| p.kernel = Kernel::Gaussian { sigma: 1e6 },
     ];

@@ -82,7 +82,7 @@ fn machines_over_real_windows_on_every_level() {
     }
     for kind in MachineKind::all_guards() {
         // It doubts whatever it sees, so that it searches the whole frame as well.
-        let doubtful = GuardParams { doubt: 2.0, ..GuardParams::of(kind) };
+        let doubtful = GuardParams { uncertain_below: 2.0, ..GuardParams::of(kind) };
         for guard in [GuardParams::of(kind), doubtful] {
             let params = Params::paper().guarded(guard);
             compare(&format!("guard {kind}"), &params, frames, clip.initial());

@@ -10,9 +10,9 @@ use ndarray::ArrayView2;
 
 use super::*;
 use crate::machines::MachineKind;
+use crate::tracker::params::{ConfidenceParams, GuardParams};
 use crate::tracker::scenes::{Picture, SIDE, target_at};
 use crate::tracker::search::Detection;
-use crate::tracker::params::{ConfidenceParams, GuardParams};
 use crate::tracker::{Evidence, ResponseLayout};
 
 const START: (f64, f64) = (50.0, 50.0);
@@ -277,4 +277,3 @@ fn what_was_called_lost_for_one_picture_is_found_again() {
     let states = [true, false, true, true].map(&mut said);
     assert_eq!(states, [State::Tracking, State::Lost, State::Recovered, State::Tracking]);
 }
-

@@ -1,8 +1,8 @@
 //! What a response of the filter is worth, and where the filter looks and learns.
 
 use super::*;
-use crate::tracker::params::{FeatureParams, ScaleFilterParams, ScaleParams};
 use crate::kernels::Kernel;
+use crate::tracker::params::{FeatureParams, ScaleFilterParams, ScaleParams};
 use crate::tracker::scenes::{Picture, target_at};
 
 const START: (f64, f64) = (70.0, 60.0);
@@ -39,7 +39,8 @@ fn a_look_whose_ratio_is_below_the_limit_is_lost() {
             search.detect(&gone.frame(), at, &mut Stopwatch::default()).evidence
         };
         let psr = f64::from(look(&mut search(|_| {})).psr);
-        let mut search = search(|p| p.states = StateParams::Psr(PsrParams { uncertain_below: 100.0, lost_below: psr + beside }));
+        let mut search =
+            search(|p| p.states = StateParams::Psr(PsrParams { uncertain_below: 100.0, lost_below: psr + beside }));
         let evidence = look(&mut search);
         search.state(&evidence)
     };
@@ -143,4 +144,3 @@ fn a_memory_outlasts_what_the_filter_learns() {
     assert!(after_term > before_term && after_term < before_term + 0.03, "{before_term} {after_term}");
     assert!(own > 0.99, "{own}");
 }
-

@@ -88,7 +88,8 @@ fn a_doubtful_frame_teaches_nothing() {
     let (score, _) = scores(&next);
     for (doubt, learns) in [(score + HAIR, false), (score, true), (score - HAIR, true)] {
         let windows = WindowParams { gate: -100.0, interval: 1, ..WindowParams::of(MachineKind::Klda) };
-        let mut guard = doubting(|p| (p.uncertain_below, p.accept_above, p.tiles, p.windows) = (doubt, 100.0, 0, windows));
+        let mut guard =
+            doubting(|p| (p.uncertain_below, p.accept_above, p.tiles, p.windows) = (doubt, 100.0, 0, windows));
         watch(&mut guard, &next);
         assert_eq!(guard.doubts, usize::from(!learns));
         assert_eq!(watch(&mut guard, &next).decision != Some(score as f32), learns, "doubt {doubt}");
@@ -218,7 +219,8 @@ fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
 fn where_there_is_nothing_to_see_there_is_no_decision() {
     let black = vec![0; 260 * 200];
     let black = Frame::gray(&black, 260, 200).unwrap();
-    let mut guard = doubting(|p| (p.uncertain_below, p.accept_above, p.margin, p.lost_after) = (-100.0, -100.0, 0.0, 1));
+    let mut guard =
+        doubting(|p| (p.uncertain_below, p.accept_above, p.margin, p.lost_after) = (-100.0, -100.0, 0.0, 1));
     let verdict = guard.watch(&black, here(), &mut Stopwatch::default());
     assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
     assert_eq!(guard.doubts, 1);

@@ -169,4 +169,3 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
         }
     }
 }
-

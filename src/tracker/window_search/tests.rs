@@ -343,4 +343,3 @@ fn a_score_at_a_bound_has_passed_neither() {
     scan(&mut search, &picture(START));
     assert_eq!(search.detector.response(), before);
 }
-

@@ -61,4 +61,3 @@ fn a_lost_challenge_teaches_nothing() {
     let (challenged, alone) = (learned(never), learned(ScaleParams::None));
     assert!(challenged.0 == alone.0 && challenged.1 == alone.1);
 }
-
