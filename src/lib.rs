@@ -102,8 +102,6 @@ mod ffmpeg;
 pub mod fft;
 pub mod filters;
 pub mod frame;
-#[cfg(feature = "eval")]
-pub mod job;
 #[cfg(any(feature = "synth", feature = "view"))]
 mod jpeg;
 pub mod kernels;

@@ -15,13 +15,13 @@ use crate::eval::shard::Shard;
 use crate::eval::store::Store;
 use crate::eval::summary::LeftOut;
 use crate::eval::{Protocol, Toolkit, report};
-use crate::job::MOST_THREADS;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Failure;
 use super::settings::{self, SettingsArgs};
+use super::track::MAX_THREADS;
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
@@ -68,7 +68,7 @@ struct RunArgs {
     #[arg(long, default_value = "otb", value_parser = toolkits())]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
     jobs: Option<u16>,
     /// Go on with the evaluation in --out: what is finished is not run again
     #[arg(long)]
@@ -297,9 +297,7 @@ fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: u8) -> Resu
     }
     match evaluated.report.left_out.len() {
         0 => Ok(()),
-        n => Err(Failure::Failed(anyhow::anyhow!(
-            "{n} of the sequences or results were left out; the rest is in the report"
-        ))),
+        n => Err(Failure::failed(format!("{n} of the sequences or results were left out; the rest is in the report"))),
     }
 }
 

@@ -1,25 +1,24 @@
-//! The command line: one file a subcommand. Nothing else prints.
+//! The command line program: one file a subcommand. Nothing else prints.
 
 mod completions;
 mod eval;
 mod failure;
-mod inputs;
-mod interrupt;
-mod output;
-mod pick;
+mod outputs;
 mod progress;
+mod run;
 mod settings;
+mod signals;
+mod source;
 mod synth;
 mod targets;
 mod track;
 mod view;
-mod wording;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::job::joined;
 use failure::Failure;
 
 /// Follow an object through a sequence of images, in real time, on one CPU core.
@@ -62,25 +61,29 @@ Examples:
   See it work: the box drawn on each frame, and the filter's response:
     kcf-track OTB/Deer --overlay out/boxes --response out/maps
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C (129 by SIGHUP, 143 by SIGTERM). \
-What was computed until then is kept.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. Outputs keep the frames until then.";
 
-/// Runs the program and says how it ended.
+/// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(joined(std::env::args_os())) {
+    main_from(std::env::args_os())
+}
+
+/// Runs the program with `arguments`, the first of which is its name.
+pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = targets::join_boxes(arguments);
+    if arguments.len() < 2 {
+        let _ = Cli::command().print_help();
+        return ExitCode::SUCCESS;
+    }
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors; a reader that went away is none either.
-            if !error.use_stderr() {
-                let _ = error.print();
-                return ExitCode::SUCCESS;
-            }
-            wording::print(error);
-            return ExitCode::from(2);
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     let result = match &cli.command {
-        Some(Command::Synth(args)) => synth::run(args).map_err(Failure::from),
+        Some(Command::Synth(args)) => synth::run(args),
         Some(Command::Completions(args)) => completions::run(args),
         Some(Command::Man(args)) => completions::man(args),
         Some(Command::Eval(args)) => eval::run(args),

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::Failure;
 use crate::Error;
 use crate::synth::{Format, Preset, Scene, SceneParams, WriteOptions, write_sequence};
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
@@ -154,14 +154,14 @@ impl SynthArgs {
 }
 
 /// Renders the sequence and says what was written.
-pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
+pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     let out = |expected: &str| Error::Parameter {
         name: "out",
         value: args.out.display().to_string(),
         expected: expected.into(),
     };
     if args.out.as_os_str() == "-" {
-        return Err(out("pictures do not go to the standard output: name a folder (./- is one of that name)").into());
+        return Err(out("pictures do not go to the standard output: name a folder").into());
     }
     let format = match args.format {
         FormatName::Jpg => Format::jpg(args.quality)?,
@@ -172,7 +172,8 @@ pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
     let command = std::iter::once("kcf-track".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
     let options = WriteOptions { format, force: args.force, command: Some(command) };
     let bar = if std::io::stderr().is_terminal() {
-        let style = indicatif::ProgressStyle::with_template("rendering {wide_bar} {pos}/{len} frames, {eta} left")?;
+        let style = indicatif::ProgressStyle::with_template("rendering {wide_bar} {pos}/{len} frames, {eta} left");
+        let style = style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar());
         indicatif::ProgressBar::new(scene.frames() as u64).with_style(style)
     } else {
         indicatif::ProgressBar::hidden()
@@ -183,7 +184,7 @@ pub fn run(args: &SynthArgs) -> anyhow::Result<()> {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => out("it is a file: give a folder"),
         error => error,
     });
-    let written = written.context("the sequence was not written")?;
+    let written = written?;
     let (w, h) = (scene.params().width, scene.params().height);
     let mega = written.bytes as f64 / 1e6;
     writeln!(

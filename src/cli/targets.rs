@@ -1,42 +1,264 @@
-//! What is to be followed, as flags.
+//! What is followed: boxes as flags and in a file.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use crate::job::{BoxFormat, Given, Targets};
-use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use super::Failure;
+use crate::bbox::BBox;
+use crate::export::TargetRecord;
+use crate::media::{Source, Span};
 
 /// Boxes to begin with.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// A target's box: left, top (0-based), width, height in pixels; before it, where it is not the start frame, the
-    /// target's first frame and a colon. As often as there are targets [default: the ground truth's]
+    /// Box of a target: left, top (0-based), width, height in pixels; its first frame and a colon before it where that
+    /// is not the start frame. Repeat it for several targets [default: the ground truth's]
     #[arg(long, short, value_name = "X,Y,W,H", allow_hyphen_values = true)]
-    pub init: Vec<Given>,
-    /// What the four numbers of --init and --init-file are [default: xywh]
-    #[arg(long, value_name = "FORM", value_parser = formats())]
-    init_format: Option<BoxFormat>,
-    /// More targets, a line each: id,frame,x,y,w,h
+    pub init: Vec<GivenBox>,
+    /// What the four numbers of --init and --init-file are
+    #[arg(long, value_name = "FORM", default_value = "xywh", hide_possible_values = true)]
+    init_format: BoxFormat,
+    /// File of targets, a line each: id,frame,x,y,w,h
     #[arg(long, value_name = "FILE")]
     init_file: Option<PathBuf>,
 }
 
 impl TargetArgs {
-    /// The file of more targets.
+    /// The file of targets.
     pub fn file(&self) -> Option<&Path> {
         self.init_file.as_deref()
     }
 
-    /// Reads them all. None where the truth shall say it.
+    /// All targets; none where the truth gives the box.
+    ///
+    /// # Errors
+    /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self) -> Result<Targets, Failure> {
-        Ok(Targets::read(&self.init, self.init_format, self.init_file.as_deref())?)
+        let mut wanted = Vec::new();
+        for (given, id) in self.init.iter().zip(1..) {
+            let bbox = self.init_format.to_bbox(given.numbers);
+            let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
+            wanted.push(Wanted { id, start: given.frame, bbox });
+        }
+        if let Some(path) = self.file() {
+            wanted.extend(read_file(path, self.init_format)?);
+        }
+        for (i, target) in wanted.iter().enumerate() {
+            if wanted[..i].iter().any(|other| other.id == target.id) {
+                let hint = if self.init.is_empty() { "" } else { " (those of --init are 1, 2, …)" };
+                return Err(Failure::usage(format!("two targets have the id {}{hint}", target.id)));
+            }
+        }
+        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted })
     }
 }
 
-fn formats() -> impl TypedValueParser<Value = BoxFormat> {
-    let names = std::iter::zip(BoxFormat::NAMES, BoxFormat::OTHER_NAMES);
-    let names = names.map(|((name, what), other)| PossibleValue::new(name).alias(other).help(what));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<BoxFormat>())
+/// What four numbers say of a box, in 0-based pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BoxFormat {
+    /// Left, top, width, height
+    #[value(alias = "ltwh")]
+    Xywh,
+    /// Left, top, right, bottom
+    #[value(alias = "ltrb")]
+    Xyxy,
+}
+
+impl BoxFormat {
+    fn to_bbox(self, [x, y, a, b]: [f64; 4]) -> Result<BBox, String> {
+        let (w, h) = match self {
+            Self::Xywh => (a, b),
+            Self::Xyxy => (a - x, b - y),
+        };
+        match w > 0.0 && h > 0.0 {
+            true => Ok(BBox::new(x, y, w, h)),
+            false => Err(format!("width and height must be above 0, not {w} and {h}")),
+        }
+    }
+}
+
+/// A box and its frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GivenBox {
+    /// From 1; `None` for the first frame of the run.
+    pub frame: Option<usize>,
+    /// As they were given.
+    pub numbers: [f64; 4],
+}
+
+impl FromStr for GivenBox {
+    type Err = String;
+
+    /// Four numbers; before them a frame and a colon.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (frame, numbers) = match text.split_once(':') {
+            Some((frame, numbers)) => (Some(parse_frame(frame)?), numbers),
+            None => (None, text),
+        };
+        Ok(Self { frame, numbers: parse_numbers(numbers)? })
+    }
+}
+
+fn parse_frame(text: &str) -> Result<usize, String> {
+    let frame = text.trim().parse::<usize>().ok().filter(|&frame| frame > 0);
+    frame.ok_or_else(|| format!("the frame `{text}` is not a positive integer"))
+}
+
+/// Four finite numbers separated by commas or blanks.
+fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
+    let separator = if text.contains(',') { "," } else { " " };
+    let parts = text.trim().split(separator).map(str::trim).filter(|part| separator == "," || !part.is_empty());
+    let numbers = parts
+        .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is not a number")))
+        .collect::<Result<Vec<_>, _>>()?;
+    let numbers: [f64; 4] = numbers
+        .try_into()
+        .map_err(|numbers: Vec<f64>| format!("four numbers are needed, as in 10,20,30,40, not {}", numbers.len()))?;
+    match numbers.iter().all(|v| v.abs() <= 1e9) {
+        true => Ok(numbers),
+        false => Err("the numbers must be pixels, at most 1e9".into()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wanted {
+    id: u32,
+    /// Its first frame; `None` for the first of the run.
+    start: Option<usize>,
+    bbox: BBox,
+}
+
+/// All targets of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Targets {
+    wanted: Vec<Wanted>,
+    /// Whether outputs tell them apart by their ids.
+    pub named: bool,
+}
+
+/// The lines `id,frame,x,y,w,h` of a file; a header line, blank lines and lines with `#` are skipped.
+fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<Wanted>, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::usage(format!("--init-file {shown}: {error}")))?;
+    let mut wanted = Vec::new();
+    for (line, number) in text.trim_start_matches('\u{feff}').lines().map(str::trim).zip(1..) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |error| Failure::usage(format!("--init-file {shown}, line {number}: {error}"));
+        if wanted.is_empty() && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"') {
+            let names: Vec<_> =
+                line.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase()).collect();
+            if !names.starts_with(&["id".into(), "frame".into()]) {
+                return Err(wrong(format!("the columns must be id,frame,x,y,w,h, not {line}")));
+            }
+            continue;
+        }
+        wanted.push(parse_row(line, format).map_err(wrong)?);
+    }
+    match wanted.is_empty() {
+        true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
+        false => Ok(wanted),
+    }
+}
+
+fn parse_row(line: &str, format: BoxFormat) -> Result<Wanted, String> {
+    let mut words = line.splitn(3, ',');
+    let (Some(id), Some(frame), Some(rest)) = (words.next(), words.next(), words.next()) else {
+        return Err(format!("`{line}` is not id,frame,x,y,w,h"));
+    };
+    let id = id.trim().parse().map_err(|_| format!("the id `{}` is not a non-negative integer", id.trim()))?;
+    Ok(Wanted { id, start: Some(parse_frame(frame)?), bbox: format.to_bbox(parse_numbers(rest)?)? })
+}
+
+impl Targets {
+    /// Whether the truth gives the box.
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// The first frame that any of them needs; `None` for the first of the run.
+    pub fn first(&self) -> Option<usize> {
+        self.wanted.iter().map(|target| target.start).min().flatten()
+    }
+
+    /// Each target with its first frame, for a run of `span`; without any, the target of the truth.
+    ///
+    /// # Errors
+    /// Wrong usage for a target that begins outside `span`, and where there is no truth.
+    pub fn within(&self, span: Span, source: &dyn Source) -> Result<Vec<TargetRecord>, Failure> {
+        if self.is_empty() {
+            let bbox = source.initial_box(span.first).map_err(|error| {
+                let advice = "give the box by --init x,y,w,h, draw it with --pick, or use `kcf-track view`";
+                Failure::usage(format!("{error}: {advice}"))
+            })?;
+            return Ok(vec![TargetRecord { id: 1, start: span.first, bbox }]);
+        }
+        let placed = self.wanted.iter().map(|target| {
+            let start = target.start.unwrap_or(span.first);
+            if !span.contains(start) {
+                let last = span.last.map_or("its end".into(), |last| last.to_string());
+                return Err(Failure::usage(format!(
+                    "target {} begins in frame {start}, and the run goes from frame {} to {last}",
+                    target.id, span.first
+                )));
+            }
+            Ok(TargetRecord { id: target.id, start, bbox: target.bbox })
+        });
+        placed.collect()
+    }
+}
+
+/// The arguments of the program, with numbers that follow `--init` or `-i` each on its own joined to one word.
+pub fn join_boxes(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_number = |word: &&OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
+    let mut from = 0;
+    while let Some(flag) = arguments.iter().skip(from).position(|word| word == "--init" || word == "-i") {
+        let first = from + flag + 1;
+        let words = arguments.iter().skip(first).take(4).take_while(is_number).count();
+        if words > 1 {
+            let joined = arguments[first..first + words].join(OsStr::new(","));
+            arguments.splice(first..first + words, [joined]);
+        }
+        from = first;
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_are_four_numbers_with_a_frame_before_them() {
+        let parsed = |text: &str| text.parse::<GivenBox>();
+        let numbers = [10.0, -20.5, 30.0, 40.0];
+        for text in ["10,-20.5,30,40", " 10, -20.5 ,30,40 ", "10 -20.5  30 40"] {
+            assert_eq!(parsed(text), Ok(GivenBox { frame: None, numbers }), "{text}");
+        }
+        assert_eq!(parsed("7:10,-20.5,30,40").unwrap().frame, Some(7));
+        for wrong in
+            ["", "1,2,3", "1,2,3,4,5", "a,2,3,4", "1,,3,4", "0:1,2,3,4", "x:1,2,3,4", "1,2,3,nan", "1,2,3,1e10"]
+        {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(BoxFormat::Xyxy.to_bbox([10.0, 20.0, 40.0, 60.0]), Ok(BBox::new(10.0, 20.0, 30.0, 40.0)));
+        assert!(BoxFormat::Xyxy.to_bbox([10.0, 20.0, 5.0, 60.0]).is_err());
+    }
+
+    #[test]
+    fn numbers_of_a_box_may_be_words_of_their_own() {
+        let joined = |text: &str| {
+            let words = join_boxes(text.split(' ').map(OsString::from));
+            words.join(OsStr::new(" ")).into_string().unwrap()
+        };
+        assert_eq!(joined("kcf-track DIR -i 1 2 3 4 -p fast"), "kcf-track DIR -i 1,2,3,4 -p fast");
+        assert_eq!(joined("kcf-track --init 1,2,3,4 5"), "kcf-track --init 1,2,3,4 5");
+        assert_eq!(joined("kcf-track -i 1 2 3 4 5"), "kcf-track -i 1,2,3,4 5");
+    }
 }

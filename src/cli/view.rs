@@ -1,20 +1,22 @@
 //! `kcf-track view`: a page in the browser on which targets are drawn, followed and corrected.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::export::{Destination, TargetRecord};
-use crate::job::{self, Form, Opening, Outputs, Position};
-use crate::media::{Demand, Source, VideoOptions};
-use crate::view::{Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
+use crate::media::{Demand, Item, Prefetch, Source, Span, VideoOptions};
+use crate::view::{self, Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
 use clap::Args;
 
-use super::interrupt::Interrupt;
-use super::settings::{self, SettingsArgs};
+use super::outputs::{Form, Outputs};
+use super::settings::{self, Resolved, SettingsArgs};
+use super::source::{self, Frames, Position, SourceRequest};
 use super::targets::TargetArgs;
-use super::{Failure, inputs};
+use super::{Failure, signals};
+use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 
 /// How often it is asked whether to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -33,7 +35,7 @@ const INIT: &str = "A target's box: left, top (0-based), width, height in pixels
 #[command(override_usage = "kcf-track view [OPTIONS] <SRC>", mut_arg("init", |arg| arg.help(INIT)))]
 pub struct ViewArgs {
     /// A folder of images, a video that ffmpeg reads, a camera (/dev/video0), an address (rtsp, http), or -, a Y4M pipe
-    #[arg(value_name = "SRC", required_unless_present = "print-config")]
+    #[arg(value_name = "SRC", required_unless_present = "print_config")]
     source: Option<PathBuf>,
     #[command(flatten)]
     address: AddressArgs,
@@ -54,7 +56,10 @@ pub struct ViewArgs {
     #[arg(long, short, value_name = "NAME", value_parser = settings::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
     #[command(flatten)]
-    params: SettingsArgs,
+    settings: SettingsArgs,
+    /// Print no warnings
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    quiet: u8,
 }
 
 /// Where the page is served.
@@ -90,24 +95,25 @@ fn token(text: &str) -> Result<String, String> {
 
 /// Serves the page until it is told to end, which is how a view ends and no error; the exit code says what ended it.
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
-    let resolved = args.params.resolve(args.preset.as_deref())?;
-    if args.params.print_config {
+    let resolved = args.settings.resolve(args.preset.as_deref())?;
+    if args.settings.print_config {
         return settings::print(&resolved);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
-    let interrupt = Interrupt::watch();
-    let (source, mut warnings) = open_source(given, &interrupt)?;
-    let span = job::span(source.as_ref(), args.start, args.end, None).map_err(|failure| interrupt.or(failure))?;
+    let cancel = signals::watch();
+    let video = VideoOptions { revisited: true, stop: cancel.clone(), ..VideoOptions::default() };
+    let request = SourceRequest { path: given, truth: None, target: None, video, needs_truth: false };
+    let (source, mut warnings) = request.open()?;
+    let span = source::span(source.as_ref(), args.start, args.end, None)?;
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
-    let outputs = Outputs::new(args.jsonl.clone().map(|to| (Form::JsonLines, to)), &[], false, None)?;
-    outputs.spare("--init-file", args.targets.file())?;
-    outputs.spare("--config", args.params.file())?;
-    outputs.refuse(source.as_ref())?;
+    let outputs = Outputs::one("--jsonl", Form::JsonLines, args.jsonl.clone());
+    let files = [("--init-file", args.targets.file()), ("--config", args.settings.file())];
+    outputs.check_inputs(source.as_ref(), &files)?;
     let mut err = std::io::stderr();
-    warnings.extend(job::oddities(source.as_ref(), &targets));
-    for said in &warnings {
-        let _ = writeln!(err, "warning: {said}");
+    warnings.extend(source::warnings(source.as_ref(), span, &wanted, &targets, (args.start, args.end)));
+    for warning in warnings.iter().filter(|_| args.quiet == 0) {
+        let _ = writeln!(err, "warning: {warning}");
     }
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {
@@ -118,10 +124,10 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         lines: args.jsonl.clone(),
         named: args.targets.file().is_some(),
         pick: false,
-        stop: interrupt.stop(),
+        stop: cancel.clone(),
     };
     let view = View::open(setup, &args.address.address())?;
-    let placed = place(&view, &targets, &interrupt)?;
+    let placed = place(&view, &targets, &cancel)?;
     if !targets.is_empty() {
         // The page begins at the beginning, whichever frame the last of them is of.
         let _ = view.order(Order::Seek { position: span.first });
@@ -132,28 +138,27 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
             let _ = writeln!(err, "{said}");
         }
     }
-    while placed && !interrupt.asked() && !view.has_ended() {
+    while placed && !cancel.is_cancelled() && !view.has_ended() {
         std::thread::sleep(LOOK_EVERY);
     }
     view.close()?;
-    if !interrupt.asked() {
+    if !cancel.is_cancelled() {
         // One that has ended without an error still did not do what it was asked to.
-        return if placed { Ok(()) } else { Err(Failure::Failed(anyhow::anyhow!("{}", Refusal::Ended))) };
+        return if placed { Ok(()) } else { Err(Failure::failed(Refusal::Ended)) };
     }
-    let _ = writeln!(err, "interrupted: the view has ended, and what was written is complete");
-    Err(Failure::Told { code: interrupt.code() })
+    Err(Failure::Interrupted)
 }
 
 /// Gives the targets their boxes. A frame that is slow to come, of a camera or far on in a video, is waited for as
 /// tracking waits for it: until somebody wants it to end. Whether there is a view then.
-fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result<bool, Failure> {
+fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
     for target in targets {
         let order = Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
         let mut told = false;
         loop {
             match view.order(order) {
                 // Whatever has become of it: an interrupt ends the source, too.
-                _ if interrupt.asked() => return Ok(false),
+                _ if cancel.is_cancelled() => return Ok(false),
                 Ok(()) => break,
                 Err(Refusal::NotYet { position }) => {
                     if !std::mem::replace(&mut told, true) {
@@ -165,15 +170,35 @@ fn place(view: &View, targets: &[TargetRecord], interrupt: &Interrupt) -> Result
             }
         }
     }
-    Ok(!interrupt.asked())
+    Ok(!cancel.is_cancelled())
 }
 
-/// What was given to be viewed, and what is odd about it.
-fn open_source(given: &Path, interrupt: &Interrupt) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
-    let video = VideoOptions { revisited: true, stop: interrupt.stop(), ..VideoOptions::default() };
-    let (path, hint) = (given.into(), inputs::meant);
-    let opening = Opening { path, flag: "", truth: None, target: None, video, by_truth: false, hint };
-    opening.open_unless(|| interrupt.asked()).map_err(|failure| interrupt.or(failure))
+/// A box that was drawn on a page.
+pub struct Picked {
+    pub bbox: BBox,
+    /// The frame that it is of and the frames after it, of a source that gives each frame once.
+    pub begun: Option<(Item, Prefetch)>,
+}
+
+/// Shows the first frame of `span` on a page until a box is drawn on it.
+///
+/// # Errors
+/// A source without frames, a page that cannot be served, and a cancelled wait.
+pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, cancel: &CancelToken) -> Result<Picked, Failure> {
+    let demand = Demand { channels: resolved.params.channels(), color: true };
+    let frames = Prefetch::open(source, span, demand)?;
+    let mut frames = Frames { first: None, frames, source, cancel: cancel.clone() };
+    let first = match frames.next() {
+        Some(item) => item,
+        None if cancel.is_cancelled() => return Err(Failure::Interrupted),
+        None => return Err(source::no_frame(source, span, true)),
+    };
+    let print = |url: &str| {
+        let _ = writeln!(std::io::stderr(), "pick: {url}");
+    };
+    let picked = view::pick(&first, source.name(), resolved.params.clone(), print, || cancel.is_cancelled())?;
+    let bbox = picked.ok_or(Failure::Interrupted)?;
+    Ok(Picked { bbox, begun: source.is_live().then_some((first, frames.frames)) })
 }
 
 #[cfg(test)]

@@ -1,0 +1,227 @@
+//! Where results go: flags, checked together and opened before anything is tracked.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Failure;
+use crate::export::{
+    Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, OverlayOptions, Overlays,
+    ResponseMaps, TargetRecord, check_distinct, check_outside, is_video,
+};
+use crate::media::{Source, Span};
+
+/// Any number of outputs at once; `-` is the standard output.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Output by its ending: .json, .jsonl, .csv, .txt (OTB, MOT with several targets), a video, or a folder of
+    /// overlays
+    #[arg(long, short, alias = "output", value_name = "PATH")]
+    out: Vec<PathBuf>,
+    /// One JSON document, written when the run ends
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<Destination>,
+    /// One JSON object per frame and target, written while frames are tracked
+    #[arg(long, value_name = "FILE|-")]
+    jsonl: Option<Destination>,
+    /// OTB text: x,y,w,h, 1-based
+    #[arg(long, value_name = "FILE|-")]
+    otb: Option<Destination>,
+    /// Table with a header line
+    #[arg(long, value_name = "FILE|-")]
+    csv: Option<Destination>,
+    /// MOT text: frame,id,x,y,w,h,confidence,-1,-1,-1, 1-based
+    #[arg(long, value_name = "FILE|-")]
+    mot: Option<Destination>,
+    /// COCO annotations
+    #[arg(long, value_name = "FILE|-")]
+    coco: Option<Destination>,
+    /// CVAT annotations: .xml for a task (CVAT for video 1.1), another ending for a backup's annotations.json
+    #[arg(long, value_name = "FILE|-")]
+    cvat: Option<Destination>,
+    /// Label Studio annotations
+    #[arg(long, value_name = "FILE|-")]
+    label_studio: Option<Destination>,
+    /// Folder of response maps: raw floats (.npy) and heat maps (.png)
+    #[arg(long, value_name = "DIR")]
+    response: Option<PathBuf>,
+    /// Frames with boxes and states drawn on them: a folder or a video
+    #[arg(long, value_name = "DIR|VIDEO")]
+    overlay: Option<PathBuf>,
+    /// Draw the response into a corner of the overlay
+    #[arg(long)]
+    inset: bool,
+}
+
+/// What an output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Json,
+    JsonLines,
+    Otb,
+    Csv,
+    Mot,
+    Coco,
+    Cvat,
+    LabelStudio,
+    Response,
+    Overlay,
+}
+
+impl Form {
+    /// The form that a path's ending stands for.
+    fn of(path: &Path, several: bool) -> Result<Self, Failure> {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        match ending.as_deref() {
+            _ if path == Path::new("-") => Err(Failure::usage("--out -: use --jsonl - or another format")),
+            Some("json") => Ok(Self::Json),
+            Some("jsonl" | "ndjson") => Ok(Self::JsonLines),
+            Some("csv") => Ok(Self::Csv),
+            Some("txt") if several => Ok(Self::Mot),
+            Some("txt") => Ok(Self::Otb),
+            None => Ok(Self::Overlay),
+            Some(_) if is_video(path) || path.is_dir() => Ok(Self::Overlay),
+            Some(_) => Err(Failure::usage(format!(
+                "--out {}: the ending must be .json, .jsonl, .csv, .txt, that of a video, or none for a folder",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// All outputs of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// Each with its flag.
+    all: Vec<(&'static str, Form, Destination)>,
+    inset: bool,
+}
+
+impl OutputArgs {
+    /// All outputs. `several` targets are told apart in them.
+    ///
+    /// # Errors
+    /// Wrong usage for an unknown ending, OTB text of several targets, and pictures to the standard output.
+    pub fn outputs(&self, several: bool) -> Result<Outputs, Failure> {
+        let folder = |path: &Option<PathBuf>| path.clone().map(Destination::File);
+        let named = [
+            ("--json", Form::Json, self.json.clone()),
+            ("--jsonl", Form::JsonLines, self.jsonl.clone()),
+            ("--otb", Form::Otb, self.otb.clone()),
+            ("--csv", Form::Csv, self.csv.clone()),
+            ("--mot", Form::Mot, self.mot.clone()),
+            ("--coco", Form::Coco, self.coco.clone()),
+            ("--cvat", Form::Cvat, self.cvat.clone()),
+            ("--label-studio", Form::LabelStudio, self.label_studio.clone()),
+            ("--response", Form::Response, folder(&self.response)),
+            ("--overlay", Form::Overlay, folder(&self.overlay)),
+        ];
+        let mut all: Vec<_> = named.into_iter().filter_map(|(flag, form, to)| Some((flag, form, to?))).collect();
+        for path in &self.out {
+            all.push(("--out", Form::of(path, several)?, Destination::File(path.clone())));
+        }
+        if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
+            return Err(Failure::usage("--otb has no place for several targets: use --mot"));
+        }
+        let outputs = Outputs { all, inset: self.inset };
+        let is_picture = |form: Form| matches!(form, Form::Response | Form::Overlay);
+        if outputs.all.iter().any(|(_, form, to)| is_picture(*form) && to.path() == Path::new("-")) {
+            return Err(Failure::usage("pictures do not go to the standard output: name a folder or a video"));
+        }
+        if self.inset && !outputs.has(Form::Overlay) {
+            return Err(Failure::usage("--inset needs --overlay DIR|VIDEO"));
+        }
+        Ok(outputs)
+    }
+}
+
+impl Outputs {
+    /// The output of one flag.
+    pub fn one(flag: &'static str, form: Form, to: Option<Destination>) -> Self {
+        Self { all: to.map(|to| (flag, form, to)).into_iter().collect(), inset: false }
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn has(&self, form: Form) -> bool {
+        self.all.iter().any(|(_, known, _)| *known == form)
+    }
+
+    /// Whether one of them is the standard output.
+    pub fn uses_stdout(&self) -> bool {
+        self.all.iter().any(|(_, _, to)| *to == Destination::Stdout)
+    }
+
+    /// A warning about ids that readers of MOT and CVAT take for no target.
+    pub fn id_warning(&self, targets: &[TargetRecord]) -> Option<String> {
+        let concerned = (self.has(Form::Mot) || self.has(Form::Cvat)) && targets.iter().any(|target| target.id == 0);
+        concerned.then(|| "MOT and CVAT take the id 0 for no target: number targets from 1".into())
+    }
+
+    /// The frames to read for a run of `span`. CVAT's annotations say whether there is a frame after the last one; where
+    /// the source does not know, that frame is read too.
+    pub fn span_to_read(&self, source: &dyn Source, span: Span) -> Span {
+        let uncertain = self.has(Form::Cvat) && source.length().is_none() && !source.is_live();
+        Span { last: span.last.map(|last| last.saturating_add(uncertain.into())), ..span }
+    }
+
+    /// Checks that no output is a file that is read.
+    ///
+    /// # Errors
+    /// Wrong usage that says which.
+    pub fn check_inputs(&self, source: &dyn Source, files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+        for (flag, _, to) in &self.all {
+            for (read, path) in files {
+                if path.is_some_and(|path| to.is_same(&Destination::File(path.to_path_buf()))) {
+                    return Err(Failure::usage(format!("{flag} {to}: {read} reads this file")));
+                }
+            }
+            if let Destination::File(path) = to
+                && let Some(what) = source.occupies(path)
+            {
+                return Err(Failure::usage(format!("{flag} {to}: this {what}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// Two outputs at one place, and one that cannot be written.
+    pub fn open(&self, source: &dyn Source) -> Result<Exports, Failure> {
+        let is_folder =
+            |form: Form, to: &Destination| form == Form::Response || form == Form::Overlay && !is_video(to.path());
+        let of = |folders: Option<bool>| -> Vec<(&'static str, &Destination)> {
+            let wanted = |form: Form, to: &Destination| folders.is_none_or(|folders| is_folder(form, to) == folders);
+            let all = self.all.iter().filter(|(_, form, to)| wanted(*form, to));
+            all.map(|(flag, _, to)| (flag.trim_start_matches('-'), to)).collect()
+        };
+        check_distinct(&of(None))?;
+        check_outside(&of(Some(false)), &of(Some(true)))?;
+        let mut exports = Exports::default();
+        for (_, form, to) in &self.all {
+            match form {
+                Form::Json => exports.push(Json::create(to)?),
+                Form::JsonLines => exports.push(JsonLines::create(to)?),
+                Form::Otb => exports.push(Otb::create(to)?),
+                Form::Csv => exports.push(Csv::create(to)?),
+                Form::Mot => exports.push(Mot::create(to)?),
+                Form::Coco => exports.push(Coco::create(to)?),
+                Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length(), source.expected_length())),
+                Form::LabelStudio => exports.push(LabelStudio::create(to)?.at_rate(source.rate())),
+                Form::Response => exports.push(ResponseMaps::create(to.path())?),
+                Form::Overlay => {
+                    let (rate, pixel_aspect) = (source.rate(), source.pixel_aspect());
+                    exports
+                        .push(Overlays::create(to.path(), OverlayOptions { inset: self.inset, rate, pixel_aspect })?);
+                }
+            }
+        }
+        Ok(exports)
+    }
+}

@@ -1,0 +1,242 @@
+//! One run, from its first frame to its files.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Failure;
+use super::progress::Progress;
+use super::source::no_frame;
+use crate::cancel::CancelToken;
+use crate::error::Error;
+use crate::export::{Exports, Journal, StateCounts, Summary, TargetRecord};
+use crate::media::{Item, Source, Span};
+use crate::profile::Profile;
+use crate::run::{Cause, End, Halt, Session, Step, Watch};
+use crate::tracker::{Tracker, check_start};
+
+/// All that a run needs to know.
+#[derive(Debug)]
+pub struct RunConfig<'a> {
+    /// The source and the path that it was given by.
+    pub source: &'a dyn Source,
+    pub path: String,
+    /// The first and the last frame, and whether `--start` gave the first.
+    pub span: Span,
+    pub by_start: bool,
+    /// What is followed, and whether outputs name the targets by their ids.
+    pub targets: Vec<TargetRecord>,
+    pub named: bool,
+    /// Whether boxes were given, rather than taken from the truth.
+    pub given: bool,
+    /// A tracker without a target, which every target gets a copy of, and its settings.
+    pub tracker: &'a Tracker,
+    pub parameters: Value,
+    /// Whether to go on after a frame that cannot be read.
+    pub skip_bad_frames: bool,
+    /// Whether several targets are followed in parallel.
+    pub parallel: bool,
+    /// Whether the time of the stages is measured.
+    pub profile: bool,
+    /// Ends the run after the present frame.
+    pub cancel: CancelToken,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct RunSummary {
+    /// The counts and means of all frames.
+    pub summary: Summary,
+    /// The time of the stages.
+    pub profile: Profile,
+    /// Whether the run did what was asked.
+    pub result: Result<(), Failure>,
+}
+
+impl RunConfig<'_> {
+    /// Tracks all frames, writes the results, and completes the outputs whatever happens.
+    pub fn run(&self, exports: Exports, frames: impl IntoIterator<Item = Item>, progress: &mut Progress) -> RunSummary {
+        let mut session = self.session();
+        let parameters = self.parameters.clone();
+        let mut journal = Journal::new(exports, self.source, self.path.clone(), self.span, parameters);
+        if self.named {
+            journal.name_targets(self.targets.iter().copied());
+        }
+        journal.switch_profile(self.profile);
+        let cancel = &self.cancel;
+        let mut writer = Writer { journal, progress, cancel, unchecked: Some(&self.targets), refused: None, last: 0 };
+        let seen = Cell::new(None);
+        // A frame behind the last one ends the run; outputs may say that there are more.
+        let wanted = frames.into_iter().take_while(|item| {
+            if item.frame.is_ok() {
+                seen.set(Some(item.position));
+            }
+            self.span.last.is_none_or(|last| item.position <= last)
+        });
+        let ended = session.run(wanted, &mut writer);
+        let Writer { mut journal, progress, refused, last, .. } = writer;
+        if let Some(warning) = self.source.warning_after() {
+            progress.warn(&warning);
+        }
+        seen.take().into_iter().for_each(|position| journal.saw(position));
+        let mut result = match ended {
+            Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
+            Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
+            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.source, self.span, self.by_start)),
+            Ok(End::Complete | End::Stopped) => match session.waiting().next() {
+                Some((target, start)) => Err(Failure::failed(format!(
+                    "target {} never began: the frames end before frame {start}",
+                    self.targets[target].id
+                ))),
+                None => Ok(()),
+            },
+            Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
+        };
+        if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end)) {
+            progress.warn(&format!("the frames end with {last}, before --end {end}"));
+        }
+        let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
+        match (&result, finished) {
+            (Ok(()), Err(error)) => result = Err(error.into()),
+            (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::tell(error),
+            _ => {}
+        }
+        let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
+        let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
+        let profile = session.profile().plus(journal.profile()).plus(&trackers);
+        RunSummary { summary, profile, result }
+    }
+
+    /// A session of all targets, each with a tracker of its own.
+    fn session(&self) -> Session<Tracker> {
+        let mut session = Session::default();
+        for target in &self.targets {
+            let mut tracker = self.tracker.clone();
+            tracker.switch_profile(self.profile);
+            session.add(tracker, target.start, target.bbox);
+        }
+        session.skip_bad_frames(self.skip_bad_frames);
+        session.switch_profile(self.profile);
+        session.parallel(self.parallel && self.targets.len() > 1);
+        session
+    }
+
+    /// The failure for an error of the session; `first` where it happened at the first frame.
+    fn failure(&self, halt: Halt, first: bool) -> Failure {
+        let message = halt.to_string();
+        match halt.cause {
+            Cause::Watch(error) => error.into(),
+            Cause::Target { target, error } if self.targets.len() > 1 => {
+                let id = self.targets.get(target).map_or(0, |target| target.id);
+                match first {
+                    true => Failure::usage(format!("target {id}: {error}")),
+                    false => Failure::failed(format!("frame {}: target {id}: {error}", halt.position)),
+                }
+            }
+            Cause::Target { error, .. } if first && self.given => Failure::usage(format!("--init: {error}")),
+            Cause::Frame(_) if !first && self.skip_bad_frames => {
+                Failure::failed(format!("{message}; a target begins in it: give its box of another frame"))
+            }
+            Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
+            Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),
+        }
+    }
+}
+
+/// Writes what the session finds.
+struct Writer<'a, 'w> {
+    journal: Journal<'a>,
+    progress: &'w mut Progress,
+    cancel: &'w CancelToken,
+    /// Targets whose boxes were not yet compared with the frame's size.
+    unchecked: Option<&'w [TargetRecord]>,
+    /// What is wrong with a box of a later frame.
+    refused: Option<String>,
+    /// Position of the last frame.
+    last: usize,
+}
+
+impl Writer<'_, '_> {
+    /// Checks the boxes of later frames in the first frame: a wrong one is an error now, not after hours.
+    fn check_targets(&mut self, item: &Item) -> Result<(), Error> {
+        let Ok(frame) = &item.frame else { return Ok(()) };
+        for target in self.unchecked.take().unwrap_or_default() {
+            check_start(&frame.into(), target.bbox).inspect_err(|error| {
+                self.refused = Some(format!("target {} of frame {}: {error}", target.id, target.start));
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Watch<Tracker> for Writer<'_, '_> {
+    fn wants_to_stop(&mut self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+        self.last = step.item.position;
+        self.check_targets(step.item)?;
+        let written = self.journal.add(step);
+        let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
+        self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
+        written
+    }
+
+    fn skipped(&mut self, message: &str) {
+        self.progress.warn(&format!("{message} (skipped)"));
+    }
+}
+
+/// The summary of a run for a person. `has_truth` says whether the first frame has a true box.
+pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> String {
+    let rate = |fps: Option<f64>| fps.map_or("-".into(), |fps| format!("{fps:.0}"));
+    let mut text = format!(
+        "{name}: {} frames in {:.2} s; tracking alone {} frames/s, decoding alone {} frames/s\n  states: {}",
+        summary.frames,
+        took.as_secs_f64(),
+        rate(summary.fps),
+        rate(summary.decode_fps),
+        states(&summary.states, summary.mean_confidence)
+    );
+    if let Some(psr) = summary.mean_psr {
+        text += &format!("; mean PSR {psr:.1}");
+    }
+    if let Some(decision) = summary.mean_decision {
+        text += &format!("; mean decision {decision:.2}");
+    }
+    if summary.refits_kept > 0 {
+        text += &format!("; {} refits failed, the earlier model stayed", summary.refits_kept);
+    }
+    text.push('\n');
+    for target in &summary.targets {
+        let states = states(&target.states, target.mean_confidence);
+        text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);
+    }
+    if let Some(truth) = &summary.truth {
+        text += &format!(
+            "  against the truth of {} of them: precision at 20 px {:.3}, AUC {:.3}, mean overlap {:.3}, mean centre \
+             error {:.1} px\n",
+            truth.frames, truth.precision_20, truth.auc, truth.mean_overlap, truth.mean_center_error
+        );
+    } else if has_truth {
+        text += "  no truth beyond the start: nothing to compare with\n";
+    }
+    text
+}
+
+/// How many frames are in which state, the given one aside.
+fn states(counts: &StateCounts, confidence: Option<f64>) -> String {
+    let StateCounts { initial: _, tracking, recovered, uncertain, lost, missing } = *counts;
+    let mut text = format!("{tracking} tracking, {uncertain} uncertain, {lost} lost");
+    for (count, state) in [(recovered, "recovered"), (missing, "missing")] {
+        if count > 0 {
+            text += &format!(", {count} {state}");
+        }
+    }
+    if let Some(confidence) = confidence {
+        text += &format!("; mean confidence {confidence:.2}");
+    }
+    text
+}
