@@ -99,7 +99,7 @@ pub mod export;
 pub mod features;
 #[cfg(feature = "files")]
 mod ffmpeg;
-pub mod fft;
+mod fft;
 pub mod filters;
 pub mod frame;
 #[cfg(any(feature = "synth", feature = "view"))]

@@ -1,10 +1,10 @@
 //! Small discrete Fourier transforms of one lane, `X_k = Σ_j x_j exp(-2πi jk/R)`, unnormalised.
 //!
-//! Each is straight-line code on scalars; a loop over the lanes of a cell around it becomes SIMD code.
+//! Each is straight-line scalar code; the compiler vectorises the loop over the lanes of a cell around it.
 
 use std::ops::{Add, Mul, Sub};
 
-/// One complex number: one lane of a cell.
+/// One complex lane of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     pub re: f32,
@@ -112,7 +112,7 @@ fn odd_row<const P: usize, const H: usize>(
 }
 
 /// A transform of an odd length by its definition, with the symmetry of `a_j, b_j = x_j ± x_{P-j}`.
-/// A macro, since the compiler does not unroll a loop over the outputs before it looks for vectors.
+/// A macro, because the compiler vectorises before it unrolls a loop over the outputs.
 macro_rules! dft_odd {
     ($x:ident, $p:literal, $h:literal, $($k:literal)*) => {{
         let a: [Lane; $h] = [$($x[$k] + $x[$p - $k]),*];

@@ -9,18 +9,136 @@
 
 use rustfft::num_complex::Complex32;
 
-use super::cross::{add_cross_power, cross_power, fold};
-use super::ramp::ramp;
+use super::line::{Cell, LANES};
 use super::{AlignedBuf, CHANNELS, LanePlan, Layout, PlanePlan};
 use crate::simd::leveled;
 
-/// Memory that transforms work in; made once by [`MapPlan::scratch`].
+/// Writes the factors `exp(2πi k shift / n)` for the frequencies `k` nearest zero, which move a signal of `n` cells from
+/// `shift` to 0. The highest frequency of an even length keeps the real part only, so maps stay real. `out` holds all
+/// frequencies or the first half.
+pub(crate) fn phase_shift(shift: f64, n: usize, out: &mut [Complex32]) {
+    for (k, factor) in out.iter_mut().enumerate() {
+        let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
+        // libm gives the same bits on every system.
+        let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * shift / n as f64);
+        *factor = Complex32::new(cos as f32, if 2 * k == n { 0.0 } else { sin as f32 });
+    }
+}
+
+/// Cells whose lanes are summed together.
+const BLOCK: usize = 64;
+
+#[inline(always)]
+fn pair_up<const FROM: usize, const TO: usize>(terms: &[f32; FROM], sums: &mut [f32; TO]) {
+    for i in 0..TO {
+        sums[i] = terms[2 * i] + terms[2 * i + 1];
+    }
+}
+
+/// The sums of 16 numbers for each of 64 cells, as a tree of neighbours: a fixed order that is fast at any register
+/// width.
+#[inline(always)]
+fn sum_lanes(terms: &[f32; LANES * BLOCK], sums: &mut [f32; BLOCK]) {
+    let (mut eights, mut fours, mut twos) = ([0.0; 8 * BLOCK], [0.0; 4 * BLOCK], [0.0; 2 * BLOCK]);
+    pair_up(terms, &mut eights);
+    pair_up(&eights, &mut fours);
+    pair_up(&fours, &mut twos);
+    pair_up(&twos, sums);
+}
+
+/// The products of one cell, lane by lane, and its energy added to `energy`.
+#[inline(always)]
+fn products(x: &Cell, y: &Cell, re: &mut [f32; LANES], im: &mut [f32; LANES], energy: &mut [f32; LANES]) {
+    for l in 0..LANES {
+        let (xr, xi, yr, yi) = (x[l], x[LANES + l], y[l], y[LANES + l]);
+        re[l] = xr * yr + xi * yi;
+        im[l] = xi * yr - xr * yi;
+        energy[l] += xr * xr + xi * xi;
+    }
+}
+
+/// `Σ_k X_k conj Y_k` of at most 64 cells, written or added to `out`, and `Σ |X|²` of all of them.
+#[inline(always)]
+fn block<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f32 {
+    let (mut re, mut im, mut energy) = ([0.0; LANES * BLOCK], [0.0; LANES * BLOCK], [0.0; LANES]);
+    let parts = re.as_chunks_mut().0.iter_mut().zip(im.as_chunks_mut().0);
+    for ((x, y), (re, im)) in x.iter().zip(y).zip(parts) {
+        products(x, y, re, im, &mut energy);
+    }
+    let mut sums = [[0.0; BLOCK]; 2];
+    sum_lanes(&re, &mut sums[0]);
+    sum_lanes(&im, &mut sums[1]);
+    for (out, (&re, &im)) in out.iter_mut().zip(sums[0].iter().zip(&sums[1])) {
+        let sum = Complex32 { re, im };
+        *out = if ADD { *out + sum } else { sum };
+    }
+    let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
+    pair_up(&energy, &mut eight);
+    pair_up(&eight, &mut four);
+    (four[0] + four[1]) + (four[2] + four[3])
+}
+
+#[inline(always)]
+fn all_cells<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+    let mut energy = 0.0;
+    for ((x, y), out) in x.chunks(BLOCK).zip(y.chunks(BLOCK)).zip(out.chunks_mut(BLOCK)) {
+        energy += f64::from(block::<ADD>(x, y, out));
+    }
+    energy
+}
+
+leveled! {
+    fn cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+        all_cells::<false>(x, y, out)
+    }
+}
+
+leveled! {
+    fn add_cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
+        all_cells::<true>(x, y, out)
+    }
+}
+
+/// The cross-power spectrum summed over the lanes, `S = Σ_k X_k conj Y_k`, cell by cell, of two
+/// [`LanePlan`](super::LanePlan) spectra; with `add`, it is added to `out`.
+///
+/// The real part of the inverse transform of `S` is the cyclic cross-correlation of the maps, summed over all 32 real
+/// channels; [`fold`] gives the half-spectrum of that real part.
+///
+/// Returns the energy `Σ |X|²` of `x`. By Parseval it is `rows * cols` times the sum of the squares of the map.
+pub(super) fn cross_power(x: &[f32], y: &[f32], add: bool, out: &mut [Complex32]) -> f64 {
+    assert_eq!(x.len(), y.len(), "the spectra must have one size");
+    assert_eq!(x.len(), out.len() * CHANNELS, "the plane must have a value for each cell");
+    let (x, y) = (x.as_chunks().0, y.as_chunks().0);
+    if add { add_cross_cells(x, y, out) } else { cross_cells(x, y, out) }
+}
+
+/// The half-spectrum of the real part of the signal whose full spectrum is `full`:
+/// `H(u, v) = (S(u, v) + conj S(-u, -v)) / 2` for `v = 0..=cols/2`.
+pub(super) fn fold(rows: usize, cols: usize, full: &[Complex32], half: &mut [Complex32]) {
+    assert_eq!(full.len(), rows * cols, "the full spectrum must have rows * cols values");
+    if full.is_empty() {
+        return;
+    }
+    let width = cols / 2 + 1;
+    assert_eq!(half.len(), rows * width, "the half-spectrum must have rows * (cols/2 + 1) values");
+    for (u, to) in half.chunks_exact_mut(width).enumerate() {
+        let row = &full[u * cols..][..cols];
+        let mirror = &full[(rows - u) % rows * cols..][..cols];
+        to[0] = (row[0] + mirror[0].conj()) * 0.5;
+        for ((to, s), m) in to[1..].iter_mut().zip(&row[1..]).zip(mirror.iter().rev()) {
+            *to = (*s + m.conj()) * 0.5;
+        }
+    }
+}
+
+/// Working memory of the transforms; see [`MapPlan::scratch`].
 #[derive(Clone, Debug)]
 pub struct Scratch {
     work: AlignedBuf,
     full: Vec<Complex32>,
-    /// Factors that displace a spectrum, one for each row and then one for each column.
-    ramps: Vec<Complex32>,
+    /// Phase factors of a shift, one for each row and then one for each column.
+    shifts: Vec<Complex32>,
 }
 
 /// A feature map, or its spectrum after [`MapPlan::transform`].
@@ -38,7 +156,7 @@ pub enum FeatureMap {
 }
 
 impl FeatureMap {
-    /// The memory to write features to, before a transform.
+    /// The values to write before a transform.
     pub fn values_mut(&mut self) -> &mut [f32] {
         match self {
             Self::Lanes(map) | Self::Plane { map, .. } => map,
@@ -57,7 +175,7 @@ pub struct MapPlan {
 }
 
 impl MapPlan {
-    /// For maps of `rows` x `cols` cells of so many channels: one, or any number of them in blocks of 32 floats a cell.
+    /// For maps of `rows` x `cols` cells.
     pub fn new(rows: usize, cols: usize, layout: impl Into<Layout>) -> Self {
         let layout = layout.into();
         let lanes = (layout.blocks() > 0).then(|| LanePlan::new(rows, cols));
@@ -74,7 +192,7 @@ impl MapPlan {
         (self.rows, self.cols)
     }
 
-    /// Numbers in a half-spectrum: `rows * (cols / 2 + 1)`.
+    /// Length of a half-spectrum: `rows * (cols / 2 + 1)`.
     pub fn half_len(&self) -> usize {
         self.plane.half_len()
     }
@@ -98,7 +216,7 @@ impl MapPlan {
         Scratch {
             work: AlignedBuf::zeroed(lanes.max(self.plane.scratch_len())),
             full: vec![Complex32::default(); full],
-            ramps: vec![Complex32::default(); self.rows + self.cols],
+            shifts: vec![Complex32::default(); self.rows + self.cols],
         }
     }
 
@@ -121,10 +239,10 @@ impl MapPlan {
     pub fn cross_power(&self, z: &FeatureMap, x: &FeatureMap, out: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         match (z, x) {
             (FeatureMap::Lanes(z), FeatureMap::Lanes(x)) => {
-                let mut blocks = z.chunks_exact(self.block_len()).zip(x.chunks_exact(self.block_len()));
-                let mut energy = blocks.next().map_or(0.0, |(z, x)| cross_power(z, x, &mut scratch.full));
-                for (z, x) in blocks {
-                    energy += add_cross_power(z, x, &mut scratch.full);
+                let mut energy = 0.0;
+                let blocks = z.chunks_exact(self.block_len()).zip(x.chunks_exact(self.block_len()));
+                for (i, (z, x)) in blocks.enumerate() {
+                    energy += cross_power(z, x, i > 0, &mut scratch.full);
                 }
                 fold(self.rows, self.cols, &scratch.full, out);
                 self.per_cell(energy)
@@ -150,10 +268,8 @@ impl MapPlan {
         }
     }
 
-    /// As [`MapPlan::interpolate`], towards `x` displaced against `shift` (rows, columns; in cells, fractions welcome):
-    /// what lies at `shift` in `x` comes to lie at no shift. By the shift theorem that is a factor
-    /// `exp(2πi (u shift_rows / rows + v shift_cols / cols))`, whose frequencies are those nearest zero; at the
-    /// highest one of an even length, its real part, so that maps stay real.
+    /// As [`MapPlan::interpolate`], towards `x` moved from `shift` (rows, columns; fractions of cells allowed) to 0, by
+    /// the shift theorem; see [`phase_shift`].
     pub fn interpolate_shifted(
         &self,
         model: &mut FeatureMap,
@@ -162,20 +278,20 @@ impl MapPlan {
         shift: (f64, f64),
         scratch: &mut Scratch,
     ) -> f32 {
-        let (row_ramp, col_ramp) = scratch.ramps.split_at_mut(self.rows);
-        ramp(shift.0, row_ramp.len(), row_ramp);
-        ramp(shift.1, col_ramp.len(), col_ramp);
+        let (row_shift, col_shift) = scratch.shifts.split_at_mut(self.rows);
+        phase_shift(shift.0, row_shift.len(), row_shift);
+        phase_shift(shift.1, col_shift.len(), col_shift);
         match (model, x) {
             (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
                 let blocks = model.chunks_exact_mut(self.block_len()).zip(x.chunks_exact(self.block_len()));
                 let energy =
-                    blocks.map(|(model, x)| interpolate_shifted_lanes(model, x, rate, row_ramp, col_ramp)).sum();
+                    blocks.map(|(model, x)| interpolate_shifted_lanes(model, x, rate, row_shift, col_shift)).sum();
                 self.per_cell(energy)
             }
             (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 let half = self.plane.half_cols();
-                for ((model, x), row) in model.chunks_exact_mut(half).zip(x.chunks_exact(half)).zip(row_ramp) {
-                    for ((model, x), col) in model.iter_mut().zip(x).zip(&*col_ramp) {
+                for ((model, x), row) in model.chunks_exact_mut(half).zip(x.chunks_exact(half)).zip(row_shift) {
+                    for ((model, x), col) in model.iter_mut().zip(x).zip(&*col_shift) {
                         *model = *model * (1.0 - rate) + x * (*row * col) * rate;
                     }
                 }
@@ -195,16 +311,15 @@ impl MapPlan {
         self.plane.inverse(spectrum, out, &mut scratch.work[..self.plane.scratch_len()]);
     }
 
-    /// The value of [`MapPlan::inverse`], divided by `rows * cols`, at one place (row, column), which may lie between
-    /// cells.
+    /// The value of [`MapPlan::inverse`], divided by `rows * cols`, at one `place` (row, column), also between cells.
     pub fn inverse_at(&self, spectrum: &[Complex32], place: (f64, f64), scratch: &mut Scratch) -> f64 {
-        let (row_ramp, col_ramp) = scratch.ramps.split_at_mut(self.rows);
-        ramp(place.0, row_ramp.len(), row_ramp);
-        ramp(place.1, col_ramp.len(), col_ramp);
+        let (row_shift, col_shift) = scratch.shifts.split_at_mut(self.rows);
+        phase_shift(place.0, row_shift.len(), row_shift);
+        phase_shift(place.1, col_shift.len(), col_shift);
         let mut sum = 0.0;
-        for (line, row) in spectrum.chunks_exact(self.plane.half_cols()).zip(row_ramp) {
-            for (c, (value, col)) in line.iter().zip(&*col_ramp).enumerate() {
-                // All columns but the first and, at an even width, the last stand for their mirror image too.
+        for (line, row) in spectrum.chunks_exact(self.plane.half_cols()).zip(row_shift) {
+            for (c, (value, col)) in line.iter().zip(&*col_shift).enumerate() {
+                // Columns other than the first and, at an even width, the last count for their mirror image too.
                 let times = if c == 0 || 2 * c == self.cols { 1.0 } else { 2.0 };
                 sum += times * f64::from((value * *row * col).re);
             }
@@ -221,8 +336,7 @@ impl MapPlan {
         (energy / (self.rows * self.cols) as f64) as f32
     }
 
-    /// The energy of a map from its half-spectrum: every column but the first and, at an even width, the last stands
-    /// for its mirror image too.
+    /// The energy of a map from its half-spectrum.
     fn half_energy(&self, spectrum: &[Complex32]) -> f32 {
         let half = self.plane.half_cols();
         let single = |c: usize| c == 0 || 2 * c == self.cols;
@@ -239,7 +353,7 @@ leveled! {
     fn interpolate_lanes(model: &mut [f32], x: &[f32], rate: f32) -> f64 {
         let keep = 1.0 - rate;
         let mut energy = 0.0;
-        // Sums of a few thousand squares stay exact enough in single precision, all of them together in double.
+        // Single precision is exact enough for a few thousand squares; the total is double.
         for (model, x) in model.chunks_mut(64 * CHANNELS).zip(x.chunks(64 * CHANNELS)) {
             let mut sums = [0.0f32; CHANNELS];
             for (model, x) in model.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(x.as_chunks::<CHANNELS>().0) {
@@ -259,17 +373,17 @@ leveled! {
         model: &mut [f32],
         x: &[f32],
         rate: f32,
-        row_ramp: &[Complex32],
-        col_ramp: &[Complex32],
+        row_shift: &[Complex32],
+        col_shift: &[Complex32],
     ) -> f64 {
         const HALF: usize = CHANNELS / 2;
         let keep = 1.0 - rate;
         let mut energy = 0.0;
-        let line = col_ramp.len() * CHANNELS;
-        for ((model, x), row) in model.chunks_exact_mut(line).zip(x.chunks_exact(line)).zip(row_ramp) {
+        let line = col_shift.len() * CHANNELS;
+        for ((model, x), row) in model.chunks_exact_mut(line).zip(x.chunks_exact(line)).zip(row_shift) {
             let mut sums = [0.0f32; HALF];
             let cells = model.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(x.as_chunks::<CHANNELS>().0);
-            for ((model, x), col) in cells.zip(col_ramp) {
+            for ((model, x), col) in cells.zip(col_shift) {
                 let factor = *row * *col * rate;
                 for k in 0..HALF {
                     let (re, im) = (x[k], x[HALF + k]);
@@ -282,107 +396,5 @@ leveled! {
             energy += f64::from(sums.iter().sum::<f32>());
         }
         energy
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_place_of_an_inverse_is_that_of_all() {
-        for (rows, cols) in [(5, 6), (4, 7), (6, 8), (1, 1)] {
-            let plan = MapPlan::new(rows, cols, 1);
-            let mut scratch = plan.scratch();
-            let plane: Vec<f32> = (0..rows * cols).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
-            let mut spectrum = vec![Complex32::default(); plan.half_len()];
-            plan.forward(&plane, &mut spectrum, &mut scratch);
-            for (i, expected) in plane.iter().enumerate() {
-                let value = plan.inverse_at(&spectrum, ((i / cols) as f64, (i % cols) as f64), &mut scratch);
-                assert!((value - f64::from(*expected)).abs() < 1e-5, "{rows}x{cols}: {value}, not {expected}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_shifted_spectrum_is_that_of_the_shifted_map() {
-        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (4, 7, 43)] {
-            let plan = MapPlan::new(rows, cols, channels);
-            let (mut x, mut shifted, mut scratch) = (plan.map(), plan.map(), plan.scratch());
-            let (cells, lanes) = (rows * cols, if channels > 1 { CHANNELS } else { 1 });
-            for (dr, dc) in [(0usize, 0usize), (1, 2), (3, 0), (2, 5)] {
-                for i in 0..x.values_mut().len() {
-                    let (cell, lane) = (i / lanes % cells, i % lanes + i / (cells * lanes) * lanes);
-                    let from = ((cell / cols + dr) % rows) * cols + (cell % cols + dc) % cols;
-                    let value = |cell: usize| ((cell * 3 * lanes + lane) * 7919 % 1013) as f32 / 1013.0;
-                    (x.values_mut()[i], shifted.values_mut()[i]) = (value(cell), value(from));
-                }
-                plan.transform(&mut x, &mut scratch);
-                plan.transform(&mut shifted, &mut scratch);
-                let (mut model, mut expected) = (plan.map(), plan.map());
-                let expected_energy = plan.interpolate(&mut expected, &shifted, 1.0);
-                let shift = (dr as f64, dc as f64);
-                let energy = plan.interpolate_shifted(&mut model, &x, 1.0, shift, &mut scratch);
-                assert!((energy / expected_energy - 1.0).abs() < 1e-4, "{rows}x{cols}x{channels}, {shift:?}");
-                // Alike when they correlate as much as their energies allow.
-                let mut cross = vec![Complex32::default(); plan.half_len()];
-                let mut plane = vec![0.0; rows * cols];
-                plan.cross_power(&model, &expected, &mut cross, &mut scratch);
-                plan.inverse(&cross, &mut plane, &mut scratch);
-                let product = plane[0] / (rows * cols) as f32;
-                // At the highest frequency of an even length only whole shifts keep the energy, as these do.
-                assert!((product / energy - 1.0).abs() < 1e-4, "{rows}x{cols}x{channels}, {shift:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn energies_and_interpolation_agree_with_the_maps() {
-        for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (3, 1, 1), (9, 8, 70)] {
-            let plan = MapPlan::new(rows, cols, channels);
-            let (mut a, mut b, mut scratch) = (plan.map(), plan.map(), plan.scratch());
-            let (mut mixed, mut energy_a) = (0.0f64, 0.0f64);
-            for i in 0..a.values_mut().len() {
-                let (va, vb) = ((i * 7 % 13) as f32 - 5.0, (i * 5 % 11) as f32 * 0.25);
-                (a.values_mut()[i], b.values_mut()[i]) = (va, vb);
-                mixed += f64::from(0.75 * va + 0.25 * vb).powi(2);
-                energy_a += f64::from(va * va);
-            }
-            plan.transform(&mut a, &mut scratch);
-            plan.transform(&mut b, &mut scratch);
-            let mut out = vec![Complex32::default(); plan.half_len()];
-            let close = |got: f32, expected: f64| (f64::from(got) - expected).abs() < 1e-4 * expected;
-            assert!(close(plan.cross_power(&a, &b, &mut out, &mut scratch), energy_a), "{rows}x{cols}x{channels}");
-            assert!(close(plan.interpolate(&mut a, &b, 0.25), mixed), "{rows}x{cols}x{channels}");
-        }
-    }
-    /// Over all channels and shifts, by the definition.
-    #[test]
-    fn cross_power_is_the_correlation_over_all_blocks() {
-        for (rows, cols, channels) in [(4, 5, 31), (4, 5, 32), (4, 5, 33), (9, 8, 43), (3, 7, 90)] {
-            let plan = MapPlan::new(rows, cols, channels);
-            assert_eq!(plan.layout().blocks(), channels.div_ceil(CHANNELS));
-            let (mut z, mut x, mut scratch) = (plan.map(), plan.map(), plan.scratch());
-            let cells = rows * cols;
-            let value = |cell: usize, c: usize, seed: usize| ((cell * 97 + c) * seed % 101) as f64 / 101.0 - 0.5;
-            for (i, c) in (0..cells).flat_map(|i| (0..channels).map(move |c| (i, c))) {
-                let at = (c / CHANNELS * cells + i) * CHANNELS + c % CHANNELS;
-                (z.values_mut()[at], x.values_mut()[at]) = (value(i, c, 31) as f32, value(i, c, 57) as f32);
-            }
-            plan.transform(&mut z, &mut scratch);
-            plan.transform(&mut x, &mut scratch);
-            let (mut cross, mut plane) = (vec![Complex32::default(); plan.half_len()], vec![0.0; cells]);
-            let energy = plan.cross_power(&z, &x, &mut cross, &mut scratch);
-            plan.inverse(&cross, &mut plane, &mut scratch);
-            for (shift, got) in plane.iter().enumerate() {
-                let shifted = |i: usize| (i / cols + shift / cols) % rows * cols + (i % cols + shift % cols) % cols;
-                let pairs = (0..cells).flat_map(|i| (0..channels).map(move |c| (i, c)));
-                let expected: f64 = pairs.map(|(i, c)| value(shifted(i), c, 31) * value(i, c, 57)).sum();
-                assert!((f64::from(*got) / cells as f64 - expected).abs() < 1e-3, "{channels}, {shift}: {expected}");
-            }
-            let pairs = (0..cells).flat_map(|i| (0..channels).map(move |c| (i, c)));
-            let expected: f64 = pairs.map(|(i, c)| value(i, c, 31).powi(2)).sum();
-            assert!((f64::from(energy) / expected - 1.0).abs() < 1e-4);
-        }
     }
 }

@@ -7,7 +7,7 @@
 use super::params::{AreaParams, BoundedArea, FilterParams, PublishedArea, ScaleParams};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::fft::cost;
+use crate::fft::fast_length;
 use crate::frame::half::HalfSampler;
 use crate::frame::patch::{self, PatchRect};
 use crate::frame::resample::{Region, Resampler};
@@ -84,7 +84,7 @@ impl SearchArea {
             return Err(Error::Box { bbox, reason });
         }
         if params.smooth_area {
-            let smooth = |length: f64| (cost::cheapest_from(length as usize / cell_size) as f64) * cell;
+            let smooth = |length: f64| (fast_length(length as usize / cell_size) as f64) * cell;
             (width, height) = (smooth(width), smooth(height));
         }
         let size = (width as usize, height as usize);

@@ -8,7 +8,7 @@ use super::search::FrameKind;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::hog::{self, Hog};
-use crate::fft::cost;
+use crate::fft::fast_length_of_parity;
 use crate::frame::resample::Resampler;
 use crate::frame::{Channels, Frame};
 use crate::profile::{Stage, Stopwatch};
@@ -63,7 +63,7 @@ impl WindowGrid {
             let reason = format!("its search area of {:.0}x{:.0} pixels is too large", in_frame.0, in_frame.1);
             return Err(Error::Box { bbox, reason });
         }
-        let map = (cost::cheapest_centred_from(least.0), cost::cheapest_centred_from(least.1));
+        let map = (fast_length_of_parity(least.0), fast_length_of_parity(least.1));
         Ok(Self { size: (bbox.w, bbox.h), template, map, step, scale: 1.0, middle: bbox.center() })
     }
 

@@ -29,7 +29,7 @@ use std::ops::Range;
 
 use rustfft::num_complex::Complex32;
 
-use crate::fft::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, ramp};
+use crate::fft::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, phase_shift};
 use crate::profile::{Stage, Stopwatch};
 
 /// How a [`BackgroundAware`] filter learns.
@@ -233,8 +233,8 @@ impl BackgroundAware {
         watch.start();
         let rate = if self.trained { self.settings.sample_rate as f32 } else { 1.0 };
         let [row_ramp, col_ramp] = &mut self.ramps;
-        ramp(shift.0, self.rows, row_ramp);
-        ramp(shift.1, self.cols, col_ramp);
+        phase_shift(shift.0, self.rows, row_ramp);
+        phase_shift(shift.1, self.cols, col_ramp);
         solve::take_in(&self.seen, rate, self.blocks, row_ramp, col_ramp, &mut self.sample);
         watch.lap(Stage::Interpolate);
         let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use rustfft::num_complex::Complex32;
 
-use crate::fft::{CHANNELS, Cell, LANES, take_apart};
+use crate::fft::{CHANNELS, Cell, LANES, split_real};
 use crate::simd::{leveled, tree_sum};
 
 /// Numbers of one block at one frequency: real parts, then imaginary parts.
@@ -74,7 +74,7 @@ leveled! {
         for (f, out) in out.chunks_exact_mut(blocks * PARTS).enumerate() {
             let (here, there) = opposite((rows, cols), f / half, f % half);
             for (map, out) in map.chunks_exact(rows * cols).zip(out.chunks_exact_mut(PARTS)) {
-                let (re, im) = take_apart(&map[here], &map[there]);
+                let (re, im) = split_real(&map[here], &map[there]);
                 let (out_re, out_im) = parts_mut(out);
                 (*out_re, *out_im) = if back { (exchanged(&re), exchanged(&im)) } else { (re, im) };
             }
@@ -103,7 +103,7 @@ leveled! {
             let mut sums = [[0.0f32; CHANNELS]; 4];
             for (block, seen) in seen.chunks_exact_mut(PARTS).enumerate() {
                 let map = &map[block * rows * cols..];
-                let (re, im) = take_apart(&map[here], &map[there]);
+                let (re, im) = split_real(&map[here], &map[there]);
                 let (seen_re, seen_im) = parts_mut(seen);
                 (*seen_re, *seen_im) = (re, im);
                 for (at, filter) in [filter, slow].into_iter().enumerate() {
@@ -207,7 +207,7 @@ leveled! {
                     let (lr, li) = parts_mut(&mut multiplier[block * PARTS..]);
                     if let Some(ratio) = terms.ratio {
                         let map = &work[block * rows * cols..];
-                        let (hr, hi) = take_apart(&map[here], &map[there]);
+                        let (hr, hi) = split_real(&map[here], &map[there]);
                         let (hr, hi) = (exchanged(&hr), exchanged(&hi));
                         let (sr, si) = parts(&sum[at..]);
                         for l in 0..CHANNELS {
