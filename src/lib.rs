@@ -130,6 +130,11 @@ pub use frame::{Frame, FrameBuf, PixelFormat};
 pub use kernels::Kernel;
 pub use tracker::{Estimate, Evidence, Params, ResponseMap, State, Tracker};
 
+#[cfg(test)]
+extern crate self as kcf_track;
+#[cfg(all(test, feature = "synth", feature = "files"))]
+mod tests;
+
 /// The README's example is compiled with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

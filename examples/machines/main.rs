@@ -6,7 +6,6 @@
 mod decision_surfaces;
 mod digits;
 mod gram;
-mod hog_patches;
 mod kernel_pca;
 mod plot;
 
@@ -35,8 +34,6 @@ enum Command {
     },
     /// Fit a machine to the rows of one table and say what it makes of the rows of another
     Gram(gram::Args),
-    /// Describe windows of a sequence by histograms of oriented gradients
-    HogPatches(hog_patches::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -45,6 +42,5 @@ fn main() -> anyhow::Result<()> {
         Command::KernelPca { folder } => kernel_pca::run(&folder),
         Command::Digits { folder } => digits::run(&folder),
         Command::Gram(args) => gram::run(&args),
-        Command::HogPatches(args) => hog_patches::run(args),
     }
 }

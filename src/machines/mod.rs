@@ -66,6 +66,9 @@ pub use samples::Samples;
 
 use crate::error::{Error, Result};
 
+#[cfg(test)]
+mod tests;
+
 /// Something that learns a decision function from a Gram matrix.
 pub trait Machine: std::fmt::Debug + Send + Sync {
     /// Solves the machine's equations. Call [`Machine::fit`], which also looks at the result.

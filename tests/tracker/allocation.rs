@@ -3,12 +3,10 @@
 //! The counting allocator counts what the calling thread does; a tracker works on that one only.
 
 use allocation_counter::measure;
-use kcf_track::frame::Channels;
-use kcf_track::frame::resample::{Region, Resampler};
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, ScaleFilterParams, ScaleParams, WindowParams};
-use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
+use kcf_track::{BBox, Frame, Params, Tracker};
 
 use crate::scene::{Clip, half_from, presets};
 
@@ -211,31 +209,6 @@ fn a_clone_of_a_lost_target_allocates_nothing() {
                     original.update(black()).unwrap();
                 }
             }
-        }
-    }
-}
-
-/// Patches at every scale and angle that there is room for, of every format, over the border as well.
-#[test]
-fn no_cut_allocates() {
-    const LARGEST: f64 = 5.5;
-    let bytes: Vec<u8> = (0..4 * 300 * 200).map(|i: u64| (i * i % 251) as u8).collect();
-    for channels in [Channels::Luma, Channels::Color] {
-        let mut resampler = Resampler::new(37, 20, channels);
-        assert!(measure(|| resampler.reserve_turned(LARGEST)).count_total > 0);
-        let mut out = vec![0; resampler.bytes()];
-        for format in [PixelFormat::Gray8, PixelFormat::Rgb8, PixelFormat::Bgra8] {
-            let frame = Frame::new(&bytes, 300, 200, 300 * format.bytes(), format).unwrap();
-            let info = measure(|| {
-                for i in 0..600 {
-                    let step = f64::from(i);
-                    let center = (step * 0.77 - 60.0, step * 0.51 - 40.0);
-                    let scale = (0.3 + step * 0.37 % (LARGEST - 0.3), 0.3 + step * 0.23 % (LARGEST - 0.3));
-                    let angle = if i % 2 == 0 { 0.0 } else { step * 0.1 };
-                    resampler.cut(&frame, Region { center, scale, angle }, &mut out);
-                }
-            });
-            assert_eq!(info.count_total, 0, "{channels:?} of {format:?}: {info:?}");
         }
     }
 }

@@ -13,5 +13,4 @@ mod guards;
 mod memory;
 mod recovery;
 mod robustness;
-mod simd_levels;
 mod sizes;

@@ -3,15 +3,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use kcf_track::machines::MachineKind;
-use kcf_track::media::{Channels, Prefetch, Sequence, SequenceOptions};
-use kcf_track::simd::{SimdLevel, set_ceiling};
-use kcf_track::synth::{Preset, SceneParams};
-use kcf_track::tracker::{GuardParams, WindowParams};
-use kcf_track::{BBox, Estimate, Evidence, Frame, Params, Tracker};
+use crate::machines::MachineKind;
+use crate::simd::{SimdLevel, set_ceiling};
+use crate::synth::{Preset, SceneParams};
+use crate::tracker::{GuardParams, WindowParams};
+use crate::{BBox, Estimate, Evidence, Frame, Params, Tracker};
 
-use crate::otb;
-use crate::scene::Clip;
+use super::scene::Clip;
 
 /// FNV-1a over the bits of all that an estimate and the response say.
 fn add(sum: &mut u64, estimate: &Estimate, tracker: &Tracker) {
@@ -86,23 +84,6 @@ fn machines_over_real_windows_on_every_level() {
         for guard in [GuardParams::of(kind), doubtful] {
             let params = Params::paper().guarded(guard);
             compare(&format!("guard {kind}"), &params, frames, clip.initial());
-        }
-    }
-}
-
-#[test]
-#[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test tracker real_sequences -- --ignored"]
-fn real_sequences_on_every_level() {
-    let root = otb::root();
-    for name in ["Deer", "Skiing", "MotorRolling"] {
-        let sequence = Sequence::open(root.join(name), &SequenceOptions::default()).unwrap();
-        let range = sequence.range(None, None).unwrap();
-        let initial = sequence.initial_box(*range.start()).unwrap();
-        let frames = Prefetch::open(&sequence, range, Channels::Luma).unwrap();
-        let frames: Vec<_> = frames.map(|item| item.frame.unwrap()).collect();
-        for preset in ["paper", "paper-dcf", "fast"] {
-            let params = Params::preset(preset).unwrap();
-            compare(&format!("{name}, {preset}"), &params, || frames.iter().map(Frame::from), initial);
         }
     }
 }

@@ -1,17 +1,29 @@
-//! Maps to compute with, in the library's layout and in the reference's.
+//! Each equation of the tracker against a dense, slow version in double precision ([`reference`]), and properties of
+//! whole trackers.
 
-use kcf_track::kernels::Kernel;
-use kcf_track::synth::{Preset, Scene};
+mod confidence;
+mod correlation;
+mod features;
+mod fhog;
+mod properties;
+mod reference;
+mod ridge;
+#[path = "../../tests/support/scene.rs"]
+mod scene;
+mod simd_levels;
+mod steps;
+
+use crate::kernels::Kernel;
+use crate::synth::{Preset, Scene};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-use crate::reference::fhog;
-use crate::reference::kcf::Size;
-use crate::reference::tracker::hann;
-use crate::scene::gray_of;
+use self::reference::Size;
+use self::reference::hann;
+use self::scene::gray_of;
 
 /// The kernels of the paper with its own parameters for HOG and for gray values.
-pub const KERNELS: [Kernel; 5] = [
+const KERNELS: [Kernel; 5] = [
     Kernel::Linear,
     Kernel::Gaussian { sigma: 0.5 },
     Kernel::Gaussian { sigma: 0.2 },
@@ -25,7 +37,7 @@ fn stride(size: Size) -> usize {
 }
 
 /// Writes a map to the library's memory, which pads cells of many channels to 32 floats.
-pub fn write(size: Size, map: &[f64], out: &mut [f32]) {
+fn write(size: Size, map: &[f64], out: &mut [f32]) {
     let stride = stride(size);
     assert_eq!(out.len(), size.cells() * stride);
     out.fill(0.0);
@@ -34,14 +46,14 @@ pub fn write(size: Size, map: &[f64], out: &mut [f32]) {
     }
 }
 
-pub fn random(size: Size, seed: u64) -> Vec<f64> {
+fn random(size: Size, seed: u64) -> Vec<f64> {
     let mut rng = Pcg32::seed_from_u64(seed);
     // What single precision holds exactly, so that both sides compute with the same numbers.
     (0..size.len()).map(|_| f64::from(rng.random_range(-0.5..0.5f32))).collect()
 }
 
 /// Windowed features of a picture: HOG for 31 channels, gray for one.
-pub fn real_looking(size: Size, seed: u64) -> Vec<f64> {
+fn real_looking(size: Size, seed: u64) -> Vec<f64> {
     let cell = if size.channels == 1 { 1 } else { 4 };
     let (width, height) = (size.cols * cell, size.rows * cell);
     let patch = picture(width, height, seed);
@@ -49,7 +61,7 @@ pub fn real_looking(size: Size, seed: u64) -> Vec<f64> {
         let mean = patch.iter().map(|&v| f64::from(v)).sum::<f64>() / patch.len() as f64;
         patch.iter().map(|&v| (f64::from(v) - mean) / 255.0).collect()
     } else {
-        fhog::fhog(&patch, width, height, cell)
+        reference::fhog(&patch, width, height, cell)
     };
     let tapered = features.iter().enumerate().map(|(i, v)| {
         let at = i / size.channels;
@@ -59,7 +71,7 @@ pub fn real_looking(size: Size, seed: u64) -> Vec<f64> {
 }
 
 /// A patch of a rendered scene, at another place for each seed.
-pub fn picture(width: usize, height: usize, seed: u64) -> Vec<u8> {
+fn picture(width: usize, height: usize, seed: u64) -> Vec<u8> {
     let frame = Scene::new(Preset::Medium.params()).unwrap().render(seed as usize % 9).0;
     let gray = gray_of(&frame);
     let (w, h) = (frame.width() as usize, frame.height() as usize);
@@ -69,7 +81,7 @@ pub fn picture(width: usize, height: usize, seed: u64) -> Vec<u8> {
 
 /// Fails when any value differs by more than `tolerance` times the largest expected magnitude.
 #[track_caller]
-pub fn assert_close(found: &[f32], expected: &[f64], tolerance: f64, what: &str) {
+fn assert_close(found: &[f32], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(0.0, |scale, v| f64::max(scale, v.abs())).max(1e-6);
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {

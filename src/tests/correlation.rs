@@ -1,13 +1,13 @@
 //! Kernel correlation against the kernel evaluated on every cyclic shift.
 
-use kcf_track::fft::MapPlan;
-use kcf_track::kernels::Kernel;
-use kcf_track::kernels::correlation::KernelCorrelator;
-use kcf_track::profile::Stopwatch;
+use crate::fft::MapPlan;
+use crate::kernels::Kernel;
+use crate::kernels::correlation::KernelCorrelator;
+use crate::profile::Stopwatch;
 use rustfft::num_complex::Complex32;
 
-use crate::reference::kcf::{Size, kernel_correlation};
-use crate::samples::{KERNELS, assert_close, random, real_looking, write};
+use super::reference::{Size, kernel_correlation};
+use super::{KERNELS, assert_close, random, real_looking, write};
 
 /// `k^zx` by the library, back in space.
 fn by_library(kind: Kernel, size: Size, z: &[f64], x: &[f64]) -> Vec<f32> {

@@ -1,9 +1,9 @@
 //! The gray feature, the cosine window and the regression target, by definition.
 
-use kcf_track::features::{gray, labels, taper};
+use crate::features::{gray, labels, taper};
 
-use crate::reference::tracker::{hann, labels};
-use crate::samples::{assert_close, picture};
+use super::reference::{hann, labels};
+use super::{assert_close, picture};
 
 #[test]
 fn gray_is_the_value_less_the_patchs_mean_under_the_window() {

@@ -1,7 +1,7 @@
 //! The peak, its displacement, PSR and APCE by their definitions.
 
-use kcf_track::tracker::ResponseLayout;
-use kcf_track::tracker::confidence::{Peak, displacement};
+use crate::tracker::ResponseLayout;
+use crate::tracker::confidence::{Peak, displacement};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;

@@ -1,12 +1,14 @@
 //! What every kernel machine owes its user, whatever the samples: finite numbers or a typed error, and decisions that
 //! do not depend on how the samples happen to be written down.
 
-use kcf_track::Error;
-use kcf_track::kernels::{GramKernel, Kernel, cross_gram, gram, own_values};
-use kcf_track::machines::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
+use crate::Error;
+use crate::kernels::{GramKernel, Kernel, cross_gram, gram, own_values};
+use crate::machines::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+mod bits;
 
 /// The decisions of a head on its own training samples.
 fn on_training(head: &Head, k: &Array2<f64>) -> Array1<f64> {

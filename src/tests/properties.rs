@@ -1,20 +1,20 @@
 //! What must hold for any input of a kind.
 
-use kcf_track::features::hog::{self, Hog};
-use kcf_track::features::{gray, labels};
-use kcf_track::filters::kcf::Kcf;
-use kcf_track::kernels::Kernel;
-use kcf_track::profile::Stopwatch;
-use kcf_track::synth::{Preset, SceneParams};
-use kcf_track::tracker::{FeatureParams, ScaleParams};
-use kcf_track::{BBox, Frame, Params, PixelFormat, Tracker};
+use crate::features::hog::{self, Hog};
+use crate::features::{gray, labels};
+use crate::filters::kcf::Kcf;
+use crate::kernels::Kernel;
+use crate::profile::Stopwatch;
+use crate::synth::{Preset, SceneParams};
+use crate::tracker::{FeatureParams, ScaleParams};
+use crate::{BBox, Frame, Params, PixelFormat, Tracker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use std::sync::OnceLock;
 
-use crate::scene::{self, Clip, paper_presets};
+use super::scene::{self, Clip, paper_presets};
 
 /// One clip for all tests: rendering is the dearest part.
 fn clip() -> &'static Clip {

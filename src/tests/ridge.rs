@@ -1,13 +1,13 @@
 //! The filter against kernel ridge regression on all cyclic shifts, solved as the full linear system.
 
-use kcf_track::features::labels;
-use kcf_track::filters::kcf::Kcf;
-use kcf_track::kernels::Kernel;
-use kcf_track::profile::Stopwatch;
+use crate::features::labels;
+use crate::filters::kcf::Kcf;
+use crate::kernels::Kernel;
+use crate::profile::Stopwatch;
 use nalgebra::{DMatrix, DVector};
 
-use crate::reference::kcf::{ReferenceKcf, Size, kernel};
-use crate::samples::{KERNELS, assert_close, random, real_looking, write};
+use super::reference::{ReferenceKcf, Size, kernel};
+use super::{KERNELS, assert_close, random, real_looking, write};
 
 const LAMBDA: f64 = 1e-4;
 

@@ -1,11 +1,11 @@
 //! Decisions and embeddings of the machines, bit by bit, in `tests/data/machines.json`: other languages' bindings are
 //! held to the same file. `KCF_TRACK_BLESS=1` writes it anew.
 
-use kcf_track::kernels::{Kernel, cross_gram, gram};
-use kcf_track::machines::kdspe::{self, Kdspe, Preserved};
-use kcf_track::machines::klda::{self, Klda};
-use kcf_track::machines::kpca::{self, Kpca};
-use kcf_track::machines::{Build, Samples, from_name};
+use crate::kernels::{Kernel, cross_gram, gram};
+use crate::machines::kdspe::{self, Kdspe, Preserved};
+use crate::machines::klda::{self, Klda};
+use crate::machines::kpca::{self, Kpca};
+use crate::machines::{Build, Samples, from_name};
 use ndarray::{Array1, Array2};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn samples(n: usize, turn: f64) -> (Array2<f64>, Vec<f64>) {
     (x, (0..n).map(label).collect())
 }
 
-fn made() -> kcf_track::Result<Value> {
+fn made() -> crate::Result<Value> {
     let kernel = Kernel::Gaussian { sigma: SIGMA };
     let ((train, labels), (test, _)) = (samples(24, 0.0), samples(11, 0.4));
     let (k, cross) = (gram(kernel, train.view())?, cross_gram(kernel, test.view(), train.view())?);

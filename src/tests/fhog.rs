@@ -1,13 +1,13 @@
 //! HOG against the scalar reference.
 
-use kcf_track::features::hog::{CHANNELS, Hog, LANES};
-use kcf_track::profile::Stopwatch;
+use crate::features::hog::{CHANNELS, Hog, LANES};
+use crate::profile::Stopwatch;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-use crate::reference::fhog::fhog;
-use crate::reference::tracker::hann;
-use crate::samples::picture;
+use super::picture;
+use super::reference::fhog;
+use super::reference::hann;
 
 /// Largest difference of two feature values; they are at most 0.4, the texture 0.85.
 const TOLERANCE: f64 = 2e-5;

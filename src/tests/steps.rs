@@ -1,10 +1,10 @@
 //! Whole detection and learning steps against the published algorithm in double precision.
 
-use kcf_track::synth::SceneParams;
-use kcf_track::{BBox, Params, Tracker};
+use crate::synth::SceneParams;
+use crate::{BBox, Params, Tracker};
 
-use crate::reference::tracker::{Picture, ReferenceTracker};
-use crate::scene::{Clip, paper_presets};
+use super::reference::{Picture, ReferenceTracker};
+use super::scene::{Clip, paper_presets};
 
 /// Tracks a clip both ways and compares boxes, and responses at their peaks.
 fn compare(name: &str, params: &Params, clip: &Clip, initial: BBox) {
@@ -63,7 +63,7 @@ fn gray_at_all_parities_of_the_window() {
 fn half_size_frames() {
     for (width, height) in [(50, 44), (47, 51)] {
         let clip = clip(width, height, 8);
-        let params = crate::scene::half_from(&Params::paper(), 40.0);
+        let params = super::scene::half_from(&Params::paper(), 40.0);
         compare("half size", &params, &clip, clip.initial());
     }
 }
