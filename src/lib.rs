@@ -96,12 +96,12 @@ pub mod error;
 pub mod eval;
 #[cfg(feature = "files")]
 pub mod export;
-pub mod features;
+mod features;
 #[cfg(feature = "files")]
 mod ffmpeg;
 mod fft;
 pub mod filters;
-pub mod frame;
+mod frame;
 #[cfg(any(feature = "synth", feature = "view"))]
 mod jpeg;
 pub mod kernels;
@@ -116,7 +116,7 @@ mod replace;
 #[cfg(feature = "files")]
 pub mod run;
 pub(crate) mod settings;
-pub mod simd;
+mod simd;
 #[cfg(feature = "synth")]
 pub mod synth;
 pub mod tracker;
@@ -125,7 +125,7 @@ pub mod view;
 
 pub use bbox::BBox;
 pub use error::{Error, Result};
-pub use frame::{Frame, FrameBuf, PixelFormat};
+pub use frame::{Channels, Frame, FrameBuf, PixelFormat};
 
 pub use kernels::Kernel;
 pub use tracker::{Estimate, Evidence, Params, ResponseMap, State, Tracker};

@@ -13,7 +13,7 @@ use kcf_track::eval::preset::Preset;
 use kcf_track::eval::results::ResultFiles;
 use kcf_track::eval::runner::Runner;
 use kcf_track::eval::store::Store;
-use kcf_track::frame::Channels;
+use kcf_track::Channels;
 use kcf_track::run::Follower;
 use kcf_track::tracker::{Estimate, ResponseMap};
 use kcf_track::{BBox, Frame};

@@ -1,7 +1,7 @@
 //! Trackers that are Python objects, for evaluations.
 
 use kcf_track::eval::runner::Runner;
-use kcf_track::frame::Channels;
+use kcf_track::Channels;
 use kcf_track::run::Follower;
 use kcf_track::tracker::{Estimate, Evidence, State};
 use kcf_track::{BBox, Error, Frame, PixelFormat};

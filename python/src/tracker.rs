@@ -210,7 +210,7 @@ impl Tracker {
     /// Whether colours are looked at: without that, only the gray values of a frame are.
     #[getter]
     fn uses_color(&self) -> bool {
-        self.chosen.params.channels() == kcf_track::frame::Channels::Color
+        self.chosen.params.channels() == kcf_track::Channels::Color
     }
 
     /// All settings, a dict by path.

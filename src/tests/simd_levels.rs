@@ -1,17 +1,14 @@
-//! Boxes, scores and responses are the same bits with the widest vector instructions of this CPU and with those that
-//! every CPU has.
-
-use std::sync::{Mutex, PoisonError};
+//! Boxes, scores and responses have the same bits at every SIMD width.
 
 use crate::machines::MachineKind;
-use crate::simd::{SimdLevel, set_ceiling};
+use crate::simd::assert_same_on_all_levels;
 use crate::synth::{Preset, SceneParams};
 use crate::tracker::{GuardParams, WindowParams};
 use crate::{BBox, Estimate, Evidence, Frame, Params, Tracker};
 
 use super::scene::Clip;
 
-/// FNV-1a over the bits of all that an estimate and the response say.
+/// FNV-1a over the bits of an estimate and its response.
 fn add(sum: &mut u64, estimate: &Estimate, tracker: &Tracker) {
     let numbers = <[f64; 4]>::from(estimate.bbox).map(f64::to_bits);
     let Evidence { peak, psr, apce, decision, .. } = estimate.evidence;
@@ -22,9 +19,6 @@ fn add(sum: &mut u64, estimate: &Estimate, tracker: &Tracker) {
         *sum = (*sum ^ word).wrapping_mul(0x0000_0100_0000_01b3);
     }
 }
-
-/// The ceiling is the whole process's: the tests of this file take turns. No other one sees a difference.
-static CEILING: Mutex<()> = Mutex::new(());
 
 /// A checksum after each frame.
 fn track<'f>(params: &Params, frames: impl IntoIterator<Item = Frame<'f>>, initial: BBox) -> Vec<u64> {
@@ -39,51 +33,41 @@ fn track<'f>(params: &Params, frames: impl IntoIterator<Item = Frame<'f>>, initi
     sums.collect()
 }
 
-fn compare<'f, I: IntoIterator<Item = Frame<'f>>>(what: &str, params: &Params, frames: impl Fn() -> I, initial: BBox) {
-    let _turn = CEILING.lock().unwrap_or_else(PoisonError::into_inner);
-    let track_at = |level| {
-        set_ceiling(level);
-        track(params, frames(), initial)
-    };
-    let narrow = track_at(SimdLevel::Baseline);
-    assert!(narrow.len() > 1 && narrow.windows(2).any(|pair| pair[0] != pair[1]), "{what}: nothing was tracked");
-    for level in [SimdLevel::Avx2, SimdLevel::Best] {
-        let wide = track_at(level);
-        let first = narrow.iter().zip(&wide).position(|(a, b)| a != b);
-        assert_eq!(first, None, "{what}: at {level} the first estimate that differs from the baseline's");
-        assert_eq!(narrow.len(), wide.len());
-    }
+fn compare(what: &str, params: &Params, clip: &Clip, initial: BBox) {
+    assert_same_on_all_levels(what, || {
+        let sums = track(params, (0..clip.gray.len()).map(|i| clip.gray(i)), initial);
+        assert!(sums.windows(2).any(|pair| pair[0] != pair[1]), "{what}: nothing changes");
+        sums
+    });
 }
 
 #[test]
 fn rendered_scenes_on_every_level() {
-    let clip = Clip::render(SceneParams { frames: 40, ..Preset::Medium.params() });
+    let clip = Clip::render(SceneParams { frames: 10, ..Preset::Medium.params() });
     let large = BBox::new(60.0, 40.0, 121.0, 103.0);
     for (name, _) in Params::PRESETS {
         let params = Params::preset(name).unwrap();
         for initial in [clip.initial(), large] {
-            let frames = || (0..clip.gray.len()).map(|i| clip.gray(i));
-            compare(&format!("{name}, {initial}"), &params, frames, initial);
+            compare(&format!("{name}, {initial}"), &params, &clip, initial);
         }
     }
 }
 
 #[test]
 fn machines_over_real_windows_on_every_level() {
-    let clip = Clip::render(SceneParams { frames: 14, ..Preset::Medium.params() });
-    let frames = || (0..clip.gray.len()).map(|i| clip.gray(i));
+    let clip = Clip::render(SceneParams { frames: 10, ..Preset::Medium.params() });
     for &kind in MachineKind::ALL {
         for channels in [8, 31] {
             let params = Params::from(WindowParams { channels, ..WindowParams::of(kind) });
-            compare(&format!("{kind}, {channels} channels"), &params, frames, clip.initial());
+            compare(&format!("{kind}, {channels} channels"), &params, &clip, clip.initial());
         }
     }
     for kind in MachineKind::all_guards() {
-        // It doubts whatever it sees, so that it searches the whole frame as well.
+        // Always in doubt, so it searches the whole frame too.
         let doubtful = GuardParams { uncertain_below: 2.0, ..GuardParams::of(kind) };
         for guard in [GuardParams::of(kind), doubtful] {
             let params = Params::paper().guarded(guard);
-            compare(&format!("guard {kind}"), &params, frames, clip.initial());
+            compare(&format!("guard {kind}"), &params, &clip, clip.initial());
         }
     }
 }

@@ -4,9 +4,8 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, Rgba};
-use kcf_track::frame::luma;
 use kcf_track::media::{Channels, Demand, Images, decode, decode_bytes};
-use kcf_track::{Error, FrameBuf, PixelFormat};
+use kcf_track::{Error, Frame, FrameBuf, PixelFormat};
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> PathBuf {
@@ -256,4 +255,8 @@ proptest! {
             Err(error) => prop_assert!(matches!(error, Error::Decode { .. }), "{}", error),
         }
     }
+}
+
+fn luma(r: u8, g: u8, b: u8) -> u8 {
+    Frame::new(&[r, g, b], 1, 1, 3, PixelFormat::Rgb8).unwrap().gray_at(0, 0)
 }
