@@ -86,6 +86,8 @@
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 
+#[cfg(feature = "files")]
+mod atomic_file;
 pub mod bbox;
 #[cfg(feature = "files")]
 pub mod cancel;
@@ -111,8 +113,6 @@ pub mod media;
 #[cfg(any(feature = "synth", all(test, feature = "files")))]
 mod png;
 pub mod profile;
-#[cfg(feature = "files")]
-mod replace;
 #[cfg(feature = "files")]
 pub mod run;
 pub(crate) mod settings;

@@ -7,7 +7,7 @@ use clap::Args;
 use super::Failure;
 use crate::export::{
     Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, OverlayOptions, Overlays,
-    ResponseMaps, TargetRecord, check_distinct, check_outside, is_video,
+    ResponseMaps, TargetRecord, check_distinct, is_video,
 };
 use crate::media::{Source, Span};
 
@@ -196,13 +196,8 @@ impl Outputs {
     pub fn open(&self, source: &dyn Source) -> Result<Exports, Failure> {
         let is_folder =
             |form: Form, to: &Destination| form == Form::Response || form == Form::Overlay && !is_video(to.path());
-        let of = |folders: Option<bool>| -> Vec<(&'static str, &Destination)> {
-            let wanted = |form: Form, to: &Destination| folders.is_none_or(|folders| is_folder(form, to) == folders);
-            let all = self.all.iter().filter(|(_, form, to)| wanted(*form, to));
-            all.map(|(flag, _, to)| (flag.trim_start_matches('-'), to)).collect()
-        };
-        check_distinct(&of(None))?;
-        check_outside(&of(Some(false)), &of(Some(true)))?;
+        let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
+        check_distinct(&all)?;
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
             match form {

@@ -108,8 +108,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let outputs = args.output.outputs(wanted.named)?;
     outputs.check_inputs(source, &[("--init-file", args.targets.file()), ("--config", args.settings.file())])?;
     // Opens outputs before it asks for a box, so a bad path fails first.
-    let mut exports = outputs.open(source)?;
-    exports.heed(&cancel);
+    let exports = outputs.open(source)?;
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {

@@ -99,7 +99,6 @@ impl Evaluation {
     /// As [`Evaluation::check`], and when runs cannot be stored or no threads can be started.
     pub fn run(&self, store: &Store, options: &RunOptions, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
         self.check()?;
-        store.clear();
         let members = match options.shard {
             Some(shard) => shard.members(&self.dataset.sequences),
             None => vec![true; self.dataset.sequences.len()],

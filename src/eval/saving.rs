@@ -8,10 +8,10 @@ use super::dataset::LabelledSequence;
 use super::names::{file_name, name_of_pysot};
 use super::runner::Trace;
 use super::store::write_whole;
+use crate::atomic_file::temporary_beside;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::media::annotation::Base;
-use crate::replace::temporary_beside;
 
 /// The folders of the tools.
 const GOT10K: &str = "got10k";

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::names::file_name;
 use super::protocol::{Protocol, Start};
 use super::runner::Trace;
+use crate::atomic_file::{parent, replace};
 use crate::error::{Error, Result};
-use crate::replace::{parent, replace, sweep};
 
 /// What the runs of a file were made from. Runs are taken up again only if all of it is the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,18 +110,6 @@ impl Store {
     /// The store in the folder of an evaluation.
     pub fn in_folder(out: &Path) -> Self {
         Self { root: out.join("runs") }
-    }
-
-    /// Removes what a killed evaluation left half written.
-    pub fn clear(&self) {
-        let folders = |folder: &Path| -> Vec<PathBuf> {
-            let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-            paths.filter(|path| path.is_dir()).collect()
-        };
-        for protocol in folders(&self.root) {
-            folders(&protocol).iter().for_each(|tracker| sweep(tracker));
-        }
-        sweep(parent(&self.root));
     }
 
     /// Where the runs of a key are.
@@ -228,7 +216,7 @@ impl Store {
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    replace(path, |file| file.write_all(contents)).map(drop).map_err(|e| Error::io(path, e))
+    replace(path, |file| file.write_all(contents)).map_err(|e| Error::io(path, e))
 }
 
 /// Reads a document by way of a tree of values, as settings are read everywhere: for each way, the code of all their

@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::document::Document;
-use super::mot::is_believed;
+use super::output::{Destination, Document};
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
-use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::bbox::BBox;
-use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::tracker::State;
 
@@ -45,10 +43,6 @@ fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
 }
 
 impl Export for Coco {
-    fn heed(&mut self, stop: &CancelToken) {
-        self.document.heed(stop);
-    }
-
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
         Ok(())
@@ -61,7 +55,7 @@ impl Export for Coco {
             let (id, file_name) = (record.index, &record.file);
             self.images.push(json!({ "id": id, "file_name": file_name, "width": width, "height": height }));
         }
-        let Some(bbox) = record.finite_box().filter(|_| is_believed(record)) else { return Ok(()) };
+        let Some(bbox) = record.finite_box().filter(|_| record.is_visible()) else { return Ok(()) };
         let outline = record.polygon.and_then(|corners| Some((corners, BBox::around_polygon(&corners)?)));
         let around = outline.map_or(bbox, |(_, around)| around);
         let [x, y, w, h] = <[f64; 4]>::from(around).map(|number| rounded(number, BOX_DIGITS));

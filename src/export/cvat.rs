@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::document::Document;
-use super::record::{BOX_DIGITS, rounded};
-use super::tracks::{Shape, Track, Tracks};
-use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
-use crate::cancel::CancelToken;
+use super::output::{Destination, Document};
+use super::record::{BOX_DIGITS, Shape, Track, Tracks, rounded};
+use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::Result;
 
 /// The label of every track.
@@ -144,10 +142,6 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 }
 
 impl Export for Cvat {
-    fn heed(&mut self, stop: &CancelToken) {
-        self.document.heed(stop);
-    }
-
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.size = (run.source.width, run.source.height);
         Ok(())

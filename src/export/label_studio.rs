@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::document::Document;
-use super::record::rounded;
-use super::tracks::{Shape, Track, Tracks};
-use super::{Destination, Export, FrameRecord, FrameView, Run, Summary};
+use super::output::{Destination, Document};
+use super::record::{Shape, Track, Tracks, rounded};
+use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::bbox::BBox;
-use crate::cancel::CancelToken;
 use crate::error::Result;
 
 /// Frames a second where nothing tells: what Label Studio's `Video` takes.
@@ -137,10 +135,6 @@ fn percent(at: f64, side: f64) -> f64 {
 }
 
 impl Export for LabelStudio {
-    fn heed(&mut self, stop: &CancelToken) {
-        self.document.heed(stop);
-    }
-
     fn begin(&mut self, run: &Run) -> Result<()> {
         self.source.clone_from(&run.source.path);
         self.size = (run.source.width, run.source.height);

@@ -11,17 +11,9 @@
 //! | [`ResponseMaps`] | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |
 //! | [`Overlays`] | each frame with its boxes drawn on it (feature `cli`) | a folder, or a video |
 //!
-//! # Safe against a kill
-//! Whatever happens to the process, a file holds whole lines or is the old one:
-//! - A **document** ([`Json`]) grows in a nameless temporary file, is written beside its target at the end and renamed
-//!   over it. A run that fails is finished too, with `"completed": false` and the reason.
-//! - **Lines** ([`JsonLines`], [`Otb`], [`Csv`]) replace the old file by a rename when the first frame is there; from
-//!   then on each line is one write. A line that does not fit on the disk is taken back. (The one exception is the
-//!   kernel's: it copies a write page by page, and a kill in just that moment leaves the line that crosses a page
-//!   without its end.)
-//! - **Pictures** and maps are each written beside their target and renamed.
-//!
-//! Where something is to be written is checked when an export is created, before anything is tracked.
+//! Documents and pictures are written beside their place and renamed when they are complete; a run that fails is
+//! finished too, with `"completed": false` and the reason. Lines are written one by one. Where something is to be written
+//! is checked when an export is created, before anything is tracked.
 //!
 //! # Use
 //! ```
@@ -65,82 +57,42 @@
 //! ```
 
 mod coco;
-#[cfg(feature = "cli")]
-mod colormap;
-mod csv;
 mod cvat;
-mod destination;
-mod document;
 #[cfg(feature = "cli")]
 mod drawing;
-#[cfg(feature = "cli")]
-mod encoder;
-mod exports;
-#[cfg(feature = "cli")]
-mod fed;
-#[cfg(feature = "cli")]
-mod folder;
-#[cfg(feature = "cli")]
-mod heat_map;
-#[cfg(feature = "cli")]
-mod inset;
 #[cfg(feature = "eval")]
 mod journal;
-mod json;
-mod json_lines;
+pub(crate) mod json;
 mod label_studio;
-mod lines;
-mod mot;
-mod npy;
-mod otb;
+mod output;
 #[cfg(feature = "cli")]
 mod overlay;
 #[cfg(feature = "cli")]
-mod overlay_labels;
-#[cfg(feature = "cli")]
 mod overlay_video;
-#[cfg(feature = "cli")]
-mod overlays;
-#[cfg(feature = "cli")]
-mod painters;
-#[cfg(feature = "cli")]
-mod painting;
-mod patient;
 mod record;
 #[cfg(feature = "cli")]
-mod response_maps;
-pub(crate) mod rounded_json;
+mod response;
 #[cfg(test)]
 mod schema;
-mod summary;
-#[cfg(feature = "cli")]
-mod timed_video;
-mod tracks;
+mod text;
 
 use std::path::Path;
 
 pub use self::coco::Coco;
-pub use self::csv::Csv;
 pub use self::cvat::Cvat;
-pub use self::destination::{Destination, check_distinct, check_outside, is_video};
-pub use self::exports::Exports;
 #[cfg(feature = "eval")]
-pub use self::journal::Journal;
+pub use self::journal::{Exports, Journal, StateCounts, Summary, Tally, TargetSummary, TruthSummary};
 pub use self::json::Json;
-pub use self::json_lines::JsonLines;
 pub use self::label_studio::LabelStudio;
-pub use self::mot::Mot;
-pub use self::npy::write_npy;
-pub use self::otb::Otb;
+pub use self::output::{Destination, check_distinct, is_video};
 #[cfg(feature = "cli")]
-pub use self::overlays::{OverlayOptions, Overlays};
+pub use self::overlay::{OverlayOptions, Overlays};
 pub use self::record::{FrameRecord, Run, SCHEMA, SCHEMA_OF_MANY, SourceRecord, TargetRecord};
 #[cfg(feature = "cli")]
-pub use self::response_maps::ResponseMaps;
-pub use self::summary::{StateCounts, Summary, Tally, TargetSummary, TruthSummary};
+pub use self::response::ResponseMaps;
+pub use self::text::{Csv, JsonLines, Mot, Otb};
 
 use crate::bbox::BBox;
-use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::tracker::ResponseMap;
@@ -168,11 +120,6 @@ pub trait Export: Send {
     /// Whether it draws on the frames, which should then be in colour.
     fn draws(&self) -> bool {
         false
-    }
-
-    /// Gives up what nobody reads once `stop` is set.
-    fn heed(&mut self, stop: &CancelToken) {
-        let _ = stop;
     }
 
     /// Takes note of the run, before its first frame.

@@ -162,6 +162,11 @@ impl FrameRecord {
         }
     }
 
+    /// Whether the target is there: neither lost nor in an unreadable frame.
+    pub(super) fn is_visible(&self) -> bool {
+        !matches!(self.state, State::Lost | State::Missing)
+    }
+
     /// The box, unless one of its numbers is not finite.
     pub fn finite_box(&self) -> Option<BBox> {
         Some(self.bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite()))
@@ -325,5 +330,111 @@ pub(super) mod tests {
         let text = serde_json::to_string(&records[1]).unwrap();
         assert!(text.contains(r#""bbox":null,"peak":null,"psr":9.1,"#), "{text}");
         assert_eq!(records[1].finite_box(), None);
+    }
+}
+
+/// One target in one frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shape {
+    /// 1-based position of the frame.
+    pub index: usize,
+    /// Seconds from the first frame of the source.
+    pub time: Option<f64>,
+    /// Its box; of a target that has turned, as it would stand if it were turned back about its centre.
+    pub bbox: BBox,
+    /// By how many degrees it has turned, clockwise, from 0 to 360.
+    pub turn: f64,
+    /// Whether a person drew the box.
+    pub given: bool,
+    /// Whether the target is there at all.
+    pub seen: bool,
+}
+
+impl Shape {
+    /// The corners `x, y` of the target where it is, clockwise from what was the upper left one.
+    pub fn corners(&self) -> [(f64, f64); 4] {
+        let BBox { w, h, .. } = self.bbox;
+        let (x, y) = self.bbox.center();
+        let (sin, cos) = self.turn.to_radians().sin_cos();
+        let corner = |(w, h): (f64, f64)| (x + cos * w - sin * h, y + sin * w + cos * h);
+        let (w, h) = (w / 2.0, h / 2.0);
+        [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner)
+    }
+}
+
+/// The box of a polygon of four corners as it would stand if it were turned back, and by how much that is.
+fn turned_back([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> (BBox, f64) {
+    let (w, h) = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
+    let (x, y) = ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0);
+    let bbox = [x - w / 2.0, y - h / 2.0, w, h].map(|number| rounded(number, BOX_DIGITS));
+    let turn = rounded((by - ay).atan2(bx - ax).to_degrees(), TURN_DIGITS);
+    // What is a hair below 0 is none below 360.
+    (bbox.into(), rounded(turn.rem_euclid(360.0), TURN_DIGITS) % 360.0)
+}
+
+/// Digits behind the point of an angle: a corner that is a thousand pixels away is a hundredth of one aside.
+const TURN_DIGITS: i32 = 4;
+
+/// One target, and where it was.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Track {
+    pub id: u32,
+    pub shapes: Vec<Shape>,
+}
+
+/// The tracks of a run, in the order in which they begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracks(pub Vec<Track>);
+
+impl Tracks {
+    /// Notes a record. A box that is no number, or that lasts while nothing is believed, stays the last one.
+    pub fn add(&mut self, record: &FrameRecord) {
+        let id = record.id.unwrap_or(1);
+        let track = match self.0.iter().position(|track| track.id == id) {
+            Some(place) => &mut self.0[place],
+            None => {
+                self.0.push(Track { id, shapes: Vec::new() });
+                let last = self.0.len() - 1;
+                &mut self.0[last]
+            }
+        };
+        let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
+        let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
+        let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
+        let (given, seen) = (record.state == State::Initial, record.is_visible());
+        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, seen });
+    }
+
+    /// Position of the last frame.
+    pub fn last(&self) -> usize {
+        self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tracks_tests {
+    use super::*;
+    use crate::export::record::tests::run;
+
+    #[test]
+    fn a_target_that_has_turned_is_turned_back_and_by_how_much() {
+        let (_, records) = run();
+        for degrees in [0.5_f64, 30.0, 90.0, 179.0, 200.0, 359.9] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let corner = |(x, y): (f64, f64)| [40.0 + cos * x - sin * y, 30.0 + sin * x + cos * y];
+            let corners = [(-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0)].map(corner);
+            let polygon: [f64; 8] = corners.concat().try_into().unwrap();
+            let mut tracks = Tracks::default();
+            tracks.add(&FrameRecord { polygon: Some(polygon), ..records[1].clone() });
+            let shape = tracks.0[0].shapes[0];
+            assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
+            assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
+            let found = shape.corners().map(|(x, y)| [x, y]).concat();
+            assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
+        }
+        // An upright one stays as it is, to the bit.
+        let mut tracks = Tracks::default();
+        tracks.add(&records[1]);
+        assert_eq!((tracks.0[0].shapes[0].bbox, tracks.0[0].shapes[0].turn), (records[1].bbox, 0.0));
     }
 }

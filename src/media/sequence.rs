@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use crate::atomic_file::parent;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::media::annotation::Row;
-use crate::replace::parent;
 
 use super::folder::{EXTENSIONS, file_name, is_image, list};
 use super::images::Images;

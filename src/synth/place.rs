@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::Format;
+use crate::atomic_file::{remove, replace};
 use crate::error::{Error, Result};
-use crate::replace::{remove, replace, sweep};
 
 /// A file that lies in the folder until all others do.
 pub(super) const UNFINISHED: &str = ".kcf-unfinished";
@@ -48,7 +48,6 @@ pub(super) fn prepare(out: &Path, images: &Path, force: bool, (frames, ending): 
         );
     }
     fs::create_dir_all(images).map_err(|e| Error::io(images, e))?;
-    [out, images].into_iter().for_each(sweep);
     // The mark comes first and goes last: what a killed run leaves is known, and does not look like a whole sequence.
     let mut left = rendered.unwrap_or(Rendered { frames, endings: Vec::new() });
     left.frames = left.frames.max(frames);
@@ -120,5 +119,5 @@ fn is_frame(path: &Path) -> bool {
 
 /// Writes a file so that it is never seen half written.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, |file| file.write_all(bytes)).map(drop).map_err(|e| Error::io(path, e))
+    replace(path, |file| file.write_all(bytes)).map_err(|e| Error::io(path, e))
 }

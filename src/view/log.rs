@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::track::Track;
+use crate::atomic_file::replace;
 use crate::error::{Error, Result};
 use crate::export::{Destination, Export, FrameRecord, FrameView, JsonLines};
-use crate::replace::replace;
 
 /// JSON lines of all targets, or nothing.
 ///
@@ -74,7 +74,7 @@ impl Log {
             }
             Ok(())
         };
-        replace(&path, |file| write(file)).map(drop).map_err(|source| Error::io(&path, source))
+        replace(&path, |file| write(file)).map_err(|source| Error::io(&path, source))
     }
 }
 

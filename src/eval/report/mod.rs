@@ -26,7 +26,7 @@ use super::outcome::Evaluated;
 use super::store::write_whole;
 use super::summary::{Aggregate, Origin, Report, TrackerReport};
 use crate::error::{Error, Result};
-use crate::export::rounded_json;
+use crate::export::json;
 
 /// Fewer spokes make no radar.
 const MIN_SPOKES: usize = 3;
@@ -167,7 +167,7 @@ fn remove_plot(out: &Path, name: &str) -> Result<()> {
 }
 
 fn remove_file(path: &Path) -> Result<()> {
-    crate::replace::remove(path).map_err(|error| Error::io(path, error))
+    crate::atomic_file::remove(path).map_err(|error| Error::io(path, error))
 }
 
 /// The tracker that the others are compared with: the best of our own, else the best.
@@ -201,7 +201,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
 }
 
 fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
-    let mut text = rounded_json::pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    let mut text = json::pretty(document).map_err(|e| Error::io(path, e.into()))?;
     text.push(b'\n');
     write_whole(path, &text)
 }
