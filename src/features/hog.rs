@@ -1,47 +1,47 @@
-//! The 31-channel histogram of oriented gradients of Felzenszwalb et al. (TPAMI 2010, section 6.2), as the KCF's
-//! authors computed it: 18 signed and 9 unsigned orientations and 4 texture energies for each cell.
+//! The 31-channel histogram of oriented gradients of Felzenszwalb et al. (TPAMI 2010, section 6.2), as in the code of
+//! the KCF's authors: 18 signed and 9 unsigned orientations and 4 texture energies for each cell.
 //!
-//! What decides boxes and is easily missed:
-//! - gradients are central differences, one-sided at the border of the patch, so twice as strong there;
-//! - an orientation goes to the *nearest* of 18 bins, whole; one exactly between two (a vertical gradient, everywhere
-//!   in 8-bit pictures) goes to the higher one, 5 or 14;
-//! - magnitudes are shared bilinearly between the four nearest cells; a border cell misses what lies outside the patch,
-//!   so its sums are taken times 8/7;
-//! - a cell is normalised by each of the four 2x2 blocks that it belongs to; blocks that reach over the border borrow
-//!   the norm of their inner neighbour;
+//! Details that decide boxes:
+//! - gradients are central differences, one-sided (so twice as strong) at the border of the patch;
+//! - an orientation goes to the *nearest* of 18 bins; a tie (a vertical gradient in 8-bit images) goes to the higher
+//!   bin, 5 or 14;
+//! - magnitudes are shared bilinearly between the four nearest cells; a border cell lacks the part outside the patch,
+//!   so its sums are multiplied by 8/7;
+//! - a cell is normalised by each of its four 2x2 blocks; a block over the border has the norm of its inner neighbour;
 //! - values are clipped at 0.2 and averaged in pairs: sum of four times 0.5; the texture is the sum over the signed
 //!   orientations of one block's values times 0.2357.
 
-pub mod batch;
-mod cell;
-pub mod colors;
-mod gradient;
-
 use std::ops::Range;
 
-use super::{Extractor, Lanes, Taper};
-use crate::frame::Channels;
 use crate::profile::{Stage, Stopwatch};
-use crate::simd::leveled;
-pub use cell::{CHANNELS, LANES};
-use cell::{SIGNED, UNSIGNED, normalise_cell, sum_parts};
-use gradient::gradient_row;
+use crate::simd::{block_starts, leveled, sums_of_four};
 
-const TEXTURE_GAIN: f32 = 0.2357;
-/// Weights of a border cell, which gets only 7/8 of an inner cell's gradients in each direction.
+/// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
+pub const CHANNELS: usize = 31;
+/// Floats that a cell takes in memory: its channels and a zero, so that it fills whole SIMD registers.
+pub const LANES: usize = 32;
+
+/// Orientations over the full circle.
+pub(super) const SIGNED: usize = 18;
+/// Orientations over half of it: a gradient and its opposite.
+pub(super) const UNSIGNED: usize = 9;
+/// Normalised orientations are clipped here.
+pub(super) const CLIP: f32 = 0.2;
+pub(super) const TEXTURE_GAIN: f32 = 0.2357;
+/// A border cell gets only 7/8 of an inner cell's gradients in each direction.
 const BORDER_GAIN: f32 = 8.0 / 7.0;
 
-/// Sums of one gap: for each orientation, what the four cells around the gap get of it (top left, top right, bottom
-/// left, bottom right).
+/// Sums of one gap: for each orientation, the parts of the four cells around the gap (top left, top right, bottom left,
+/// bottom right).
 ///
-/// A gap is the square between the centres of four neighbouring cells. All its pixels are shared by the same four
-/// cells, so that a pixel costs one addition of four floats; which is why it is padded to a power of two, too.
+/// A gap is the square between the centres of four neighbouring cells. The same four cells share all its pixels, so a
+/// pixel costs one addition of four floats. The length is a power of two for cheap indexing.
 type Gap = [[f32; 4]; 32];
 
-/// Neighbouring gaps whose pixels are added in turns.
+/// Neighbouring gaps whose pixels are interleaved.
 const GAPS: usize = 4;
 
-/// Computes the feature maps of patches of one size; owns the memory for it.
+/// Extracts HOG from patches of one size.
 #[derive(Clone, Debug)]
 pub struct Hog {
     width: usize,
@@ -49,7 +49,7 @@ pub struct Hog {
     cell: usize,
     rows: usize,
     cols: usize,
-    /// `[phase of y][phase of x]`: how a pixel is shared by the four cells around its gap, from its place in the gap.
+    /// `[phase of y][phase of x]`: the shares of the four cells of a pixel, by its position in the gap.
     shares: Vec<[f32; 4]>,
     /// Magnitudes and orientation bins of the pixel rows of one row of gaps.
     magnitude: Vec<f32>,
@@ -64,22 +64,20 @@ pub struct Hog {
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
     parts: Vec<[[f32; 16]; 4]>,
-    /// Weights of 1, for features that are not tapered.
-    flat: Vec<f32>,
 }
 
 impl Hog {
-    /// For patches of `width` x `height` pixels and cells of `cell` x `cell` pixels; what is left over at the right and
-    /// bottom only serves the gradients beside it.
+    /// For patches of `width` x `height` pixels and cells of `cell` x `cell` pixels. Pixels beyond the last whole cell
+    /// only affect the gradients beside them.
     ///
     /// # Panics
-    /// When the patch does not hold a single cell.
+    /// If the patch is smaller than a cell.
     pub fn new(width: usize, height: usize, cell: usize) -> Self {
         assert!(cell > 0 && width >= cell && height >= cell, "a patch holds at least one cell");
         let (rows, cols) = (height / cell, width / cell);
-        // Gray values are 0 to 1 in the published code, gradients half the difference, and a cell's sum is a mean.
+        // In the published code gray values are 0 to 1, a gradient is half the difference, a cell's sum is a mean.
         let gain = 1.0 / (2.0 * 255.0 * (cell * cell) as f64);
-        // The first pixel of a gap lies half a pixel behind the cells' centres, or on them where cells are odd.
+        // The first pixel of a gap lies half a pixel after the cells' centres, or on them if cells are odd.
         let share = |phase: usize| (phase as f64 + if cell.is_multiple_of(2) { 0.5 } else { 0.0 }) / cell as f64;
         let mut shares = Vec::with_capacity(cell * cell);
         for y in (0..cell).map(share) {
@@ -103,7 +101,6 @@ impl Hog {
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
             parts: vec![[[0.0; 16]; 4]; cols],
-            flat: vec![1.0; rows.max(cols)],
         }
     }
 
@@ -117,11 +114,11 @@ impl Hog {
         self.cols
     }
 
-    /// Writes the feature map of `patch` (gray, row-major), tapered by `row_taper` x `col_taper`, to
-    /// `out`: `[row][column][LANES]`, the last lane zero.
+    /// Writes the features of `patch` (gray, row-major), times the window `row_taper` x `col_taper`, to `out`:
+    /// `[row][column][LANES]`, the last lane zero.
     ///
     /// # Panics
-    /// When a slice has another length than the sizes given at construction ask for.
+    /// If a slice does not have the length for the size of the patch.
     pub fn extract(
         &mut self,
         patch: &[u8],
@@ -159,8 +156,7 @@ impl Hog {
         for gap in &mut gaps {
             gap[..SIGNED].fill([0.0; 4]);
         }
-        // Whole gaps of the usual cell of four pixels, which has 16 shares, run in blocks. The first of them, gap 1,
-        // begins half a cell into the row.
+        // Inner gaps of cells of four pixels, the default, are added in blocks. Gap 1 begins half a cell into the row.
         let mut next = 0;
         if let Ok(shares) = <&[[f32; 4]; 16]>::try_from(&*self.shares)
             && pixel_rows.len() == 4
@@ -196,8 +192,8 @@ impl Hog {
         }
     }
 
-    /// Row `row` of the histogram from the gaps above and below it: makes up for the border, adds the unsigned
-    /// orientations and the cells' energies.
+    /// Row `row` of the histogram from the gaps above and below it, with the border gain, the unsigned orientations and
+    /// the cells' energies.
     #[inline(always)]
     fn sum_cells(&mut self, row: usize, watch: &mut Stopwatch) {
         let (above, below) = (&self.gaps[row % 2], &self.gaps[(row + 1) % 2]);
@@ -211,8 +207,7 @@ impl Hog {
                 cell[o] = (top[0][o][3] + top[1][o][2] + bottom[0][o][1] + bottom[1][o][0]) * gain;
             }
         }
-        // A loop of its own: a cell was written value by value just above, and whole registers that read it back at
-        // once would wait for all these stores.
+        // A separate loop: wide loads right after the scalar stores above would stall.
         for (cell, energy) in cells.iter_mut().zip(energies) {
             let mut squares = [0.0; UNSIGNED];
             for o in 0..UNSIGNED {
@@ -225,13 +220,13 @@ impl Hog {
         watch.lap(Stage::Cells);
     }
 
-    /// Reciprocal norms of all 2x2 blocks; a block over the border takes its inner neighbour's.
+    /// Reciprocal norms of all 2x2 blocks; a block over the border has the norm of its inner neighbour.
     #[inline(always)]
     fn block_norms(&mut self) {
         let (rows, cols) = (self.rows, self.cols);
         // The published epsilon, 1e-4 / 4 / cell^4.
         let epsilon = 1e-4 / 4.0 / (self.cell as f32).powi(4);
-        // Inner blocks begin at cells 0 to n - 2; with a single row or column there is none and the cell counts twice.
+        // Inner blocks begin at cells 0 to n - 2. A single row or column counts twice.
         let inner = |i: usize, n: usize| i.clamp(1, (n - 1).max(1)) - 1;
         for (r, norms) in self.norm.chunks_exact_mut(cols + 1).enumerate() {
             let r0 = inner(r, rows);
@@ -266,40 +261,6 @@ impl Hog {
     }
 }
 
-impl Extractor for Hog {
-    fn channels(&self) -> usize {
-        CHANNELS
-    }
-
-    fn cells(&self) -> (usize, usize) {
-        (self.rows, self.cols)
-    }
-
-    fn needs(&self) -> Channels {
-        Channels::Luma
-    }
-
-    fn fills_block(&self) -> bool {
-        true
-    }
-
-    fn extract(&mut self, patch: &[u8], taper: Option<&Taper>, out: Lanes<'_>, watch: &mut Stopwatch) {
-        let out = out.whole().as_flattened_mut();
-        match taper {
-            Some(taper) => Hog::extract(self, patch, &taper.rows, &taper.cols, out, watch),
-            None => {
-                let flat = std::mem::take(&mut self.flat);
-                Hog::extract(self, patch, &flat[..self.rows], &flat[..self.cols], out, watch);
-                self.flat = flat;
-            }
-        }
-    }
-
-    fn boxed(&self) -> Box<dyn Extractor> {
-        Box::new(self.clone())
-    }
-}
-
 leveled! {
     avx2 fn extract(
         hog: &mut Hog,
@@ -329,8 +290,8 @@ fn share_pixels(gap: &mut Gap, shares: &[[f32; 4]], magnitude: &[f32], bin: &[u3
     }
 }
 
-/// Adds one row of pixels to the sums of neighbouring gaps, four pixels to each, in turns: neighbours in a gap often go
-/// to the same sum, and the one would wait for the other.
+/// Adds one row of pixels to the sums of neighbouring gaps, four pixels to each, interleaved: neighbours in a gap often
+/// go to the same sum, and the second would wait for the first.
 #[inline(always)]
 fn share_block(gaps: &mut [Gap; GAPS], shares: &[[f32; 4]; 4], magnitude: &[f32; 4 * GAPS], bin: &[u32; 4 * GAPS]) {
     for x in 0..4 {
@@ -348,30 +309,155 @@ fn add_share(gap: &mut Gap, share: &[f32; 4], magnitude: f32, bin: u32) {
     }
 }
 
-/// What cell `i` of `n` in a direction has to make up for.
+/// The border gain of cell `i` of `n` in a direction.
 #[inline(always)]
-fn border_gain(i: usize, n: usize) -> f32 {
+pub(super) fn border_gain(i: usize, n: usize) -> f32 {
     let first = if i == 0 { BORDER_GAIN } else { 1.0 };
     if i == n - 1 { first * BORDER_GAIN } else { first }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::simd::assert_same_on_all_levels;
-
-    #[test]
-    fn all_levels_give_the_same_bits() {
-        for (width, height, cell) in [(50, 37, 4), (12, 12, 4), (33, 21, 3), (9, 40, 8), (5, 5, 1), (4, 4, 4)] {
-            let patch: Vec<u8> = (0..width * height).map(|i| (i * i * 31 % 253) as u8).collect();
-            assert_same_on_all_levels(&format!("{width}x{height}, cells of {cell}"), || {
-                let mut hog = Hog::new(width, height, cell);
-                let tapers = (vec![1.0; hog.rows()], vec![0.5; hog.cols()]);
-                let mut out = vec![f32::NAN; hog.rows() * hog.cols() * LANES];
-                hog.extract(&patch, &tapers.0, &tapers.1, &mut out, &mut Stopwatch::default());
-                assert!(out.iter().all(|v| v.is_finite()));
-                out.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
-            });
+/// The orientations of a cell, clipped by each of four norms and averaged; and for each norm, 16 partial sums of the
+/// clipped signed orientations for the texture.
+#[inline(always)]
+fn normalise_cell(
+    cell: &[f32; LANES],
+    norms: [f32; 4],
+    taper: f32,
+    out: &mut [f32; LANES],
+    parts: &mut [[f32; 16]; 4],
+) {
+    /// Weights of orientations 16 to 31 in the partial sums: only the first two of them are signed.
+    const JOIN: [f32; 16] = {
+        let mut join = [0.0; 16];
+        join[0] = 1.0;
+        join[1] = 1.0;
+        join
+    };
+    let (first, last) = cell.split_at(16);
+    let mut sums = [[0.0f32; 16]; 2];
+    for (norm, parts) in norms.into_iter().zip(parts) {
+        // Separate loops over whole registers: the compiler may split the registers in a joint loop.
+        let (mut v, mut w) = ([0.0f32; 16], [0.0f32; 16]);
+        for o in 0..16 {
+            v[o] = clip(first[o] * norm);
+        }
+        for o in 0..16 {
+            w[o] = clip(last[o] * norm);
+        }
+        for o in 0..16 {
+            sums[0][o] += v[o];
+        }
+        for o in 0..16 {
+            sums[1][o] += w[o];
+        }
+        for o in 0..16 {
+            parts[o] = v[o] + JOIN[o] * w[o];
         }
     }
+    let half = 0.5 * taper;
+    for o in 0..16 {
+        out[o] = sums[0][o] * half;
+        out[o + 16] = sums[1][o] * half;
+    }
+}
+
+/// One instruction; `f32::min` also handles NaN.
+#[inline(always)]
+fn clip(value: f32) -> f32 {
+    if value < CLIP { value } else { CLIP }
+}
+
+/// For each norm the sum of its parts, in an order for registers of four.
+#[inline(always)]
+fn sum_parts(parts: &[[f32; 16]; 4]) -> [f32; 4] {
+    let mut four = [[0.0f32; 4]; 4];
+    for (v, four) in parts.iter().zip(&mut four) {
+        for i in 0..4 {
+            four[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
+        }
+    }
+    sums_of_four(four)
+}
+
+/// Pixels per block.
+const BLOCK: usize = 16;
+
+/// Magnitudes (in 1/510 of the gray range) and orientation bins of the first pixels of row `y` of a patch.
+#[inline(always)]
+fn gradient_row(patch: &[u8], width: usize, height: usize, y: usize, magnitude: &mut [f32], bin: &mut [u32]) {
+    let row = |y: usize| &patch[y * width..][..width];
+    let (above, here, below) = (row(y.saturating_sub(1)), row(y), row((y + 1).min(height - 1)));
+    // A one-sided difference spans one pixel, not two.
+    let one_sided = |i: usize, n: usize| if n > 1 && (i == 0 || i == n - 1) { 2.0 } else { 1.0 };
+    let dy_gain = one_sided(y, height);
+    let n = magnitude.len();
+    let one =
+        |left: u8, right: u8, x: usize, dx_gain: f32| gradient((left, right), (above[x], below[x]), (dx_gain, dy_gain));
+    let inner = n.min(width.saturating_sub(1)).saturating_sub(1);
+    if inner >= BLOCK {
+        for x in block_starts(inner, BLOCK).map(|before| 1 + before) {
+            let sides = (part(here, x - 1), part(here, x + 1));
+            let out = (part_mut(magnitude, x), part_mut(bin, x));
+            gradient_block(sides, (part(above, x), part(below, x)), dy_gain, out);
+        }
+    } else {
+        for x in 1..=inner {
+            (magnitude[x], bin[x]) = one(here[x - 1], here[x + 1], x, 1.0);
+        }
+    }
+    for x in [0, width - 1].into_iter().filter(|&x| x < n) {
+        let (left, right) = (here[x.saturating_sub(1)], here[(x + 1).min(width - 1)]);
+        (magnitude[x], bin[x]) = one(left, right, x, one_sided(x, width));
+    }
+}
+
+/// Magnitudes and orientation bins of inner pixels of a row, from their four neighbours.
+#[inline(always)]
+fn gradient_block(
+    (left, right): (&[u8; BLOCK], &[u8; BLOCK]),
+    (above, below): (&[u8; BLOCK], &[u8; BLOCK]),
+    dy_gain: f32,
+    (magnitude, bin): (&mut [f32; BLOCK], &mut [u32; BLOCK]),
+) {
+    for i in 0..BLOCK {
+        (magnitude[i], bin[i]) = gradient((left[i], right[i]), (above[i], below[i]), (1.0, dy_gain));
+    }
+}
+
+/// The gradient of a pixel from its neighbours, times the gains: its magnitude and its orientation bin.
+#[inline(always)]
+fn gradient((left, right): (u8, u8), (above, below): (u8, u8), (dx_gain, dy_gain): (f32, f32)) -> (f32, u32) {
+    let gx = dx_gain * (f32::from(right) - f32::from(left));
+    let gy = dy_gain * (f32::from(below) - f32::from(above));
+    ((gx * gx + gy * gy).sqrt(), orientation_bin(gx, gy))
+}
+
+/// The block of a row that begins at `x`.
+#[inline(always)]
+fn part<T>(row: &[T], x: usize) -> &[T; BLOCK] {
+    row[x..].first_chunk().expect("the row holds the block")
+}
+
+#[inline(always)]
+fn part_mut<T>(row: &mut [T], x: usize) -> &mut [T; BLOCK] {
+    row[x..].first_chunk_mut().expect("the row holds the block")
+}
+
+/// The nearest of 18 orientations, 20 degrees apart from 0 on; a tie goes to the higher one.
+#[inline(always)]
+pub(super) fn orientation_bin(gx: f32, gy: f32) -> u32 {
+    /// Tangents of 10, 30, 50 and 70 degrees: the borders between bins in the first quadrant.
+    const BORDERS: [f32; 4] = [0.176_326_98, 0.577_350_27, 1.191_753_6, 2.747_477_4];
+    let (ax, ay) = (gx.abs(), gy.abs());
+    let mut q = 0;
+    for border in BORDERS {
+        q += u32::from(ay > border * ax);
+    }
+    // 90 degrees lies between bins 4 and 5, 270 between 13 and 14. Branchless, for SIMD.
+    let up = gy >= 0.0;
+    let left = (gx < 0.0) | ((gx == 0.0) & (gy > 0.0));
+    let upper = if left { 9 - q } else { q };
+    let lower = if gx < 0.0 { 9 + q } else { 18 - q };
+    let bin = if up { upper } else { lower };
+    if bin == 18 { 0 } else { bin }
 }

@@ -1,19 +1,61 @@
-//! What a detector sees of a patch: feature maps, tapered where cyclic shifts are learned, and the labels of those
-//! shifts.
+//! Feature maps of patches, windows and regression labels.
 //!
-//! A feature map is `[row][column][channel]` in `f32`, channel fastest: one channel alone, or blocks of 32 lanes
-//! ([`Layout`](crate::fft::Layout)). An [`Extractor`] computes one feature, a [`Stack`] several side by side.
+//! A feature map is `[row][column][channel]` in `f32`, channel fastest: a plane for one channel, 32 lanes otherwise. The
+//! filters of the paper take [`Features`]; `robust` takes [`HogColors`]; windows, scale and rotation take HOG.
 
-pub mod color_bins;
-pub mod color_histogram;
-pub mod color_names;
-pub mod extractor;
-pub mod gray;
-pub mod hog;
-pub mod labels;
-pub mod stack;
-pub mod taper;
+pub(crate) mod color_histogram;
+pub(crate) mod hog;
+mod hog_batch;
+mod hog_colors;
+#[cfg(test)]
+mod tests;
+pub(crate) mod window;
 
-pub use extractor::{Extractor, Lanes};
-pub use stack::Stack;
-pub use taper::Taper;
+pub(crate) use hog::Hog;
+pub(crate) use hog_batch::{HogBatch, Lanes, PATCHES};
+pub(crate) use hog_colors::{HogColors, gray_and_bins};
+pub(crate) use window::{Window, gaussian_labels};
+
+use crate::profile::{Stage, Stopwatch};
+
+/// The features of a filter of the paper, for gray patches of one size. A feature is a variant here.
+#[derive(Clone, Debug)]
+pub(crate) enum Features {
+    Hog(Box<Hog>),
+    /// Gray values less the mean of the patch (Henriques et al., TPAMI 2015, section 8.1); a cell is a pixel.
+    Gray,
+}
+
+impl Features {
+    pub fn channels(&self) -> usize {
+        match self {
+            Self::Hog(_) => hog::CHANNELS,
+            Self::Gray => 1,
+        }
+    }
+
+    /// Writes the features of `patch` (row-major), times `window`, to `out`.
+    pub fn extract(&mut self, patch: &[u8], window: &Window, out: &mut [f32], watch: &mut Stopwatch) {
+        match self {
+            Self::Hog(hog) => hog.extract(patch, &window.rows, &window.cols, out, watch),
+            Self::Gray => {
+                watch.start();
+                gray(patch, window, out);
+                watch.lap(Stage::Normalise);
+            }
+        }
+    }
+}
+
+/// Gray values as shares of 255, less their mean, times the window.
+fn gray(patch: &[u8], window: &Window, out: &mut [f32]) {
+    assert_eq!((patch.len(), out.len()), (window.rows.len() * window.cols.len(), patch.len()));
+    let sum: u64 = patch.iter().map(|&v| u64::from(v)).sum();
+    let mean = (sum as f64 / patch.len() as f64 / 255.0) as f32;
+    let cols = &window.cols;
+    for ((row, out), &wr) in patch.chunks_exact(cols.len()).zip(out.chunks_exact_mut(cols.len())).zip(&window.rows) {
+        for ((&v, &wc), out) in row.iter().zip(cols).zip(out) {
+            *out = (f32::from(v) / 255.0 - mean) * (wr * wc);
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! The 2-D transform of all channels of a feature map at once, over SIMD lanes, and their memory layout.
+//! The 2-D transform of all channels of a feature map at once, over SIMD lanes.
 
 use std::ops::Range;
 
@@ -7,45 +7,6 @@ use super::line::{Cell, LANES, LinePlan, Lines};
 
 /// Floats per cell of a map that [`LanePlan`] transforms: 32 real channels.
 pub const CHANNELS: usize = 2 * LANES;
-
-/// The number of channels of a map and of the blocks of 32 lanes that hold them. Unused lanes are zero.
-///
-/// A plain number of channels takes as few blocks as possible; one channel is a plane without lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    channels: usize,
-    blocks: usize,
-}
-
-impl Layout {
-    /// # Panics
-    /// If there are no channels or more than lanes.
-    pub fn in_blocks(channels: usize, blocks: usize) -> Self {
-        assert!(channels > 0 && channels <= blocks * CHANNELS, "the channels fit the blocks");
-        Self { channels, blocks }
-    }
-
-    /// The number of channels, without unused lanes.
-    pub fn channels(self) -> usize {
-        self.channels
-    }
-
-    /// The number of blocks of lanes; 0 for one channel.
-    pub fn blocks(self) -> usize {
-        self.blocks
-    }
-
-    /// Floats of a cell over all blocks.
-    pub fn floats(self) -> usize {
-        (self.blocks * CHANNELS).max(1)
-    }
-}
-
-impl From<usize> for Layout {
-    fn from(channels: usize) -> Self {
-        Self { channels, blocks: if channels > 1 { channels.div_ceil(CHANNELS) } else { 0 } }
-    }
-}
 
 /// The number of columns to transform side by side. More of them share the overhead of each small transform, as long
 /// as two copies of them stay in the L1 cache.
@@ -59,7 +20,7 @@ fn column_block(rows: usize) -> usize {
 /// 0..16 of a cell are real parts, floats 16..32 imaginary parts, `z_k = channel_k + i channel_{k+16}`.
 /// One 2-D complex transform of 16 lanes so carries 32 real channels, without packing or unpacking:
 /// what correlation filters need, `F⁻¹ Σ_c X̂_c conj Ŷ_c` over the real channels, is the real part of
-/// `F⁻¹ Σ_k Ẑ_k conj Ẑ'_k` over the complex ones, see [`cross_power`](super::cross_power).
+/// `F⁻¹ Σ_k Ẑ_k conj Ẑ'_k` over the complex ones, see [`MapPlan::cross_power`](super::MapPlan::cross_power).
 ///
 /// The transform is `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised, in natural order.
 /// Every length works; prime factors above 7 are slower. The transform is faster if the map is an

@@ -1,16 +1,15 @@
-//! Feature maps and their spectra, of many channels or of one.
+//! Feature maps and their spectra, of up to 32 channels or of one.
 //!
-//! Sums over channels are all that a correlation filter needs, and they are cheap in either layout:
-//! - many channels ([`LanePlan`]): the 32 floats of a cell are read as 16 complex numbers, real parts first. One
-//!   complex transform of 16 lanes then carries 32 real channels, and `Re F^-1(sum_k Z_k conj X_k)` is the sum of the
-//!   cross-correlations of all of them (the cross terms of a pair are purely imaginary); more channels are more such
-//!   maps, block after block;
+//! Correlation filters only need sums over channels, which are cheap in either layout:
+//! - many channels ([`LanePlan`]): the 32 floats of a cell are 16 complex numbers, real parts first. One complex
+//!   transform of 16 lanes carries 32 real channels, and `Re F^-1(sum_k Z_k conj X_k)` is the sum of their
+//!   cross-correlations (the cross terms of a pair are purely imaginary);
 //! - one channel ([`PlanePlan`]): a real transform and its half-spectrum.
 
 use rustfft::num_complex::Complex32;
 
 use super::line::{Cell, LANES};
-use super::{AlignedBuf, CHANNELS, LanePlan, Layout, PlanePlan};
+use super::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
 use crate::simd::leveled;
 
 /// Writes the factors `exp(2πi k shift / n)` for the frequencies `k` nearest zero, which move a signal of `n` cells from
@@ -57,9 +56,9 @@ fn products(x: &Cell, y: &Cell, re: &mut [f32; LANES], im: &mut [f32; LANES], en
     }
 }
 
-/// `Σ_k X_k conj Y_k` of at most 64 cells, written or added to `out`, and `Σ |X|²` of all of them.
+/// `Σ_k X_k conj Y_k` of at most 64 cells, written to `out`, and `Σ |X|²` of all of them.
 #[inline(always)]
-fn block<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f32 {
+fn block(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f32 {
     let (mut re, mut im, mut energy) = ([0.0; LANES * BLOCK], [0.0; LANES * BLOCK], [0.0; LANES]);
     let parts = re.as_chunks_mut().0.iter_mut().zip(im.as_chunks_mut().0);
     for ((x, y), (re, im)) in x.iter().zip(y).zip(parts) {
@@ -69,8 +68,7 @@ fn block<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f32 
     sum_lanes(&re, &mut sums[0]);
     sum_lanes(&im, &mut sums[1]);
     for (out, (&re, &im)) in out.iter_mut().zip(sums[0].iter().zip(&sums[1])) {
-        let sum = Complex32 { re, im };
-        *out = if ADD { *out + sum } else { sum };
+        *out = Complex32 { re, im };
     }
     let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
     pair_up(&energy, &mut eight);
@@ -78,44 +76,32 @@ fn block<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f32 
     (four[0] + four[1]) + (four[2] + four[3])
 }
 
-#[inline(always)]
-fn all_cells<const ADD: bool>(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
-    let mut energy = 0.0;
-    for ((x, y), out) in x.chunks(BLOCK).zip(y.chunks(BLOCK)).zip(out.chunks_mut(BLOCK)) {
-        energy += f64::from(block::<ADD>(x, y, out));
-    }
-    energy
-}
-
 leveled! {
     fn cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
-        all_cells::<false>(x, y, out)
-    }
-}
-
-leveled! {
-    fn add_cross_cells(x: &[Cell], y: &[Cell], out: &mut [Complex32]) -> f64 {
-        all_cells::<true>(x, y, out)
+        let mut energy = 0.0;
+        for ((x, y), out) in x.chunks(BLOCK).zip(y.chunks(BLOCK)).zip(out.chunks_mut(BLOCK)) {
+            energy += f64::from(block(x, y, out));
+        }
+        energy
     }
 }
 
 /// The cross-power spectrum summed over the lanes, `S = Σ_k X_k conj Y_k`, cell by cell, of two
-/// [`LanePlan`](super::LanePlan) spectra; with `add`, it is added to `out`.
+/// [`LanePlan`] spectra.
 ///
 /// The real part of the inverse transform of `S` is the cyclic cross-correlation of the maps, summed over all 32 real
 /// channels; [`fold`] gives the half-spectrum of that real part.
 ///
 /// Returns the energy `Σ |X|²` of `x`. By Parseval it is `rows * cols` times the sum of the squares of the map.
-pub(super) fn cross_power(x: &[f32], y: &[f32], add: bool, out: &mut [Complex32]) -> f64 {
+fn cross_power(x: &[f32], y: &[f32], out: &mut [Complex32]) -> f64 {
     assert_eq!(x.len(), y.len(), "the spectra must have one size");
     assert_eq!(x.len(), out.len() * CHANNELS, "the plane must have a value for each cell");
-    let (x, y) = (x.as_chunks().0, y.as_chunks().0);
-    if add { add_cross_cells(x, y, out) } else { cross_cells(x, y, out) }
+    cross_cells(x.as_chunks().0, y.as_chunks().0, out)
 }
 
 /// The half-spectrum of the real part of the signal whose full spectrum is `full`:
 /// `H(u, v) = (S(u, v) + conj S(-u, -v)) / 2` for `v = 0..=cols/2`.
-pub(super) fn fold(rows: usize, cols: usize, full: &[Complex32], half: &mut [Complex32]) {
+fn fold(rows: usize, cols: usize, full: &[Complex32], half: &mut [Complex32]) {
     assert_eq!(full.len(), rows * cols, "the full spectrum must have rows * cols values");
     if full.is_empty() {
         return;
@@ -144,7 +130,7 @@ pub struct Scratch {
 /// A feature map, or its spectrum after [`MapPlan::transform`].
 #[derive(Clone, Debug)]
 pub enum FeatureMap {
-    /// `[block][row][column][32]`, each block transformed in place as 16 complex lanes.
+    /// `[row][column][32]`, transformed in place as 16 complex lanes.
     Lanes(AlignedBuf),
     /// One channel `[row][column]` and its half-spectrum `[row][column / 2 + 1]`.
     Plane {
@@ -164,27 +150,21 @@ impl FeatureMap {
     }
 }
 
-/// Transforms of maps of one size and layout, and of single planes of that size.
+/// Transforms of maps of one size, and of single planes of that size.
 #[derive(Clone, Debug)]
 pub struct MapPlan {
     rows: usize,
     cols: usize,
-    layout: Layout,
     lanes: Option<LanePlan>,
     plane: PlanePlan,
 }
 
 impl MapPlan {
     /// For maps of `rows` x `cols` cells.
-    pub fn new(rows: usize, cols: usize, layout: impl Into<Layout>) -> Self {
-        let layout = layout.into();
-        let lanes = (layout.blocks() > 0).then(|| LanePlan::new(rows, cols));
-        Self { rows, cols, layout, lanes, plane: PlanePlan::new(rows, cols) }
-    }
-
-    /// Channels and how they are laid out.
-    pub fn layout(&self) -> Layout {
-        self.layout
+    pub fn new(rows: usize, cols: usize, channels: usize) -> Self {
+        assert!((1..=CHANNELS).contains(&channels), "a map has 1 to {CHANNELS} channels");
+        let lanes = (channels > 1).then(|| LanePlan::new(rows, cols));
+        Self { rows, cols, lanes, plane: PlanePlan::new(rows, cols) }
     }
 
     /// Rows and columns of cells.
@@ -197,11 +177,11 @@ impl MapPlan {
         self.plane.half_len()
     }
 
-    /// An empty map of this plan's layout.
+    /// An empty map.
     pub fn map(&self) -> FeatureMap {
         let cells = self.rows * self.cols;
         match self.lanes {
-            Some(_) => FeatureMap::Lanes(AlignedBuf::zeroed(cells * self.layout.floats())),
+            Some(_) => FeatureMap::Lanes(AlignedBuf::zeroed(cells * CHANNELS)),
             None => FeatureMap::Plane {
                 map: AlignedBuf::zeroed(cells),
                 spectrum: vec![Complex32::default(); self.half_len()],
@@ -224,12 +204,10 @@ impl MapPlan {
     pub fn transform(&self, map: &mut FeatureMap, scratch: &mut Scratch) {
         match (map, &self.lanes) {
             (FeatureMap::Lanes(map), Some(plan)) => {
-                for block in map.chunks_exact_mut(self.block_len()) {
-                    plan.forward(block, &mut scratch.work[..plan.scratch_len()]);
-                }
+                plan.forward(map, &mut scratch.work[..plan.scratch_len()]);
             }
             (FeatureMap::Plane { map, spectrum }, _) => self.forward(map, spectrum, scratch),
-            _ => unreachable!("the map was made by this plan"),
+            _ => unreachable!("a map of this plan"),
         }
     }
 
@@ -239,11 +217,7 @@ impl MapPlan {
     pub fn cross_power(&self, z: &FeatureMap, x: &FeatureMap, out: &mut [Complex32], scratch: &mut Scratch) -> f32 {
         match (z, x) {
             (FeatureMap::Lanes(z), FeatureMap::Lanes(x)) => {
-                let mut energy = 0.0;
-                let blocks = z.chunks_exact(self.block_len()).zip(x.chunks_exact(self.block_len()));
-                for (i, (z, x)) in blocks.enumerate() {
-                    energy += cross_power(z, x, i > 0, &mut scratch.full);
-                }
+                let energy = cross_power(z, x, &mut scratch.full);
                 fold(self.rows, self.cols, &scratch.full, out);
                 self.per_cell(energy)
             }
@@ -251,7 +225,7 @@ impl MapPlan {
                 z.iter().zip(x).zip(out).for_each(|((z, x), out)| *out = z * x.conj());
                 self.half_energy(z)
             }
-            _ => unreachable!("both maps were made by one plan"),
+            _ => unreachable!("maps of this plan"),
         }
     }
 
@@ -264,7 +238,7 @@ impl MapPlan {
                 model.iter_mut().zip(x).for_each(|(model, x)| *model = *model * (1.0 - rate) + x * rate);
                 self.half_energy(model)
             }
-            _ => unreachable!("both maps were made by one plan"),
+            _ => unreachable!("maps of this plan"),
         }
     }
 
@@ -283,10 +257,7 @@ impl MapPlan {
         phase_shift(shift.1, col_shift.len(), col_shift);
         match (model, x) {
             (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
-                let blocks = model.chunks_exact_mut(self.block_len()).zip(x.chunks_exact(self.block_len()));
-                let energy =
-                    blocks.map(|(model, x)| interpolate_shifted_lanes(model, x, rate, row_shift, col_shift)).sum();
-                self.per_cell(energy)
+                self.per_cell(interpolate_shifted_lanes(model, x, rate, row_shift, col_shift))
             }
             (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
                 let half = self.plane.half_cols();
@@ -297,7 +268,7 @@ impl MapPlan {
                 }
                 self.half_energy(model)
             }
-            _ => unreachable!("both maps were made by one plan"),
+            _ => unreachable!("maps of this plan"),
         }
     }
 
@@ -325,11 +296,6 @@ impl MapPlan {
             }
         }
         sum / (self.rows * self.cols) as f64
-    }
-
-    /// Floats of a block of lanes.
-    fn block_len(&self) -> usize {
-        (self.rows * self.cols * CHANNELS).max(1)
     }
 
     fn per_cell(&self, energy: f64) -> f32 {

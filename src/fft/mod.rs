@@ -13,7 +13,7 @@ mod tests;
 
 pub(crate) use aligned::AlignedBuf;
 pub(crate) use channels::ChannelPlan;
-pub(crate) use lanes::{CHANNELS, LanePlan, Layout};
+pub(crate) use lanes::{CHANNELS, LanePlan};
 pub(crate) use line::{Cell, LANES, split_real};
 pub(crate) use map::{FeatureMap, MapPlan, Scratch, phase_shift};
 pub(crate) use plane::PlanePlan;

@@ -13,7 +13,7 @@ use rustfft::algorithm::Dft;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftDirection};
 
-use crate::features::hog::batch::{Lanes, PATCHES};
+use crate::features::{Lanes, PATCHES};
 use crate::simd::leveled;
 
 /// Frequencies that there is room for.

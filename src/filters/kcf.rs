@@ -1,7 +1,7 @@
 //! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch (Henriques, Caseiro,
 //! Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015).
 
-use crate::fft::{FeatureMap, Layout, MapPlan, Scratch};
+use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::kernels::Kernel;
 use crate::kernels::correlation::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
@@ -37,23 +37,16 @@ pub struct Kcf {
 }
 
 impl Kcf {
-    /// A filter for maps of `rows` x `cols` cells of so many channels (see [`Layout`]).
+    /// A filter for maps of `rows` x `cols` cells of up to 32 channels.
     ///
     /// `labels` are the regression labels `[row][column]` with their peak at (0, 0), `lambda` is the regularisation.
-    pub fn new(
-        rows: usize,
-        cols: usize,
-        layout: impl Into<Layout>,
-        kernel: Kernel,
-        lambda: f64,
-        labels: &[f32],
-    ) -> Self {
-        let plan = MapPlan::new(rows, cols, layout);
+    pub fn new(rows: usize, cols: usize, channels: usize, kernel: Kernel, lambda: f64, labels: &[f32]) -> Self {
+        let plan = MapPlan::new(rows, cols, channels);
         let mut scratch = plan.scratch();
         let mut spectrum = vec![Complex32::default(); plan.half_len()];
         plan.forward(labels, &mut spectrum, &mut scratch);
         Self {
-            correlator: KernelCorrelator::new(kernel, &plan, plan.layout().channels()),
+            correlator: KernelCorrelator::new(kernel, &plan, channels),
             lambda: lambda as f32,
             labels: spectrum,
             alpha: vec![Complex32::default(); plan.half_len()],
@@ -159,7 +152,7 @@ impl Kcf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::labels::gaussian;
+    use crate::features::gaussian_labels as gaussian;
 
     fn off() -> Stopwatch {
         Stopwatch::default()

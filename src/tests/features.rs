@@ -1,6 +1,6 @@
 //! The gray feature, the cosine window and the regression target, by definition.
 
-use crate::features::{gray, labels, taper};
+use crate::features::{Features, Window, gaussian_labels, window};
 
 use super::reference::{hann, labels};
 use super::{assert_close, picture};
@@ -14,7 +14,7 @@ fn gray_is_the_value_less_the_patchs_mean_under_the_window() {
         .map(|i| (f64::from(patch[i]) - mean) / 255.0 * hann(i / width, height) * hann(i % width, width))
         .collect();
     let mut found = vec![f32::NAN; width * height];
-    gray::extract(&patch, &taper::hann(height), &taper::hann(width), &mut found);
+    Features::Gray.extract(&patch, &Window::hann(height, width), &mut found, &mut Default::default());
     assert_close(&found, &expected, 1e-6, "gray");
 }
 
@@ -22,7 +22,7 @@ fn gray_is_the_value_less_the_patchs_mean_under_the_window() {
 fn the_window_is_matlabs_hann() {
     for n in 2..70 {
         let expected: Vec<_> = (0..n).map(|i| hann(i, n)).collect();
-        assert_close(&taper::hann(n), &expected, 1e-7, &format!("hann({n})"));
+        assert_close(&window::hann(n), &expected, 1e-7, &format!("hann({n})"));
     }
 }
 
@@ -30,7 +30,7 @@ fn the_window_is_matlabs_hann() {
 fn the_target_is_the_published_one_at_every_parity() {
     for (rows, cols) in (2..14).flat_map(|rows| (2..14).map(move |cols| (rows, cols))).chain([(59, 40), (31, 10)]) {
         for sigma in [0.4, 1.3, 5.0] {
-            let found = labels::gaussian(rows, cols, sigma);
+            let found = gaussian_labels(rows, cols, sigma);
             assert_eq!(found[0], 1.0);
             assert_close(&found, &labels(rows, cols, sigma), 1e-7, &format!("{rows}x{cols} sigma {sigma}"));
         }

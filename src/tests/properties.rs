@@ -1,7 +1,7 @@
 //! What must hold for any input of a kind.
 
 use crate::features::hog::{self, Hog};
-use crate::features::{gray, labels};
+use crate::features::{Features, Window, gaussian_labels};
 use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 use crate::profile::Stopwatch;
@@ -55,7 +55,7 @@ fn noise(len: usize, seed: u64) -> Vec<u8> {
 }
 
 fn filter(rows: usize, cols: usize, channels: usize, kernel: Kernel) -> Kcf {
-    Kcf::new(rows, cols, channels, kernel, 1e-4, &labels::gaussian(rows, cols, 0.8))
+    Kcf::new(rows, cols, channels, kernel, 1e-4, &gaussian_labels(rows, cols, 0.8))
 }
 
 proptest! {
@@ -93,11 +93,12 @@ proptest! {
     ) {
         let shift = (shift.0 % rows, shift.1 % cols);
         let patch = noise(rows * cols, seed);
-        let flat = (vec![1.0; rows], vec![1.0; cols]);
+        let flat = Window { rows: vec![1.0; rows], cols: vec![1.0; cols] };
         let mut filter = filter(rows, cols, 1, kernel);
-        gray::extract(&patch, &flat.0, &flat.1, filter.input());
+        Features::Gray.extract(&patch, &flat, filter.input(), &mut Default::default());
         filter.learn(1.0, &mut Stopwatch::default());
-        gray::extract(&rolled(&patch, (rows, cols), 1, shift), &flat.0, &flat.1, filter.input());
+        let moved = rolled(&patch, (rows, cols), 1, shift);
+        Features::Gray.extract(&moved, &flat, filter.input(), &mut Default::default());
         prop_assert_eq!(highest(filter.respond(&mut Stopwatch::default()), cols), shift);
     }
 

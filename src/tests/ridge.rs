@@ -1,6 +1,6 @@
 //! The filter against kernel ridge regression on all cyclic shifts, solved as the full linear system.
 
-use crate::features::labels;
+use crate::features::gaussian_labels;
 use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 use crate::profile::Stopwatch;
@@ -27,7 +27,7 @@ fn respond(filter: &mut Kcf, size: Size, z: &[f64]) -> Vec<f32> {
 
 /// The published target, and one without any symmetry: that finds a spectrum that is conjugated or mirrored.
 fn targets(size: Size) -> [Vec<f64>; 2] {
-    let gauss = labels::gaussian(size.rows, size.cols, 0.8).into_iter().map(f64::from).collect();
+    let gauss = gaussian_labels(size.rows, size.cols, 0.8).into_iter().map(f64::from).collect();
     [gauss, random(Size { channels: 1, ..size }, 99)]
 }
 

@@ -22,11 +22,11 @@ use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, 
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
-use crate::features::color_bins::take_colors_apart;
+use crate::features::HogColors;
 use crate::features::color_histogram::{Area, BoxMean, ColorHistogram};
-use crate::features::hog::colors::HogColors;
-use crate::features::labels;
-use crate::features::taper::half_sample_hann;
+use crate::features::gaussian_labels;
+use crate::features::gray_and_bins;
+use crate::features::window::half_sample_hann;
 use crate::filters::background::BackgroundAware;
 use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame, PixelFormat};
@@ -112,7 +112,7 @@ impl BackgroundSearch {
         let in_view = (size.0 / step, size.1 / step);
         let in_cells = (in_view.1 / CELL as f64, in_view.0 / CELL as f64);
         let sigma = (params.output_sigma * (in_cells.0 * in_cells.1).sqrt()).max(1e-3);
-        let labels = labels::gaussian(cells, cells, sigma);
+        let labels = gaussian_labels(cells, cells, sigma);
         let weights = weights(params, cells, in_cells);
         let first = Pose::of(bbox);
         let scale = match params.scale {
@@ -419,7 +419,7 @@ impl View {
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose, resampler: &mut Resampler) {
         let region = Region::new(pose.center, self.step * pose.scale).turned(pose.angle);
         resampler.cut(frame, region, &mut self.rgb);
-        take_colors_apart(&self.rgb, &mut self.gray, &mut self.bins);
+        gray_and_bins(&self.rgb, &mut self.gray, &mut self.bins);
         self.pose = pose;
     }
 

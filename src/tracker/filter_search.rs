@@ -13,7 +13,7 @@ use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, 
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
-use crate::features::{Stack, Taper, labels, taper};
+use crate::features::{Features, Window, gaussian_labels};
 use crate::filters::kcf::Kcf;
 use crate::frame::Frame;
 use crate::profile::{Stage, Stopwatch};
@@ -38,8 +38,8 @@ pub(super) struct FilterSearch {
     searched: Pose,
     shift: (f64, f64),
     area: SearchArea,
-    features: Stack,
-    taper: Taper,
+    features: Features,
+    window: Window,
     filter: Kcf,
     /// Cells around the peak that are no sidelobe.
     peak_radius: usize,
@@ -57,8 +57,8 @@ impl FilterSearch {
         let (_, largest) = scale::limits((bbox.w, bbox.h), frames.size);
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
-        let features = Stack::new(vec![params.feature.extractor(patch_w, patch_h)], false);
-        let labels = labels::gaussian(rows, cols, area.sigma());
+        let features = params.feature.extractor(patch_w, patch_h);
+        let labels = gaussian_labels(rows, cols, area.sigma());
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
         let mut search = Self {
@@ -70,8 +70,8 @@ impl FilterSearch {
             behind: (0.0, 0.0),
             searched: pose,
             shift: (0.0, 0.0),
-            taper: Taper::new((rows, cols), taper::hann),
-            filter: Kcf::new(rows, cols, features.layout(), params.kernel, params.lambda, &labels),
+            window: Window::hann(rows, cols),
+            filter: Kcf::new(rows, cols, features.channels(), params.kernel, params.lambda, &labels),
             // Three standard deviations of the labels: the peak that the filter was taught.
             peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,
             features,
@@ -143,7 +143,7 @@ impl FilterSearch {
         let place = (self.position.0 - self.behind.0, self.position.1 - self.behind.1);
         let patch = self.area.cut(frame, place, self.pose.scale);
         watch.lap(Stage::Crop);
-        self.features.extract(patch, Some(&self.taper), self.filter.input(), watch);
+        self.features.extract(patch, &self.window, self.filter.input(), watch);
     }
 }
 

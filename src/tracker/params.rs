@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use super::calibration::Calibration;
 use crate::error::{Error, Result};
-use crate::features::Extractor;
-use crate::features::gray::Gray;
+use crate::features::Features;
 use crate::features::hog::Hog;
 use crate::filters::background::BackgroundSettings;
 use crate::frame::Channels;
@@ -362,10 +361,10 @@ mod infinite_as_null {
 
 impl FeatureParams {
     /// The extractor for patches of `width` x `height` pixels.
-    pub fn extractor(&self, width: usize, height: usize) -> Box<dyn Extractor> {
+    pub(crate) fn extractor(&self, width: usize, height: usize) -> Features {
         match self {
-            Self::Hog(hog) => Box::new(Hog::new(width, height, hog.cell_size)),
-            Self::Gray => Box::new(Gray::new(width, height, 1)),
+            Self::Hog(hog) => Features::Hog(Box::new(Hog::new(width, height, hog.cell_size))),
+            Self::Gray => Features::Gray,
         }
     }
 

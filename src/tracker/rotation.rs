@@ -5,7 +5,7 @@
 //! many whose look changes seem to: a prior favours small turns.
 
 use crate::features::hog::CHANNELS;
-use crate::features::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::features::{HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::Correlation1d;
 use crate::simd::leveled;
 use crate::tracker::params::RotationFilterParams;

@@ -10,7 +10,7 @@ use super::search::{Detection, Evidence, FrameKind, Learned, Search};
 use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::features::hog::CHANNELS;
-use crate::features::hog::batch::{HogBatch, Lanes, PATCHES};
+use crate::features::{HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
 use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};

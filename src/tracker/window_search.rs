@@ -13,7 +13,7 @@ use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::hog;
-use crate::features::taper;
+use crate::features::window::hann;
 use crate::filters::windows::{WindowDetector, WindowSettings};
 use crate::frame::Frame;
 use crate::profile::{Stage, Stopwatch};
@@ -102,7 +102,7 @@ impl WindowSearch {
         let detector = WindowDetector::new(settings, params.machine.build()?, first);
         let (height, width) = grid.windows();
         // Zero just outside the response.
-        let (by_row, by_col) = (taper::hann(height + 2), taper::hann(width + 2));
+        let (by_row, by_col) = (hann(height + 2), hann(width + 2));
         let weight = |near: f32| (1.0 - params.prior + params.prior * f64::from(near)) as f32;
         let prior =
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::*;
-use crate::features::labels::gaussian;
+use crate::features::gaussian_labels as gaussian;
 use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 

@@ -1,21 +1,18 @@
-//! Histograms of oriented gradients of many small patches at once: a lane is a patch.
+//! HOG of many small patches at once: a lane is a patch.
 //!
-//! The values are those of [`Hog`](super::Hog). That one goes through a patch pixel by pixel and adds to one
-//! orientation at a time, which no vector register helps with; here a register holds the same pixel of all patches, and
-//! each orientation takes what belongs to it.
+//! The values are those of [`Hog`](super::hog::Hog). A register holds the same pixel of all patches, and each orientation
+//! takes its part by a mask.
 
-use super::cell::{CHANNELS, CLIP, SIGNED, UNSIGNED};
-use super::gradient::orientation_bin;
-use super::{TEXTURE_GAIN, border_gain};
+use super::hog::{CHANNELS, CLIP, SIGNED, TEXTURE_GAIN, UNSIGNED, border_gain, orientation_bin};
 use crate::simd::leveled;
 
-/// Patches that are worked on at once.
+/// Patches per batch.
 pub const PATCHES: usize = 24;
 
 /// One value of each patch.
 pub type Lanes = [f32; PATCHES];
 
-/// Computes feature maps of batches of patches of one size; owns the memory for it.
+/// Extracts HOG from batches of patches of one size.
 #[derive(Clone, Debug)]
 pub struct HogBatch {
     width: usize,
@@ -23,9 +20,9 @@ pub struct HogBatch {
     cell: usize,
     rows: usize,
     cols: usize,
-    /// Sums of one row of pixels for each cell, one more on either side for what falls beside the map.
+    /// Sums of one row of pixels for each cell, with a border cell on either side.
     line: Vec<[Lanes; SIGNED]>,
-    /// `[row + 1][column]`, one more row on either side.
+    /// `[row + 1][column]`, with a border row on either side.
     signed: Vec<[Lanes; SIGNED]>,
     /// `[row][column]`: energy of the unsigned orientations.
     energy: Vec<Lanes>,
@@ -37,7 +34,7 @@ impl HogBatch {
     /// For patches of `width` x `height` pixels and cells of `cell` x `cell` pixels.
     ///
     /// # Panics
-    /// When the patch does not hold a single cell.
+    /// If the patch is smaller than a cell.
     pub fn new(width: usize, height: usize, cell: usize) -> Self {
         assert!(cell > 0 && width >= cell && height >= cell, "a patch holds at least one cell");
         let (rows, cols) = (height / cell, width / cell);
@@ -66,9 +63,6 @@ impl HogBatch {
     }
 
     /// Writes the feature maps of `patches` (gray values, `[row][column][patch]`) to `out`: `[row][column][31][patch]`.
-    ///
-    /// # Panics
-    /// When a slice has another length than the sizes given at construction ask for.
     pub fn extract(&mut self, patches: &[Lanes], out: &mut [Lanes]) {
         assert_eq!(patches.len(), self.width * self.height);
         assert_eq!(out.len(), self.rows * self.cols * CHANNELS);
@@ -119,7 +113,7 @@ impl HogBatch {
         }
     }
 
-    /// Makes up for the border and sums up the energies.
+    /// Applies the border gain and sums the energies.
     #[inline(always)]
     fn finish_sums(&mut self) {
         let cells = self.signed[self.cols..].iter_mut().zip(&mut self.energy);
@@ -188,7 +182,7 @@ impl HogBatch {
     }
 }
 
-/// All values times `gain`. (A closure over an array would not be compiled for wide registers.)
+/// All values times `gain`; a closure over an array would not be vectorised.
 #[inline(always)]
 fn times(values: &Lanes, gain: f32) -> Lanes {
     let mut out = [0.0; PATCHES];
@@ -203,11 +197,10 @@ fn clipped(v: f32) -> f32 {
     if v < CLIP { v } else { CLIP }
 }
 
-/// The first of the two cells (counted from 1, 0 lies beside the map) that pixel `i` is shared by, and the share of the
-/// second.
+/// The first of the two cells that share pixel `i` (counted from 1; 0 is outside the map), and the share of the second.
 #[inline(always)]
 fn share(i: usize, cell: usize) -> (usize, f32) {
-    // The first pixel after the middle of a cell lies half a pixel behind it, or on it where cells are odd.
+    // The first pixel after the middle of a cell lies half a pixel after it, or on it if cells are odd.
     let behind = i + cell - cell / 2;
     let phase = (behind % cell) as f32 + if cell.is_multiple_of(2) { 0.5 } else { 0.0 };
     (behind / cell, phase / cell as f32)
@@ -221,40 +214,5 @@ leveled! {
         }
         hog.finish_sums();
         hog.normalise(out);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::features::hog::{Hog, LANES};
-
-    #[test]
-    fn each_patch_has_the_map_that_it_has_alone() {
-        for (width, height, cell) in [(24, 24, 4), (23, 14, 4), (12, 30, 3), (8, 8, 8), (9, 5, 1), (20, 41, 5)] {
-            let value = |i: usize, k: usize| (i * i * (31 + 2 * k) % (253 - k)) as u8;
-            let pixels = width * height;
-            let patches: Vec<Lanes> = (0..pixels).map(|i| std::array::from_fn(|k| f32::from(value(i, k)))).collect();
-            let mut batch = HogBatch::new(width, height, cell);
-            let cells = batch.rows() * batch.cols();
-            let mut out = vec![[f32::NAN; PATCHES]; cells * CHANNELS];
-            // What was there before does not matter.
-            batch.extract(&vec![[9.0; PATCHES]; pixels], &mut out);
-            batch.extract(&patches, &mut out);
-            for k in 0..PATCHES {
-                let patch: Vec<u8> = (0..pixels).map(|i| value(i, k)).collect();
-                let map: Vec<f32> = out.iter().map(|lanes| lanes[k]).collect();
-                let mut hog = Hog::new(width, height, cell);
-                let (rows, cols) = (vec![1.0; hog.rows()], vec![1.0; hog.cols()]);
-                let mut expected = vec![0.0; cells * LANES];
-                hog.extract(&patch, &rows, &cols, &mut expected, &mut Default::default());
-                for (i, expected) in expected.chunks(LANES).enumerate() {
-                    for d in 0..CHANNELS {
-                        let got = map[i * CHANNELS + d];
-                        assert!((got - expected[d]).abs() < 1e-4, "{width}x{height}/{cell}: cell {i}, channel {d}");
-                    }
-                }
-            }
-        }
     }
 }
