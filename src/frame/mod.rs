@@ -1,18 +1,20 @@
-//! Frames: pixels that somebody else owns, looked at without a copy, and pixels of one's own.
+//! Frames and the patches cut from them.
 //!
-//! [`Frame`] is a borrowed view with a stride, so that a camera's buffer, a decoded picture and a NumPy array are
-//! tracked as they are; [`FrameBuf`] owns its pixels. Whatever the layout, a tracker sees the gray value 0 to 255 that
-//! [`Frame::gray_at`] defines.
+//! [`Frame`] is a borrowed view with a stride, so a camera buffer, a decoded image or a NumPy array needs no copy;
+//! [`FrameBuf`] owns its pixels.
 
-mod channels;
-pub mod half;
-pub mod patch;
-pub mod resample;
+mod half;
+mod patch;
+mod resample;
+#[cfg(test)]
+mod tests;
 
 #[cfg(feature = "files")]
 use image::DynamicImage;
 
-pub use channels::Channels;
+pub(crate) use half::HalfSampler;
+pub(crate) use patch::{PatchRect, sample};
+pub(crate) use resample::{Region, Resampler};
 
 use crate::error::{Error, Result};
 
@@ -42,14 +44,34 @@ impl PixelFormat {
     }
 }
 
+/// The channels of a decoded frame or of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// Gray. Of a JPEG it is the stored luma plane, the cheapest way to decode one; of other images the weighted sum of
+    /// the colours. The two differ by rounding, and by clipping in strongly coloured pixels.
+    Luma,
+    /// RGB. A gray image stays gray; a patch of a gray frame has three equal values per pixel.
+    Color,
+}
+
+impl Channels {
+    /// Bytes of a pixel of a patch.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Luma => 1,
+            Self::Color => 3,
+        }
+    }
+}
+
 /// The gray value of an RGB pixel, rounded: MATLAB's `rgb2gray`, the luma of ITU-R BT.601.
 #[inline(always)]
-pub fn luma(r: u8, g: u8, b: u8) -> u8 {
+pub(crate) fn luma(r: u8, g: u8, b: u8) -> u8 {
     // Weights in 1/2^20 of 0.298936, 0.587043, 0.114021; they sum to 2^20, so white stays white.
     ((313_457 * u32::from(r) + 615_559 * u32::from(g) + 119_560 * u32::from(b) + (1 << 19)) >> 20) as u8
 }
 
-/// A view of the pixels of one video frame, borrowed from whoever decoded it.
+/// A borrowed view of the pixels of one video frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     data: &'a [u8],
@@ -60,11 +82,10 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at `height` rows of `width` pixels of the given `format`; each row begins `stride` bytes after the one
-    /// above.
+    /// A view of `height` rows of `width` pixels; each row begins `stride` bytes after the one above.
     ///
     /// # Errors
-    /// [`Error::FrameLayout`] for a frame of no pixels, a stride shorter than a row, or too few bytes for the last row.
+    /// [`Error::FrameLayout`] for an empty frame, a stride shorter than a row, or too few bytes.
     pub fn new(data: &'a [u8], width: usize, height: usize, stride: usize, format: PixelFormat) -> Result<Self> {
         let wrong = |reason: String| Err(Error::FrameLayout { width, height, reason });
         if width == 0 || height == 0 {
@@ -82,7 +103,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// A gray frame whose rows follow each other without a gap.
+    /// A gray frame without gaps between rows.
     ///
     /// # Errors
     /// As [`Frame::new`].
@@ -90,7 +111,7 @@ impl<'a> Frame<'a> {
         Self::new(data, width, height, width, PixelFormat::Gray8)
     }
 
-    /// An RGB frame whose rows follow each other without a gap.
+    /// An RGB frame without gaps between rows.
     ///
     /// # Errors
     /// As [`Frame::new`].
@@ -113,10 +134,10 @@ impl<'a> Frame<'a> {
         self.format
     }
 
-    /// The bytes of row `y`, without what the stride adds.
+    /// The bytes of row `y`, without padding.
     ///
     /// # Panics
-    /// When `y` is not below the height.
+    /// If `y` is not below the height.
     #[inline(always)]
     pub fn row(&self, y: usize) -> &'a [u8] {
         &self.data[y * self.stride..][..self.width * self.format.bytes()]
@@ -125,7 +146,7 @@ impl<'a> Frame<'a> {
     /// The gray value at column `x`, row `y`: the byte itself, or the [`luma`] of a colour pixel.
     ///
     /// # Panics
-    /// When `x` or `y` lies outside the frame.
+    /// If `x` or `y` is outside the frame.
     pub fn gray_at(&self, x: usize, y: usize) -> u8 {
         let pixel = &self.row(y)[x * self.format.bytes()..];
         match self.format {
@@ -161,7 +182,7 @@ impl FrameBuf {
         Ok(Self { data, width, height, format })
     }
 
-    /// The gray values that a tracker sees in it, as a frame of their own.
+    /// The gray values ([`Frame::gray_at`]) as a frame.
     pub fn to_luma(&self) -> Self {
         let frame = self.as_frame();
         let data = match self.format {
@@ -178,12 +199,12 @@ impl FrameBuf {
         &self.data
     }
 
-    /// The pixels themselves, row after row without gaps.
+    /// The pixels, row by row without gaps.
     pub fn into_bytes(self) -> Vec<u8> {
         self.data
     }
 
-    /// The view that a tracker takes.
+    /// A view of the frame.
     pub fn as_frame(&self) -> Frame<'_> {
         Frame {
             data: &self.data,
@@ -201,7 +222,7 @@ impl<'a> From<&'a FrameBuf> for Frame<'a> {
     }
 }
 
-/// Gray pictures become gray frames, all others RGB; 16-bit and float samples are scaled to 8 bits, alpha is dropped.
+/// Gray images become gray frames, all others RGB, with 8 bits and without alpha.
 #[cfg(feature = "files")]
 impl TryFrom<DynamicImage> for FrameBuf {
     type Error = Error;
@@ -233,32 +254,5 @@ impl<'a> TryFrom<&'a image::RgbImage> for Frame<'a> {
 
     fn try_from(picture: &'a image::RgbImage) -> Result<Self> {
         Self::rgb(picture.as_raw(), picture.width() as usize, picture.height() as usize)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn layout_is_checked_once() {
-        assert!(Frame::gray(&[], 0, 4).is_err());
-        assert!(Frame::gray(&[0; 11], 3, 4).is_err());
-        assert!(Frame::gray(&[0; 12], 3, 4).is_ok());
-        assert!(Frame::new(&[0; 100], 4, 2, 3, PixelFormat::Gray8).is_err());
-        assert!(Frame::new(&[0; 100], usize::MAX, 2, 3, PixelFormat::Rgb8).is_err());
-        // The last row need not be padded to the stride.
-        assert!(Frame::new(&[0; 13], 3, 2, 10, PixelFormat::Gray8).is_ok());
-    }
-
-    #[test]
-    fn gray_is_rgb2gray_in_every_byte_order() {
-        assert_eq!(luma(255, 255, 255), 255);
-        assert_eq!(luma(0, 0, 0), 0);
-        // 0.298936*200 + 0.587043*100 + 0.114021*50 = 124.19
-        assert_eq!(luma(200, 100, 50), 124);
-        let bgra = [50, 100, 200, 7];
-        let frame = Frame::new(&bgra, 1, 1, 4, PixelFormat::Bgra8).unwrap();
-        assert_eq!(frame.gray_at(0, 0), 124);
     }
 }

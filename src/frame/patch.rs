@@ -1,8 +1,8 @@
-//! Patches: rectangles of gray values cut from a frame, the border replicated where they leave it.
+//! Whole-pixel gray patches of a frame; the border is replicated outside it.
 
 use super::{Frame, PixelFormat, luma};
 
-/// Where a patch lies on a frame: `left`, `top` may be negative, the right and bottom end may lie beyond the frame.
+/// The position of a patch in a frame; it may reach beyond the frame on all sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatchRect {
     /// Column of the first pixel, 0-based.
@@ -16,13 +16,12 @@ pub struct PatchRect {
 }
 
 impl PatchRect {
-    /// The frame's columns (first, count) that the patch touches once its columns are clamped to a frame of `width`,
-    /// and how often the first one is repeated before the patch reaches the frame.
+    /// The columns of a frame of `width` that the patch covers.
     pub(super) fn columns(&self, width: usize) -> Span {
         Span::clamped(self.left, self.width, width)
     }
 
-    /// As [`PatchRect::columns`], for the rows of a frame of `height`.
+    /// The rows of a frame of `height` that the patch covers.
     pub(super) fn rows(&self, height: usize) -> Span {
         Span::clamped(self.top, self.height, height)
     }
@@ -46,7 +45,7 @@ impl Span {
         Self { before, first: first as usize, count: ((stop - first) as usize + 1).min(run - before) }
     }
 
-    /// Fills `out` by repeating the ends of the `count` values that stand at `out[before..]`.
+    /// Fills `out` by repeating the ends of the `count` values at `out[before..]`.
     fn replicate_ends(&self, out: &mut [u8]) {
         let (first, last) = (out[self.before], out[self.before + self.count - 1]);
         out[..self.before].fill(first);
@@ -56,14 +55,10 @@ impl Span {
 
 /// Cuts the gray patch at `rect` from `frame` into `out` (row-major, `rect.height` rows of `rect.width`); pixels
 /// outside the frame repeat its border (Henriques et al., TPAMI 2015, section 6).
-///
-/// # Panics
-/// When `out` does not hold exactly `rect.width * rect.height` values.
 pub fn sample(frame: &Frame<'_>, rect: PatchRect, out: &mut [u8]) {
     assert_eq!(out.len(), rect.width * rect.height, "the patch buffer has the patch's size");
     let (columns, rows) = (rect.columns(frame.width()), rect.rows(frame.height()));
     for (i, row) in out.chunks_exact_mut(rect.width).enumerate() {
-        // The rows before and after the frame repeat its first and last one, as cheap as a copy.
         let y = rows.first + i.saturating_sub(rows.before).min(rows.count - 1);
         gray_run(frame, y, columns.first, &mut row[columns.before..][..columns.count]);
         columns.replicate_ends(row);
@@ -96,43 +91,5 @@ pub(super) fn gray_run(frame: &Frame<'_>, y: usize, x: usize, out: &mut [u8]) {
 fn convert<const N: usize>(pixels: &[u8], out: &mut [u8], gray: impl Fn(&[u8; N]) -> u8) {
     for (pixel, out) in pixels.as_chunks::<N>().0.iter().zip(out) {
         *out = gray(pixel);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn every_patch_equals_clamped_indexing(
-            (w, h) in (1usize..9, 1usize..9), left in -20i64..20, top in -20i64..20, pw in 1usize..24, ph in 1usize..24,
-        ) {
-            let rgb: Vec<u8> = (0..w * h * 3).map(|i| (i * 37 % 251) as u8).collect();
-            let gray: Vec<u8> = (0..w * h).map(|i| (i * 53 % 251) as u8).collect();
-            for frame in [Frame::rgb(&rgb, w, h).unwrap(), Frame::gray(&gray, w, h).unwrap()] {
-                let rect = PatchRect { left, top, width: pw, height: ph };
-                let mut out = vec![0; pw * ph];
-                sample(&frame, rect, &mut out);
-                for y in 0..ph {
-                    for x in 0..pw {
-                        let sx = (left + x as i64).clamp(0, w as i64 - 1) as usize;
-                        let sy = (top + y as i64).clamp(0, h as i64 - 1) as usize;
-                        prop_assert_eq!(out[y * pw + x], frame.gray_at(sx, sy));
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn far_away_patches_do_not_overflow() {
-        let frame = Frame::gray(&[7, 9], 2, 1).unwrap();
-        let mut out = [0; 6];
-        sample(&frame, PatchRect { left: i64::MAX - 1, top: i64::MIN, width: 3, height: 2 }, &mut out);
-        assert_eq!(out, [9; 6]);
-        sample(&frame, PatchRect { left: i64::MIN, top: i64::MAX, width: 3, height: 2 }, &mut out);
-        assert_eq!(out, [7; 6]);
     }
 }

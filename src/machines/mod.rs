@@ -33,7 +33,6 @@
 //! ```
 
 mod components;
-mod constrained;
 mod embedding;
 mod exemplar;
 mod head;
@@ -57,7 +56,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use components::Novelty;
-pub use constrained::constrained_weights;
 pub use embedding::{Embedding, LinearEmbedding};
 pub use exemplar::{Encoder, Encoding};
 pub use head::{Affine, Head, Subspace};

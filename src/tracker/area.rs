@@ -8,10 +8,10 @@ use super::params::{AreaParams, BoundedArea, FilterParams, PublishedArea, ScaleP
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::fft::fast_length;
-use crate::frame::half::HalfSampler;
-use crate::frame::patch::{self, PatchRect};
-use crate::frame::resample::{Region, Resampler};
+use crate::frame::HalfSampler;
+use crate::frame::{self, PatchRect};
 use crate::frame::{Channels, Frame};
+use crate::frame::{Region, Resampler};
 
 /// A filter of more cells than this would need gigabytes.
 const MAX_CELLS: f64 = (1 << 20) as f64;
@@ -184,7 +184,7 @@ impl SearchArea {
             PatchRect { left, top, width, height }
         };
         match &mut self.sampler {
-            Sampler::Whole => patch::sample(frame, rect(self.size), &mut self.patch),
+            Sampler::Whole => frame::sample(frame, rect(self.size), &mut self.patch),
             Sampler::Half(half) => half.sample(frame, rect(self.size), &mut self.patch),
             Sampler::Scaled(scaled, scale) => {
                 let in_frame = |length: usize| (length as f64 * *scale).ceil() as usize;

@@ -28,8 +28,8 @@ use crate::features::gaussian_labels;
 use crate::features::gray_and_bins;
 use crate::features::window::half_sample_hann;
 use crate::filters::background::BackgroundAware;
-use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame, PixelFormat};
+use crate::frame::{Region, Resampler};
 use crate::profile::{Stage, Stopwatch};
 
 /// Sides of the search area in cells: numbers that transform fast.
@@ -148,7 +148,7 @@ impl BackgroundSearch {
         let largest = step * scale::limits(size, frames.size).1;
         search.resampler.reserve(largest);
         if search.rotation.is_some() {
-            search.resampler.reserve_turned(largest);
+            search.resampler.reserve_rotated(largest);
         }
         match search.learn_at(frame, first, 1.0, watch) {
             true => Ok(search),

@@ -9,7 +9,7 @@ use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::hog::{self, Hog};
 use crate::fft::fast_length_of_parity;
-use crate::frame::resample::Resampler;
+use crate::frame::Resampler;
 use crate::frame::{Channels, Frame};
 use crate::profile::{Stage, Stopwatch};
 

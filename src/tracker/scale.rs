@@ -12,8 +12,8 @@ use crate::bbox::BBox;
 use crate::features::hog::CHANNELS;
 use crate::features::{HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
-use crate::frame::resample::{Region, Resampler};
 use crate::frame::{Channels, Frame};
+use crate::frame::{Region, Resampler};
 use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
 
