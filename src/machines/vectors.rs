@@ -298,17 +298,6 @@ fn reconstruction_weights_and_their_embedding() {
     }
 }
 
-#[test]
-fn the_sparse_step_as_a_linear_programme() {
-    let lp = &load("dspe")["lp"];
-    let (others, residual, limit) =
-        (matrix(&lp["X_other"]), Array1::from(vector(&lp["er"])), lp["eps"].as_f64().unwrap());
-    let s = constrained_weights(others.view(), residual.view(), limit).unwrap();
-    close([&s.mapv(f64::abs).sum()], &vector(&lp["objective"]), 1e-6);
-    assert!(s.sum().abs() < 1e-8);
-    assert!((&residual - &others.t().dot(&s)).mapv(f64::abs).sum() < limit + 1e-8);
-}
-
 /// The two are said to reach their minimum together: with a constraint they do not, so that the weights are solved for
 /// exactly.
 #[test]
