@@ -1,21 +1,16 @@
-//! Kernels: functions of two samples that are inner products in some feature space, the matrices they make, and their
-//! correlation over all translations by FFT.
+//! Kernels, their Gram matrices, and their correlation over all translations by FFT.
 //!
-//! [`Kernel`] is written as a function of `(a·b, ‖a‖², ‖b‖²)`, so that one definition serves two vectors, a
-//! Gram matrix and a whole map of inner products made by FFT. The two kernels of histograms that are no such functions
-//! exist for Gram matrices only ([`GramKernel`]). [`gram()`] and [`cross_gram`] build them, [`Mahalanobis`] in a metric
-//! of one's own; [`PolynomialMap`] writes the feature space of the polynomial kernel out.
+//! A [`Kernel`] is a function of `(a·b, ‖a‖², ‖b‖²)`, so one definition serves two vectors, a Gram matrix and a map of
+//! inner products made by FFT. [`GramKernel`] adds two histogram kernels. [`gram()`] and [`cross_gram`] build Gram
+//! matrices, [`Mahalanobis`] under a metric; [`PolynomialMap`] is the explicit feature map of the polynomial kernel.
 
-pub mod correlation;
-mod explicit;
-mod exponential;
+pub(crate) mod correlation;
 pub(crate) mod factor;
-pub mod function;
-pub mod gram;
-mod mahalanobis;
+mod feature_space;
+mod function;
+pub(crate) mod gram;
 
-pub use explicit::PolynomialMap;
-pub use exponential::exp_negative;
+pub use feature_space::{Mahalanobis, PolynomialMap};
+pub(crate) use function::exp_negative;
 pub use function::{GramKernel, Kernel};
 pub use gram::{cross_gram, gram, own_values};
-pub use mahalanobis::Mahalanobis;

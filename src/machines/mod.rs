@@ -32,40 +32,32 @@
 //! # Ok::<(), kcf_track::Error>(())
 //! ```
 
-mod components;
-mod embedding;
-mod exemplar;
 mod head;
 pub mod kdspe;
 pub mod klda;
 pub mod kpca;
 pub mod krr;
 pub mod preimage;
-mod preserving;
 mod registry;
 mod samples;
 pub mod selection;
 pub mod slem;
 pub mod sparse;
 pub mod svm;
-#[cfg(test)]
-pub(crate) mod vectors;
-mod weights;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use components::Novelty;
-pub use embedding::{Embedding, LinearEmbedding};
-pub use exemplar::{Encoder, Encoding};
-pub use head::{Affine, Head, Subspace};
+pub use head::{Affine, Embedding, Head, LinearEmbedding, Subspace};
+pub use kpca::Novelty;
 pub use registry::{MachineKind, MachineParams, from_name};
 pub use samples::Samples;
+pub use slem::{Encoder, Encoding};
 
 use crate::error::{Error, Result};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Something that learns a decision function from a Gram matrix.
 pub trait Machine: std::fmt::Debug + Send + Sync {

@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
     use crate::machines::krr;
-    use crate::machines::vectors::{close, load, matrix, vector};
+    use crate::machines::tests::vectors::{close, load, matrix, vector};
 
     /// Two rings: the inner one is the target.
     fn rings() -> (Array2<f64>, Vec<f64>) {

@@ -3,15 +3,15 @@
 //! One exemplar against all negatives, in closed form ([`Encoder`]). The machine of a tracker is the sum over several
 //! exemplars.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use ndarray::ArrayView2;
 
-use super::exemplar::Encoder;
-pub use super::exemplar::Params;
 use super::{Build, Head, Machine, Samples};
-use crate::error::Result;
-use crate::kernels::gram::check_gram;
-use crate::settings::Setting;
+use crate::error::{Error, Result};
+use crate::kernels::factor::{PivotedCholesky, cholesky, lift_diagonal, scale_rows};
+use crate::kernels::gram::{check_finite, check_gram};
+use crate::settings::{Setting, settings};
+
 
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
 /// the decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
@@ -55,5 +55,129 @@ impl Slem {
     pub fn encoder(&self, gram: ArrayView2<f64>) -> Result<Encoder> {
         let gram = check_gram(gram)?;
         Encoder::new(self.0, &gram, &DVector::from_element(gram.nrows(), 1.0))
+    }
+}
+
+/// An exemplar with less than this share of its norm outside the span of the negatives lies in it.
+const IN_SPAN: f64 = 1e-8;
+
+settings! {
+    /// Settings of an exemplar machine.
+    #[derive(Copy)]
+    pub struct Params {
+        /// Weight θ of the exemplar against all negatives together
+        theta: f64 = 1.0, Within(1e-9, 1e9);
+        /// Ridge λ of an exemplar machine
+        lambda: f64 = 0.2, Within(1e-12, 1e9);
+        /// Where the factorisation of the negatives stops, relative to their largest squared norm
+        tolerance: f64 = 1e-10, Within(1e-14, 1.0);
+    }
+}
+
+/// A set of negatives, factored once, that encodes any exemplar.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    params: Params,
+    negatives: PivotedCholesky,
+    mean: DVector<f64>,
+    scatter: Cholesky<f64, Dyn>,
+}
+
+/// An exemplar's machine: its coordinates against the negatives, and the weight vector in the same coordinates.
+#[derive(Clone, Debug)]
+pub struct Encoding {
+    u: f64,
+    v: DVector<f64>,
+    beta0: f64,
+    beta: DVector<f64>,
+    nu: f64,
+}
+
+impl Encoder {
+    pub(crate) fn new(params: Params, gram: &DMatrix<f64>, weights: &DVector<f64>) -> Result<Self> {
+        let negatives = PivotedCholesky::new(gram, params.tolerance);
+        let shares = weights / weights.sum();
+        let factor = negatives.factor();
+        let mean = factor.tr_mul(&shares);
+        let mut scatter = factor.tr_mul(&scale_rows(factor, &shares));
+        scatter.ger(-1.0, &mean, &mean, 1.0);
+        lift_diagonal(&mut scatter, params.lambda);
+        Ok(Self { params, negatives, mean, scatter: cholesky(scatter)? })
+    }
+
+    /// The rank of the negatives: the length of a code.
+    pub fn rank(&self) -> usize {
+        self.negatives.rank()
+    }
+
+    /// The machine of the exemplar with the kernel values `values` with the negatives (n) and `own` with itself.
+    ///
+    /// # Errors
+    /// [`Error::Samples`] when the number of values does not fit, a value is not finite, or `own` is negative, or their
+    /// size leaves the exemplar without a machine.
+    pub fn encode(&self, values: &[f64], own: f64) -> Result<Encoding> {
+        let n = self.negatives.factor().nrows();
+        if values.len() != n || values.iter().any(|v| !v.is_finite()) || !own.is_finite() || own < 0.0 {
+            let reason = format!("{} kernel values of an exemplar with itself {own} for {n} negatives", values.len());
+            return Err(Error::Samples { reason });
+        }
+        let found = self.encode_vector(&DVector::from_column_slice(values), own);
+        // Infinite squares would say that it lies in the span of the negatives.
+        let numbers = [found.u, found.beta0, found.nu, found.v.norm_squared()];
+        check_finite(numbers.iter().chain(&found.beta), "the kernel values are too large for an exemplar")?;
+        Ok(found)
+    }
+
+    pub(crate) fn encode_vector(&self, values: &DVector<f64>, own: f64) -> Encoding {
+        let Params { theta, lambda, .. } = self.params;
+        let v = self.negatives.encode(values);
+        let outside = own - v.norm_squared();
+        let u = if outside > IN_SPAN * own { outside.sqrt() } else { 0.0 };
+        let away = &v - &self.mean;
+        let white = self.scatter.solve(&away);
+        let scale = 2.0 * theta / (1.0 + theta + theta * (u * u / lambda + away.dot(&white)));
+        let (beta0, beta) = (scale * u / lambda, white * scale);
+        let at_exemplar = theta * (beta0 * u + beta.dot(&v));
+        let nu = (theta - 1.0) / (theta + 1.0) - (at_exemplar + beta.dot(&self.mean)) / (1.0 + theta);
+        Encoding { u, v, beta0, beta, nu }
+    }
+
+    /// The coefficients over the negatives of a vector in their coordinates.
+    pub(crate) fn expand(&self, coordinates: &DMatrix<f64>) -> DMatrix<f64> {
+        self.negatives.expand(coordinates)
+    }
+
+    /// The coefficients of an encoding: of the exemplar, and of the n negatives.
+    pub fn coefficients(&self, encoding: &Encoding) -> (f64, Vec<f64>) {
+        let alpha = self.negatives.expand(&encoding.negative_part());
+        (encoding.alpha0(), alpha.as_slice().to_vec())
+    }
+}
+
+impl Encoding {
+    /// How far the exemplar lies outside the span of the negatives, `u`; zero if (but for rounding) it does not.
+    pub fn outside(&self) -> f64 {
+        self.u
+    }
+
+    /// The constant ν of the exemplar's machine.
+    pub fn constant(&self) -> f64 {
+        self.nu
+    }
+
+    /// `α₀ = β₀ / u`, zero for an exemplar in the span of the negatives.
+    pub(crate) fn alpha0(&self) -> f64 {
+        if self.u > 0.0 { self.beta0 / self.u } else { 0.0 }
+    }
+
+    /// What of the weight vector is made of negatives, in their coordinates: `β̂ - v β₀ / u`.
+    pub(crate) fn negative_part(&self) -> DMatrix<f64> {
+        DMatrix::from_columns(&[&self.beta - &self.v * self.alpha0()])
+    }
+
+    /// How much alike two exemplars are that were encoded by the same negatives: the inner product of their machines,
+    /// `β̂ᵀβ̂' + β₀β₀'/(uu') (k(x₀, x₀') - vᵀv')`, where `kernel` is `k(x₀, x₀')`.
+    pub fn matching_score(&self, other: &Self, kernel: f64) -> f64 {
+        self.beta.dot(&other.beta) + self.alpha0() * other.alpha0() * (kernel - self.v.dot(&other.v))
     }
 }

@@ -190,7 +190,7 @@ mod tests {
 
     use super::*;
     use crate::kernels::{Kernel, cross_gram, gram};
-    use crate::machines::vectors::{close, load, matrix, vector};
+    use crate::machines::tests::vectors::{close, load, matrix, vector};
 
     /// Three classes along three directions, of unit length.
     fn directions() -> (Array2<f64>, Vec<usize>) {

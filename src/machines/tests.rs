@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 mod bits;
+pub(crate) mod vectors;
 
 /// The decisions of a head on its own training samples.
 fn on_training(head: &Head, k: &Array2<f64>) -> Array1<f64> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{cells, masked_dot, noise};
 use crate::filters::dense::{DenseHead, DenseKernel, DenseSettings};
 use crate::kernels::Kernel;
-use crate::machines::vectors::{load, vector};
+use crate::machines::tests::vectors::{load, vector};
 use crate::machines::{Head, Samples, from_name};
 use crate::simd::assert_same_on_all_levels;
 

@@ -6,17 +6,17 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde_json::Value;
 
-use super::kdspe::{Kdspe, Preserved};
-use super::klda::{Klda, Ridge};
-use super::kpca::Kpca;
-use super::krr::Krr;
-use super::slem::Slem;
-use super::svm::Svm;
-use super::weights::{Sparse, discriminative, unsupervised, within_class};
-use super::*;
 use crate::kernels::factor::{PivotedCholesky, symmetric_eigen};
 use crate::kernels::gram::{Centring, from_matrix, to_matrix};
 use crate::kernels::{GramKernel, Kernel, cross_gram, gram};
+use crate::machines::kdspe::{Kdspe, Preserved};
+use crate::machines::kdspe::{Sparse, discriminative, unsupervised, within_class};
+use crate::machines::klda::{Klda, Ridge};
+use crate::machines::kpca::Kpca;
+use crate::machines::krr::Krr;
+use crate::machines::slem::Slem;
+use crate::machines::svm::Svm;
+use crate::machines::*;
 
 pub(crate) fn load(name: &str) -> Value {
     let folder = std::env::var_os("KCF_TRACK_KERNEL_VECTORS")
