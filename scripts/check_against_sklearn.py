@@ -5,7 +5,7 @@
     cargo build --release --example machines
     KCF_TRACK_OTB=DIR python3 scripts/check_against_sklearn.py [--example target/release/examples/machines]
 
-The patches are described by the tracker's own 31-channel histograms (examples/machines/hog_patches.rs), of windows 1.5
+Samples are the gray values of windows 1.5
 times the target. Per sequence: 12 windows on the target and 60 beside it from its first frames to learn from, 100
 windows of a later frame to decide on. It must hold that decisions of SVC differ by less than 1e-3, projections of
 KernelPCA (up to sign) by less than 1e-6 and predictions of KernelRidge by less than 1e-8. Where SVC has all its
@@ -23,25 +23,27 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from sklearn.decomposition import KernelPCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 SEQUENCES = ["Crossing", "Couple", "Deer"]
-CELL, CONTEXT = 4, 1.5
+SIDE, CONTEXT = 16, 1.5
 # A bandwidth that sets windows apart, and the wide one that trackers use.
 SIGMAS = [0.1, 0.3]
 LIMITS = {"SVC": 1e-3, "SVC balanced": 1e-3, "KernelPCA": 1e-6, "KernelRidge": 1e-8}
 
 
-def features(example, folder, places, size):
-    """The histograms of windows of `size` (width, height), given as (frame, x, y) with 0-based frames and centres."""
-    with tempfile.TemporaryDirectory() as out:
-        table, matrix = Path(out) / "windows.csv", Path(out) / "hog.npy"
-        table.write_text("".join(f"{frame},{x!r},{y!r}\n" for frame, x, y in places))
-        size = "x".join(str(int(v)) for v in size)
-        subprocess.run([example, "hog-patches", folder, table, matrix, "--size", size, "--cell", str(CELL)], check=True)
-        return np.load(matrix).astype(float)
+def features(folder, places, size):
+    """Gray values, 16 x 16, of windows of `size` (width, height), given as (frame, x, y) with 0-based frames and centres."""
+    images = sorted((folder / "img").glob("*.jpg"))
+    rows = []
+    for frame, x, y in places:
+        box = (x - size[0] / 2, y - size[1] / 2, x + size[0] / 2, y + size[1] / 2)
+        patch = Image.open(images[frame]).convert("L").transform((SIDE, SIDE), Image.EXTENT, box, Image.BILINEAR)
+        rows.append(np.asarray(patch, dtype=float).ravel() / 255)
+    return np.array(rows)
 
 
 def overlap(a, b):
@@ -51,7 +53,7 @@ def overlap(a, b):
     return common / (a[2] * a[3] + b[2] * b[3] - common)
 
 
-def windows(example, folder, seed=0):
+def windows(folder, seed=0):
     """Feature values and labels to learn from, and feature values to decide on."""
     lines = (folder / "groundtruth_rect.txt").read_text().split("\n")
     truth = [[float(v) for v in re.split(r"[,\s]+", line.strip())] for line in lines if line.strip()]
@@ -78,7 +80,7 @@ def windows(example, folder, seed=0):
                 found += 1
     later = [place(20, moved(truth[20], 0.15 if i % 4 == 0 else 1.5)) for i in range(100)]
     size = np.floor(np.array(truth[0][2:]) * CONTEXT)
-    rows = features(example, folder, places + later, size)
+    rows = features(folder, places + later, size)
     return rows[: len(places)], np.array(labels), rows[len(places) :]
 
 
@@ -103,7 +105,7 @@ def to_the_middle(svc, train, labels):
 
 
 def compare(example, folder, scratch):
-    train, labels, test = windows(example, folder)
+    train, labels, test = windows(folder)
     paths = [Path(scratch) / name for name in ("train.csv", "test.csv")]
     np.savetxt(paths[0], np.c_[labels, train], delimiter=",", fmt="%.17g")
     np.savetxt(paths[1], np.c_[np.ones(len(test)), test], delimiter=",", fmt="%.17g")

@@ -1,4 +1,4 @@
-//! The kernel machines without a tracker: pictures of what they decide, tables that other programs compare with theirs.
+//! The kernel machines without a tracker: figures, tables, and the tools around them.
 //!
 //!     cargo run --release --example machines -- decision-surfaces [FOLDER]
 //!     cargo run --release --example machines -- help
@@ -7,6 +7,7 @@ mod decision_surfaces;
 mod digits;
 mod gram;
 mod kernel_pca;
+mod methods;
 mod plot;
 
 use std::path::PathBuf;
@@ -15,24 +16,26 @@ use clap::Parser;
 
 #[derive(Parser)]
 enum Command {
-    /// Draw what each machine makes of two problems that no straight line solves
+    /// Draw the decisions of each machine on two problems that are not linearly separable
     DecisionSurfaces {
-        /// Where the pictures go
+        /// Output folder
         #[arg(default_value = ".")]
         folder: PathBuf,
     },
     /// Draw the first eight kernel principal components of three clusters
     KernelPca {
-        /// Where the picture goes
+        /// Output folder
         #[arg(default_value = ".")]
         folder: PathBuf,
     },
+    /// Print the accuracy of SVM, Mahalanobis metric, explicit map and sparse representation on one problem
+    Methods,
     /// Embed and denoise handwritten digits (scripts/digits.py makes the data)
     Digits {
         /// The folder of the tables
         folder: PathBuf,
     },
-    /// Fit a machine to the rows of one table and say what it makes of the rows of another
+    /// Fit a machine to the rows of one table and apply it to the rows of another
     Gram(gram::Args),
 }
 
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::DecisionSurfaces { folder } => decision_surfaces::run(&folder),
         Command::KernelPca { folder } => kernel_pca::run(&folder),
+        Command::Methods => methods::run(),
         Command::Digits { folder } => digits::run(&folder),
         Command::Gram(args) => gram::run(&args),
     }

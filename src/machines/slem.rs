@@ -12,7 +12,6 @@ use crate::kernels::factor::{PivotedCholesky, cholesky, lift_diagonal, scale_row
 use crate::kernels::gram::{check_finite, check_gram};
 use crate::settings::{Setting, settings};
 
-
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
 /// the decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
 #[derive(Clone, Copy, Debug)]
