@@ -1,23 +1,40 @@
-//! The programs of ffmpeg, which read and write videos and are run as they are installed.
+//! Runs `ffmpeg` and `ffprobe` as child processes.
+//!
+//! A child never outlives its run: it is killed when its [`FfmpegProcess`] is dropped and, on Linux, when this process
+//! ends.
 
-#[cfg(target_os = "linux")]
-mod bound;
-
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 
-/// How to get them.
 const INSTALL: &str = "install ffmpeg (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`) so that \
                        it is found in PATH, or use folders of images";
 
-/// What keeps a Ctrl-C of the console from a process on Windows.
+/// Keeps a Ctrl-C of the console from the child on Windows.
 #[cfg(windows)]
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
-/// A command of this name that reads nothing from the terminal and gets no Ctrl-C: the run that started it ends it.
+/// How often a process is checked for cancellation and stalls.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Time for a process to exit after its output has ended.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+
+/// Error lines that are kept of a log.
+const MAX_LOG_LINES: usize = 8;
+
+/// Pipe size on Linux: a larger pipe means fewer context switches for each frame.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1 << 20;
+
+/// A command without standard input, in a process group of its own so that Ctrl-C does not reach it.
 pub(crate) fn command(name: &str) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -28,12 +45,11 @@ pub(crate) fn command(name: &str) -> Command {
     command
 }
 
-/// Starts it for `what` is to be read or written. On Linux it ends with this program, even where that is killed; what
-/// it starts itself, and all of it elsewhere, only when it next reads or writes.
+/// Starts `command`, which reads or writes `file`.
 ///
 /// # Errors
-/// [`Error::Sequence`] where it is not installed, [`Error::Io`] where it cannot be started.
-pub(crate) fn start(command: Command, what: &Path) -> Result<Child> {
+/// [`Error::Sequence`] if the program is not installed, [`Error::Io`] if it cannot be started.
+pub(crate) fn start(command: Command, file: &Path) -> Result<Child> {
     let name = command.get_program().to_string_lossy().into_owned();
     #[cfg(target_os = "linux")]
     let started = bound::spawn(command);
@@ -41,43 +57,285 @@ pub(crate) fn start(command: Command, what: &Path) -> Result<Child> {
     let started = { command }.spawn();
     started.map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
-            Error::Sequence { path: what.into(), reason: format!("{name} is needed for it: {INSTALL}") }
+            Error::Sequence { path: file.into(), reason: format!("{name} is needed for it: {INSTALL}") }
         }
         _ => Error::io(name, error),
     })
 }
 
-/// Ends a program that [`start`] has started; on Unix also what that has started, where ffmpeg is a script.
+/// Kills a child of [`start`]; on Unix with its process group, since `ffmpeg` may be a wrapper script.
 pub(crate) fn kill(child: &mut Child) {
-    // Once it has been waited for, its number may be another's.
+    // After a wait the id may belong to another process.
     #[cfg(unix)]
     if matches!(child.try_wait(), Ok(None)) {
-        let _ =
-            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+        let group = rustix::process::Pid::from_child(child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
 }
 
-/// All that comes, of which the first `most` bytes are kept; what is not read would stop the program. `come` hears of
-/// every piece.
-pub(crate) fn drained(mut from: impl Read, most: usize, come: impl Fn(usize)) -> String {
+/// Reads to the end and keeps the first `max` bytes; calls `on_read` with the size of every piece.
+pub(crate) fn drained(mut from: impl Read, max: usize, on_read: impl Fn(usize)) -> String {
     let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     while let Ok(read @ 1..) = from.read(&mut piece) {
-        come(read);
-        kept.extend_from_slice(&piece[..read.min(most.saturating_sub(kept.len()))]);
+        on_read(read);
+        kept.extend_from_slice(&piece[..read.min(max.saturating_sub(kept.len()))]);
     }
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// The two numbers that a version such as `5.1.9-0+deb12u1` or `n7.0` begins with.
+/// Major and minor number of a version such as `5.1.9-0+deb12u1` or `n7.0`.
 pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.trim_start_matches('n').split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next().and_then(|minor| minor.parse().ok()).unwrap_or(0)))
 }
 
-/// The arguments by which no frame is left out and none doubled, of a program of this version.
+/// The arguments that neither drop nor duplicate frames, for a program of this version.
 pub(crate) fn passthrough(version: Option<(u32, u32)>) -> [&'static str; 2] {
     [if version.is_none_or(|version| version >= (5, 1)) { "-fps_mode" } else { "-vsync" }, "passthrough"]
+}
+
+/// Limits of every wait for a process.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Longest wait for the next piece of output.
+    pub timeout: Duration,
+    /// Ends the process when it is cancelled.
+    pub cancel: CancelToken,
+}
+
+/// A running `ffmpeg` or `ffprobe` whose output is read; dropping it kills the process.
+#[derive(Debug)]
+pub(crate) struct FfmpegProcess {
+    name: String,
+    limits: Limits,
+    shared: Arc<Shared>,
+    log: Option<JoinHandle<()>>,
+    monitor: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    child: Mutex<Child>,
+    /// Number of the current read; 0 between reads.
+    reading: AtomicU64,
+    stalled: AtomicBool,
+    ended: AtomicBool,
+    errors: Mutex<Vec<String>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FfmpegProcess {
+    /// Starts `command` on `file`. `on_line` gets each line of the log and returns whether it used it; of the others
+    /// those of level error are kept. The command needs `-loglevel level+…`.
+    ///
+    /// # Errors
+    /// As [`start`].
+    pub fn start(
+        command: Command,
+        file: &Path,
+        limits: Limits,
+        mut on_line: impl FnMut(&str) -> bool + Send + 'static,
+    ) -> Result<(Self, BufReader<ChildStdout>)> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut child = start(command, file)?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let shared = Arc::new(Shared {
+            child: Mutex::new(child),
+            reading: AtomicU64::new(0),
+            stalled: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            errors: Mutex::default(),
+        });
+        let mut process = Self { name, limits: limits.clone(), shared: Arc::clone(&shared), log: None, monitor: None };
+        let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let started = std::thread::Builder::new().name(name.into()).spawn(work);
+            started.map_err(|source| Error::io("a thread for ffmpeg", source))
+        };
+        let log = Arc::clone(&shared);
+        process.log = Some(thread(
+            "ffmpeg log",
+            Box::new(move || {
+                let (Some(err), mut line) = (err, Vec::new()) else { return };
+                let mut lines = BufReader::new(err);
+                while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                    let text = String::from_utf8_lossy(&line);
+                    if !on_line(&text)
+                        && let Some(error) = error_of(&text)
+                    {
+                        let mut errors = lock(&log.errors);
+                        if errors.len() == MAX_LOG_LINES {
+                            errors.remove(0);
+                        }
+                        errors.push(error);
+                    }
+                    line.clear();
+                }
+            }),
+        )?);
+        process.monitor = Some(thread("ffmpeg monitor", Box::new(move || shared.monitor(&limits)))?);
+        let out = out.ok_or_else(|| Error::io("ffmpeg", std::io::Error::other("it has no output")))?;
+        // The default size is enough if the system refuses.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE_BYTES);
+        Ok((process, BufReader::with_capacity(1 << 16, out)))
+    }
+
+    /// Runs a read of the output; the process is killed when it takes longer than the timeout.
+    pub fn reading<T>(&mut self, count: u64, read: impl FnOnce() -> T) -> T {
+        self.shared.reading.store(count, Ordering::Relaxed);
+        let value = read();
+        self.shared.reading.store(0, Ordering::Relaxed);
+        value
+    }
+
+    /// Forgets the errors logged so far.
+    pub fn clear_errors(&self) {
+        lock(&self.shared.errors).clear();
+    }
+
+    /// Waits for the process after its output has ended.
+    ///
+    /// # Errors
+    /// Why it failed: cancelled, stalled, or its own message.
+    pub fn finish(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
+        let status = loop {
+            match lock(&self.shared.child).try_wait() {
+                Ok(Some(status)) => break status,
+                Err(error) => return Err(error.to_string()),
+                Ok(None) if begun.elapsed() > SHUTDOWN_GRACE => kill(&mut lock(&self.shared.child)),
+                Ok(None) => {}
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        self.join();
+        let name = &self.name;
+        if self.limits.cancel.is_cancelled() {
+            return Err("interrupted".into());
+        }
+        if self.shared.stalled.load(Ordering::Relaxed) {
+            return Err(format!("{name} gave no output within {} s", self.limits.timeout.as_secs_f64()));
+        }
+        match status.success() {
+            true => Ok(()),
+            false => Err(self.errors().map_or_else(|| format!("{name} failed: {status}"), |e| format!("{name}: {e}"))),
+        }
+    }
+
+    /// The errors that were logged, the first two in one line.
+    pub fn errors(&self) -> Option<String> {
+        let mut errors = lock(&self.shared.errors).clone();
+        errors.dedup();
+        errors.truncate(2);
+        (!errors.is_empty()).then(|| errors.join("; "))
+    }
+
+    fn join(&mut self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        for thread in [self.monitor.take(), self.log.take()].into_iter().flatten() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for FfmpegProcess {
+    fn drop(&mut self) {
+        let mut child = lock(&self.shared.child);
+        if !matches!(child.try_wait(), Ok(Some(_))) {
+            kill(&mut child);
+            let _ = child.wait();
+        }
+        drop(child);
+        self.join();
+    }
+}
+
+impl Shared {
+    /// Kills the process when it is cancelled or stalls. Polls are counted, so time in which this process was suspended
+    /// does not count.
+    fn monitor(&self, limits: &Limits) {
+        let (mut last, mut waited) = (0, Duration::ZERO);
+        while !self.ended.load(Ordering::Relaxed) {
+            std::thread::park_timeout(POLL);
+            let reading = self.reading.load(Ordering::Relaxed);
+            waited = if reading != 0 && reading == last { waited + POLL } else { Duration::ZERO };
+            last = reading;
+            let stalled = waited > limits.timeout;
+            if stalled || limits.cancel.is_cancelled() {
+                self.stalled.store(stalled, Ordering::Relaxed);
+                return kill(&mut lock(&self.child));
+            }
+        }
+    }
+}
+
+/// The message of a line of level error; a closed pipe is our own doing.
+fn error_of(line: &str) -> Option<String> {
+    let (_, message) = ["[error] ", "[fatal] ", "[panic] "].iter().find_map(|level| line.split_once(level))?;
+    let message = message.trim();
+    (!message.is_empty() && !message.contains("Broken pipe")).then(|| message.into())
+}
+
+/// Children that end with this process.
+#[cfg(target_os = "linux")]
+mod bound {
+    use std::io;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command};
+    use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+    use std::sync::{Mutex, PoisonError};
+
+    use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+
+    type Request = (Command, SyncSender<io::Result<Child>>);
+
+    /// Linux sends the death signal when the *thread* that spawned the child ends, so one long-lived thread spawns all
+    /// children. A fork of this process has no such thread and starts its own.
+    static SPAWNER: Mutex<Option<(Pid, Sender<Request>)>> = Mutex::new(None);
+
+    pub(super) fn spawn(command: Command) -> io::Result<Child> {
+        let (reply, child) = sync_channel(1);
+        let gone = || io::Error::other("the thread that starts programs has ended");
+        spawner()?.send((command, reply)).map_err(|_| gone())?;
+        child.recv().map_err(|_| gone())?
+    }
+
+    fn spawner() -> io::Result<Sender<Request>> {
+        let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
+        let parent = getpid();
+        if let Some((_, sender)) = spawner.as_ref().filter(|(pid, _)| *pid == parent) {
+            return Ok(sender.clone());
+        }
+        let (sender, requests) = channel::<Request>();
+        let work = move || {
+            for (command, reply) in requests {
+                let _ = reply.send(spawn_bound(command, parent));
+            }
+        };
+        std::thread::Builder::new().name("spawner".into()).spawn(work)?;
+        *spawner = Some((parent, sender.clone()));
+        Ok(sender)
+    }
+
+    fn spawn_bound(mut command: Command, parent: Pid) -> io::Result<Child> {
+        let bind = move || {
+            // If the system refuses, the child ends at its next read or write.
+            let _ = set_parent_process_death_signal(Some(Signal::KILL));
+            // The parent may have ended before the call.
+            match getppid() {
+                Some(now) if now != parent => Err(io::Error::from(rustix::io::Errno::SRCH)),
+                _ => Ok(()),
+            }
+        };
+        // SAFETY: between fork and exec the child makes two system calls and takes no lock or memory.
+        unsafe { command.pre_exec(bind) };
+        command.spawn()
+    }
 }
 
 #[cfg(test)]
@@ -85,10 +343,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_of_every_kind() {
+    fn parses_versions() {
         assert_eq!(version("n7.0"), Some((7, 0)));
         assert_eq!(version("8"), Some((8, 0)));
         assert_eq!(version("N-113007-g8d24a28d06"), None);
         assert_eq!((passthrough(Some((4, 4)))[0], passthrough(Some((5, 1)))[0]), ("-vsync", "-fps_mode"));
+    }
+
+    #[test]
+    fn takes_errors_from_the_log() {
+        assert_eq!(error_of("[h264 @ 0x1] [error] no frame!\n").as_deref(), Some("no frame!"));
+        assert_eq!(error_of("[info] n: 3"), None);
+        assert_eq!(error_of("[error] av_interleaved_write_frame(): Broken pipe"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn kills_a_process_that_stalls_or_is_cancelled() {
+        let sleep = || {
+            let mut sleep = command("sleep");
+            sleep.arg("60");
+            sleep
+        };
+        for cancelled in [false, true] {
+            let limits = Limits { timeout: Duration::from_millis(100), cancel: CancelToken::default() };
+            if cancelled {
+                limits.cancel.cancel();
+            }
+            let (mut process, mut out) = FfmpegProcess::start(sleep(), Path::new("x"), limits, |_| false).unwrap();
+            assert_eq!(process.reading(1, || out.read(&mut [0]).unwrap()), 0);
+            let reason = process.finish().unwrap_err();
+            assert_eq!(reason, if cancelled { "interrupted" } else { "sleep gave no output within 0.1 s" });
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_child_outlives_the_thread_that_asked_for_it() {
+        let mut sleep = Command::new("sleep");
+        sleep.arg("60");
+        let mut child = std::thread::spawn(|| bound::spawn(sleep)).join().unwrap().unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(child.try_wait().unwrap().is_none());
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 }

@@ -58,7 +58,7 @@ impl Source {
             .transpose()?;
         let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File) };
         let video = VideoOptions { lenient, ..VideoOptions::default() };
-        let (stop, mut raised) = (video.stop.clone(), None);
+        let (stop, mut raised) = (video.cancel.clone(), None);
         let work = move || Self::open(&path, &OpenOptions { sequence, video });
         let asked = || {
             raised = Python::attach(|py| py.check_signals()).err();

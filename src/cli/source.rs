@@ -61,7 +61,7 @@ impl SourceRequest<'_> {
             Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
                 Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
             }
-            Err(_) if self.video.stop.is_cancelled() => Err(Failure::Interrupted),
+            Err(_) if self.video.cancel.is_cancelled() => Err(Failure::Interrupted),
             Err(error) => Err(error.into()),
         }
     }

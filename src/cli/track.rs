@@ -92,12 +92,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         path,
         truth: args.truth.clone(),
         target: args.target,
-        video: VideoOptions {
-            lenient: args.skip_bad_frames,
-            patience: seconds(args.timeout)?,
-            stop: cancel.clone(),
-            ..VideoOptions::default()
-        },
+        video: VideoOptions { lenient: args.skip_bad_frames, timeout: seconds(args.timeout)?, cancel: cancel.clone() },
         needs_truth: wanted.is_empty() && !args.pick,
     };
     let (source, mut warnings) = request.open()?;

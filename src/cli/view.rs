@@ -102,7 +102,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
     let cancel = signals::watch();
-    let video = VideoOptions { revisited: true, stop: cancel.clone(), ..VideoOptions::default() };
+    let video = VideoOptions { cancel: cancel.clone(), ..VideoOptions::default() };
     let request = SourceRequest { path: given, truth: None, target: None, video, needs_truth: false };
     let (source, mut warnings) = request.open()?;
     let span = source::span(source.as_ref(), args.start, args.end, None)?;

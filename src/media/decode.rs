@@ -11,7 +11,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use image::{ImageFormat, ImageReader, Limits};
+use image::codecs::png::PngDecoder;
+use image::codecs::webp::WebPDecoder;
+use image::metadata::Orientation;
+use image::{ImageDecoder, ImageFormat, ImageReader, Limits};
+use tiff::decoder::Decoder as TiffDecoder;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
@@ -21,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
 use super::item::Demand;
-use super::{header, ycbcr};
+use super::yuv;
 
 /// Most pixels of an image: a header that claims more is not believed. 16,384 x 8,192.
 pub const MAX_PIXELS: usize = 1 << 27;
@@ -158,7 +162,7 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     let buffer = |data, format| FrameBuf::new(data, width, height, format).map_err(|error| error.to_string());
     match space {
         ColorSpace::YCbCr => {
-            let (plane, rgb) = ycbcr::split(data);
+            let (plane, rgb) = yuv::split_ycbcr(data);
             Ok((buffer(plane, PixelFormat::Gray8)?, Some(buffer(rgb, PixelFormat::Rgb8)?)))
         }
         ColorSpace::Luma => Ok((buffer(data, PixelFormat::Gray8)?, None)),
@@ -167,7 +171,7 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
 }
 
 /// The Exif data of a JPEG, if it has some. Its headers may be read where its picture is refused.
-pub(super) fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
+fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
     let options = DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(Jpeg(bytes)), options);
     decoder.decode_headers().ok()?;
@@ -238,7 +242,7 @@ fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded,
         reader.limits(limits.clone());
         reader
     };
-    if header::holds_several(encoded.clone(), format) {
+    if holds_several(encoded.clone(), format) {
         if format == ImageFormat::Tiff {
             return Err("it holds several pages, and a frame is one: write each page to a file of its own".into());
         }
@@ -251,11 +255,40 @@ fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded,
     Ok(demanded(frame, demand))
 }
 
-fn check_size(width: usize, height: usize) -> Result<(), String> {
+pub(super) fn check_size(width: usize, height: usize) -> Result<(), String> {
     match width.checked_mul(height) {
         Some(pixels) if pixels <= MAX_PIXELS => Ok(()),
         _ => Err(format!("its header says {width}x{height} pixels, more than {MAX_PIXELS} in all")),
     }
+}
+
+/// Whether an encoded image holds more than one picture: an animation or pages.
+pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
+    let several = guarded(|| {
+        Ok(match format {
+            ImageFormat::Png => PngDecoder::new(encoded).ok().and_then(|decoder| decoder.is_apng().ok()),
+            ImageFormat::WebP => WebPDecoder::new(encoded).ok().map(|decoder| decoder.has_animation()),
+            ImageFormat::Tiff => TiffDecoder::new(encoded).ok().map(|decoder| decoder.more_images()),
+            _ => None,
+        })
+    });
+    several == Ok(Some(true))
+}
+
+/// The Exif orientation of an image, unless it is upright or cannot be read.
+pub(super) fn orientation(path: &Path) -> Option<u8> {
+    let encoded = encoded(path).ok()?;
+    let format = image::guess_format(encoded.get_ref()).ok()?;
+    let orientation = guarded(|| {
+        Ok(match format {
+            ImageFormat::Jpeg => exif(encoded.get_ref()).and_then(|exif| Orientation::from_exif_chunk(&exif)),
+            _ => {
+                let decoder = ImageReader::with_format(encoded, format).into_decoder();
+                decoder.ok().and_then(|mut decoder| decoder.orientation().ok())
+            }
+        })
+    });
+    orientation.ok().flatten().filter(|&orientation| orientation != Orientation::NoTransforms).map(Orientation::to_exif)
 }
 
 /// A decoded picture, in colour or gray, as what is asked for.

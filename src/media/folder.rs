@@ -16,8 +16,6 @@ pub(super) struct Listing {
     pub files: usize,
     /// Folders that are not hidden.
     pub folders: usize,
-    /// Those of them whose names end as an image's does.
-    pub folders_like_images: Vec<String>,
 }
 
 /// Lists a folder. Hidden files and everything that is not a file are left out.
@@ -30,7 +28,7 @@ pub(super) fn list(folder: &Path) -> Result<Listing> {
         let reason = "this is a file: give the folder that holds the images".into();
         return Err(Error::Sequence { path: folder.to_path_buf(), reason });
     }
-    let mut listing = Listing { images: Vec::new(), files: 0, folders: 0, folders_like_images: Vec::new() };
+    let mut listing = Listing { images: Vec::new(), files: 0, folders: 0 };
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         if entry.file_name().to_string_lossy().starts_with('.') {
@@ -44,9 +42,6 @@ pub(super) fn list(folder: &Path) -> Result<Listing> {
         }
         if kind.is_dir() {
             listing.folders += 1;
-            if is_image(&path) {
-                listing.folders_like_images.push(file_name(&path));
-            }
         } else if (kind.is_file() || kind.is_symlink()) && is_image(&path) {
             listing.images.push(path);
         } else {
@@ -57,7 +52,6 @@ pub(super) fn list(folder: &Path) -> Result<Listing> {
     let mut keyed: Vec<_> = listing.images.into_iter().map(|path| (file_name(&path), path)).collect();
     keyed.sort_by(|(a, path_a), (b, path_b)| alphanumeric_sort::compare_str(a, b).then_with(|| path_a.cmp(path_b)));
     listing.images = keyed.into_iter().map(|(_, path)| path).collect();
-    listing.folders_like_images.sort();
     Ok(listing)
 }
 
@@ -119,7 +113,6 @@ mod tests {
         std::fs::write(folder.path().join("1.jpg"), b"").unwrap();
         let listing = list(folder.path()).unwrap();
         assert_eq!((listing.images.len(), listing.folders, listing.files), (1, 1, 0));
-        assert_eq!(listing.folders_like_images, ["0.jpg"]);
     }
 
     #[test]

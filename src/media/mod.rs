@@ -3,27 +3,22 @@
 //! A [`Source`] knows what can be known ahead (its name, its length, the truth) and hands out frames in order as
 //! [`Item`]s; [`Prefetch`] reads any of them ahead on other threads. [`open()`] opens whatever a person names: a
 //! [`Sequence`] is a folder of images and the ground truth beside it, a [`Video`] a file, a camera or an address that
-//! `ffmpeg` reads, [`Y4m`] a pipe of raw frames, an [`Animation`] an animated WebP. A [`Scene`](crate::synth::Scene) renders frames
+//! `ffmpeg` reads, [`Y4m`] a pipe of raw frames. A [`Scene`](crate::synth::Scene) renders frames
 //! whose truth is known exactly; [`decode()`] turns one image into a frame.
 
-mod animation;
 pub mod annotation;
 pub mod decode;
 mod folder;
-mod header;
 mod images;
 mod item;
 pub mod layout;
-mod oddities;
 mod open;
 pub mod otb;
 mod prefetch;
 mod sequence;
 mod truth;
 mod video;
-mod webp;
 mod y4m;
-mod ycbcr;
 mod yuv;
 
 use std::path::Path;
@@ -31,7 +26,6 @@ use std::path::Path;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 pub use crate::frame::Channels;
-pub use animation::Animation;
 pub use decode::{decode, decode_bytes};
 pub use images::Images;
 pub use item::{Demand, Item, Span};

@@ -8,11 +8,11 @@ use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::media::annotation::Row;
 
+use super::decode::orientation;
 use super::folder::{EXTENSIONS, file_name, is_image, list};
 use super::images::Images;
 use super::item::{Demand, Span};
 use super::layout::{self, IMAGE_FOLDERS};
-use super::oddities::oddities;
 use super::otb::OtbSequence;
 use super::truth::{self, Aligned, SequenceOptions};
 use super::{Source, Stream, check_positions, end_before};
@@ -330,6 +330,18 @@ struct Found {
     warnings: Vec<String>,
 }
 
+/// A warning about an Exif orientation, which is not applied.
+fn image_warnings(images: &[PathBuf]) -> Vec<String> {
+    let turned = images.first().and_then(|image| Some((image, orientation(image)?)));
+    let warning = |(image, orientation): (&PathBuf, u8)| {
+        format!(
+            "{}: its Exif orientation ({orientation}) is not applied: boxes count pixels as they are stored",
+            file_name(image)
+        )
+    };
+    turned.map(warning).into_iter().collect()
+}
+
 fn images_of(given: &Path) -> Result<Found> {
     let listing = list(given)?;
     for known in IMAGE_FOLDERS {
@@ -337,13 +349,13 @@ fn images_of(given: &Path) -> Result<Found> {
         if folder.is_dir() {
             let inside = list(&folder)?;
             if !inside.images.is_empty() {
-                let warnings = oddities(&inside, &inside.images, &listing.images);
+                let warnings = image_warnings(&inside.images);
                 return Ok(Found { folder, images: inside.images, warnings });
             }
         }
     }
     if !listing.images.is_empty() {
-        let warnings = oddities(&listing, &listing.images, &[]);
+        let warnings = image_warnings(&listing.images);
         return Ok(Found { folder: given.to_path_buf(), images: listing.images, warnings });
     }
     let found = match (listing.files, listing.folders) {

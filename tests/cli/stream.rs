@@ -72,7 +72,7 @@ fn what_is_no_pipe_of_frames_is_said() {
         (&b""[..], "nothing was written to it"),
         (b"YUV4MPEG2 W60000 H60000\nFRAME\n", "60000x60000 pixels"),
         (b"YUV4MPEG2 W160 H120 C420p10\nFRAME\n", "-pix_fmt yuv420p"),
-        (b"GIF89a", "only Y4M is read here"),
+        (b"GIF89a", "not Y4M"),
         (b"YUV4MPEG2 W160 H120\nFROME\n", "garbled"),
         (b"YUV4MPEG2 W160 H120\n", "it ends after its header, before the first frame"),
     ] {

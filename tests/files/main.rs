@@ -5,10 +5,7 @@ mod pictures;
 
 mod decode;
 mod demo;
-mod odd_videos;
 mod prefetch;
 mod sequence;
 mod stream;
 mod video;
-mod video_forms;
-mod video_sources;

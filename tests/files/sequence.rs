@@ -63,31 +63,7 @@ fn the_layouts_of_otb_vot_and_a_plain_folder_are_found() {
 }
 
 #[test]
-fn what_is_odd_about_a_folder_is_said() {
-    let root = tempfile::tempdir().unwrap();
-    let warnings = |folder: &Path| open(folder).warnings().join("\n");
-    let folder = root.path().join("gap");
-    images(&folder, [1, 2, 3, 5, 6, 9].map(|number| format!("{number:04}.jpg")));
-    assert!(warnings(&folder).contains("a gap, from 0003.jpg to 0005.jpg and 1 more"), "{}", warnings(&folder));
-    let folder = root.path().join("folder");
-    images(&folder, numbered(1, 3));
-    std::fs::create_dir(folder.join("0004.jpg")).unwrap();
-    assert!(warnings(&folder).contains("0004.jpg is a folder, and no frame"), "{}", warnings(&folder));
-    assert_eq!(open(&folder).images().len(), 3);
-    let folder = root.path().join("beside");
-    images(&folder.join("img"), numbered(1, 3));
-    images(&folder, numbered(7, 8));
-    let said = warnings(&folder);
-    assert!(said.contains("2 images beside it, such as 0007.jpg, are not"), "{said}");
-    assert_eq!(open(&folder).images().len(), 3);
-    // Every tenth frame of a video is no gap.
-    let folder = root.path().join("tenth");
-    images(&folder, [0, 10, 20, 30].map(|number| format!("{number:06}.png")));
-    assert_eq!(warnings(&folder), "");
-}
-
-#[test]
-fn an_orientation_is_said_and_an_animation_is_no_frame() {
+fn warns_of_an_orientation_and_refuses_an_animation_as_a_frame() {
     use image::ImageEncoder;
     let root = tempfile::tempdir().unwrap();
     let said = |name: &str, bytes: &[u8]| {
@@ -96,7 +72,6 @@ fn an_orientation_is_said_and_an_animation_is_no_frame() {
         std::fs::write(folder.join(name), bytes).unwrap();
         open(&folder).warnings().join("\n")
     };
-    // What becomes of an animation among frames, and by itself.
     let several = |name: &str, bytes: &[u8]| {
         assert_eq!(said(name, bytes), "");
         let file = root.path().join(name).join(name);
@@ -132,7 +107,7 @@ fn an_orientation_is_said_and_an_animation_is_no_frame() {
     assert_eq!(said("still.webp", &webp), "");
     // VP8X says that there is an animation, ANIM its colour and loops, ANMF a picture of it.
     let chunk = |name: &[u8], data: &[u8]| [name, &(data.len() as u32).to_le_bytes(), data].concat();
-    let frame = [&[0; 6][..], &[1, 0, 0, 1, 0, 0], &[100, 0, 0, 0], &webp[12..]].concat();
+    let frame = [&[0; 6][..], &[1, 0, 0, 1, 0, 0], &[100, 0, 0, 2], &webp[12..]].concat();
     let chunks =
         [chunk(b"VP8X", &[2, 0, 0, 0, 1, 0, 0, 1, 0, 0]), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
     let animated = [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &chunks].concat();
@@ -309,15 +284,6 @@ fn folders_that_are_no_sequence_say_what_to_do() {
     // An empty `img` beside images does not hide them.
     std::fs::create_dir(dataset.join("A/img")).unwrap();
     assert_eq!(open(dataset.join("A")).images().len(), 1);
-}
-
-#[test]
-fn images_of_two_formats_are_a_warning() {
-    let root = tempfile::tempdir().unwrap();
-    images(root.path(), ["1.jpg", "2.jpeg", "3.JPG"].map(String::from));
-    assert!(open(root.path()).warnings().is_empty());
-    images(root.path(), ["1.png".to_string()]);
-    assert!(open(root.path()).warnings()[0].contains("jpg, png"));
 }
 
 #[cfg(unix)]

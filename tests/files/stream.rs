@@ -27,7 +27,7 @@ fn read(bytes: Vec<u8>, start: usize, end: Option<usize>) -> Vec<Result<(usize, 
 }
 
 #[test]
-fn frames_come_once_in_order_with_their_times() {
+fn reads_frames_in_order_with_their_times() {
     let source = open(stream(4)).unwrap();
     assert_eq!((source.size(), source.length()), (Some((3, 2)), None));
     let span = source.span(None, None).unwrap();
@@ -42,11 +42,11 @@ fn frames_come_once_in_order_with_their_times() {
 }
 
 #[test]
-fn a_stream_that_breaks_says_where_and_ends() {
+fn names_the_frame_where_a_stream_breaks() {
     let whole = stream(3);
     for (cut, frames, words) in [
         (whole.len() - 1, 2, "within frame 3: 5 of its 6 bytes"),
-        (whole.len() - 8, 2, "ends in the header of frame 3"),
+        (whole.len() - 8, 2, "frame 3: a header is cut off"),
         (whole.len() - 12, 2, ""),
     ] {
         let read = read(whole[..cut].to_vec(), 1, None);
@@ -58,17 +58,20 @@ fn a_stream_that_breaks_says_where_and_ends() {
     long.truncate(long.len() - 7);
     long.extend(format!(" X{}\n", "a".repeat(2000)).bytes());
     let read_long = read(long, 1, None);
-    let said = "the header of frame 1 is longer than 1024 bytes";
+    let said = "frame 1: a header has more than 1024 bytes";
     assert!(read_long.len() == 1 && read_long[0].as_ref().unwrap_err().contains(said), "{read_long:?}");
     let mut garbled = stream(3);
     let place = garbled.len() - 12;
     garbled[place] = b'G';
     let read = read(garbled, 1, None);
-    assert!(read.len() == 3 && read[2].as_ref().unwrap_err().contains("garbled"), "{read:?}");
+    assert!(
+        read.len() == 3 && read[2].as_ref().unwrap_err().contains("does not begin with the word FRAME"),
+        "{read:?}"
+    );
 }
 
 #[test]
-fn a_header_is_no_reason_to_take_memory() {
+fn a_header_alone_reserves_no_memory() {
     // The header is fine, the bytes never come.
     let source = open(b"YUV4MPEG2 W16000 H8000 C444\nFRAME\nabc".to_vec()).unwrap();
     let mut items = source.stream(source.span(None, None).unwrap(), Channels::Color.into()).unwrap();
@@ -77,10 +80,10 @@ fn a_header_is_no_reason_to_take_memory() {
     assert!(items.next().is_none());
     for (bytes, words) in [
         (&b"YUV4MPEG2 W60000 H60000 C444\nFRAME\n"[..], "60000x60000"),
-        (b"", "nothing was written"),
-        (b"YUV4MPEG2 W4 H4", "ends in its header"),
-        (b"\x89PNG\r\n\x1a\n", "only Y4M is read here"),
-        (&[b'x'; 5000], "only Y4M is read here"),
+        (b"", "it is empty"),
+        (b"YUV4MPEG2 W4 H4", "a header is cut off"),
+        (b"\x89PNG\r\n\x1a\n", "not Y4M"),
+        (&[b'x'; 5000], "more than 1024 bytes"),
     ] {
         let error = open(bytes.to_vec()).err().unwrap().to_string();
         assert!(error.contains(words) && error.starts_with("pipe: "), "{error}");
@@ -88,7 +91,7 @@ fn a_header_is_no_reason_to_take_memory() {
 }
 
 #[test]
-fn colours_beside_gray_change_no_gray() {
+fn colours_do_not_change_luma() {
     let picture: Vec<u8> = (0..6 + 4).map(|i| 20 * i).collect();
     let bytes = [b"YUV4MPEG2 W3 H2 C420\nFRAME\n", &picture[..]].concat();
     let read = |channels, color| {
@@ -115,7 +118,7 @@ impl Read for Silent {
 }
 
 #[test]
-fn a_silent_pipe_keeps_nobody() {
+fn a_silent_pipe_blocks_nobody() {
     let begun = std::time::Instant::now();
     let source = Y4m::open("pipe", std::io::Cursor::new(stream(1)).chain(Silent)).unwrap();
     let span = source.span(None, None).unwrap();

@@ -1,0 +1,712 @@
+//! Videos, cameras and network streams, decoded by one `ffmpeg` process that writes raw frames.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::ChildStdout;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::decode::{Decoded, MAX_PIXELS, demanded};
+use super::y4m::Reader;
+use super::yuv::Levels;
+use super::{Demand, Item, Source, Span, Stream, is_same_file};
+use crate::cancel::CancelToken;
+use crate::error::{Error, Result};
+use crate::ffmpeg::{self, FfmpegProcess, Limits};
+use crate::frame::{Channels, FrameBuf, PixelFormat};
+
+/// Most bytes of an answer of ffprobe: the times of a day of frames take 50 MB.
+const MAX_ANSWER: u64 = 1 << 28;
+
+/// Time step of a stream in seconds that ffmpeg would take for an error: a long pause is none.
+const MAX_PAUSE: &str = "1000000000";
+
+/// ffmpeg reads the number of frames as floating point.
+const MAX_FRAMES: usize = 1 << 53;
+
+/// Longest header line of a PNM picture.
+const MAX_HEADER: u64 = 64;
+
+/// Codecs with packets that hold no shown frame and are not marked so.
+const HIDDEN_FRAMES: [&str; 1] = ["vp8"];
+
+/// Pixel formats of 8 bits with a luma plane.
+const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
+
+/// How a video is read.
+#[derive(Clone, Debug)]
+pub struct VideoOptions {
+    /// Continues over damaged data with what ffmpeg makes of it; otherwise the first damage is an error. Cameras and
+    /// network streams are always read so.
+    pub lenient: bool,
+    /// Longest wait for the next frame.
+    pub timeout: Duration,
+    /// Cancels ffprobe and ffmpeg.
+    pub cancel: CancelToken,
+}
+
+impl Default for VideoOptions {
+    fn default() -> Self {
+        Self { lenient: false, timeout: Duration::from_secs(30), cancel: CancelToken::default() }
+    }
+}
+
+/// Anything that ffmpeg reads: a file (`clip.mp4`), a camera (`/dev/video0`), an address (`rtsp://…`).
+///
+/// Frames have their own size, are rotated as the metadata asks, and none is dropped or duplicated; each has its time.
+/// Gray is the luma plane, stretched where black is 16; of an RGB video it is the gray of the colours, as of images.
+#[derive(Debug)]
+pub struct Video {
+    name: String,
+    input: Input,
+    options: VideoOptions,
+    probe: Probe,
+    /// Cancels the stream that was started last.
+    running: Mutex<CancelToken>,
+}
+
+impl Video {
+    /// Asks ffprobe about `given`.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] if ffmpeg is not installed, cannot read it or finds no video in it; [`Error::Io`] for a
+    /// missing file.
+    pub fn open(given: impl AsRef<Path>, options: VideoOptions) -> Result<Self> {
+        let input = Input::new(given.as_ref());
+        if input.kind != Kind::Address {
+            std::fs::metadata(&input.path).map_err(|source| Error::io(&input.path, source))?;
+        }
+        let probe = Probe::new(&input, &options)?;
+        let name = input.path.file_stem().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned();
+        Ok(Self { name, input, options, probe, running: Mutex::default() })
+    }
+
+    /// Pixel format of the frames that ffmpeg writes, its name, and the filter that is needed for it.
+    fn form(&self, demand: Demand) -> (Form, &str, &str) {
+        let pixels = self.probe.pixels.as_str();
+        let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
+        if pixels.starts_with("gray") || pixels.starts_with("mono") {
+            return (Form::Pnm, "gray", "");
+        }
+        if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
+            return (Form::Pnm, "rgb24", "");
+        }
+        // ffmpeg rotates no 4:2:2; the luma of 4:4:4 is the same to the bit.
+        let rotated = match pixels {
+            "yuv422p" if self.probe.rotated => Some(("yuv444p", ",format=yuv444p,extractplanes=y")),
+            "yuvj422p" if self.probe.rotated => Some(("yuvj444p", ",format=yuvj444p,extractplanes=y")),
+            _ => None,
+        };
+        match (PLANAR.contains(&pixels), demand.color) {
+            // `-pix_fmt gray` alone gives the same luma, but stretches the levels much more slowly.
+            (true, false) => (Form::Y4m(levels), "gray", rotated.map_or(",extractplanes=y", |(_, luma)| luma)),
+            // Both pictures come from the same planes, so drawing does not change tracking.
+            (true, true) => (Form::Y4m(levels), rotated.map_or(pixels, |(planes, _)| planes), ""),
+            (false, _) => (Form::Y4m(levels), "yuv420p", ""),
+        }
+    }
+
+    fn start(&self, span: Span, demand: Demand, cancel: CancelToken) -> Result<Frames> {
+        let (form, pixels, filter) = self.form(demand);
+        let live = self.input.is_live();
+        let strict = !self.options.lenient && !live;
+        let mut command = ffmpeg::command("ffmpeg");
+        command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
+        if strict {
+            command.arg("-xerror");
+        }
+        // Frame threads would each delay a frame.
+        if live {
+            command.args(["-thread_type", "slice"]);
+        }
+        command.args(["-dts_delta_threshold", MAX_PAUSE]).args(self.input.arguments());
+        // `showinfo` logs the time and size of each frame. The written times are frame numbers, because ffmpeg would
+        // refuse two frames that are closer than the nominal rate.
+        command.args(["-map", "0:V:0", "-vf", &format!("showinfo=checksum=0{filter}"), "-bsf:v", "setts=ts=N"]);
+        command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
+        if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
+            command.args(["-frames:v", &last.to_string()]);
+        }
+        match (&form, pixels) {
+            (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
+            (Form::Pnm, "gray") => command.args(["-f", "image2pipe", "-c:v", "pgm"]),
+            (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
+        };
+        command.arg("pipe:1");
+        let (sender, shown) = channel();
+        let mut tick = None;
+        let on_line = move |line: &str| {
+            if let Some(base) = time_base(line) {
+                tick = Some(base);
+                return true;
+            }
+            Shown::parse(line, tick).is_some_and(|shown| sender.send(shown).is_ok())
+        };
+        let limits = Limits { timeout: self.options.timeout, cancel };
+        let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
+        let decoder = match form {
+            Form::Pnm => Decoder::Pnm(out),
+            Form::Y4m(gray) => Decoder::Y4m(Some(out), gray, None),
+        };
+        let (path, endless) = (self.input.path.clone(), self.input.kind == Kind::Camera);
+        Ok(Frames {
+            path,
+            process,
+            shown,
+            decoder: Some(decoder),
+            span,
+            demand,
+            strict,
+            endless,
+            lenient: self.options.lenient,
+            expected: self.probe.frames.filter(|_| self.input.kind == Kind::Address && !self.options.lenient),
+            read: 0,
+            first_time: None,
+            size: None,
+        })
+    }
+
+    /// The time of every frame in seconds from the first one.
+    fn times(&self) -> Result<Vec<f64>> {
+        if self.input.is_live() {
+            let reason = "the times of its frames are not known in advance: give frame numbers".into();
+            return Err(Error::Sequence { path: self.input.path.clone(), reason });
+        }
+        let packets = ["-of", "csv=p=0", "-show_entries", "packet=pts_time,dts_time,flags"];
+        if !HIDDEN_FRAMES.contains(&self.probe.codec.as_str())
+            && let Some(times) = packet_times(&ask(&self.input, &packets, &self.options)?)
+        {
+            return Ok(times);
+        }
+        // The packets do not tell, so the frames are decoded.
+        let items = self.start(Span { first: 1, last: None }, Channels::Luma.into(), self.options.cancel.clone())?;
+        Ok(items.map_while(|item| item.timestamp.filter(|_| item.frame.is_ok())).collect())
+    }
+}
+
+impl Source for Video {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn length(&self) -> Option<usize> {
+        None
+    }
+
+    fn expected_length(&self) -> Option<usize> {
+        self.probe.frames.filter(|_| !self.input.is_live())
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.probe.rate
+    }
+
+    fn size(&self) -> Option<(usize, usize)> {
+        Some(self.probe.size)
+    }
+
+    fn pixel_aspect(&self) -> Option<(u32, u32)> {
+        self.probe.aspect
+    }
+
+    fn is_live(&self) -> bool {
+        self.input.is_live()
+    }
+
+    fn frames_before(&self, seconds: f64) -> Result<usize> {
+        Ok(self.times()?.partition_point(|&time| time < seconds))
+    }
+
+    fn last_before(&self, seconds: f64) -> Result<Option<usize>> {
+        let times = self.times()?;
+        let before = times.partition_point(|&time| time < seconds);
+        Ok((before < times.len()).then_some(before))
+    }
+
+    fn occupies(&self, path: &Path) -> Option<&'static str> {
+        is_same_file(path, &self.input.path).then_some("is the video that is read")
+    }
+
+    fn cancel(&self) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+        let cancel = CancelToken::default();
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        Ok(Box::new(self.start(span, demand, cancel)?))
+    }
+}
+
+/// What ffmpeg reads.
+#[derive(Clone, Debug)]
+struct Input {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    Camera,
+    Address,
+}
+
+impl Input {
+    fn new(given: &Path) -> Self {
+        let path = local(given);
+        let kind = match path.to_str() {
+            Some(text) if is_address(text) => Kind::Address,
+            Some(text) if text.starts_with("/dev/video") || text.starts_with("/dev/v4l/") => Kind::Camera,
+            _ => Kind::File,
+        };
+        Self { path: path.into(), kind }
+    }
+
+    fn is_live(&self) -> bool {
+        self.kind != Kind::File
+    }
+
+    fn arguments(&self) -> Vec<OsString> {
+        let mut path = self.path.clone().into_os_string();
+        let before: &[&str] = match self.kind {
+            Kind::File => {
+                // The prefix keeps a name with a colon from being read as a protocol. `/dev/fd/3` and the like mean
+                // something else to a child.
+                let own = ["/dev/stdin", "/dev/fd", "/proc/self"].iter().any(|own| self.path.starts_with(own));
+                if let Some(real) = self.path.canonicalize().ok().filter(|_| own) {
+                    path = real.into();
+                }
+                path = [OsString::from("file:"), path].into_iter().collect();
+                &[]
+            }
+            Kind::Camera => &["-f", "v4l2"],
+            // The default, UDP, loses packets.
+            Kind::Address if self.path.to_string_lossy().starts_with("rtsp") => &["-rtsp_transport", "tcp"],
+            Kind::Address => &[],
+        };
+        before.iter().chain(&["-i"]).map(OsString::from).chain([path]).collect()
+    }
+}
+
+/// The path of a file that is given as `file:NAME` or `file:///PATH`.
+pub(crate) fn local(given: &Path) -> &Path {
+    let rest = given.to_str().and_then(|text| text.strip_prefix("file:")).filter(|rest| !rest.is_empty());
+    match rest {
+        Some(rest) if !given.exists() => {
+            Path::new(rest.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(rest))
+        }
+        _ => given,
+    }
+}
+
+/// Whether a word is an address such as `rtsp://…`.
+fn is_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, rest)| {
+        !rest.is_empty() && !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    })
+}
+
+/// What ffprobe knows of the first video of a file.
+#[derive(Clone, Debug, PartialEq)]
+struct Probe {
+    /// Width and height as shown.
+    size: (usize, usize),
+    /// Mean frames per second.
+    rate: Option<f64>,
+    /// Number of frames, exact or by rate and duration.
+    frames: Option<usize>,
+    pixels: String,
+    codec: String,
+    /// Width to height of a pixel as shown, unless it is square.
+    aspect: Option<(u32, u32)>,
+    /// Whether the metadata asks for a rotation other than by 180 degrees.
+    rotated: bool,
+    /// Version of ffmpeg.
+    version: Option<(u32, u32)>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    streams: Vec<VideoStream>,
+    #[serde(default)]
+    format: Format,
+    #[serde(default)]
+    program_version: Version,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct VideoStream {
+    width: usize,
+    height: usize,
+    pix_fmt: String,
+    sample_aspect_ratio: String,
+    codec_name: String,
+    avg_frame_rate: String,
+    nb_frames: Option<String>,
+    duration: Option<String>,
+    side_data_list: Vec<SideData>,
+}
+
+#[derive(Deserialize)]
+struct SideData {
+    rotation: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Format {
+    duration: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Version {
+    #[serde(default)]
+    version: String,
+}
+
+impl Probe {
+    fn new(input: &Input, options: &VideoOptions) -> Result<Self> {
+        let entries = "stream=width,height,pix_fmt,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
+                       stream_side_data=rotation:format=duration";
+        let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
+        Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let answer: Answer = serde_json::from_str(text).map_err(|error| format!("ffprobe: {error}"))?;
+        let video = answer.streams.into_iter().next().ok_or("there is no video in it")?;
+        // ffmpeg renders text files as video.
+        if video.codec_name == "ansi" || video.width == 0 || video.height == 0 {
+            return Err("there is no video in it".into());
+        }
+        let rotation = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
+        let quarter = (rotation / 90.0).round() as i64 % 2 != 0;
+        let swap = |(w, h)| if quarter { (h, w) } else { (w, h) };
+        let rate = ratio(&video.avg_frame_rate, '/');
+        let duration = video.duration.or(answer.format.duration).and_then(|text| text.parse::<f64>().ok());
+        let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
+        let frames = video.nb_frames.and_then(|text| text.parse().ok()).filter(|&count| count > 0);
+        let aspect =
+            video.sample_aspect_ratio.split_once(':').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+        let (width, height) = if quarter { (video.height, video.width) } else { (video.width, video.height) };
+        Ok(Self {
+            size: (width, height),
+            rate,
+            frames: frames.or(by_rate),
+            pixels: video.pix_fmt,
+            codec: video.codec_name,
+            aspect: aspect.filter(|&(w, h): &(u32, u32)| w > 0 && h > 0 && w != h).map(swap),
+            rotated: rotation % 180.0 != 0.0,
+            version: ffmpeg::version(&answer.program_version.version),
+        })
+    }
+}
+
+/// A fraction such as 30000/1001; 0/0 stands for an unknown one.
+pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
+    let (above, below) = text.split_once(bar)?;
+    let rate = f64::from(above.parse::<u32>().ok()?) / f64::from(below.parse::<u32>().ok()?);
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// Runs ffprobe on the first video of `input`; returns its output.
+fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<String> {
+    let wrong = |reason: String| Error::Sequence { path: input.path.clone(), reason };
+    let mut command = ffmpeg::command("ffprobe");
+    // `V` excludes cover pictures.
+    command.args(["-v", "level+error", "-select_streams", "V:0"]).args(question).args(input.arguments());
+    let limits = Limits { timeout: options.timeout, cancel: options.cancel.clone() };
+    let (mut process, mut out) = FfmpegProcess::start(command, &input.path, limits, |_| false)?;
+    let mut text = Vec::new();
+    for count in 1.. {
+        let read = process.reading(count, || (&mut out).take(1 << 16).read_to_end(&mut text));
+        if read.is_err() || read.is_ok_and(|read| read == 0) || text.len() as u64 > MAX_ANSWER {
+            break;
+        }
+    }
+    process.finish().map_err(wrong)?;
+    String::from_utf8(text).map_err(|error| wrong(error.to_string()))
+}
+
+/// The time of every frame in display order, the first at 0, by its packets. `None` if only decoding tells: a packet
+/// has no time, times restart, or the file begins with pictures that cannot be decoded.
+fn packet_times(packets: &str) -> Option<Vec<f64>> {
+    let mut times = Vec::new();
+    let (mut last, mut key) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for (number, line) in packets.lines().enumerate() {
+        let mut words = line.split(',');
+        let (shown, decoded, flags) = (words.next()?, words.next()?, words.next()?);
+        if number == 0 {
+            flags.contains('K').then_some(())?;
+            key = shown.parse().unwrap_or(key);
+        }
+        if let Ok(at) = decoded.parse::<f64>() {
+            if at < last {
+                return None;
+            }
+            last = at;
+        }
+        // A packet with flag D is decoded but not shown.
+        if !flags.contains('D') {
+            times.push(shown.parse::<f64>().ok().filter(|&time| time >= key)?);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    let first = times.first().copied()?;
+    times.iter_mut().for_each(|time| *time -= first);
+    Some(times)
+}
+
+/// What the filter `showinfo` logs of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shown {
+    /// Ticks, and seconds of a tick as a fraction.
+    time: Option<(i64, (u32, u32))>,
+    size: Option<(usize, usize)>,
+}
+
+impl Shown {
+    /// Times are taken in ticks: the seconds in the log have only six digits.
+    fn parse(line: &str, tick: Option<(u32, u32)>) -> Option<Self> {
+        let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] n:")?.1;
+        let word = |key: &str| rest.split_once(key).and_then(|(_, rest)| rest.split_whitespace().next());
+        let size = word(" s:").and_then(|text| text.split_once('x'));
+        let count = word(" pts:").and_then(|text| text.parse().ok());
+        Some(Self {
+            time: count.zip(tick),
+            size: size.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok())),
+        })
+    }
+}
+
+/// Seconds of a tick, as `showinfo` logs them.
+fn time_base(line: &str) -> Option<(u32, u32)> {
+    let rest = line.split_once("config in time_base: ")?.1;
+    let (above, below) = rest.split([',', ' ']).next()?.trim().split_once('/')?;
+    Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
+}
+
+/// What ffmpeg writes.
+enum Form {
+    /// Binary PGM or PPM pictures.
+    Pnm,
+    /// Y4M; a gray stream has these levels.
+    Y4m(Levels),
+}
+
+enum Decoder {
+    Pnm(BufReader<ChildStdout>),
+    /// The output until the header is read, and the reader after it.
+    Y4m(Option<BufReader<ChildStdout>>, Levels, Option<Reader<BufReader<ChildStdout>>>),
+}
+
+/// The frames of a video until its end or the first error.
+struct Frames {
+    path: PathBuf,
+    process: FfmpegProcess,
+    shown: Receiver<Shown>,
+    /// `None` after the last frame.
+    decoder: Option<Decoder>,
+    span: Span,
+    demand: Demand,
+    /// Logged errors are errors.
+    strict: bool,
+    /// The end of the stream is an error: a camera.
+    endless: bool,
+    lenient: bool,
+    /// Number of frames that a network stream announces.
+    expected: Option<usize>,
+    read: usize,
+    first_time: Option<i64>,
+    size: Option<(usize, usize)>,
+}
+
+impl Frames {
+    /// The next frame and its time; `None` at the end.
+    fn frame(&mut self) -> Result<Option<(Decoded, Option<f64>)>> {
+        let Some(decoder) = &mut self.decoder else { return Ok(None) };
+        let (position, demand) = (self.read + 1, self.demand);
+        let skipped = position < self.span.first;
+        match self.process.reading(position as u64, || decoder.read(demand, skipped)) {
+            Ok(Some(decoded)) => {
+                self.read = position;
+                let time = self.check_log()?;
+                Ok(Some((decoded, time)))
+            }
+            ended => {
+                // If ffmpeg failed, its own message is the reason. A changed size may be why.
+                let finished = self.process.finish();
+                if let (Err(error @ Error::FrameSize { .. }), false) = (self.check_log(), matches!(ended, Ok(None))) {
+                    return Err(error);
+                }
+                let (path, read) = (&self.path, self.read);
+                let wrong = |reason| Error::Sequence { path: path.clone(), reason };
+                let after = |reason| wrong(format!("{reason} (after {read} frames)"));
+                match (finished, ended) {
+                    (Err(reason), _) if read == 0 || !self.lenient || reason == "interrupted" => Err(after(reason)),
+                    (_, Err(reason)) => Err(wrong(reason)),
+                    _ if self.endless => Err(after("the camera stopped".into())),
+                    _ => match (self.process.errors().filter(|_| self.strict), self.expected) {
+                        (Some(errors), _) => Err(after(format!("ffmpeg: {errors}"))),
+                        (None, Some(expected)) if 10 * read < 9 * expected => {
+                            Err(after(format!("the stream broke off; about {expected} frames were expected")))
+                        }
+                        _ => Ok(None),
+                    },
+                }
+            }
+        }
+    }
+
+    /// Takes the log of the current frame: its time in seconds from the first one.
+    fn check_log(&mut self) -> Result<Option<f64>> {
+        let Ok(shown) = self.shown.recv_timeout(Duration::from_secs(1)) else { return Ok(None) };
+        if self.read <= 1 {
+            // A recording may begin with pictures that lack their reference; ffmpeg complains and skips them.
+            self.process.clear_errors();
+        }
+        if let Some(got) = shown.size {
+            let expected = *self.size.get_or_insert(got);
+            if expected != got {
+                return Err(Error::FrameSize { expected, got });
+            }
+        }
+        let Some((count, (above, below))) = shown.time else { return Ok(None) };
+        let first = *self.first_time.get_or_insert(count);
+        Ok(Some(count.saturating_sub(first) as f64 * (f64::from(above) / f64::from(below))))
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        loop {
+            if self.span.last.is_some_and(|last| self.read >= last) {
+                self.decoder = None;
+            }
+            let begun = Instant::now();
+            let before = self.read;
+            let frame = self.frame().transpose()?;
+            let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+            let position = before + 1;
+            if frame.is_ok() && position < self.span.first {
+                continue;
+            }
+            let (decoded, time) = match frame {
+                Ok((decoded, time)) => (Ok(decoded), time),
+                Err(error) => {
+                    self.decoder = None;
+                    (Err(error), None)
+                }
+            };
+            return Some(Item::numbered(position, time, decoded, decode_ms));
+        }
+    }
+}
+
+impl Decoder {
+    /// The next picture; a skipped one is not converted.
+    fn read(&mut self, demand: Demand, skipped: bool) -> Result<Option<Decoded>, String> {
+        let demand = if skipped { Channels::Luma.into() } else { demand };
+        match self {
+            Self::Pnm(out) => {
+                Ok(pnm(out)?.map(|picture| if skipped { (picture, None) } else { demanded(picture, demand) }))
+            }
+            Self::Y4m(out, gray, reader) => {
+                if let Some(out) = out.take() {
+                    *reader = Some(Reader::open(out, *gray)?);
+                }
+                let Some(reader) = reader else { return Ok(None) };
+                let Some(()) = reader.read()? else { return Ok(None) };
+                reader.decode(demand).map(Some).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+/// Reads a binary PGM or PPM picture of 8 bits; `None` at the end.
+fn pnm(input: &mut impl BufRead) -> Result<Option<FrameBuf>, String> {
+    let text = |error: std::io::Error| error.to_string();
+    let mut header = Vec::new();
+    for _ in 0..3 {
+        input.take(MAX_HEADER).read_until(b'\n', &mut header).map_err(text)?;
+    }
+    if header.is_empty() {
+        return Ok(None);
+    }
+    let header = String::from_utf8_lossy(&header);
+    let words: Vec<&str> = header.split_whitespace().collect();
+    let size = match words[..] {
+        ["P5" | "P6", width, height, "255"] => width.parse::<usize>().ok().zip(height.parse::<usize>().ok()),
+        _ => None,
+    };
+    let (width, height) = size.ok_or_else(|| format!("ffmpeg wrote no picture: {header:?}"))?;
+    let (format, samples) = if words[0] == "P5" { (PixelFormat::Gray8, 1) } else { (PixelFormat::Rgb8, 3) };
+    let pixels = width.checked_mul(height).filter(|&pixels| pixels <= MAX_PIXELS);
+    let bytes = pixels.ok_or_else(|| format!("{width}x{height} pixels are more than {MAX_PIXELS}"))? * samples;
+    let mut data = Vec::with_capacity(bytes);
+    let got = input.take(bytes as u64).read_to_end(&mut data).map_err(text)?;
+    if got < bytes {
+        return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
+    }
+    FrameBuf::new(data, width, height, format).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_answer_of_ffprobe() {
+        let stream = r#"{"program_version":{"version":"5.1.9"},"format":{"duration":"4.0"},"streams":[{"width":640,
+            "height":480,"pix_fmt":"yuv420p","codec_name":"h264","sample_aspect_ratio":"4:3",
+            "avg_frame_rate":"30000/1001","side_data_list":[{},{"rotation":-90}]}]}"#;
+        let probe = Probe::parse(stream).unwrap();
+        assert_eq!((probe.size, probe.aspect, probe.frames), ((480, 640), Some((3, 4)), Some(120)));
+        assert!(probe.rotated && probe.version == Some((5, 1)));
+        for wrong in ["", "{}", r#"{"streams":[{"codec_name":"h264"}]}"#] {
+            assert!(Probe::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn packet_times_are_in_display_order() {
+        assert_eq!(packet_times("1.0,0.9,K_\n1.2,1.0,__\n1.1,1.1,__\n").unwrap().len(), 3);
+        assert_eq!(packet_times("2,2,K_\n4,3,__\n3,4,__\n5,5,_D\n"), Some(vec![0.0, 1.0, 2.0]));
+        // No time; times that restart; no key frame; a picture before the key frame.
+        for unknown in ["N/A,0,K_", "1,1,K_\n2,0,__", "1,1,__", "1,0,K_\n0.5,1,__", ""] {
+            assert_eq!(packet_times(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn reads_the_log_of_showinfo() {
+        let line = "[Parsed_showinfo_0 @ 0x5] [info] n:   3 pts:   1536 pts_time:0.12    duration: 512 s:48x32 i:P\n";
+        let shown = Shown::parse(line, Some((1, 12_800))).unwrap();
+        assert_eq!((shown.time, shown.size), (Some((1536, (1, 12_800))), Some((48, 32))));
+        assert_eq!(
+            time_base("[Parsed_showinfo_0 @ 0x5] [info] config in time_base: 1/12800, frame_rate: 25/1"),
+            Some((1, 12_800))
+        );
+        assert_eq!(Shown::parse("[info] n: 3", None), None);
+    }
+
+    #[test]
+    fn tells_files_cameras_and_addresses() {
+        let kind = |text: &str| Input::new(Path::new(text)).kind;
+        assert_eq!(
+            (kind("rtsp://host/a"), kind("/dev/video0"), kind("a:b.mp4")),
+            (Kind::Address, Kind::Camera, Kind::File)
+        );
+        assert_eq!(local(Path::new("file:///a/b.mp4")), Path::new("/a/b.mp4"));
+        assert_eq!(local(Path::new("file:a%20b.mp4")), Path::new("a%20b.mp4"));
+    }
+}

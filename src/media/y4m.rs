@@ -1,0 +1,272 @@
+//! YUV4MPEG2 (Y4M): raw frames through a pipe, which any program can write.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::decode::{Decoded, check_size};
+use super::video::ratio;
+use super::yuv::{Chroma, Levels, Planes};
+use super::{Demand, Item, Source, Span, Stream, is_same_file};
+use crate::error::{Error, Result};
+use crate::frame::Channels;
+
+/// Longest header line; real ones have about a hundred bytes.
+const MAX_LINE: usize = 1024;
+
+/// A pipe of Y4M frames of 8 bits: 4:2:0, 4:2:2, 4:4:4 or gray. It can be read once.
+///
+/// Gray is the luma plane, stretched where black is 16; colours are by BT.601.
+#[derive(Debug)]
+pub struct Y4m {
+    name: String,
+    size: (usize, usize),
+    rate: Option<f64>,
+    path: Option<PathBuf>,
+    /// `None` once it is read.
+    reader: Mutex<Option<Reader<Input>>>,
+}
+
+type Input = Box<dyn BufRead + Send>;
+
+impl Y4m {
+    /// Waits for the header of `reader`; `name` is used in messages.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] for a stream that is empty, not Y4M, or of a form that is not supported.
+    pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
+        let name = name.into();
+        let input: Input = Box::new(BufReader::with_capacity(1 << 16, reader));
+        let reader = Reader::open(input, Levels::Full);
+        let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
+        let Header { planes, rate } = reader.header;
+        Ok(Self { name, size: (planes.width, planes.height), rate, path: None, reader: Mutex::new(Some(reader)) })
+    }
+
+    /// Opens a file or a named pipe.
+    ///
+    /// # Errors
+    /// As [`Y4m::open`]; [`Error::Io`] if it cannot be opened.
+    pub fn open_file(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        Ok(Self { path: Some(path.into()), ..Self::open(path.to_string_lossy(), file)? })
+    }
+}
+
+impl Source for Y4m {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn length(&self) -> Option<usize> {
+        None
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn size(&self) -> Option<(usize, usize)> {
+        Some(self.size)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    fn occupies(&self, path: &Path) -> Option<&'static str> {
+        self.path.as_ref().is_some_and(|ours| is_same_file(path, ours)).then_some("is the video that is read")
+    }
+
+    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+        let name = self.name.clone();
+        let wrong = move |reason: String| Error::Sequence { path: PathBuf::from(&name), reason };
+        let taken = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut reader = Some(taken.ok_or_else(|| wrong("a pipe can be read only once".into()))?);
+        Ok(Box::new(std::iter::from_fn(move || {
+            loop {
+                let stream = reader.as_mut()?;
+                let position = stream.frames + 1;
+                if span.last.is_some_and(|last| position > last) {
+                    reader = None;
+                    return None;
+                }
+                let read = match stream.read().transpose() {
+                    None if position == 1 => Err("it ends after its header, before the first frame".into()),
+                    read => read?,
+                };
+                if read.is_ok() && position < span.first {
+                    continue;
+                }
+                // Waiting for the writer of the pipe does not count.
+                let begun = Instant::now();
+                let decoded = read.and_then(|()| stream.decode(demand).map_err(|error| error.to_string()));
+                let timestamp = stream.header.rate.map(|rate| (position - 1) as f64 / rate);
+                if decoded.is_err() {
+                    reader = None;
+                }
+                let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+                return Some(Item::numbered(position, timestamp, decoded.map_err(&wrong), decode_ms));
+            }
+        })))
+    }
+}
+
+/// The first line of a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Header {
+    planes: Planes,
+    /// Frames per second, if known.
+    rate: Option<f64>,
+}
+
+impl Header {
+    /// Parses the line without its end; `gray` are the levels of a gray stream that does not tell them.
+    fn parse(line: &str, gray: Levels) -> Result<Self, String> {
+        let mut words = line.split(' ').filter(|word| !word.is_empty());
+        if words.next() != Some("YUV4MPEG2") {
+            return Err("this is not Y4M, which `ffmpeg -f yuv4mpegpipe` writes".into());
+        }
+        let (mut size, mut rate, mut levels, mut chroma) = ([0; 2], None, None, "420jpeg");
+        for word in words {
+            let mut rest = word.chars();
+            let tag = rest.next();
+            let value = rest.as_str();
+            match (tag, value) {
+                (Some('W'), _) => size[0] = value.parse().unwrap_or(0),
+                (Some('H'), _) => size[1] = value.parse().unwrap_or(0),
+                (Some('F'), _) => rate = ratio(value, ':'),
+                (Some('C'), _) => chroma = value,
+                (Some('X'), "COLORRANGE=FULL") => levels = Some(Levels::Full),
+                (Some('X'), "COLORRANGE=LIMITED") => levels = Some(Levels::Limited),
+                _ => {}
+            }
+        }
+        let [width, height] = size;
+        if width == 0 || height == 0 {
+            return Err(format!("its header `{line}` has no valid width and height"));
+        }
+        check_size(width, height)?;
+        let chroma = match chroma {
+            "420" | "420jpeg" | "420mpeg2" | "420paldv" => Chroma::C420,
+            "422" => Chroma::C422,
+            "444" => Chroma::C444,
+            "mono" => Chroma::Mono,
+            other => {
+                return Err(format!("C{other} is not supported; convert it by `-pix_fmt yuv420p -f yuv4mpegpipe`"));
+            }
+        };
+        let default = if chroma == Chroma::Mono { gray } else { Levels::Limited };
+        Ok(Self { planes: Planes { width, height, chroma, levels: levels.unwrap_or(default) }, rate })
+    }
+}
+
+/// A stream after its header, and the frame that was read last.
+pub(super) struct Reader<R> {
+    input: R,
+    header: Header,
+    frames: usize,
+    picture: Vec<u8>,
+}
+
+impl<R> fmt::Debug for Reader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("header", &self.header).field("frames", &self.frames).finish_non_exhaustive()
+    }
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Waits for the header; `gray` are the levels of a gray stream that does not tell them.
+    pub fn open(mut input: R, gray: Levels) -> Result<Self, String> {
+        let line = line(&mut input)?.ok_or("it is empty")?;
+        let header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
+        Ok(Self { input, header, frames: 0, picture: Vec::new() })
+    }
+
+    /// Reads the next frame; `None` at the end of the stream.
+    pub fn read(&mut self) -> Result<Option<()>, String> {
+        let position = self.frames + 1;
+        let Some(line) = line(&mut self.input).map_err(|reason| format!("frame {position}: {reason}"))? else {
+            return Ok(None);
+        };
+        if line != b"FRAME" && !line.starts_with(b"FRAME ") {
+            return Err(format!("frame {position} does not begin with the word FRAME"));
+        }
+        let bytes = self.header.planes.bytes().unwrap_or_default();
+        // The first frame grows as bytes arrive: a header alone reserves no memory.
+        self.picture.clear();
+        if self.frames > 0 {
+            self.picture.reserve(bytes);
+        }
+        let read = (&mut self.input).take(bytes as u64).read_to_end(&mut self.picture);
+        let got = read.map_err(|error| error.to_string())?;
+        if got < bytes {
+            return Err(format!("it ends within frame {position}: {got} of its {bytes} bytes are there"));
+        }
+        self.frames = position;
+        Ok(Some(()))
+    }
+
+    /// Takes the frame that was read last, with colours if they are asked for.
+    pub fn decode(&mut self, demand: Demand) -> Result<Decoded> {
+        let planes = &self.header.planes;
+        match demand.channels {
+            Channels::Luma => {
+                let color = demand.color.then(|| planes.color(&self.picture)).transpose()?;
+                Ok((planes.luma(std::mem::take(&mut self.picture))?, color))
+            }
+            Channels::Color => Ok((planes.color(&self.picture)?, None)),
+        }
+    }
+}
+
+/// A line without its end; `None` at the end of the stream.
+fn line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
+    let mut line = Vec::new();
+    input.take(MAX_LINE as u64).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+    match line.pop() {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(line)),
+        Some(_) if line.len() + 1 == MAX_LINE => Err(format!("a header has more than {MAX_LINE} bytes")),
+        Some(_) => Err("a header is cut off, or this is not Y4M (`ffmpeg -f yuv4mpegpipe` writes it)".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_headers_of_real_programs() {
+        let read = |line| Header::parse(line, Levels::Full).unwrap();
+        let ffmpeg = read("YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG");
+        let planes = Planes { width: 64, height: 48, chroma: Chroma::C420, levels: Levels::Limited };
+        assert_eq!((ffmpeg.planes, ffmpeg.rate.map(|rate| (rate * 1e3) as u32)), (planes, Some(29_970)));
+        let gray = read("YUV4MPEG2 W65 H1 F0:0 Ip A1:1 Cmono");
+        assert_eq!((gray.planes.chroma, gray.planes.levels, gray.rate), (Chroma::Mono, Levels::Full, None));
+        let levels = |line| read(line).planes.levels;
+        assert_eq!(levels("YUV4MPEG2 W2 H2 C444 XYSCSS=444 XCOLORRANGE=FULL"), Levels::Full);
+        assert_eq!(levels("YUV4MPEG2 W2 H2 Cmono XCOLORRANGE=LIMITED"), Levels::Limited);
+        // mplayer writes no chroma for 4:2:0.
+        assert_eq!(read("YUV4MPEG2 H2 W2").planes.chroma, Chroma::C420);
+    }
+
+    #[test]
+    fn refuses_headers_that_are_not_supported() {
+        for (line, reason) in [
+            ("", "not Y4M"),
+            ("YUV4MPEG2 W2", "no valid width and height"),
+            ("YUV4MPEG2 W-3 H2", "no valid width and height"),
+            ("YUV4MPEG2 W60000 H60000", "60000x60000 pixels"),
+            ("YUV4MPEG2 W18446744073709551615 H18446744073709551615", "pixels, more than"),
+            ("YUV4MPEG2 W2 H2 C420p10", "C420p10"),
+            ("YUV4MPEG2 W2 H2 Cmono16", "-pix_fmt yuv420p"),
+        ] {
+            let error = Header::parse(line, Levels::Full).unwrap_err();
+            assert!(error.contains(reason), "{line}: {error}");
+        }
+    }
+}
