@@ -98,7 +98,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let (source, mut warnings) = request.open()?;
     let source: Arc<dyn Source> = source.into();
     let source = source.as_ref();
-    let span = source::span(source, args.start, args.end, wanted.first())?;
+    let span = source::span(source, args.start, args.end, wanted.first());
+    let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
     let known = if args.pick { None } else { Some(wanted.within(span, source)?) };
     let outputs = args.output.outputs(wanted.named)?;
     outputs.check_inputs(source, &[("--init-file", args.targets.file()), ("--config", args.settings.file())])?;

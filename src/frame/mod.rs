@@ -193,12 +193,6 @@ impl FrameBuf {
         Self { data, format: PixelFormat::Gray8, ..*self }
     }
 
-    /// The samples, row by row.
-    #[cfg(feature = "files")]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.data
-    }
-
     /// The pixels, row by row without gaps.
     pub fn into_bytes(self) -> Vec<u8> {
         self.data

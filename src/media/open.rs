@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use image::ImageFormat;
 use image_webp::WebPDecoder;
@@ -12,11 +13,15 @@ use super::decode::{Encoded, check_size, demanded, encoded, guarded, holds_sever
 use super::folder::{file_name, is_image};
 use super::video::{Video, VideoOptions, local};
 use super::{Demand, Item, Sequence, SequenceOptions, Source, Span, Stream, Y4m, is_same_file};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBuf, PixelFormat};
 
 /// Bytes that tell the format of a file.
 const FIRST_BYTES: u64 = 64;
+
+/// How often a wait checks for cancellation.
+const POLL: Duration = Duration::from_millis(50);
 
 /// How anything is opened.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +39,7 @@ pub struct OpenOptions {
 /// As [`Sequence::open`], [`Video::open`] and [`Y4m::open`]; [`Error::Sequence`] for a single picture.
 pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
-        return Ok(Box::new(Y4m::open("standard input", std::io::stdin())?));
+        return cancellable(&options.video.cancel, || Y4m::open("standard input", std::io::stdin()));
     }
     let given = local(given);
     if given.is_dir() {
@@ -65,9 +70,26 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
     }
     #[cfg(unix)]
     if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
-        return Ok(Box::new(Y4m::open_file(given)?));
+        let pipe = given.to_path_buf();
+        return cancellable(&options.video.cancel, move || Y4m::open_file(&pipe));
     }
     Ok(Box::new(Video::open(given, options.video.clone())?))
+}
+
+/// Waits for the header of a pipe, whose writer may never write it.
+fn cancellable(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
+    let (sender, opened) = channel();
+    let thread = std::thread::Builder::new().name("open".into()).spawn(move || sender.send(open()));
+    thread.map_err(|source| Error::io("a thread to open a pipe", source))?;
+    loop {
+        match opened.recv_timeout(POLL) {
+            Ok(opened) => return Ok(Box::new(opened?)),
+            Err(_) if cancel.is_cancelled() => {
+                return Err(Error::Sequence { path: "the pipe".into(), reason: "interrupted".into() });
+            }
+            Err(_) => {}
+        }
+    }
 }
 
 /// An animated WebP picture, which ffmpeg does not read.

@@ -163,7 +163,7 @@ impl Video {
             strict,
             endless,
             lenient: self.options.lenient,
-            expected: self.probe.frames.filter(|_| self.input.kind == Kind::Address && !self.options.lenient),
+            expected: self.probe.announced.filter(|_| self.input.kind == Kind::Address && !self.options.lenient),
             read: 0,
             first_time: None,
             size: None,
@@ -318,7 +318,9 @@ struct Probe {
     size: (usize, usize),
     /// Mean frames per second.
     rate: Option<f64>,
-    /// Number of frames, exact or by rate and duration.
+    /// Number of frames that the file announces.
+    announced: Option<usize>,
+    /// The same, or by rate and duration.
     frames: Option<usize>,
     pixels: String,
     codec: String,
@@ -399,6 +401,7 @@ impl Probe {
         Ok(Self {
             size: (width, height),
             rate,
+            announced: frames,
             frames: frames.or(by_rate),
             pixels: video.pix_fmt,
             codec: video.codec_name,
