@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use image::ImageFormat;
@@ -84,7 +84,7 @@ fn cancellable(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send +
     loop {
         match opened.recv_timeout(POLL) {
             Ok(opened) => return Ok(Box::new(opened?)),
-            Err(_) if cancel.is_cancelled() => {
+            Err(error) if error == RecvTimeoutError::Disconnected || cancel.is_cancelled() => {
                 return Err(Error::Sequence { path: "the pipe".into(), reason: "interrupted".into() });
             }
             Err(_) => {}
