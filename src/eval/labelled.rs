@@ -71,7 +71,7 @@ pub(super) fn open(
     if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
         warnings.push(format!("{name}: the first box is {w}x{h} pixels, too little of a target to follow it"));
     }
-    let plain = |said: &String| format!("{name}: {}", said.replace(", `target` chooses another", ""));
+    let plain = |said: &String| format!("{name}: {}", said.replace(", --target N chooses another", ""));
     warnings.extend(sequence.warnings().iter().map(plain));
     let base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
     // A part of an OTB sequence has its attributes, but other benchmarks have sequences called david and girl as well:

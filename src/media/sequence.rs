@@ -92,7 +92,7 @@ impl Sequence {
                 }
                 if let ([_, _, ..], Some(target)) = (&found.choice[..], found.target) {
                     warnings.push(format!(
-                        "{}: there is a truth of {} targets ({}): that of {target} is read, `target` chooses another",
+                        "{}: there is a truth of {} targets ({}): that of {target} is read, --target N chooses another",
                         path.display(),
                         found.choice.len(),
                         truth::listed(&found.choice)

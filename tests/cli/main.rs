@@ -20,7 +20,6 @@ mod eval_rows;
 mod export_safety;
 mod helper;
 mod outputs;
-mod pipes;
 mod served;
 mod stream;
 mod stream_ends;

@@ -372,3 +372,24 @@ fn a_box_after_the_end_is_wrong_usage_and_no_frame_is_a_failure() {
     std::fs::write(&empty, b"GIF89a\x40\x00\x30\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x3b").unwrap();
     run([&empty]).args(["--init", INIT]).assert().code(1).stderr(contains("empty: it has no frame"));
 }
+
+/// A file of Y4M in the place.
+fn y4m(place: &Place) -> PathBuf {
+    let (header, frames) = frames(place, 3);
+    let path = place.path("clip.y4m");
+    fs::write(&path, [header, frames.concat()].concat()).unwrap();
+    path
+}
+
+#[test]
+fn refuses_to_overwrite_the_y4m_file_it_reads() {
+    let place = place(3);
+    let clip = y4m(&place);
+    let bytes = fs::read(&clip).unwrap();
+    let flags = ["-q", "--preset", "paper", "--init", "40,30,24,32", "--csv"];
+    let words = contains("clip.y4m: this is the video that is read");
+    run([&clip]).args(flags).arg(&clip).assert().code(2).stderr(words);
+    assert!(fs::read(&clip).unwrap() == bytes, "the video was written over");
+    // Any other place is one.
+    run([&clip]).args(flags).arg(place.path("run.csv")).assert().success();
+}

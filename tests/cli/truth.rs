@@ -31,7 +31,7 @@ fn summary(place: &Place) -> Value {
 }
 
 #[test]
-fn a_truth_in_mot_format_is_followed_by_target() {
+fn reads_one_target_of_a_mot_truth() {
     let place = place(5);
     let boxes = rows(&place);
     fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
@@ -61,7 +61,7 @@ fn a_truth_in_mot_format_is_followed_by_target() {
 }
 
 #[test]
-fn several_targets_in_the_truth_are_said() {
+fn warns_of_several_targets_in_the_truth() {
     let place = place(3);
     let boxes = rows(&place);
     fs::rename(place.seq().join("groundtruth_rect.txt"), place.seq().join("groundtruth_rect.1.txt")).unwrap();
@@ -75,7 +75,7 @@ fn several_targets_in_the_truth_are_said() {
 }
 
 #[test]
-fn columns_of_no_known_dialect_are_refused() {
+fn refuses_unknown_columns() {
     let place = place(3);
     write(&place, &["1,1,9,9,20,20".into(), "2,1,9,9,20,20".into(), "3,1,9,9,20,20".into()]);
     let said = contains("line 1: 6 numbers").and(contains("frame,id,x,y,w,h,conf,class,visibility"));
@@ -84,10 +84,10 @@ fn columns_of_no_known_dialect_are_refused() {
 }
 
 #[test]
-fn a_broken_truth_does_not_block_a_run_that_has_its_box() {
+fn a_broken_truth_does_not_block_a_run_with_a_box() {
     let place = place(3);
     write(&place, &["1,2,3,4".into(), "x,y,z,w".into()]);
-    let said = contains("warning").and(contains("groundtruth_rect.txt, line 2")).and(contains("truth is left out"));
+    let said = contains("warning").and(contains("groundtruth_rect.txt, line 2")).and(contains("the truth is ignored"));
     place.run("--init 40,30,24,32").assert().success().stderr(said).stdout(contains("precision").not());
     // Without the box, or where that file is asked for, it is needed.
     place.run("").assert().code(1).stderr(contains("line 2"));
@@ -95,7 +95,7 @@ fn a_broken_truth_does_not_block_a_run_that_has_its_box() {
 }
 
 #[test]
-fn a_start_alone_is_not_scored_against_itself() {
+fn the_initial_box_alone_is_not_scored() {
     let place = place(4);
     let boxes = rows(&place);
     let without = || "0,0,0,0".to_owned();
@@ -133,7 +133,7 @@ fn only_labelled_frames_are_scored() {
 }
 
 #[test]
-fn an_initial_box_far_from_the_truth_is_no_hit() {
+fn an_initial_box_far_from_the_truth_is_a_miss() {
     let place = place(3);
     place.run(&far(&place)).assert().success();
     let truth = summary(&place);
@@ -141,7 +141,7 @@ fn an_initial_box_far_from_the_truth_is_no_hit() {
 }
 
 #[test]
-fn a_box_of_another_frame_than_the_first_is_said_to_be() {
+fn warns_of_a_box_of_a_later_frame() {
     let place = place(5);
     let mut boxes = rows(&place);
     boxes[0] = "nan,nan,nan,nan".into();
@@ -155,8 +155,8 @@ fn a_box_of_another_frame_than_the_first_is_said_to_be() {
 }
 
 #[test]
-fn a_truth_beside_what_is_no_folder_is_refused_by_the_name_that_was_given() {
+fn a_truth_needs_a_folder_of_images() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/demo.webp");
-    let said = format!("and {path} is none");
+    let said = format!("--truth needs a folder of images, not {path}");
     run(["--truth", "groundtruth.txt", path]).assert().code(2).stderr(contains(said));
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use image::{GrayImage, Luma};
-use kcf_track::media::{Channels, Demand, Item, OpenOptions, Source, Span, VideoOptions, open};
+use kcf_track::media::{Channels, Demand, Item, OpenOptions, Source, VideoOptions, open};
 use kcf_track::{Error, FrameBuf};
 
 use crate::pictures;
