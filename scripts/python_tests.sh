@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# The Python package as its users get it: a wheel made of the source distribution in an environment of its own, its
-# size, its tests, the examples in its documents, and its types by mypy, stubtest and pyright.
+# Test the Python package as users get it: a wheel from the source distribution in a new environment, its size, tests,
+# documents, and types by mypy, stubtest and pyright.
 #
 #     scripts/python_tests.sh [--prepare] [ARGUMENTS OF PYTEST]
 #
-# PROFILE=dev builds it as the library's own tests are built, in less time; --prepare only makes the environments.
-# KCF_TRACK_PYTHON names another interpreter. One without a lock (python3.14t) gets a wheel of its own, in a place of its
-# own, and all but the types, which are the same:
+# PROFILE=dev builds faster; --prepare only makes the environments. KCF_TRACK_PYTHON names another interpreter; a
+# free-threaded one (python3.14t) gets its own wheel and no type checks:
 #
 #     KCF_TRACK_PYTHON=python3.14t scripts/python_tests.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root="$PWD"
 python="${KCF_TRACK_PYTHON:-python3}"
-python="$(command -v "$python")" || { echo "skipped: there is no ${KCF_TRACK_PYTHON:-python3}"; exit 0; }
+python="$(command -v "$python")" || { echo "skipped: ${KCF_TRACK_PYTHON:-python3} not found"; exit 0; }
 free="$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)')"
 [ "$free" = 1 ] && kind=-free || kind=
 place="${KCF_TRACK_PYTHON_TESTS:-$root/target/python$kind}"
 profile="${PROFILE:-release}"
-# Hundreds of interpreters are started: each would read the sources of NumPy again.
+# Many interpreters start: bytecode of NumPy saves time.
 unset PYTHONDONTWRITEBYTECODE
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$place/build}"
-most=$((5 * 1024 * 1024))
+# The whole program, with fonts and exports.
+max_size=$((12 * 1024 * 1024))
 
 mkdir -p "$place"
 [ -x "$place/tools/bin/maturin" ] || {
@@ -30,18 +30,18 @@ mkdir -p "$place"
 }
 [ -x "$place/venv/bin/pytest" ] || {
     "$python" -m venv --without-pip "$place/venv"
-    # What the package's tests ask for, in pyproject.toml a list in one line; an interpreter without a lock has no types.
-    wanted="$(sed -n 's/^test = //p' pyproject.toml)"
-    [ "$free" = 1 ] && wanted='["pytest", "scikit-learn>=1.6"]'
-    python3 -c 'import json, sys; print("numpy", *json.loads(sys.argv[1]), sep="\n")' "$wanted" > "$place/wanted.txt"
-    "$place/tools/bin/pip" --python "$place/venv" install -q --no-compile -r "$place/wanted.txt"
+    # The test dependencies, a list on one line of pyproject.toml; a free-threaded interpreter checks no types.
+    required="$(sed -n 's/^test = //p' pyproject.toml)"
+    [ "$free" = 1 ] && required='["pytest", "scikit-learn>=1.6"]'
+    python3 -c 'import json, sys; print("numpy", *json.loads(sys.argv[1]), sep="\n")' "$required" > "$place/requirements.txt"
+    "$place/tools/bin/pip" --python "$place/venv" install -q --no-compile -r "$place/requirements.txt"
 }
 if [ "${1:-}" = --prepare ]; then
     exit
 fi
 rm -rf "$place/dist"
-said="$("$place/tools/bin/maturin" sdist --out "$place/dist" 2>&1)" || { echo "$said" >&2; exit 1; }
-# Unpacked over the last one, files that are the same left alone: what did not change is not compiled again.
+log="$("$place/tools/bin/maturin" sdist --out "$place/dist" 2>&1)" || { echo "$log" >&2; exit 1; }
+# Unpacks over the last one without touching equal files, so that only changes are compiled.
 "$place/tools/bin/python" - "$place" <<'PYTHON'
 import pathlib, shutil, sys, tarfile, tempfile
 
@@ -64,10 +64,10 @@ PYTHON
 wheel=("$place"/dist/*.whl)
 size=$(stat -c %s "${wheel[0]}")
 echo "$(basename "${wheel[0]}"): $size bytes"
-[ "$size" -lt "$most" ] || { echo "the wheel is larger than $most bytes" >&2; exit 1; }
+[ "$size" -lt "$max_size" ] || { echo "the wheel is larger than $max_size bytes" >&2; exit 1; }
 
 "$place/tools/bin/pip" --python "$place/venv" install -q --no-deps --force-reinstall "${wheel[0]}"
-# The types beside the tests, which use one core.
+# Type checks run beside the tests, which use one core.
 types() {
     cd "$root"
     "$place/venv/bin/mypy"
@@ -80,7 +80,7 @@ if [ "$free" = 0 ]; then
     (set -e; types) > "$place/types.log" 2>&1 &
     typing=$!
 fi
-# From a folder without the sources: what is tested is what was installed.
+# In a folder without the sources, to test the installed package.
 tested=0
 (cd "$place" && "$place/venv/bin/python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" \
     --rootdir "$root" "$root/python/tests" "$@") || tested=$?

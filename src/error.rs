@@ -121,14 +121,6 @@ pub enum Error {
         /// What is wrong with it, and what would be right.
         reason: String,
     },
-    /// A client of the protocol TraX asked for what cannot be done, and was told so.
-    #[error("message {message} of the client: {reason}")]
-    Trax {
-        /// The message, counted from 1.
-        message: usize,
-        /// What was wrong with it, or with what it asked for.
-        reason: String,
-    },
     /// A matrix is no Gram matrix that can be learnt from.
     #[error("the Gram matrix {reason}")]
     Gram {

@@ -1,9 +1,9 @@
-"""Accuracy against speed: presets of ours, and OpenCV's trackers where they are installed, on a benchmark's sequences.
+"""Plot accuracy against speed of presets, and of OpenCV's trackers where installed, on the sequences of a benchmark.
 
     pip install . matplotlib    # in a clone of kcf-track
     python examples/python/accuracy_speed.py OTB --out frontier.png --preset paper --preset fast --preset robust
 
-Run it on a machine that does nothing else: sequences run one after the other, so that their times mean something.
+Run it on an idle machine: sequences run one after the other for the sake of their times.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 
 
 def opencv_trackers():
-    """OpenCV's trackers by name; none without it."""
+    """OpenCV's trackers by name, if it is installed."""
     try:
         import cv2
     except ImportError:
@@ -48,7 +48,7 @@ def main():
     axes.margins(x=0.25)
     axes.grid(alpha=0.3, which="both")
     figure.savefig(given.out, dpi=120)
-    print(f"drawn to {given.out}")
+    print(f"plot: {given.out}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Boxes pushed through a video for annotation: drawn once, followed, and written as COCO and MOT.
+"""Propagate boxes through a video for annotation, and write COCO and MOT.
 
     pip install .    # in a clone of kcf-track
     python examples/python/annotate.py clip.mp4 --box car:10,20,30,40 --box car:200,20,40,30 --coco a.json --mot gt.txt
 
-The source is a video (read by ffmpeg) or a folder of images. Frames in which a target is not to be believed (less than
-`--confidence`) are left out: they are what a person has to look at, and their numbers are printed.
+The source is a video (read by ffmpeg) or a folder of images. Boxes below `--confidence` are left out and listed for a
+review.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def labelled(text):
 
 
 def follow(source, targets, **settings):
-    """Every target's estimate in every frame: `position, name, (width, height), {id: estimate}`."""
+    """The estimates of all targets per frame: `position, name, (width, height), {id: estimate}`."""
     trackers = kcf_track.MultiTracker(order="rgb", **settings)
     for position, name, frame in frames(source):
         if position == 1:
@@ -44,7 +44,7 @@ def frames(source):
 
 
 def push(source, targets, sure=0.5, **settings):
-    """A COCO document, the lines of a MOT file, and the frames that a person has to look at, by target."""
+    """A COCO document, the lines of a MOT file, and the frames to review by target."""
     names = sorted({label for label, _ in targets})
     coco = {
         "images": [],
@@ -55,7 +55,7 @@ def push(source, targets, sure=0.5, **settings):
     for position, name, (width, height), found in follow(source, targets, **settings):
         coco["images"].append({"id": position, "file_name": name, "width": width, "height": height})
         for id, said in found.items():
-            # The box that was drawn has no confidence: a person gave it.
+            # The given box has no confidence.
             confidence = 1.0 if said.confidence is None else said.confidence
             if not said.ok or confidence < sure:
                 doubtful[id].append(position)
@@ -72,7 +72,7 @@ def push(source, targets, sure=0.5, **settings):
                     "attributes": {"track_id": id, "confidence": round(confidence, 4), "keyframe": position == 1},
                 }
             )
-            # MOT counts pixels from 1.
+            # MOT is 1-based.
             lines.append(f"{position},{id},{x + 1:.2f},{y + 1:.2f},{w},{h},{confidence:.4f},-1,-1,-1")
     return coco, lines, doubtful
 
@@ -94,7 +94,7 @@ def main():
     print(f"{len(coco['images'])} frames, {len(coco['annotations'])} boxes")
     for id, positions in doubtful.items():
         if positions:
-            print(f"target {id}: look at {len(positions)} frames, the first is {positions[0]}")
+            print(f"target {id}: review {len(positions)} frames from {positions[0]}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Our tracker in the got10k toolkit: its ExperimentOTB, and the score beside that of our own evaluation.
+"""Run kcf-track in the got10k toolkit's ExperimentOTB and compare the score with `kcf_track.evaluate`.
 
     pip install . got10k six wget matplotlib    # in a clone of kcf-track
     python examples/python/got10k_tracker.py OTB --preset paper --preset fast
 
-OTB is the folder of the sequences; those that are there count. The exit code is 1 where the two AUCs differ by more
-than 0.001.
+OTB is the folder of the sequences. The exit code is 1 where the AUCs differ by more than 0.001.
 """
 
 import argparse
@@ -20,12 +19,12 @@ from got10k.datasets import OTB
 from got10k.experiments import ExperimentOTB
 from got10k.trackers import Tracker
 
-#: OTB's files count pixels from 1, our boxes from 0.
+#: OTB's files are 1-based, kcf-track's boxes 0-based.
 FIRST_PIXEL = np.array([1.0, 1.0, 0.0, 0.0])
 
 
 class KcfTracker(Tracker):
-    """What the toolkit asks of a tracker: pictures of Pillow, boxes as the files have them."""
+    """A tracker of the toolkit: images of Pillow, boxes as in the files."""
 
     def __init__(self, preset, **settings):
         super().__init__(name=f"kcf-track-{preset}", is_deterministic=True)
@@ -39,14 +38,13 @@ class KcfTracker(Tracker):
         return np.array(box) + FIRST_PIXEL
 
     def pixels(self, image):
-        """The colours; of a JPEG without them the gray values as they are in the file."""
+        """The colours, or the luma of a JPEG for a tracker of gray values."""
         if not self.tracker.uses_color and image.format == "JPEG":
             image.draft("L", None)
         return np.asarray(image)
 
     def track(self, img_files, box, visualize=False):
-        """All frames of a sequence, decoded ahead, and by the decoder that our own evaluation has: the pixels of
-        another one differ by a gray value here and there, and then some boxes do."""
+        """All frames of a sequence, decoded as in `kcf_track.evaluate`: pixels of another decoder differ a little."""
         first, folder = Path(img_files[0]).name, kcf_track.Source(Path(img_files[0]).parent)
         start = [Path(file).name for file in folder.files].index(first) + 1
         frames = folder.frames(start, start + len(img_files) - 1, color=self.tracker.uses_color)
@@ -63,7 +61,7 @@ class KcfTracker(Tracker):
 
 
 class Experiment(ExperimentOTB):
-    """The toolkit's experiment on the sequences that are there; nothing is downloaded."""
+    """The experiment on the existing sequences, without downloads."""
 
     def __init__(self, root, folder):
         self.dataset = OTB(root, download=False)

@@ -1,4 +1,4 @@
-"""OpenCV's tracker swapped for ours: `cv2.TrackerKCF_create()` becomes `kcf_track.Tracker("paper")`.
+"""Replace OpenCV's tracker: `cv2.TrackerKCF_create()` becomes `kcf_track.Tracker("paper")`.
 
     pip install . opencv-contrib-python-headless    # in a clone of kcf-track
     python examples/python/opencv_swap.py VIDEO_OR_FOLDER/%04d.jpg x,y,w,h
@@ -11,7 +11,7 @@ import kcf_track
 
 
 def follow(video, box, tracker):
-    """The ten lines that are in everybody's script; only the tracker is another one."""
+    """OpenCV's usual loop."""
     boxes = [box]
     _, frame = video.read()
     tracker.init(frame, box)

@@ -1,8 +1,8 @@
-//! The time of updates in Rust, beside which `scripts/python_overhead.py` puts that in Python.
+//! The time of updates in Rust, for the comparison in `scripts/python_overhead.py`.
 //!
-//! `time_updates FILE WIDTH HEIGHT PRESET X,Y,W,H` tracks the gray frames in FILE, one after the other, and prints the
-//! nanoseconds of each update. With `THREADS ROUNDS` behind it so many threads do that, each with a tracker of its own
-//! and so many times, and the updates a second of all of them are printed.
+//! `time_updates FILE WIDTH HEIGHT PRESET X,Y,W,H` tracks the gray frames in FILE and prints the nanoseconds of each
+//! update. With `THREADS ROUNDS` each of so many threads does so ROUNDS times, and the total updates per second are
+//! printed.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Failure> {
     let frames = frames.collect::<Result<Vec<_>, _>>()?;
     let numbers = bbox.split(',').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
     let numbers: [f64; 4] = numbers.try_into().map_err(|_| "a box has four numbers")?;
-    let params = Params::preset(preset).ok_or("no such preset")?;
+    let params = Params::preset(preset)?;
     let begin = || -> Result<Tracker, Failure> {
         let mut tracker = Tracker::new(params.clone())?;
         tracker.init(frames[0], BBox::from(numbers))?;

@@ -1,4 +1,4 @@
-"""Follow any object through a video: a box in the first frame, a box and how far to trust it in every later one.
+"""Follow any object through a video: give its box in the first frame, get its box in every later one.
 
 Examples:
     >>> import kcf_track
@@ -21,12 +21,11 @@ from ._errors import (
     MissingFileError,
     NotInitializedError,
     SettingError,
-    SnapshotError,
     StateError,
 )
 from ._evaluate import Evaluation, evaluate
 from ._native import VERSION as __version__
-from ._native import Estimate, MultiTracker, Source, Tracker, presets, settings
+from ._native import Estimate, MultiTracker, Source, Tracker, presets
 from ._track import Box, Frame, Step, track
 
 __all__ = [
@@ -46,7 +45,6 @@ __all__ = [
     "MultiTracker",
     "NotInitializedError",
     "SettingError",
-    "SnapshotError",
     "Source",
     "StateError",
     "Step",
@@ -54,6 +52,5 @@ __all__ = [
     "__version__",
     "evaluate",
     "presets",
-    "settings",
     "track",
 ]

@@ -1,18 +1,18 @@
-"""What can go wrong: each error of the library is an `Error`, and one of Python's own kinds as well."""
+"""Exceptions: each is an `Error` and one of Python's own kinds."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Any error of the library; its message names the file, the frame or the setting, and says what would be right."""
+    """Any error of the library; its message names the file, the frame or the setting."""
 
 
 class SettingError(Error, ValueError):
-    """A setting is unknown, out of its range, or would have no effect."""
+    """A setting is unknown or has a wrong value."""
 
 
 class FrameError(Error, ValueError):
-    """An array is no frame, or has another size than the frames before it."""
+    """An array has a wrong shape, or another size than the first frame."""
 
 
 class BoxError(Error, ValueError):
@@ -20,36 +20,32 @@ class BoxError(Error, ValueError):
 
 
 class StateError(Error, RuntimeError):
-    """It cannot be done now: another thread is using the object, or it was begun before a fork."""
+    """Another thread uses the object, or it is from before a fork."""
 
 
 class NotInitializedError(StateError):
-    """There is no target yet."""
+    """The tracker has no target yet."""
 
 
 class FitError(Error, ValueError):
-    """No machine can be fitted to these samples."""
+    """A machine cannot be fitted to these samples."""
 
 
 class FormatError(Error, ValueError):
-    """A file or folder is not what it should be: no image, no sequence, no annotation."""
+    """A file is not a readable image, sequence or annotation."""
 
 
 class EvaluationError(Error, ValueError):
-    """Boxes cannot be scored, or an evaluation cannot go on."""
-
-
-class SnapshotError(Error, ValueError):
-    """Bytes are no snapshot of a tracker that this version can go on with."""
+    """Boxes cannot be scored, or an evaluation fails."""
 
 
 class FileError(Error, OSError):
-    """A file or folder could not be read or written."""
+    """A file or folder cannot be read or written."""
 
 
 class MissingFileError(FileError, FileNotFoundError):
-    """There is no such file or folder."""
+    """A file or folder does not exist."""
 
 
 class ClosedPipeError(FileError, BrokenPipeError):
-    """The reader of an output has gone."""
+    """The reader of an output closed it."""

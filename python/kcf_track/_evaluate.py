@@ -20,11 +20,11 @@ Chosen = Union[str, tuple[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation comes to."""
+    """The results of an evaluation."""
 
-    #: Everything that is computed from boxes alone: the document `report.json` of `kcf-track eval`.
+    #: All results that depend on boxes alone: the document `report.json` of `kcf-track eval`.
     report: dict[str, Any]
-    #: How fast the trackers were, without decoding.
+    #: The speed of the trackers, without decoding.
     timings: dict[str, Any]
 
     @property
@@ -42,15 +42,15 @@ class Evaluation:
 
 
 def preset_of(chosen: Chosen) -> tuple[str, dict[str, Any]]:
-    """A preset and what is changed of it."""
+    """A preset and its settings."""
     if isinstance(chosen, str):
         return chosen, {}
     try:
         preset, settings = chosen
         return preset, dict(settings)
     except (TypeError, ValueError):
-        said = f"a tracker is the name of a preset, or a pair of it and a dict of settings, not {chosen!r}"
-        raise TypeError(said) from None
+        message = f"a tracker is the name of a preset, or a pair of it and a dict of settings, not {chosen!r}"
+        raise TypeError(message) from None
 
 
 def evaluate(
@@ -68,40 +68,37 @@ def evaluate(
 ) -> Evaluation:
     """Score trackers on the sequences in `data` (OTB, VOT, GOT-10k, or any folders with images and truth).
 
-    `trackers` are presets, or pairs of a preset and a dict of settings. `others` are trackers of anybody's, by name:
-    what is called to make one, with OpenCV's `init` and `update` over frames in blue, green, red; an `init` that
-    refuses a box of floats, as OpenCV's own do, gets it rounded to whole pixels. `results` are
-    folders of boxes that others have published, by name. `protocol` is `ope`, `tre` or `sre`, `toolkit` says whose
-    rules hold. `jobs` sequences run at the same time (as many as there are processors). With a `folder` the runs are
-    kept there, and those of presets are taken up again by the next call; `others` run anew, as they may have changed.
-    A tracker that fails on a sequence is left out there, with a warning; what else a person should know, as that a
-    sequence has few labels, is warned about too, and in `report["warnings"]`. Presets that follow gray values get
-    those of the files themselves, `others` colours, of which gray values are a little different.
+    `trackers` are presets, or pairs of a preset and a dict of settings. `others` are other trackers by name: a factory
+    of objects with OpenCV's `init` and `update` over frames in blue, green, red. An `init` that refuses floats, as
+    OpenCV's do, gets a box of integers. `results` are folders of published boxes by name. `protocol` is `ope`, `tre` or
+    `sre`; `toolkit` chooses the rules. `jobs` sequences run at the same time (by default one per processor). `folder`
+    keeps the runs: the next call reuses those of presets, and runs `others` again. A tracker that fails on a sequence
+    is left out there, with a warning.
 
     Examples:
         >>> import kcf_track
-        >>> found = kcf_track.evaluate("assets/demo", ["paper", ("paper", {"kernel": "linear"})])
+        >>> found = kcf_track.evaluate("assets/demo", ["paper", ("paper", {"padding": 2})])
         >>> sorted(found.scores)
-        ['paper', 'paper+kernel=linear']
+        ['paper', 'paper+padding=2.0']
         >>> round(found.scores["paper"]["precision_20"], 3)
         1.0
     """
     for name, given in (("trackers", trackers), ("sequences", sequences)):
         if isinstance(given, str):
-            # Its letters would be taken for names.
+            # A string is a list of letters.
             raise TypeError(f"{name} are a list of names: {name}=[{given!r}]")
     presets = [preset_of(chosen) for chosen in trackers]
-    guests = dict(others or {})
-    for name, factory in guests.items():
+    factories = dict(others or {})
+    for name, factory in factories.items():
         if not callable(factory):
-            raise TypeError(f"others: {name} must be what is called to make a tracker, not {type(factory).__name__}")
+            raise TypeError(f"others: {name} must be a factory of trackers, not {type(factory).__name__}")
     shown = Progress(None, progress)
     with tempfile.TemporaryDirectory(prefix="kcf-track-") as place, closing(shown):
         text = _native.evaluate(
             Path(data),
             Path(place if folder is None else folder),
             presets=presets,
-            guests=list(guests.items()),
+            others=list(factories.items()),
             results=[(name, Path(place)) for name, place in dict(results or {}).items()],
             sequences=list(sequences),
             protocol=protocol,

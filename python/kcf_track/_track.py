@@ -1,4 +1,4 @@
-"""One target through a folder of images, a video, or any frames that can be iterated over."""
+"""One target through a folder of images, a video, or an iterable of frames."""
 
 from __future__ import annotations
 
@@ -29,48 +29,48 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Step(NamedTuple):
-    """One frame of a run, and what became of the target in it."""
+    """One frame of a run and the target in it."""
 
     #: The frame's number, from 1.
     position: int
-    #: The image file's name; empty where there is none.
+    #: The name of the image file, or empty.
     name: str
-    #: Where the target is, or was last seen.
+    #: The box of the target, or the last guess.
     box: Box
-    #: What the tracker said; None of a frame that could not be used.
+    #: The estimate of the tracker; None for a missing frame.
     estimate: Estimate | None
-    #: The pixels: those that were given; of a file red, green, blue, or gray where the settings need no colour. None of
-    #: a frame that could not be read.
+    #: The given pixels; from a file red, green, blue, or gray where the settings need no colour. None for a frame that
+    #: cannot be read.
     frame: Frame | None
-    #: Seconds from the first frame of the source; None where there are no times.
+    #: Seconds from the first frame of the source, where known.
     time: float | None
-    #: Milliseconds that reading and decoding took.
+    #: Milliseconds of reading and decoding.
     decode_ms: float
-    #: Milliseconds that the tracker took.
+    #: Milliseconds of tracking.
     track_ms: float
 
     @property
     def ok(self) -> bool:
-        """Whether the target is there: false when it is lost, or the frame is missing."""
+        """False where the target is lost or the frame is missing."""
         return self.estimate is not None and self.estimate.ok
 
     @property
     def state(self) -> str:
-        """`initial`, `tracking`, `recovered`, `uncertain`, `lost`, or `missing` of a frame that could not be used."""
+        """`initial`, `tracking`, `recovered`, `uncertain`, `lost`, or `missing` for an unusable frame."""
         return "missing" if self.estimate is None else self.estimate.state
 
     @property
     def confidence(self) -> float | None:
-        """The probability that the box overlaps the target by more than half; None where there is none."""
+        """The probability that the box overlaps the target by more than half, where calibrated."""
         return None if self.estimate is None else self.estimate.confidence
 
 
-#: A frame on its way: position, name, pixels or what is wrong with them, its time, milliseconds of decoding.
+#: Position, name, pixels or the exception, time, milliseconds of decoding.
 Item = tuple[int, str, "Frame | Exception", "float | None", float]
 
 
 class Opened(NamedTuple):
-    """A source that was opened: its frames, and what is known of them ahead."""
+    """An open source."""
 
     items: Iterator[Item]
     order: str
@@ -92,14 +92,13 @@ def track(
     progress: bool | None = None,
     **settings: Any,
 ) -> Generator[Step, None, None]:
-    """Follow one target, and give a `Step` a frame; the first is that of the given box.
+    """Follow one target and yield a `Step` per frame, the first with the given box.
 
-    `source` is a folder of images, a video, a camera (what `Source` opens), or anything that gives arrays, whose
-    colours are in `order`. `init` is the box in the first frame; a sequence with its truth beside it needs none.
-    `start` and `end` are the first and the last frame, from 1; frames whose number is not known ahead (a video, a
-    generator) and that end before `end` are warned about. With `skip_bad_frames` a frame that cannot be used has the
-    state `missing`, and the run goes on. `progress` shows how far it is on the standard error: as it is None, where
-    that is a terminal. Keywords are settings of `Tracker`.
+    `source` is what `Source` opens, or an iterable of arrays with colours in `order`. `init` is the box in the first
+    frame; a sequence with ground truth needs none. `start` and `end` are the first and the last frame, from 1; a video
+    or a generator that ends before `end` causes a warning. With `skip_bad_frames` an unusable frame has the state
+    `missing`. `progress` prints progress to the standard error, by default where that is a terminal. Keywords are
+    settings of `Tracker`.
 
     Examples:
         >>> import kcf_track
@@ -131,10 +130,7 @@ def open_source(
     end: int | None = None,
     color: bool = True,
 ) -> Opened:
-    """Open whatever frames come from.
-
-    Raises what cannot be read as an `Error`, and TypeError for what gives no frames.
-    """
+    """Open a source of frames."""
     if isinstance(source, (str, os.PathLike)):
         source = Source(source)
     if isinstance(source, Source):
@@ -146,7 +142,7 @@ def open_source(
     else:
         raise TypeError(f"a source is a folder, a video or an iterable of frames, not {type(source).__name__}")
     if init is None:
-        raise TypeError("a box is needed to start from: track(source, (left, top, width, height))")
+        raise TypeError("an iterable of frames needs a box: track(source, (left, top, width, height))")
     begin = 1 if start is None else operator.index(start)
     end = None if end is None else operator.index(end)
     if begin < 1 or (end is not None and end < begin):
@@ -160,9 +156,9 @@ def open_source(
 
 
 def as_box(given: Iterable[float]) -> Box:
-    """Four numbers; the tracker says what is wrong with others."""
+    """Four numbers as a box."""
     numbers = tuple(given)
-    # Text is no number, though `float` would read it; `Tracker.init` says the same.
+    # `float` would read text.
     if isinstance(given, str) or any(isinstance(number, (str, bytes)) for number in numbers):
         raise TypeError("a box must be four numbers (left, top, width, height), not text")
     if len(numbers) != 4:
@@ -197,7 +193,7 @@ def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator
 def run(
     tracker: Tracker, opened: Opened, *, skip_bad_frames: bool = False, progress: bool | None = None
 ) -> Generator[Step, None, None]:
-    """Take the frames of a source to their end."""
+    """Track all frames of a source."""
     total = None if opened.last is None else opened.last - opened.first + 1
     shown = Progress(total, progress)
     box: Box | None = None
@@ -215,7 +211,7 @@ def run(
                     tracker.update(frame)
                 estimate = tracker.estimate
             except (FormatError, FrameError, OSError, TypeError):
-                # Without the first frame there is nothing to follow.
+                # The first frame is required.
                 if box is None or not skip_bad_frames:
                     raise
             track_ms = (time.perf_counter() - begun) * 1e3

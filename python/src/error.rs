@@ -1,27 +1,28 @@
 //! The library's errors as Python exceptions.
 
 use std::io::ErrorKind;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use kcf_track::Error;
+use kcf_track::cancel::CancelToken;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// The exception that an error of the library becomes. The classes stand in `kcf_track/_errors.py`: each is a
-/// `kcf_track.Error` and one of Python's own kinds as well.
+/// The exception for an error of the library, of a class of `kcf_track/_errors.py`.
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => "MissingFileError",
         error if error.is_broken_pipe() => "ClosedPipeError",
         Error::Io { .. } | Error::Output { .. } => "FileError",
         Error::Decode { .. } | Error::Sequence { .. } | Error::Annotation { .. } => "FormatError",
-        Error::Parameter { .. } => "SettingError",
+        Error::Parameter { .. } | Error::Setting { .. } => "SettingError",
         Error::Box { .. } => "BoxError",
         Error::FrameLayout { .. } | Error::FrameSize { .. } => "FrameError",
         Error::NotInitialized => "NotInitializedError",
         Error::Gram { .. } | Error::Samples { .. } => "FitError",
         Error::Evaluation { .. } => "EvaluationError",
-        Error::Snapshot { .. } => "SnapshotError",
         _ => "Error",
     };
     exception(py, class, error.to_string())
@@ -36,9 +37,9 @@ pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
     }
 }
 
-/// A result of the library as one of Python.
+/// Turns results of the library into those of Python.
 pub trait Raise<T> {
-    /// The value, or the exception that its error becomes.
+    /// The value, or the exception for its error.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }
 
@@ -48,12 +49,41 @@ impl<T> Raise<T> for kcf_track::Result<T> {
     }
 }
 
-/// For a value of a type that has no meaning there.
+/// Runs `work` on another thread, and `poll` on this one every 100 ms. An exception of `poll`, such as Ctrl-C, sets
+/// `cancel`; work that has not ended five seconds later is left to itself.
+pub fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    cancel: &CancelToken,
+    mut poll: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    py.detach(|| {
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || sender.send(work()));
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(100)) {
+                Ok(done) => return Ok(done),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(raised) = Python::attach(&mut poll) {
+                        cancel.cancel();
+                        let _ = receiver.recv_timeout(Duration::from_secs(5));
+                        return Err(raised);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Python::attach(|py| exception(py, "StateError", "a thread panicked".into())));
+                }
+            }
+        }
+    })
+}
+
+/// A `TypeError`.
 pub fn wrong_type(message: String) -> PyErr {
     PyTypeError::new_err(message)
 }
 
-/// For an object that another thread is using.
+/// The error for an object that another thread uses.
 pub fn in_use(what: &str) -> PyErr {
     let message = format!("this {what} is in use by another thread: give each thread its own, or a lock");
     Python::attach(|py| exception(py, "StateError", message))

@@ -1,46 +1,108 @@
-//! Evaluations: trackers of ours, of Python and published boxes over a benchmark's sequences.
+//! Evaluations of presets, of trackers in Python and of published boxes.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use kcf_track::Error;
+use kcf_track::cancel::CancelToken;
 use kcf_track::eval::dataset::Dataset;
 use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
 use kcf_track::eval::preset::Preset;
 use kcf_track::eval::results::ResultFiles;
 use kcf_track::eval::runner::Runner;
 use kcf_track::eval::store::Store;
-use kcf_track::Channels;
 use kcf_track::run::Follower;
-use kcf_track::tracker::{Estimate, ResponseMap};
-use kcf_track::{BBox, Frame};
+use kcf_track::{BBox, Channels, Error, Estimate, Evidence, Frame, PixelFormat, ResponseMap, State};
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 use serde_json::{Value, json};
 
-use crate::error::{Raise, exception};
-use crate::guest::Guest;
-use crate::settings;
-use crate::whole::Whole;
+use crate::error::{Raise, exception, interruptible};
+use crate::estimate::box4;
+use crate::settings::{self, UInt};
+use crate::tracker::read_box;
 
-/// How often Python is asked whether somebody pressed Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(100);
-
-/// A tracker that can be told to stop, at its next frame.
-struct Stoppable {
-    inner: Box<dyn Runner>,
-    stop: Arc<AtomicBool>,
+/// Runs trackers over the sequences in ``data`` and gives the report and the timings as JSON.
+///
+/// ``presets`` are pairs of a preset and its settings, ``others`` pairs of a name and a factory of objects with ``init``
+/// and ``update``. ``folder`` keeps the runs; ``progress`` is called with the numbers of frames done and in all.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called by name, by one function of Python")]
+#[pyo3(signature = (data, folder, *, presets, others, results, sequences, protocol, toolkit, jobs, progress))]
+pub fn evaluate(
+    py: Python<'_>,
+    data: PathBuf,
+    folder: PathBuf,
+    presets: Vec<(String, Bound<'_, PyDict>)>,
+    others: Vec<(String, Py<PyAny>)>,
+    results: Vec<(String, PathBuf)>,
+    sequences: Vec<String>,
+    protocol: &str,
+    toolkit: &str,
+    jobs: UInt,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let options = RunOptions { jobs: jobs.threads(py, "jobs")?, shard: None };
+    let cancel = CancelToken::default();
+    let mut runners: Vec<Box<dyn Runner>> = Vec::new();
+    for (preset, keywords) in &presets {
+        let resolved = settings::resolve(py, preset, Some(keywords))?;
+        let inner = Preset::changed(&resolved.preset, resolved.params).or_raise(py)?;
+        runners.push(Box::new(Cancellable { inner, cancel: cancel.clone() }));
+    }
+    for (name, factory) in others {
+        runners.push(Box::new(Cancellable { inner: PyRunner { name, factory }, cancel: cancel.clone() }));
+    }
+    let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).collect();
+    names.extend(results.iter().map(|(name, _)| name.as_str()));
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(exception(py, "EvaluationError", format!("two trackers are called {}", pair[0])));
+    }
+    let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place);
+    let evaluation = Evaluation {
+        dataset: py.detach(|| Dataset::open(&data, &sequences)).or_raise(py)?,
+        runners,
+        results: results.iter().map(read).collect::<kcf_track::Result<_>>().or_raise(py)?,
+        protocol: protocol.parse().or_raise(py)?,
+        toolkit: toolkit.parse().or_raise(py)?,
+    };
+    let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let counted = Arc::clone(&counts);
+    let watch = move |event: Event<'_>| match event {
+        Event::Planned { frames, done } => {
+            counted[0].store(done, Ordering::Relaxed);
+            counted[1].store(frames, Ordering::Relaxed);
+        }
+        Event::Frame => {
+            counted[0].fetch_add(1, Ordering::Relaxed);
+        }
+        _ => {}
+    };
+    let show = |py: Python<'_>| -> PyResult<()> {
+        let [done, all] = [0, 1].map(|i| counts[i].load(Ordering::Relaxed));
+        progress.iter().try_for_each(|progress| progress.call1(py, (done, all)).map(drop))
+    };
+    let poll = |py: Python<'_>| py.check_signals().and_then(|()| show(py));
+    let work = move || {
+        let store = Store::in_folder(&folder);
+        evaluation.run(&store, &options, &watch)?;
+        evaluation.report(&store)
+    };
+    let evaluated = interruptible(py, &cancel, poll, work)?.or_raise(py)?;
+    show(py)?;
+    Ok(json!({ "report": evaluated.report, "timings": evaluated.timings }).to_string())
 }
 
-struct Stopping {
-    inner: Box<dyn Follower>,
-    stop: Arc<AtomicBool>,
+/// A runner or a follower that ends at the next frame once the token is set.
+struct Cancellable<T> {
+    inner: T,
+    cancel: CancelToken,
 }
 
-impl Runner for Stoppable {
+impl<R: Runner> Runner for Cancellable<R> {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -54,7 +116,7 @@ impl Runner for Stoppable {
     }
 
     fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
-        Ok(Box::new(Stopping { inner: self.inner.begin()?, stop: self.stop.clone() }))
+        Ok(Box::new(Cancellable { inner: self.inner.begin()?, cancel: self.cancel.clone() }))
     }
 
     fn channels(&self) -> Channels {
@@ -62,23 +124,15 @@ impl Runner for Stoppable {
     }
 }
 
-impl Stopping {
-    fn check(&self) -> kcf_track::Result<()> {
-        match self.stop.load(Ordering::Relaxed) {
-            false => Ok(()),
-            true => Err(Error::Evaluation { what: "run".into(), reason: "interrupted".into() }),
-        }
-    }
-}
-
-impl Follower for Stopping {
+impl Follower for Cancellable<Box<dyn Follower>> {
     fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> kcf_track::Result<Estimate> {
-        self.check()?;
         self.inner.init(frame, bbox)
     }
 
     fn update(&mut self, frame: &Frame<'_>) -> kcf_track::Result<Estimate> {
-        self.check()?;
+        if self.cancel.is_cancelled() {
+            return Err(Error::Evaluation { what: "run".into(), reason: "interrupted".into() });
+        }
         self.inner.update(frame)
     }
 
@@ -87,109 +141,109 @@ impl Follower for Stopping {
     }
 }
 
-/// Runs trackers over the sequences in ``data`` and gives the report and the timings as JSON.
-///
-/// ``trackers`` are pairs of a name (None for one made of the preset and what was changed) and a preset with its
-/// settings, or a factory of objects with ``init`` and ``update``. ``folder`` keeps the runs; ``progress`` is called
-/// with the frames done and in all.
-#[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "called by name, by one function of Python")]
-#[pyo3(signature = (data, folder, *, presets, guests, results, sequences, protocol, toolkit, jobs, progress))]
-pub fn evaluate(
-    py: Python<'_>,
-    data: PathBuf,
-    folder: PathBuf,
-    presets: Vec<(String, Bound<'_, PyDict>)>,
-    guests: Vec<(String, Py<PyAny>)>,
-    results: Vec<(String, PathBuf)>,
-    sequences: Vec<String>,
-    protocol: &str,
-    toolkit: &str,
-    jobs: Whole,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let jobs = settings::threads(py, "jobs", jobs)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut runners: Vec<Box<dyn Runner>> = Vec::new();
-    for (preset, keywords) in &presets {
-        let chosen = settings::resolve(py, preset, Some(keywords))?;
-        runners.push(Box::new(Preset::changed(&chosen.preset, chosen.params).or_raise(py)?));
-    }
-    for (name, factory) in guests {
-        runners.push(Box::new(Guest::new(name, factory)));
-    }
-    let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).collect();
-    names.extend(results.iter().map(|(name, _)| name.as_str()));
-    names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(exception(py, "EvaluationError", format!("two trackers are called {}", pair[0])));
-    }
-    let stoppable = |inner| Box::new(Stoppable { inner, stop: stop.clone() }) as Box<dyn Runner>;
-    let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place);
-    let evaluation = Evaluation {
-        dataset: py.detach(|| Dataset::open(&data, &sequences)).or_raise(py)?,
-        runners: runners.into_iter().map(stoppable).collect(),
-        results: results.iter().map(read).collect::<kcf_track::Result<_>>().or_raise(py)?,
-        protocol: protocol.parse().or_raise(py)?,
-        toolkit: toolkit.parse().or_raise(py)?,
-    };
-    let store = Store::in_folder(&folder);
-    py.detach(|| run(&evaluation, &store, jobs, &stop, progress.as_ref()))?;
-    let evaluated = py.detach(|| evaluation.report(&store)).or_raise(py)?;
-    Ok(json!({ "report": evaluated.report, "timings": evaluated.timings }).to_string())
+/// A factory of Python objects with `init(frame, box)` and `update(frame)`. The latter gives a box, or `ok, box` as in
+/// OpenCV. Frames are blue, green, red.
+struct PyRunner {
+    name: String,
+    factory: Py<PyAny>,
 }
 
-/// Runs all trackers on threads of their own while this one waits, shows how far they are, and hears Ctrl-C.
-fn run(
-    evaluation: &Evaluation,
-    store: &Store,
-    jobs: usize,
-    stop: &AtomicBool,
-    progress: Option<&Py<PyAny>>,
-) -> PyResult<()> {
-    let (done, all) = (AtomicU64::new(0), AtomicU64::new(0));
-    let watch = |event: Event<'_>| match event {
-        Event::Planned { frames, done: before } => {
-            all.store(frames, Ordering::Relaxed);
-            done.store(before, Ordering::Relaxed);
-        }
-        Event::Frame => {
-            done.fetch_add(1, Ordering::Relaxed);
-        }
-        _ => {}
-    };
-    let said = |py: Python<'_>| -> PyResult<()> {
-        py.check_signals()?;
-        if let Some(progress) = progress {
-            progress.call1(py, (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed)))?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let (ended, end) = mpsc::channel();
-        let watch = &watch;
-        scope.spawn(move || {
-            // A receiver that is gone has heard enough.
-            let _ = ended.send(evaluation.run(store, &RunOptions { jobs, shard: None }, watch));
-        });
-        let mut interrupted = None;
-        loop {
-            match end.recv_timeout(PATIENCE) {
-                Ok(result) => {
-                    let said = interrupted.map_or_else(|| Python::attach(said), Err);
-                    return said.and_then(|()| Python::attach(|py| result.or_raise(py)));
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Python::attach(|py| exception(py, "StateError", "the evaluation broke off".into())));
-                }
-                Err(RecvTimeoutError::Timeout) if interrupted.is_some() => {}
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(error) = Python::attach(said) {
-                        stop.store(true, Ordering::Relaxed);
-                        interrupted = Some(error);
-                    }
-                }
+impl Runner for PyRunner {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn parameters(&self) -> Value {
+        Value::Null
+    }
+
+    fn is_described(&self) -> bool {
+        false
+    }
+
+    fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
+        let tracker = Python::attach(|py| self.factory.call0(py)).map_err(|error| failed(&self.name, &error))?;
+        Ok(Box::new(PyTracker { name: self.name.clone(), tracker, last: BBox::default() }))
+    }
+
+    fn channels(&self) -> Channels {
+        Channels::Color
+    }
+}
+
+struct PyTracker {
+    name: String,
+    tracker: Py<PyAny>,
+    last: BBox,
+}
+
+impl PyTracker {
+    fn estimate(&mut self, bbox: BBox, state: State) -> Estimate {
+        self.last = bbox;
+        Estimate { bbox, polygon: None, state, evidence: Evidence::default() }
+    }
+}
+
+impl Follower for PyTracker {
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> kcf_track::Result<Estimate> {
+        let call = |py: Python<'_>| {
+            let (tracker, image) = (self.tracker.bind(py), bgr(py, frame)?);
+            let result = match tracker.call_method1("init", (&image, box4(bbox))) {
+                // OpenCV's trackers refuse floats.
+                Err(error) if is_type_error(py, &error) => tracker.call_method1("init", (&image, rounded(bbox)))?,
+                result => result?,
+            };
+            // OpenCV's older trackers (`cv2.legacy`) return False instead of raising.
+            match result.cast::<PyBool>() {
+                Ok(ok) if !ok.is_true() => Err(PyValueError::new_err("`init` returned False")),
+                _ => Ok(()),
             }
+        };
+        Python::attach(call).map_err(|error| failed(&self.name, &error))?;
+        Ok(self.estimate(bbox, State::Initial))
+    }
+
+    fn update(&mut self, frame: &Frame<'_>) -> kcf_track::Result<Estimate> {
+        let call = |py: Python<'_>| {
+            let result = self.tracker.call_method1(py, "update", (bgr(py, frame)?,))?.into_bound(py);
+            match result.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+                Ok((ok, bbox)) if ok.is_truthy()? => read_box(&bbox),
+                // OpenCV's box of a lost target is all zero.
+                Ok(_) => Ok(self.last),
+                Err(_) => read_box(&result),
+            }
+        };
+        let bbox = Python::attach(call).map_err(|error| failed(&self.name, &error))?;
+        Ok(self.estimate(bbox, State::Tracking))
+    }
+}
+
+fn failed(name: &str, error: &PyErr) -> Error {
+    Error::Evaluation { what: name.into(), reason: error.to_string() }
+}
+
+/// Whether arguments have wrong types: a `TypeError`, or OpenCV's one kind of error.
+fn is_type_error(py: Python<'_>, error: &PyErr) -> bool {
+    let is_opencv = || error.get_type(py).getattr("__module__").is_ok_and(|name| name.eq("cv2").unwrap_or(false));
+    error.is_instance_of::<PyTypeError>(py) || is_opencv()
+}
+
+/// The nearest box of integers.
+fn rounded(bbox: BBox) -> (i64, i64, i64, i64) {
+    let round = |number: f64| number.round() as i64;
+    (round(bbox.x), round(bbox.y), round(bbox.w).max(1), round(bbox.h).max(1))
+}
+
+/// The frame as OpenCV has it.
+fn bgr<'py>(py: Python<'py>, frame: &Frame<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let mut bytes = Vec::with_capacity(frame.width() * frame.height() * 3);
+    for y in 0..frame.height() {
+        let pixels = frame.row(y).chunks_exact(frame.format().bytes());
+        match frame.format() {
+            PixelFormat::Gray8 => bytes.extend(pixels.flat_map(|p| [p[0]; 3])),
+            PixelFormat::Rgb8 | PixelFormat::Rgba8 => bytes.extend(pixels.flat_map(|p| [p[2], p[1], p[0]])),
+            PixelFormat::Bgr8 | PixelFormat::Bgra8 => bytes.extend(pixels.flat_map(|p| [p[0], p[1], p[2]])),
         }
-    })
+    }
+    Ok(bytes.into_pyarray(py).reshape([frame.height(), frame.width(), 3])?.into_any())
 }

@@ -1,24 +1,34 @@
 //! The Python module `kcf_track._native`: the library as Python objects over NumPy arrays.
 //!
-//! What is written here only turns arrays, keywords and errors of one language into those of the other. What needs
-//! Python itself (progress, iterators of frames, scikit-learn's conventions) is Python, in `kcf_track/`.
+//! It converts arrays, keywords and errors. Progress, iteration over frames and scikit-learn's conventions are written
+//! in Python, in `kcf_track/`.
 #![deny(unsafe_code)]
 
 mod error;
 mod estimate;
 mod evaluate;
-mod guest;
-mod job;
-mod kernel;
 mod machine;
 mod multi;
 mod pixels;
 mod settings;
 mod source;
 mod tracker;
-mod whole;
+
+use std::ffi::OsString;
+use std::io::Write;
 
 use pyo3::prelude::*;
+
+/// Runs the program `kcf-track` with ``arguments``, the first of which is its name, and gives the exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| {
+        let code = kcf_track::cli::run(arguments);
+        // Rust flushes the standard output at the end of its own `main` only.
+        let _ = std::io::stdout().flush();
+        code
+    })
+}
 
 #[pymodule(gil_used = false)]
 mod _native {
@@ -27,17 +37,15 @@ mod _native {
     #[pymodule_export]
     use super::evaluate::evaluate;
     #[pymodule_export]
-    use super::job::{follow, joined};
+    use super::machine::{Embedding, Head, Kernel, embed, fit};
     #[pymodule_export]
-    use super::kernel::Kernel;
-    #[pymodule_export]
-    use super::machine::{Embedding, Head, embed, fit};
+    use super::main;
     #[pymodule_export]
     use super::multi::MultiTracker;
     #[pymodule_export]
-    use super::settings::{presets, table};
+    use super::settings::presets;
     #[pymodule_export]
-    use super::source::{Frames, Source};
+    use super::source::{Frames, Source, read_image};
     #[pymodule_export]
     use super::tracker::Tracker;
 

@@ -1,32 +1,96 @@
-//! Kernel machines over Gram matrices, for the estimators of `kcf_track/machines.py`.
+//! Kernels between samples, and kernel machines over Gram matrices, for the estimators of `kcf_track/machines`.
 
-use kcf_track::machines::kdspe::{self, Kdspe, Preserved};
-use kcf_track::machines::klda::{self, Klda};
-use kcf_track::machines::kpca::{self, Kpca};
+use kcf_track::Error;
+use kcf_track::kernels::{GramKernel, Kernel as Dot, cross_gram, gram, own_values};
+use kcf_track::machines::kdspe::{Kdspe, Preserved};
+use kcf_track::machines::klda::Klda;
+use kcf_track::machines::kpca::Kpca;
 use kcf_track::machines::{
-    Affine, Build, Embedding as Map, Head as Function, MachineKind, Novelty, Samples, Subspace, from_name, preimage,
+    Affine, Build, Embedding as Map, Head as Function, MachineParams, Novelty, Samples, Subspace, preimage,
 };
-use kcf_track::setting::check;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::error::{Raise, exception};
+use crate::error::{Raise, exception, raise};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 
-/// What a form in subspaces has besides: the factor of a sample's own kernel value, directions, offsets, factors.
+/// A kernel between the rows of arrays of float64.
+///
+/// ``gaussian`` has the bandwidth ``sigma``, ``polynomial`` the constant ``offset`` and the ``degree``, ``chi-squared``
+/// the factor ``gamma``; ``linear`` and ``intersection`` have none. Distances and inner products are divided by the
+/// number of features.
+#[pyclass(frozen, module = "kcf_track._native")]
+#[derive(Clone, Copy)]
+pub struct Kernel(GramKernel);
+
+#[pymethods]
+impl Kernel {
+    #[new]
+    #[pyo3(signature = (name, *, sigma = 0.5, offset = 1.0, degree = 9, gamma = 1.0))]
+    fn new(py: Python<'_>, name: &str, sigma: f64, offset: f64, degree: i64, gamma: f64) -> PyResult<Self> {
+        let kernel = match name {
+            "gaussian" => Dot::Gaussian { sigma }.into(),
+            "polynomial" => Dot::Polynomial { a: offset, b: u32::try_from(degree).unwrap_or(u32::MAX) }.into(),
+            "linear" => Dot::Linear.into(),
+            "intersection" => GramKernel::Intersection,
+            "chi-squared" => GramKernel::ChiSquared { gamma },
+            _ => {
+                let names = GramKernel::NAMES.join(", ");
+                let message = format!("kernel {name:?}: must be one of {names}, precomputed");
+                return Err(exception(py, "SettingError", message));
+            }
+        };
+        kernel.checked().map(Self).map_err(|error| match &error {
+            Error::Setting { path, value, expected } => {
+                let name = match path.rsplit('.').next() {
+                    Some("a") => "offset",
+                    Some("b") => "degree",
+                    _ => "sigma",
+                };
+                exception(py, "SettingError", format!("{name} = {value}: {expected}"))
+            }
+            error => raise(py, error),
+        })
+    }
+
+    /// The kernel values of all pairs of rows: (n, n).
+    fn gram<'py>(&self, py: Python<'py>, samples: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (kernel, samples) = (self.0, samples.as_array());
+        Ok(py.detach(|| gram(kernel, samples)).or_raise(py)?.into_pyarray(py))
+    }
+
+    /// The kernel values of each row of ``test`` with each row of ``train``: (m, n).
+    fn cross_gram<'py>(
+        &self,
+        py: Python<'py>,
+        test: PyReadonlyArray2<'py, f64>,
+        train: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (kernel, test, train) = (self.0, test.as_array(), train.as_array());
+        Ok(py.detach(|| cross_gram(kernel, test, train)).or_raise(py)?.into_pyarray(py))
+    }
+
+    /// The kernel value of each row with itself: (m,); infinite where it overflows.
+    fn own<'py>(&self, py: Python<'py>, samples: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (kernel, samples) = (self.0, samples.as_array());
+        Ok(py.detach(|| own_values(kernel, samples)).or_raise(py)?.into_pyarray(py))
+    }
+}
+
+/// The parts of a subspace form: the factor of a sample's own kernel value, directions, offsets, factors.
 type Parts<'py> = (f64, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
 
-/// What a fitted machine leaves behind: a function of kernel values with the training samples.
+/// A fitted machine: a function of the kernel values with the training samples.
 #[pyclass(frozen, module = "kcf_track._native")]
 pub struct Head(Function);
 
 #[pymethods]
 impl Head {
-    /// A head of its parts, as ``parts`` gives them.
+    /// A head from its parts.
     #[new]
     #[pyo3(signature = (alpha, bias, subspace = None))]
     fn new(py: Python<'_>, alpha: PyReadonlyArray1<'_, f64>, bias: f64, subspace: Option<Parts<'_>>) -> PyResult<Self> {
@@ -37,12 +101,12 @@ impl Head {
         if directions.dim() != (affine.alpha.len(), offsets.len()) || factors.len() != offsets.len() {
             let (n, d) = directions.dim();
             let message = format!(
-                "a head of {} coefficients, directions ({n}, {d}), {} offsets and {} factors: they do not belong together",
+                "a head of {} coefficients, directions ({n}, {d}), {} offsets and {} factors: the sizes differ",
                 affine.alpha.len(),
                 offsets.len(),
                 factors.len()
             );
-            return Err(exception(py, "SnapshotError", message));
+            return Err(exception(py, "FitError", message));
         }
         Ok(Self(Function::Subspace(Subspace { own, affine, directions, offsets, factors })))
     }
@@ -83,7 +147,7 @@ impl Head {
         Ok(py.detach(|| head.decision(cross, own)).or_raise(py)?.into_pyarray(py))
     }
 
-    #[expect(clippy::type_complexity, reason = "a tuple of Python's, for pickle")]
+    #[expect(clippy::type_complexity, reason = "the arguments of the constructor, for pickle")]
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Vector<'py>, f64, Option<(f64, Matrix<'py>, Vector<'py>, Vector<'py>)>))> {
@@ -99,13 +163,11 @@ impl Head {
     }
 }
 
-/// The settings, as JSON, of a machine or an embedding of that name.
-fn settings(py: Python<'_>, name: &str, text: &str) -> PyResult<Value> {
-    let read: Value = serde_json::from_str(text).map_err(|error| exception(py, "SettingError", error.to_string()))?;
-    let name = if name == "spp" { "kdspe" } else { name };
-    // Ahead of the types: what these refuse is said in words of Rust.
-    check(&json!({ name: &read }), name.parse::<MachineKind>().or_raise(py)?.settings()).or_raise(py)?;
-    Ok(read)
+/// The machine of that name with settings in JSON.
+fn machine(py: Python<'_>, name: &str, options: &str) -> PyResult<MachineParams> {
+    let refuse = |error: serde_json::Error| exception(py, "SettingError", format!("{name}: {error}"));
+    let options: Value = serde_json::from_str(options).map_err(refuse)?;
+    serde_json::from_value(json!({ name: options })).map_err(refuse)
 }
 
 /// Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and labels of +1 and -1 (n,).
@@ -120,7 +182,7 @@ pub fn fit(
     weights: Option<Vec<f64>>,
     soft_labels: Option<Vec<f64>>,
 ) -> PyResult<Head> {
-    let machine = from_name(name, &settings(py, name, options)?).or_raise(py)?;
+    let machine = machine(py, name, options)?.build().or_raise(py)?;
     let gram = gram.as_array();
     let fitted = py.detach(|| {
         let mut samples = Samples::new(gram, &labels)?;
@@ -139,7 +201,7 @@ pub fn fit(
 #[pyclass(frozen, module = "kcf_track._native")]
 pub struct Embedding {
     made: Made,
-    /// What it was fitted to: enough to make it again.
+    /// What it was fitted to, for pickle.
     recipe: Recipe,
 }
 
@@ -157,33 +219,21 @@ struct Recipe {
 }
 
 impl Recipe {
-    fn make(&self, options: Value) -> kcf_track::Result<Made> {
+    fn make(&self, machine: MachineParams) -> kcf_track::Result<Made> {
         let gram = self.gram.view();
-        let wrong = |error: serde_json::Error| kcf_track::Error::Parameter {
-            name: "settings",
-            value: self.options.clone(),
-            expected: error.to_string(),
-        };
-        match self.name.as_str() {
-            "kpca" => {
-                let params: kpca::Params = serde_json::from_value(options).map_err(wrong)?;
-                Ok(Made::Novelty(Kpca::new(params)?.embed(gram)?))
+        Ok(match machine {
+            MachineParams::Kpca(params) => Made::Novelty(Kpca::new(params)?.embed(gram)?),
+            MachineParams::Klda(params) => Made::Map(Klda::new(params)?.embed(gram, &self.classes)?),
+            MachineParams::Kdspe(params) => {
+                Made::Map(Kdspe::new(params)?.embed(gram, &self.classes, Preserved::Classes)?)
             }
-            "klda" => {
-                let params: klda::Params = serde_json::from_value(options).map_err(wrong)?;
-                Ok(Made::Map(Klda::new(params)?.embed(gram, &self.classes)?))
-            }
-            name => {
-                let params: kdspe::Params = serde_json::from_value(options).map_err(wrong)?;
-                let preserved = if name == "spp" { Preserved::Neighbours } else { Preserved::Classes };
-                Ok(Made::Map(Kdspe::new(params)?.embed(gram, &self.classes, preserved)?))
-            }
-        }
+            other => return Err(Error::Samples { reason: format!("{} has no embedding", other.kind()) }),
+        })
     }
 }
 
-/// Fits the embedding of that name (``kpca``, ``klda``, ``kdspe`` or ``spp``), with settings in JSON, to a Gram matrix
-/// (n, n) and the numbers of classes (n,).
+/// Fits the embedding of that name (``kpca``, ``klda`` or ``kdspe``), with settings in JSON, to a Gram matrix (n, n)
+/// and the numbers of classes (n,).
 #[pyfunction]
 pub fn embed(
     py: Python<'_>,
@@ -192,12 +242,9 @@ pub fn embed(
     gram: PyReadonlyArray2<'_, f64>,
     classes: Vec<usize>,
 ) -> PyResult<Embedding> {
-    if !["kpca", "klda", "kdspe", "spp"].contains(&name.as_str()) {
-        return Err(exception(py, "SettingError", format!("embedding {name:?}: must be kpca, klda, kdspe or spp")));
-    }
-    let read = settings(py, &name, &options)?;
+    let machine = machine(py, &name, &options)?;
     let recipe = Recipe { name, options, gram: gram.as_array().to_owned(), classes };
-    let made = py.detach(|| recipe.make(read)).or_raise(py)?;
+    let made = py.detach(|| recipe.make(machine)).or_raise(py)?;
     Ok(Embedding { made, recipe })
 }
 
@@ -219,7 +266,7 @@ impl Embedding {
 
 #[pymethods]
 impl Embedding {
-    /// What each coordinate was chosen for, largest first: a variance, or a generalised eigenvalue.
+    /// The value that each coordinate was chosen by, largest first: a variance, or a generalised eigenvalue.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Vector<'py> {
         self.map().values.to_pyarray(py)
@@ -261,7 +308,7 @@ impl Embedding {
         Ok(py.detach(|| preimage::denoise(subspace, sigma, train, noisy)).or_raise(py)?.into_pyarray(py))
     }
 
-    #[expect(clippy::type_complexity, reason = "a tuple of Python's, for pickle")]
+    #[expect(clippy::type_complexity, reason = "the arguments of the constructor, for pickle")]
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (String, String, Matrix<'py>, Vec<usize>))> {

@@ -3,28 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use kcf_track::job::MOST_THREADS;
-use kcf_track::tracker::Stagger;
-use kcf_track::{BBox, Estimate as Said, Frame};
+use kcf_track::{BBox, Frame};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+use pyo3::types::{PyDict, PyIterator, PyList};
 use rayon::ThreadPool;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::error::{Raise, exception, in_use};
 use crate::estimate::{Box4, Estimate, box4};
 use crate::pixels::{Order, Pixels};
-use crate::settings::{self, Chosen};
+use crate::settings::{self, MAX_THREADS, Resolved, UInt};
 use crate::tracker::{order_of, read_box};
-use crate::whole::Whole;
 
-/// Follows several targets through the same frames, at the same time on several threads.
+/// Follows several targets through the same frames, on several threads (one per processor by default).
 ///
-/// Settings are those of ``Tracker``; a target may have its own. Results do not depend on the number of threads, which
-/// is that of the processors if nothing is said. With ``stagger`` each of three targets and more
-/// looks for its size and angle, and learns, in frames of its own: eight cost less than five times one by ``fast``.
-/// Their boxes then depend on how many there are.
+/// Settings are those of ``Tracker``; a target may have its own. Results do not depend on the number of threads.
 ///
 /// Examples:
 ///     >>> import kcf_track, numpy
@@ -36,10 +30,9 @@ use crate::whole::Whole;
 ///     {1: True, 7: True}
 #[pyclass(frozen, module = "kcf_track")]
 pub struct MultiTracker {
-    chosen: Chosen,
+    resolved: Resolved,
     order: Order,
     threads: usize,
-    stagger: bool,
     inner: Mutex<Inner>,
 }
 
@@ -47,21 +40,14 @@ pub struct MultiTracker {
 struct Inner {
     targets: BTreeMap<u64, Target>,
     next: u64,
-    /// Frames until now.
-    frames: usize,
-    /// The threads, and the process that they belong to: after a fork the child has none of them.
+    /// The threads and their process: a forked child has none of them.
     pool: Option<(u32, ThreadPool)>,
 }
-
-/// What is pickled of a target: its id, its tracker as bytes, the size of its frames, what was last said of it.
-type Pickled = (u64, Vec<u8>, (usize, usize), Py<Estimate>);
 
 struct Target {
     tracker: kcf_track::Tracker,
     size: (usize, usize),
-    last: Said,
-    /// In the next frame.
-    stagger: Stagger,
+    last: kcf_track::Estimate,
 }
 
 impl MultiTracker {
@@ -75,7 +61,7 @@ impl MultiTracker {
 }
 
 impl Inner {
-    /// The number behind the largest one that was ever given; where there is none, the smallest that is free.
+    /// One more than the largest number so far, else the smallest free one.
     fn free(&self) -> u64 {
         let all = std::iter::once(self.next).chain(1..);
         all.into_iter().find(|id| !self.targets.contains_key(id)).unwrap_or(self.next)
@@ -87,25 +73,19 @@ impl Inner {
             return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
         }
         let last = tracker.init(frame, bbox)?;
-        self.targets.insert(id, Target { tracker, size, last, stagger: Stagger::ALONE });
+        self.targets.insert(id, Target { tracker, size, last });
         self.next = self.next.max(id.saturating_add(1));
         Ok(())
     }
 
-    /// All targets in the next frame, each for itself or staggered. A frame of another size changes none of them.
-    fn update(&mut self, frame: Frame<'_>, stagger: bool) -> kcf_track::Result<()> {
+    /// Updates all targets. A frame of another size changes none of them.
+    fn update(&mut self, frame: Frame<'_>) -> kcf_track::Result<()> {
         let size = (frame.width(), frame.height());
         if let Some(other) = self.targets.values().find(|other| other.size != size) {
             return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
         }
-        if stagger {
-            let (count, before) = (self.targets.len(), self.frames);
-            let targets = self.targets.values_mut().enumerate();
-            targets.for_each(|(number, target)| target.stagger = Stagger::of(number, count, before));
-            self.frames = before.wrapping_add(1);
-        }
         let follow = |target: &mut Target| -> kcf_track::Result<()> {
-            target.last = target.tracker.update_staggered(frame, target.stagger)?;
+            target.last = target.tracker.update(frame)?;
             Ok(())
         };
         match &self.pool {
@@ -117,7 +97,7 @@ impl Inner {
         }
     }
 
-    /// Starts the threads where there are none in this process.
+    /// Starts the threads unless this process has them.
     fn start(&mut self, py: Python<'_>, threads: usize) -> PyResult<()> {
         let here = std::process::id();
         if threads <= 1 || self.pool.as_ref().is_some_and(|(process, _)| *process == here) {
@@ -128,7 +108,7 @@ impl Inner {
         if let Some((process, old)) = self.pool.replace((here, pool))
             && process != here
         {
-            // Nobody is there to be waited for.
+            // Joining threads of the parent would block forever.
             std::mem::forget(old);
         }
         Ok(())
@@ -138,26 +118,25 @@ impl Inner {
 #[pymethods]
 impl MultiTracker {
     #[new]
-    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, stagger = false, **settings))]
+    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, **settings))]
     fn new(
         py: Python<'_>,
         preset: &str,
         order: &str,
-        threads: Option<Whole>,
-        stagger: bool,
+        threads: Option<UInt>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let chosen = settings::resolve(py, preset, settings)?;
+        let resolved = settings::resolve(py, preset, settings)?;
         let threads = match threads {
-            Some(threads) => settings::threads(py, "threads", threads)?,
-            None => std::thread::available_parallelism().map_or(1, |threads| usize::from(threads).min(MOST_THREADS)),
+            Some(threads) => threads.threads(py, "threads")?,
+            None => std::thread::available_parallelism().map_or(1, |threads| usize::from(threads).min(MAX_THREADS)),
         };
         let inner = Mutex::new(Inner { next: 1, ..Inner::default() });
-        Ok(Self { chosen, order: order_of(py, order)?, threads, stagger, inner })
+        Ok(Self { resolved, order: order_of(py, order)?, threads, inner })
     }
 
-    /// Learns a target in ``box`` of ``frame``, and gives its id: ``id``, or the next free number. A target with that
-    /// id is replaced. Keywords change the settings of this target alone; with a ``preset`` it starts from that one's.
+    /// Learns a target in ``box`` of ``frame`` and gives its id: ``id``, or the next free number. It replaces a target
+    /// with that id. Keywords and ``preset`` are settings of this target alone.
     ///
     /// Raises what ``Tracker.init`` raises, and FrameError for a frame of another size than that of the other targets.
     #[pyo3(signature = (frame, r#box, *, id = None, preset = None, **settings))]
@@ -166,14 +145,13 @@ impl MultiTracker {
         py: Python<'_>,
         frame: &Bound<'_, PyAny>,
         r#box: &Bound<'_, PyAny>,
-        id: Option<Whole>,
+        id: Option<UInt>,
         preset: Option<&str>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
-        let id =
-            id.map(|id| id.named(py, "id", "must be a whole number from 0 to 18446744073709551615")).transpose()?;
+        let id = id.map(|id| id.named(py, "id", "must be a 64-bit non-negative integer")).transpose()?;
         let params = match preset {
-            None => settings::changed(py, self.chosen.params.clone(), settings)?,
+            None => settings::change(py, self.resolved.params.clone(), settings)?,
             Some(preset) => settings::resolve(py, preset, settings)?.params,
         };
         let tracker = kcf_track::Tracker::new(params).or_raise(py)?;
@@ -200,12 +178,12 @@ impl MultiTracker {
             return Err(exception(py, "NotInitializedError", message.into()));
         }
         inner.start(py, self.threads)?;
-        py.detach(|| inner.update(frame, self.stagger)).or_raise(py)?;
+        py.detach(|| inner.update(frame)).or_raise(py)?;
         let said = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
         Ok(inner.targets.iter().map(|(id, target)| (*id, said(target))).collect())
     }
 
-    /// Forgets a target. Raises KeyError where there is none of that id.
+    /// Removes a target. Raises KeyError for an unknown id.
     fn remove(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let key = key(id)?;
         self.lock()?.targets.remove(&key).map(drop).ok_or_else(|| PyKeyError::new_err(key))
@@ -217,43 +195,13 @@ impl MultiTracker {
         Ok(self.lock()?.targets.keys().copied().collect())
     }
 
-    /// What was last said of a target. Raises KeyError where there is none of that id.
+    /// The last estimate of a target. Raises KeyError for an unknown id.
     fn __getitem__(&self, id: &Bound<'_, PyAny>) -> PyResult<Estimate> {
         let (key, held) = (key(id)?, self.lock()?);
         held.targets.get(&key).map(|target| Estimate(target.last)).ok_or_else(|| PyKeyError::new_err(key))
     }
 
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
-        let (py, targets) = (this.py(), this.get());
-        let held = targets.lock()?;
-        let parts = PyDict::new(py);
-        parts.set_item("preset", &targets.chosen.preset)?;
-        parts.set_item("settings", settings::as_dict(py, &targets.chosen.params)?)?;
-        parts.set_item("order", targets.order.name())?;
-        parts.set_item("threads", targets.threads)?;
-        parts.set_item("stagger", targets.stagger)?;
-        parts.set_item("frames", held.frames)?;
-        parts.set_item("next", held.next)?;
-        let each = |(id, target): (&u64, &Target)| {
-            let snapshot = py.detach(|| target.tracker.snapshot());
-            (*id, PyBytes::new(py, &snapshot), target.size, Estimate(target.last))
-        };
-        parts.set_item("targets", held.targets.iter().map(each).collect::<Vec<_>>())?;
-        Ok((py.import("kcf_track._pickle")?.getattr("multi_tracker")?, (parts,)))
-    }
-
-    /// Takes the targets of a pickled one.
-    fn _restore(&self, py: Python<'_>, next: u64, frames: usize, targets: Vec<Pickled>) -> PyResult<()> {
-        let mut held = self.lock()?;
-        for (id, snapshot, size, last) in targets {
-            let tracker = py.detach(|| kcf_track::Tracker::restore(&snapshot)).or_raise(py)?;
-            held.targets.insert(id, Target { tracker, size, last: last.get().0, stagger: Stagger::ALONE });
-        }
-        (held.next, held.frames) = (next, frames);
-        Ok(())
-    }
-
-    /// Whether there is a target of that id.
+    /// Whether a target has that id.
     fn __contains__(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let held = self.lock()?;
         Ok(id.extract::<u64>().is_ok_and(|id| held.targets.contains_key(&id)))
@@ -269,11 +217,11 @@ impl MultiTracker {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("<kcf_track.MultiTracker {}: {} targets>", self.chosen.preset, self.lock()?.targets.len()))
+        Ok(format!("<kcf_track.MultiTracker {}: {} targets>", self.resolved.preset, self.lock()?.targets.len()))
     }
 }
 
-/// An id that a target may have: numbers that none can have are keys that are not there.
+/// An id; a `KeyError` for an integer that no target can have.
 fn key(id: &Bound<'_, PyAny>) -> PyResult<u64> {
     let none = |error: PyErr| match error.is_instance_of::<PyOverflowError>(id.py()) {
         true => PyKeyError::new_err(id.clone().unbind()),

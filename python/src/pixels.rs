@@ -1,4 +1,4 @@
-//! NumPy arrays as frames, without a copy where their layout is one that a frame can have.
+//! NumPy arrays as frames, copied only where a frame cannot have their layout.
 
 use std::str::FromStr;
 
@@ -24,13 +24,13 @@ impl FromStr for Order {
         match name {
             "bgr" => Ok(Self::Bgr),
             "rgb" => Ok(Self::Rgb),
-            _ => Err(format!("order {name:?}: must be \"bgr\" (as OpenCV has it) or \"rgb\"")),
+            _ => Err(format!("order {name:?}: must be \"bgr\" (as in OpenCV) or \"rgb\"")),
         }
     }
 }
 
 impl Order {
-    /// The name as Python has it.
+    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bgr => "bgr",
@@ -57,7 +57,7 @@ impl Order {
     }
 }
 
-/// The pixels of an array: its own, or a copy where rows and pixels lie otherwise than a frame's.
+/// The pixels of an array, or a copy of them in another layout.
 pub struct Pixels<'py> {
     array: Bound<'py, PyArrayDyn<u8>>,
     /// Bytes from the array's first element to the first byte of the frame; not above zero.
@@ -72,7 +72,7 @@ impl<'py> Pixels<'py> {
     /// The pixels of an array of `uint8`, `(height, width)` or `(height, width, channels)` with 1, 3 or 4 channels.
     ///
     /// # Errors
-    /// `TypeError` for what is no array or has another dtype; `FrameError` for another shape, or no pixels.
+    /// `TypeError` for something else than an array of `uint8`; `FrameError` for another shape, or no pixels.
     pub fn of(given: &Bound<'py, PyAny>, order: Order) -> PyResult<Self> {
         let py = given.py();
         let Ok(untyped) = given.cast::<PyUntypedArray>() else {
@@ -116,19 +116,17 @@ impl<'py> Pixels<'py> {
         }
     }
 
-    /// The frame to be tracked.
+    /// The frame over these pixels.
     ///
     /// # Errors
     /// `FrameError` for a size beyond the address space.
     pub fn frame(&self) -> PyResult<Frame<'_>> {
         let length = self.stride * (self.height - 1) + self.width * self.format.bytes();
-        // SAFETY: `of` has checked that the array has `height` rows of `width` pixels, `stride` bytes apart, each pixel
-        // the bytes of the format beside each other (backwards, and hence two before the first element, where `first`
-        // is -2). All of them are the array's own, from the first byte of its first row to the last byte of its last
-        // row; what lies between rows belongs to the array that it is a view of. `self` keeps the array alive. Whoever
-        // writes to it from another thread meanwhile gets a box of a mixed picture, as with every extension of NumPy
-        // that lets go of the interpreter.
-        #[expect(unsafe_code, reason = "a view of rows with gaps has no other way to be a slice")]
+        // SAFETY: `of` checks that the array has `height` rows of `width` pixels, `stride` bytes apart, and that the
+        // bytes of a pixel are adjacent (in reverse where `first` is -2, hence two before the first element). They
+        // belong to the array, gaps between rows to the array that it is a view of, and `self` keeps it alive. Another
+        // thread that writes to it meanwhile causes a torn frame, as in all NumPy extensions that release the GIL.
+        #[expect(unsafe_code, reason = "NumPy gives no slice of a view with gaps between rows")]
         let bytes = unsafe { std::slice::from_raw_parts(self.array.data().offset(self.first).cast_const(), length) };
         Frame::new(bytes, self.width, self.height, self.stride, self.format).or_raise(self.array.py())
     }

@@ -1,35 +1,31 @@
-//! Where frames come from: `kcf_track.Source` and the frames of one.
+//! Sources of frames: `kcf_track.Source`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
-use kcf_track::job::aside;
 use kcf_track::media::{
-    Channels, Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Span, Truth,
-    VideoOptions, Wait, open,
+    Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Span, Truth, VideoOptions,
+    Wait, decode, open,
 };
-use kcf_track::{FrameBuf, PixelFormat};
+use kcf_track::{Channels, FrameBuf, PixelFormat};
 use numpy::{IntoPyArray, PyArrayMethods};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::error::{Raise, exception, in_use, raise};
+use crate::error::{Raise, exception, in_use, interruptible, raise};
 use crate::estimate::{Box4, box4};
-use crate::whole::Whole;
+use crate::settings::UInt;
 
-/// How often Python is asked whether somebody pressed Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How often a wait for a frame checks for Ctrl-C.
+const POLL: Duration = Duration::from_millis(100);
 
-/// What is said of other positions.
-const FROM_ONE: &str = "frames are counted from 1";
+const FROM_ONE: &str = "must be a position from 1";
 
 /// A folder of images in natural order and the truth beside it (OTB, VOT, GOT-10k, MOT, or any folder), or a video, an
 /// animated picture, a camera (``/dev/video0``), an address (``rtsp://…``), or ``-``, the standard input.
 ///
-/// Videos are read by ffmpeg, which has to be installed; Y4M and folders need nothing. ``target`` chooses among several
-/// truths, ``truth`` names another file. With ``lenient`` damaged parts of a video are left out. Positions count from
-/// 1.
+/// ffmpeg, which has to be installed, reads videos; Y4M and folders need nothing. ``target`` chooses among several
+/// truths, ``truth`` names another file. ``lenient`` skips damaged parts of a video. Positions count from 1.
 ///
 /// Examples:
 ///     >>> import kcf_track
@@ -49,84 +45,75 @@ impl Source {
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        target: Option<Whole>,
+        target: Option<UInt>,
         truth: Option<PathBuf>,
         lenient: bool,
     ) -> PyResult<Self> {
-        let target = target
-            .map(|target| target.named(py, "target", "must be the number of a target, a whole one from 0"))
-            .transpose()?;
+        let target = target.map(|target| target.named(py, "target", "must be a non-negative integer")).transpose()?;
         let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File) };
         let video = VideoOptions { lenient, ..VideoOptions::default() };
-        let (stop, mut raised) = (video.cancel.clone(), None);
+        let cancel = video.cancel.clone();
         let work = move || Self::open(&path, &OpenOptions { sequence, video });
-        let asked = || {
-            raised = Python::attach(|py| py.check_signals()).err();
-            raised.is_some()
-        };
-        match py.detach(|| aside(work, &stop, asked)).or_raise(py)? {
-            Some(opened) => opened.or_raise(py),
-            None => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))),
-        }
+        interruptible(py, &cancel, |py| py.check_signals(), work)?.or_raise(py)
     }
 
-    /// What people call it.
+    /// The name of the folder or file.
     #[getter]
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    /// How many frames it has; None for one that goes on until it ends.
+    /// The number of frames; None where it is unknown.
     #[getter]
     fn length(&self) -> Option<usize> {
         self.inner.length()
     }
 
-    /// Frames per second; None where they come at no rate that is known.
+    /// Frames per second; None where the rate is unknown.
     #[getter]
     fn rate(&self) -> Option<f64> {
         self.inner.rate()
     }
 
-    /// The image files of a folder, in order; none of anything else.
+    /// The image files of a folder, in order; empty for other sources.
     #[getter]
     fn files(&self) -> Vec<PathBuf> {
         self.files.clone()
     }
 
-    /// What a person should know: rows of the truth that do not match the images, and the like.
+    /// Warnings, such as rows of the truth that do not match the images.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner.warnings().to_vec()
     }
 
     /// The true box of the frame at ``position``; None where there is none.
-    fn true_box(&self, py: Python<'_>, position: Whole) -> PyResult<Option<Box4>> {
+    fn true_box(&self, py: Python<'_>, position: UInt) -> PyResult<Option<Box4>> {
         Ok(self.inner.true_box(position.named(py, "position", FROM_ONE)?).map(box4))
     }
 
-    /// The true box of the frame at ``position``. Raises FormatError where it has none.
+    /// The true box of the frame at ``position``. Raises FormatError where there is none.
     #[pyo3(name = "box")]
-    fn initial_box(&self, py: Python<'_>, position: Whole) -> PyResult<Box4> {
+    fn initial_box(&self, py: Python<'_>, position: UInt) -> PyResult<Box4> {
         self.inner.initial_box(position.named(py, "position", FROM_ONE)?).map(box4).or_raise(py)
     }
 
-    /// The first and the last position from ``start`` to ``end``; where they are None, what the source itself takes for
-    /// its beginning and its end. The last is None of one that goes on until it ends.
+    /// The first and the last position from ``start`` to ``end``, by default those of the source. The last is None where
+    /// it is unknown.
     #[pyo3(signature = (start = None, end = None))]
-    fn span(&self, py: Python<'_>, start: Option<Whole>, end: Option<Whole>) -> PyResult<(usize, Option<usize>)> {
+    fn span(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>) -> PyResult<(usize, Option<usize>)> {
         let span = self.between(py, start, end)?;
         Ok((span.first, span.last))
     }
 
     /// The frames of a span, decoded ahead on another thread: ``(position, name, array, seconds from the first frame,
-    /// milliseconds of decoding)``, arrays being gray or red, green, blue. A frame that cannot be read has its
-    /// exception in the place of the array.
+    /// milliseconds of decoding)``. Arrays are gray, or red, green, blue. A frame that cannot be read has its exception
+    /// in place of the array.
     ///
-    /// With ``color=False`` frames are the gray values of the files themselves, as presets that follow gray see them in
-    /// ``track`` and ``evaluate``; it saves half of the decoding of a JPEG. Those made of its colours differ a little.
+    /// ``color=False`` reads the luma of a JPEG as it is stored, which takes half the time. ``track`` and ``evaluate``
+    /// do so for presets that use gray values; gray values computed from colours differ a little.
     #[pyo3(signature = (start = None, end = None, *, color = true))]
-    fn frames(&self, py: Python<'_>, start: Option<Whole>, end: Option<Whole>, color: bool) -> PyResult<Frames> {
+    fn frames(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>, color: bool) -> PyResult<Frames> {
         let span = self.between(py, start, end)?;
         let channels = if color { Channels::Color } else { Channels::Luma };
         let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels)));
@@ -140,8 +127,8 @@ impl Source {
 }
 
 impl Source {
-    fn between(&self, py: Python<'_>, start: Option<Whole>, end: Option<Whole>) -> PyResult<Span> {
-        let read = |name: &str, position: Option<Whole>| position.map(|p| p.named(py, name, FROM_ONE)).transpose();
+    fn between(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>) -> PyResult<Span> {
+        let read = |name: &str, position: Option<UInt>| position.map(|p| p.named(py, name, FROM_ONE)).transpose();
         self.inner.span(read("start", start)?, read("end", end)?).or_raise(py)
     }
 
@@ -154,15 +141,15 @@ impl Source {
     }
 }
 
-/// The frames of a source, one after the other.
+/// An iterator over the frames of a source.
 #[pyclass(frozen, module = "kcf_track._native")]
 pub struct Frames {
     frames: Mutex<Prefetch>,
-    /// The process whose thread decodes: after a fork the child has none.
+    /// The process whose thread decodes: a forked child has none.
     process: u32,
 }
 
-/// A frame as Python has it.
+/// Position, name, array or exception, time, milliseconds of decoding.
 type Frame<'py> = (usize, String, Bound<'py, PyAny>, Option<f64>, f64);
 
 #[pymethods]
@@ -173,7 +160,7 @@ impl Frames {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Frame<'py>>> {
         if self.process != std::process::id() {
-            let message = "these frames were begun before a fork: call `frames` in this process";
+            let message = "this iterator is from before a fork: call `frames` in this process";
             return Err(exception(py, "StateError", message.into()));
         }
         let mut held = match self.frames.try_lock() {
@@ -183,7 +170,7 @@ impl Frames {
         };
         let frames = &mut *held;
         loop {
-            match py.detach(|| frames.next_within(PATIENCE)) {
+            match py.detach(|| frames.next_within(POLL)) {
                 Wait::Item(Item { position, name, timestamp, frame, decode_ms, .. }) => {
                     let frame = match frame {
                         Ok(frame) => array(py, frame)?,
@@ -198,7 +185,14 @@ impl Frames {
     }
 }
 
-/// The pixels as an array that owns them, (height, width) or (height, width, channels).
+/// The image in a file as an array: gray, or red, green, blue.
+#[pyfunction]
+pub fn read_image(py: Python<'_>, path: PathBuf, color: bool) -> PyResult<Bound<'_, PyAny>> {
+    let channels = if color { Channels::Color } else { Channels::Luma };
+    array(py, py.detach(|| decode(&path, channels)).or_raise(py)?)
+}
+
+/// The pixels as an array, (height, width) or (height, width, channels).
 fn array(py: Python<'_>, frame: FrameBuf) -> PyResult<Bound<'_, PyAny>> {
     let view = frame.as_frame();
     let (width, height, format) = (view.width(), view.height(), view.format());

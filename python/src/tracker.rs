@@ -5,24 +5,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use kcf_track::BBox;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use crate::error::{Raise, exception, in_use, wrong_type};
 use crate::estimate::{Box4, Estimate, box4};
 use crate::pixels::{Order, Pixels};
-use crate::settings::{self, Chosen};
+use crate::settings::{self, Resolved};
 
-/// Follows one target: a box in the first frame, a box and how far to trust it in every later one.
+/// Follows one target: takes a box in the first frame, gives a box and its reliability in every later one.
 ///
 /// Frames are arrays of uint8: gray (height, width), or colour (height, width, channels) with three or four channels,
-/// blue first as OpenCV has it, or red first with ``order="rgb"``. Rows may have gaps; nothing is copied unless pixels
-/// lie in another order. Boxes are left, top (0-based), width, height in pixels.
+/// blue first as in OpenCV, or red first with ``order="rgb"``. Row strides are free; other layouts are copied. Boxes are
+/// left, top (0-based), width, height in pixels.
 ///
-/// ``preset`` is one of ``kcf_track.presets()``. Keywords change it: they have the names of the program's flags
-/// (``kcf_track.settings()`` lists them), ``settings={path: value}`` sets any by its path, ``machine={name: value}``
-/// those of the machine of ``detector`` or ``guard``.
+/// ``preset`` is one of ``kcf_track.presets()``. Keywords change it: ``detector``, ``guard``, ``feature``, ``kernel``,
+/// ``scale`` and other settings of the detector, such as ``padding``; ``settings={path: value}`` sets any path of
+/// ``tracker.settings``, ``machine={name: value}`` the machine of the guard or detector.
 ///
-/// A tracker is for one thread at a time: a second one gets a StateError. Other threads go on while it works.
+/// A tracker belongs to one thread at a time: a second one gets a StateError. Other Python threads run meanwhile.
 ///
 /// Examples:
 ///     >>> import kcf_track, numpy
@@ -34,25 +34,23 @@ use crate::settings::{self, Chosen};
 ///     (True, [24, 10, 16, 16])
 #[pyclass(frozen, module = "kcf_track")]
 pub struct Tracker {
-    chosen: Chosen,
+    resolved: Resolved,
     order: Order,
     inner: Mutex<kcf_track::Tracker>,
-    /// What was last said, which can be read while the next frame is tracked.
+    /// The last estimate, readable during an update.
     last: Mutex<Option<kcf_track::Estimate>>,
 }
 
 impl Tracker {
     /// A tracker without a target.
-    pub fn of(py: Python<'_>, chosen: Chosen, order: Order) -> PyResult<Self> {
-        let inner = Mutex::new(kcf_track::Tracker::new(chosen.params.clone()).or_raise(py)?);
-        Ok(Self { chosen, order, inner, last: Mutex::new(None) })
+    fn of(py: Python<'_>, resolved: Resolved, order: Order) -> PyResult<Self> {
+        let inner = Mutex::new(kcf_track::Tracker::new(resolved.params.clone()).or_raise(py)?);
+        Ok(Self { resolved, order, inner, last: Mutex::new(None) })
     }
 
-    /// The tracker itself, for as long as the guard lives.
-    ///
     /// # Errors
     /// `StateError` while another thread has it.
-    pub fn lock(&self) -> PyResult<MutexGuard<'_, kcf_track::Tracker>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, kcf_track::Tracker>> {
         match self.inner.try_lock() {
             Ok(inner) => Ok(inner),
             Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),
@@ -60,18 +58,12 @@ impl Tracker {
         }
     }
 
-    /// Keeps what was said of a frame.
-    pub fn keep(&self, estimate: kcf_track::Estimate) {
+    fn keep(&self, estimate: kcf_track::Estimate) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(estimate);
     }
 
     fn last(&self) -> Option<kcf_track::Estimate> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was said of the last frame.
-    pub fn last_estimate(&self) -> Option<Estimate> {
-        self.last().map(Estimate)
     }
 }
 
@@ -80,15 +72,15 @@ impl Tracker {
     #[new]
     #[pyo3(signature = (preset = "robust", *, order = "bgr", **settings))]
     fn new(py: Python<'_>, preset: &str, order: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let chosen = settings::resolve(py, preset, settings)?;
-        Self::of(py, chosen, order_of(py, order)?)
+        let resolved = settings::resolve(py, preset, settings)?;
+        Self::of(py, resolved, order_of(py, order)?)
     }
 
-    /// Learns the target in ``box`` (left, top, width, height; it may reach over the border), and forgets any earlier
+    /// Learns the target in ``box`` (left, top, width, height; it may reach over the border), in place of an earlier
     /// one.
     ///
-    /// Raises BoxError for a box that cannot be tracked, FrameError for an array of a wrong shape, TypeError for one
-    /// that is not of uint8; the earlier target, if any, is then kept.
+    /// Raises BoxError for a box that cannot be tracked, FrameError for a wrong shape, TypeError for another dtype than
+    /// uint8. An error keeps the earlier target.
     ///
     /// Examples:
     ///     >>> import kcf_track, numpy
@@ -108,7 +100,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Finds the target in the next frame, and learns how it looks there: ``ok, (left, top, width, height)``.
+    /// Finds the target in the next frame and updates the model: ``ok, (left, top, width, height)``.
     ///
     /// ``ok`` is False exactly when the state is ``lost``; the box is then the last guess.
     ///
@@ -133,13 +125,13 @@ impl Tracker {
         Ok((estimate.state != kcf_track::State::Lost, box4(estimate.bbox)))
     }
 
-    /// What was said of the last frame; None before ``init``.
+    /// The estimate of the last frame; None before ``init``.
     #[getter]
     fn estimate(&self) -> Option<Estimate> {
-        self.last_estimate()
+        self.last().map(Estimate)
     }
 
-    /// Where the target is, or was last seen: left, top, width, height; None before ``init``.
+    /// The box of the target, or the last guess: left, top, width, height; None before ``init``.
     #[getter]
     #[pyo3(name = "box")]
     fn bbox(&self) -> Option<Box4> {
@@ -152,53 +144,51 @@ impl Tracker {
         self.last().map(|estimate| estimate.state.name())
     }
 
-    /// The probability that the box overlaps the target by more than half; None of a tracker without a calibration, and
-    /// in the first frame.
+    /// The probability that the box overlaps the target by more than half; None without a calibration, and in
+    /// the first frame.
     #[getter]
     fn confidence(&self) -> Option<f32> {
         self.last()?.evidence.confidence
     }
 
-    /// All that speaks for the box, a dict; None before ``init``.
+    /// The signals behind the box, a dict; None before ``init``.
     #[getter]
     fn evidence<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.last_estimate().map(|estimate| estimate.evidence(py)).transpose()
+        self.last().map(|estimate| Estimate(estimate).evidence(py)).transpose()
     }
 
-    /// The score of every translation that was considered in the last frame: an array (rows, columns) of float32 of its
-    /// own, no motion in the middle; None before ``init``.
+    /// The score of every translation in the last search area: a new array (rows, columns) of float32, no motion in the
+    /// middle; None before ``init``.
     ///
     /// Element ``[r, c]`` is the score of the target's centre at ``x0 + c * dx``, ``y0 + r * dy``, where
-    /// ``(x0, y0), (dx, dy)`` is ``response_grid``. Where ``response_angle``, here ``a``, is not 0, the map is turned by
-    /// it around its first element: ``x0 + cos(a) * c * dx - sin(a) * r * dy``,
-    /// ``y0 + sin(a) * c * dx + cos(a) * r * dy``.
+    /// ``(x0, y0), (dx, dy)`` is ``response_grid``. With a ``response_angle`` ``a`` the map is rotated around its first
+    /// element: ``x0 + cos(a) * c * dx - sin(a) * r * dy``, ``y0 + sin(a) * c * dx + cos(a) * r * dy``.
     #[getter]
     fn response<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
         let inner = self.lock()?;
         Ok(inner.response().map(|map| map.centered().into_pyarray(py)))
     }
 
-    /// Where the elements of ``response`` lie on the image: the centre of element ``[0, 0]``, and the step from one
-    /// column and row to the next; None before ``init``.
+    /// The grid of ``response`` on the image: the centre of element ``[0, 0]``, and the steps between columns and rows;
+    /// None before ``init``.
     #[getter]
-    #[expect(clippy::type_complexity, reason = "two points, which Python takes apart")]
+    #[expect(clippy::type_complexity, reason = "two points, which Python unpacks")]
     fn response_grid(&self) -> PyResult<Option<((f64, f64), (f64, f64))>> {
         let inner = self.lock()?;
         Ok(inner.response().map(|map| (map.origin(), map.step)))
     }
 
-    /// By how much ``response`` is turned on the image, in radians, clockwise: the angle of a target that ``robust``
-    /// follows, else 0; None before ``init``.
+    /// The rotation of ``response`` on the image in radians, clockwise; None before ``init``.
     #[getter]
     fn response_angle(&self) -> PyResult<Option<f64>> {
         let inner = self.lock()?;
         Ok(inner.response().map(|map| map.angle))
     }
 
-    /// The preset that the settings started from.
+    /// The preset that the settings come from.
     #[getter]
     fn preset(&self) -> &str {
-        &self.chosen.preset
+        &self.resolved.preset
     }
 
     /// The order of the colours: ``bgr`` or ``rgb``.
@@ -207,19 +197,19 @@ impl Tracker {
         self.order.name()
     }
 
-    /// Whether colours are looked at: without that, only the gray values of a frame are.
+    /// Whether the tracker uses colours; otherwise it uses gray values alone.
     #[getter]
     fn uses_color(&self) -> bool {
-        self.chosen.params.channels() == kcf_track::Channels::Color
+        self.resolved.params.channels() == kcf_track::Channels::Color
     }
 
-    /// All settings, a dict by path.
+    /// All settings by path.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        settings::as_dict(py, &self.chosen.params)
+        settings::as_dict(py, &self.resolved.params)
     }
 
-    /// A copy that follows the target on its own.
+    /// An independent tracker with the same model.
     ///
     /// Examples:
     ///     >>> import kcf_track, numpy
@@ -233,56 +223,7 @@ impl Tracker {
         let inner = &*held;
         let copied = py.detach(|| inner.clone());
         let last = Mutex::new(self.last());
-        Ok(Self { chosen: self.chosen.clone(), order: self.order, inner: Mutex::new(copied), last })
-    }
-
-    /// The tracker as bytes, with all that it has learned.
-    ///
-    /// ``Tracker.restore`` makes a tracker of them that goes on to the same boxes, bit for bit, on any computer with
-    /// this version of the package and the same mathematics of the C library. Pickle uses them, too.
-    ///
-    /// Examples:
-    ///     >>> import kcf_track, numpy
-    ///     >>> frame = numpy.random.default_rng(0).integers(0, 255, (48, 64), numpy.uint8)
-    ///     >>> tracker = kcf_track.Tracker("paper")
-    ///     >>> tracker.init(frame, (20, 10, 16, 16))
-    ///     >>> again = kcf_track.Tracker.restore(tracker.snapshot(), preset="paper")
-    ///     >>> again.update(frame) == tracker.update(frame)
-    ///     True
-    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let held = self.lock()?;
-        let inner = &*held;
-        Ok(PyBytes::new(py, &py.detach(|| inner.snapshot())))
-    }
-
-    /// The tracker of a ``snapshot``, which knows the settings and the target alone: frames are in ``order``, as they
-    /// were before, ``preset`` is the name that it has from then on, and ``estimate`` what was said of the last frame,
-    /// where that is known. (A pickle keeps all of it.)
-    ///
-    /// Raises SnapshotError for other bytes.
-    #[staticmethod]
-    #[pyo3(signature = (snapshot, *, preset = "robust", order = "bgr", estimate = None))]
-    fn restore(
-        py: Python<'_>,
-        snapshot: &[u8],
-        preset: &str,
-        order: &str,
-        estimate: Option<Py<Estimate>>,
-    ) -> PyResult<Self> {
-        let tracker = py.detach(|| kcf_track::Tracker::restore(snapshot)).or_raise(py)?;
-        let chosen = Chosen { preset: preset.to_owned(), params: tracker.params().clone() };
-        let last = Mutex::new(estimate.map(|estimate| estimate.get().0));
-        Ok(Self { chosen, order: order_of(py, order)?, inner: Mutex::new(tracker), last })
-    }
-
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
-        let (py, tracker) = (this.py(), this.get());
-        let parts = PyDict::new(py);
-        parts.set_item("snapshot", tracker.snapshot(py)?)?;
-        parts.set_item("preset", tracker.preset())?;
-        parts.set_item("order", tracker.order())?;
-        parts.set_item("estimate", tracker.estimate())?;
-        Ok((py.import("kcf_track._pickle")?.getattr("tracker")?, (parts,)))
+        Ok(Self { resolved: self.resolved.clone(), order: self.order, inner: Mutex::new(copied), last })
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -298,7 +239,7 @@ impl Tracker {
             let BBox { x, y, w, h } = estimate.bbox;
             format!("{} at ({x:.1}, {y:.1}, {w:.1}, {h:.1})", estimate.state)
         });
-        format!("<kcf_track.Tracker {}: {state}>", self.chosen.preset)
+        format!("<kcf_track.Tracker {}: {state}>", self.resolved.preset)
     }
 }
 
@@ -313,7 +254,7 @@ pub fn order_of(py: Python<'_>, name: &str) -> PyResult<Order> {
 /// Four numbers as a box.
 ///
 /// # Errors
-/// `TypeError` for what is no sequence of numbers, `BoxError` for another count.
+/// `TypeError` for something else than a sequence of numbers, `BoxError` for another count.
 pub fn read_box(given: &Bound<'_, PyAny>) -> PyResult<BBox> {
     let Ok(numbers) = given.extract::<Vec<f64>>() else {
         let kind = given.get_type().name()?;

@@ -1,4 +1,4 @@
-"""Frames and places that several tests use."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def demo() -> Path:
 
 @pytest.fixture
 def noise() -> np.ndarray:
-    """A gray frame without two places that look alike."""
+    """A gray frame of noise."""
     return np.random.default_rng(7).integers(0, 255, (120, 160), np.uint8)
 
 
@@ -27,7 +27,7 @@ def moving(noise: np.ndarray, count: int, step: int = 3) -> list[np.ndarray]:
     return [np.roll(noise, step * i, axis=1) for i in range(count)]
 
 
-def hear():
-    """A program in the background of a shell does not hear Ctrl-C, one under nohup no SIGHUP, nor their children."""
+def reset_signals():
+    """Undo ignored signals, which a child inherits from a shell's background or nohup."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Every public name says what it is, with an example that runs."""
+"""Every public name has a docstring with an example that runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from kcf_track import machines
 
-#: What says enough without an example: errors, types of others, and plain values.
+#: Names without an example: types and values.
 PLAIN = ("Box", "Evaluation", "Frame", "Step", "__version__")
 
 
@@ -48,7 +48,7 @@ def test_examples_run(name, monkeypatch):
 
 @pytest.mark.parametrize("path", ["docs/python.md", "README.md"])
 def test_examples_of_the_documents_run(path, monkeypatch, tmp_path):
-    """Python blocks of the documents, one after the other, in the folder of the project."""
+    """The Python blocks of a document, in one namespace."""
     monkeypatch.chdir(ROOT)
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / path).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks

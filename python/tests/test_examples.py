@@ -1,4 +1,4 @@
-"""The examples do what they say."""
+"""The examples run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def load(name):
     return module
 
 
-def test_opencvs_loop_runs_with_our_tracker(noise, monkeypatch):
+def test_the_opencv_loop_runs(noise, monkeypatch):
     frames = moving(noise, 5)
 
     class Video:
-        """As OpenCV's."""
+        """A capture of OpenCV."""
 
         def __init__(self):
             self.rest = iter(frames)
@@ -40,7 +40,7 @@ def test_opencvs_loop_runs_with_our_tracker(noise, monkeypatch):
     assert found == expected
 
 
-def test_annotations_are_those_of_the_tracker(demo, tmp_path):
+def test_annotations_have_the_boxes_of_the_tracker(demo, tmp_path):
     coco, mot = tmp_path / "coco.json", tmp_path / "gt.txt"
     words = [demo, "--box", "car:12.8,44.4,38,60", "--box", "sign:150,100,40,40"]
     subprocess.run(

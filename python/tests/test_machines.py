@@ -1,4 +1,4 @@
-"""The machines by scikit-learn's rules, and bit for bit those of the library."""
+"""The machines by the checks of scikit-learn, and bit for bit against the library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = [getattr(machines, name) for name in machines.__all__]
 CLASSIFIERS = [made for made in ALL if is_classifier(made())]
 
 
-# What each is not, and why.
+# Checks that a machine may fail.
 EXCEPTIONS = {
     "SVM": {
         "check_sample_weight_equivalence_on_dense_data": "its iteration ends at a tolerance: two ways to the same "
@@ -37,7 +37,7 @@ EXCEPTIONS = {
 @parametrize_with_checks(
     [made() for made in ALL], expected_failed_checks=lambda made: EXCEPTIONS.get(type(made).__name__, {})
 )
-def test_scikit_learn_takes_it_for_its_own(estimator, check):
+def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -48,7 +48,7 @@ def digits():
 
 
 @pytest.mark.parametrize("made", CLASSIFIERS)
-def test_digits_are_told_apart(digits, made):
+def test_digits_are_classified(digits, made):
     x, y = digits
     assert cross_val_score(made(sigma=0.4), x, y, cv=3).mean() > 0.85
     machine = made(sigma=0.4).fit(x[::2], y[::2])
@@ -65,7 +65,7 @@ def test_pipelines_and_grids_run(digits):
 
 
 @pytest.mark.parametrize("made", CLASSIFIERS)
-def test_a_given_gram_matrix_is_the_kernel(digits, made):
+def test_a_precomputed_gram_matrix_gives_the_same_decisions(digits, made):
     x, y = digits
     train, test, y = np.ascontiguousarray(x[:100]), np.ascontiguousarray(x[100:150]), y[:100] % 2
     plain = made(sigma=0.5).fit(train, y)
@@ -87,18 +87,17 @@ def test_a_given_gram_matrix_is_the_kernel(digits, made):
     ("kernel", "options"),
     [("gaussian", {}), ("polynomial", {}), ("linear", {}), ("intersection", {}), ("chi-squared", {"gamma": 0.1})],
 )
-def test_every_kernel_has_its_say(digits, kernel, options):
+def test_every_kernel_classifies(digits, kernel, options):
     x, y = digits
     assert cross_val_score(machines.SVM(kernel=kernel, C=100, **options), x, y, cv=3).mean() > 0.85
 
 
-def test_parts_of_a_head_belong_together():
+def test_the_parts_of_a_head_must_fit():
     alpha, directions, two = np.ones(3), np.ones((3, 2)), np.ones(2)
     assert _native.Head(alpha, 0.0, (0.0, directions, two, two)).decision(np.ones((1, 3)), np.ones(1)).shape == (1,)
     for parts in ((directions[:2], two, two), (directions, alpha, two), (directions, two, alpha)):
-        with pytest.raises(kcf_track.SnapshotError, match="belong together"):
+        with pytest.raises(kcf_track.FitError, match="sizes differ"):
             _native.Head(alpha, 0.0, (0.0, *parts))
-
 
 
 @pytest.mark.parametrize("made", ALL)
@@ -112,7 +111,7 @@ def test_a_pickled_machine_decides_the_same(digits, made):
     assert clone(machine).get_params() == machine.get_params()
 
 
-def test_samples_of_no_weight_are_not_there(digits):
+def test_samples_of_no_weight_are_ignored(digits):
     x, y = digits
     x, y = x[:90], y[:90] % 2
     weights = np.where(np.arange(90) % 3 == 0, 0.0, 2.0)
@@ -136,7 +135,7 @@ def test_a_weight_of_two_is_two_samples(digits, balance):
     assert np.abs(weighted.decision_function(x) - repeated.decision_function(x)).max() < 1e-8
 
 
-def test_principal_components_take_noise_away(digits):
+def test_principal_components_remove_noise(digits):
     x, _ = digits
     noisy = x + np.random.default_rng(0).normal(0, 0.3, x.shape)
     machine = machines.KernelPCA(32, sigma=0.5).fit(x)
@@ -149,33 +148,28 @@ def test_principal_components_take_noise_away(digits):
 @pytest.mark.parametrize(
     ("estimator", "said"),
     [
-        (machines.SVM(C=-1.0), "C -1: must be a number from"),
-        (machines.SVM(C="3"), "C '3': must be a number"),
-        (machines.SVM(C=10**400), "C 1.*: must be a finite number"),
-        (machines.SVM(max_steps=1e5), "max_steps 100000.0: must be a whole number"),
-        (machines.SVM(max_steps=-1), "max_steps -1: must be a whole number from 1"),
-        (machines.SVM(balance=1), "balance 1: must be True or False"),
+        (machines.SVM(C=-1.0), "^C = -1.0: must be"),
+        (machines.SVM(C="3"), "^C = '3': must be a number"),
+        (machines.SVM(C=10**400), "^C = 1.*: must be a finite number"),
+        (machines.SVM(max_steps=1e5), "^max_steps = 100000.0: must be a non-negative integer"),
+        (machines.SVM(max_steps=-1), "^max_steps = -1: must be a non-negative integer"),
+        (machines.SVM(max_steps=0), "^max_steps = 0: must be 1 to"),
+        (machines.SVM(balance=1), "^balance = 1: must be True or False"),
         (machines.SVM(kernel="cubic"), "gaussian, polynomial"),
-        (machines.SVM(kernel=5), "kernel 5: must be a name"),
-        (machines.SVM(sigma=0.0), "^sigma 0: must be a number"),
-        (machines.SVM(sigma="2"), "^sigma '2': must be a number"),
-        (machines.SVM(sigma=True), "^sigma True: must be a number"),
-        (machines.SVM(sigma=None), "^sigma None: must be a number"),
-        (machines.SVM(kernel="polynomial", degree=2.99), "^degree 2.99: must be a whole number"),
-        (machines.SVM(kernel="polynomial", degree="3"), "^degree '3': must be a whole number"),
-        (machines.SVM(kernel="polynomial", degree=True), "^degree True: must be a whole number"),
-        (machines.SVM(kernel="polynomial", degree=-1), "^degree -1: must be a whole number from 1 to 32"),
-        (machines.SVM(kernel="polynomial", degree=10**10), "^degree 10000000000: must be a whole number from 1 to 32"),
-        (machines.SVM(kernel="polynomial", degree=10**30), "^degree 1000.*: must be a smaller number"),
-        (machines.SVM(kernel="polynomial", offset=-1), "^offset -1: must be a number"),
+        (machines.SVM(kernel=5), "^kernel = 5: must be a name"),
+        (machines.SVM(sigma=0.0), "^sigma = 0.0: must be"),
+        (machines.SVM(sigma=True), "^sigma = True: must be a number"),
+        (machines.SVM(sigma=None), "^sigma = None: must be a number"),
+        (machines.SVM(kernel="polynomial", degree=2.99), "^degree = 2.99: must be a non-negative integer"),
+        (machines.SVM(kernel="polynomial", degree=10**10), "^degree = .*: must be 1 to 32"),
+        (machines.SVM(kernel="polynomial", degree=10**30), "^degree = 1000.*: must be a non-negative integer"),
+        (machines.SVM(kernel="polynomial", offset=-1), "^offset = -1.0: must be"),
         (machines.SVM(kernel="chi-squared", gamma=0), "^gamma 0: "),
-        (machines.KernelFisher(ridge="none"), "^ridge none: must be one of gram, identity"),
-        (machines.KDSPE(0), "^n_components 0: must be a whole number from 1"),
-        (machines.KernelPCA(0), "^n_components 0: must be a whole number from 1"),
-        (machines.KernelPCA(None), "^n_components None: must be a whole number"),
-        (machines.KernelPCA(2.5), "^n_components 2.5: must be a whole number"),
-        (machines.KernelRidge(alpha=float("nan")), "^alpha nan: must be a finite number"),
-        (machines.KernelRidge(alpha=-1.0), "^alpha -1: must be a number from"),
+        (machines.KernelFisher(ridge="none"), "klda: .*`none`.*`gram`"),
+        (machines.KDSPE(0), "^n_components = 0: must be 1 to"),
+        (machines.KernelPCA(None), "^n_components = None: must be a non-negative integer"),
+        (machines.KernelRidge(alpha=float("nan")), "^alpha = nan: must be a finite number"),
+        (machines.KernelRidge(alpha=-1.0), "^alpha = -1.0: must be"),
     ],
 )
 def test_settings_out_of_range_are_named(digits, estimator, said):
@@ -185,7 +179,7 @@ def test_settings_out_of_range_are_named(digits, estimator, said):
     assert isinstance(raised.value, ValueError)
 
 
-def test_numbers_of_numpy_are_numbers(digits):
+def test_numpy_numbers_are_numbers(digits):
     x, y = digits
     x, y = x[:50], y[:50] % 2
     mine = machines.SVM(2.0, balance=True, max_steps=10_000, kernel="polynomial", offset=0.5, degree=2).fit(x, y)
@@ -196,7 +190,7 @@ def test_numbers_of_numpy_are_numbers(digits):
     assert (mine.decision_function(x) == theirs.decision_function(x)).all()
 
 
-def test_weights_that_are_none_are_said_to_be_weights(digits):
+def test_wrong_weights_are_refused(digits):
     x, y = digits
     x, y = x[:50], y[:50] % 2
     for made in (machines.SVM, machines.SLEM, machines.KernelRidgeClassifier, machines.KernelRidge):
@@ -207,29 +201,29 @@ def test_weights_that_are_none_are_said_to_be_weights(digits):
             made().fit(x, y, np.zeros(50))
     with pytest.raises(kcf_track.FitError, match="sample_weight -1 of sample 0"):
         machines.SVM(C=1.0).fit(x, y, -np.ones(50))
-    with pytest.raises(kcf_track.SettingError, match="C times the mean of sample_weight .*: must be a number from"):
+    with pytest.raises(kcf_track.SettingError, match="C times the mean of sample_weight = .*: must be"):
         machines.SVM(C=1.0).fit(x, y, np.full(50, 1e11))
 
 
 @pytest.mark.parametrize("made", [machines.SVM, machines.KernelRidge, machines.KernelRidgeClassifier, machines.SLEM])
-def test_decisions_are_given_where_only_the_own_kernel_value_is_too_large(made):
-    """The square of a sample's length is beyond all numbers, its products with those learned from are not."""
+def test_decisions_do_not_need_own_kernel_values(made):
+    """The squared norm of a sample overflows, its products with training samples do not."""
     x, y = np.array([[-1.0], [-2.0], [1.0], [2.0]]), [0, 0, 1, 1]
     machine = made(kernel="linear").fit(x, y)
     found = getattr(machine, "decision_function", machine.predict)([[1e200], [-1e200]])
     assert np.isfinite(found).all() and found[0] > 1e100 > -1e100 > found[1]
 
 
-def test_coordinates_are_given_where_only_the_own_kernel_value_is_too_large():
+def test_coordinates_do_not_need_own_kernel_values():
     machine = machines.KernelPCA(1, kernel="linear").fit([[-1.0], [-2.0], [1.0], [2.5]])
     assert np.isfinite(machine.transform([[1e200]])).all()
     with pytest.raises(ValueError):
         machine.score_samples([[1e200]])
 
 
-def test_what_no_machine_can_be_fitted_to_is_an_error_of_the_library(digits):
+def test_impossible_fits_raise_errors_of_the_library(digits):
     x, y = digits
-    with pytest.raises(kcf_track.FitError, match="one class"):
+    with pytest.raises(kcf_track.FitError, match="only one class"):
         machines.SVM().fit(x[:50], np.zeros(50))
     with pytest.raises(kcf_track.FitError, match="square"):
         machines.KernelPCA(kernel="precomputed").fit(x[:50])
@@ -240,7 +234,7 @@ def test_what_no_machine_can_be_fitted_to_is_an_error_of_the_library(digits):
         gram.denoise(x[:5] @ x[:50].T)
 
 
-def test_matrices_that_are_no_gram_matrices(digits):
+def test_wrong_gram_matrices_are_refused(digits):
     x, y = digits
     gram = np.random.default_rng(0).normal(size=(50, 50)) + 9 * np.eye(50)
     with pytest.raises(kcf_track.FitError, match="symmetric"):
@@ -252,17 +246,17 @@ def test_matrices_that_are_no_gram_matrices(digits):
 
 
 @pytest.mark.parametrize("made", ALL)
-def test_a_kernel_that_is_changed_after_the_fit_is_said(digits, made):
+def test_a_kernel_must_not_change_after_the_fit(digits, made):
     x, y = digits
     x, y = x[:50], y[:50] % 2
     for before, after, given in (("linear", "precomputed", x), ("precomputed", "linear", x @ x.T)):
         machine = made(kernel=before).fit(given, y).set_params(kernel=after)
-        with pytest.raises(kcf_track.SettingError, match=f"kernel {after}: .* fit it anew"):
+        with pytest.raises(kcf_track.SettingError, match=f"kernel {after}: .* fit it again"):
             getattr(machine, "predict", getattr(machine, "transform", None))(given)
 
 
 def declared(tree: dict[str, ast.ClassDef], name: str) -> set[str]:
-    """The names that a class has by the types."""
+    """The names of a class in the stubs."""
     here = tree[name]
     names = {part.name for part in here.body if isinstance(part, ast.FunctionDef)}
     names |= {part.target.id for part in here.body if isinstance(part, ast.AnnAssign)}
@@ -270,19 +264,19 @@ def declared(tree: dict[str, ast.ClassDef], name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("made", ALL)
-def test_the_types_have_all_that_is_public(digits, made):
+def test_the_stubs_have_all_public_names(digits, made):
     x, y = digits
     text = (ROOT / "python/kcf_track/machines/__init__.pyi").read_text()
     tree = {part.name: part for part in ast.parse(text).body if isinstance(part, ast.ClassDef)}
     public = {name for name in dir(made().fit(x[:50], y[:50])) if not name.startswith("_")}
     if "sample_weight" not in inspect.signature(made.fit).parameters:
-        # It is there for a parameter of another class's method, and takes none.
+        # scikit-learn adds it for a parameter of another method.
         public.discard("set_fit_request")
     assert not public - declared(tree, made.__name__)
 
 
 def bits(values) -> list[str]:
-    """Numbers by their bits."""
+    """The bits of numbers."""
     return [struct.pack(">d", value).hex() for value in np.asarray(values).ravel()]
 
 
@@ -291,7 +285,7 @@ CASES = json.loads((ROOT / "tests/data/machines.json").read_text())
 
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
 def test_every_bit_is_that_of_the_library(case):
-    """The numbers were written by a test of the library, which makes them again each time."""
+    """A test of the library writes and checks the numbers."""
     train, test = np.array(CASES["train"]), np.array(CASES["test"])
     y = np.array(CASES["labels"])
     made, options = {
@@ -322,7 +316,7 @@ def test_a_fit_that_fails_changes_nothing(made):
         machine.fit(x[:14] + 5, np.arange(14) // 7 + 5)
     assert vars(machine) == state
     machine.sigma = 1.0
-    # The samples are the machine's own.
+    # The machine has copies of the samples.
     asked = x.copy()
     x[:] = 0
     assert np.array_equal(ask(asked), before)

@@ -1,4 +1,4 @@
-"""What the scripts beside the sources make of folders of sequences. No tracker is run."""
+"""The scripts find the targets of sequences. No tracker runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def otb(tmp_path):
     return tmp_path / "otb"
 
 
-def test_a_file_without_a_box_is_no_target(scripts, otb):
+def test_an_empty_truth_is_not_a_target(scripts, otb):
     labelled = scripts("labelled")
     found = [(labelled.result_name(*target), target[1].name) for target in labelled.targets(otb)]
     assert found == [
@@ -46,7 +46,7 @@ def test_a_file_without_a_box_is_no_target(scripts, otb):
     ]
 
 
-def test_targets_are_asked_for_by_their_numbers(scripts, otb, monkeypatch):
+def test_targets_are_requested_by_number(scripts, otb, monkeypatch):
     frontier, asked = scripts("frontier"), []
 
     def run(command, check):
@@ -60,7 +60,7 @@ def test_targets_are_asked_for_by_their_numbers(scripts, otb, monkeypatch):
     assert asked == [[], [], ["1"], ["2"]]
 
 
-def test_each_target_has_a_row_of_its_own(scripts, otb, monkeypatch, capsys):
+def test_each_target_has_a_row(scripts, otb, monkeypatch, capsys):
     scale_table = scripts("scale_table")
     frames = lambda program, folder, path, flags: [({}, 0.25 if ".2." in path.name else 0.75)]
     monkeypatch.setattr(scale_table, "frames", frames)
@@ -70,7 +70,7 @@ def test_each_target_has_a_row_of_its_own(scripts, otb, monkeypatch, capsys):
     assert rows == [["| Jogging-1", "0.750, 0.750"], ["| Jogging-2", "0.250, 0.250"], ["| mean", "0.500, 0.500"]]
 
 
-def test_a_report_that_is_there_is_made_anew(scripts, tmp_path, monkeypatch):
+def test_an_existing_report_is_made_again(scripts, tmp_path, monkeypatch):
     detectors = scripts("detectors")
 
     def run(command, check):

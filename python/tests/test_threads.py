@@ -1,9 +1,8 @@
-"""Threads of Python: with an interpreter lock, and without one."""
+"""Python threads, with and without the GIL."""
 
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 import sysconfig
@@ -19,7 +18,7 @@ FREE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def together(count, work):
-    """Runs `work(i)` on so many threads at once; what was raised."""
+    """Run `work(i)` on `count` threads at once and return the exceptions."""
     start, raised = threading.Barrier(count), []
 
     def run(i):
@@ -37,8 +36,8 @@ def together(count, work):
     return raised
 
 
-@pytest.mark.skipif(not FREE, reason="an interpreter with a lock")
-def test_the_lock_stays_off():
+@pytest.mark.skipif(not FREE, reason="needs a free-threaded interpreter")
+def test_the_gil_stays_off():
     program = """
 import sys, numpy, kcf_track, kcf_track.__main__
 assert not sys._is_gil_enabled(), "after the import"
@@ -49,10 +48,10 @@ tracker.update(noise), targets.update(noise)
 print(sys._is_gil_enabled())
 """
     ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
-    assert (ran.stdout, ran.stderr) == ("False\n", ""), "a module without `gil_used = false` would put it on"
+    assert (ran.stdout, ran.stderr) == ("False\n", ""), "a module without `gil_used = false` switches it on"
 
 
-def test_a_tracker_for_each_thread(noise):
+def test_each_thread_may_have_a_tracker(noise):
     frames = moving(noise, 8)
     alone = {}
     for preset in ("robust", "fast", "paper"):
@@ -72,8 +71,7 @@ def test_a_tracker_for_each_thread(noise):
         assert boxes == alone[preset]
 
 
-def test_one_object_in_the_hands_of_many(noise):
-    """All that can be asked of it, at once: it answers, or says that another thread has it."""
+def test_concurrent_calls_succeed_or_raise_state_error(noise):
     frames = moving(noise, 4)
     tracker, targets = Tracker("fast"), MultiTracker("fast", threads=2)
     asked = {
@@ -81,8 +79,6 @@ def test_one_object_in_the_hands_of_many(noise):
             lambda: tracker.init(frames[0], BOX),
             lambda: tracker.update(frames[1]),
             lambda: tracker.copy().update(frames[2]),
-            lambda: Tracker.restore(tracker.snapshot()),
-            lambda: pickle.loads(pickle.dumps(tracker)),
             lambda: (tracker.box, tracker.state, tracker.confidence, tracker.evidence, repr(tracker)),
             lambda: (tracker.response, tracker.response_grid, tracker.settings),
             lambda: tracker.estimate,
@@ -91,7 +87,6 @@ def test_one_object_in_the_hands_of_many(noise):
             lambda: targets.add(frames[0], BOX),
             lambda: targets.update(frames[1]),
             lambda: targets.update(frames[2]),
-            lambda: pickle.loads(pickle.dumps(targets)),
             lambda: (targets.ids, len(targets), repr(targets)),
             lambda: targets.remove(targets.ids[-1]) if len(targets) > 2 else None,
             lambda: [targets[id] for id in targets.ids],
@@ -117,11 +112,11 @@ def test_one_object_in_the_hands_of_many(noise):
     tracker.init(frames[0], BOX)
     fresh = Tracker("fast")
     fresh.init(frames[0], BOX)
-    assert tracker.update(frames[1]) == fresh.update(frames[1]), "it is as if nothing had been"
+    assert tracker.update(frames[1]) == fresh.update(frames[1]), "the tracker is intact"
 
 
-def test_an_iterator_of_frames_in_the_hands_of_many(demo):
-    """Every frame comes once, whoever gets it."""
+def test_threads_share_an_iterator_of_frames(demo):
+    """Every frame comes once."""
     frames = Source(demo).frames(1, 60)
     seen = []
 
@@ -141,9 +136,9 @@ def test_an_iterator_of_frames_in_the_hands_of_many(demo):
     assert sorted(seen) == list(range(1, 61))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
-def test_frames_that_were_begun_before_a_fork(demo):
-    """The thread that decodes them stays behind."""
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_frames_from_before_a_fork_are_refused(demo):
+    """A forked child has no decoding thread."""
     program = f"""
 import os, warnings
 import kcf_track

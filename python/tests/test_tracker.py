@@ -1,10 +1,9 @@
-"""A tracker on arrays: what it follows, what it says, and what it makes of every layout of memory."""
+"""A tracker over arrays: estimates, memory layouts, settings, several targets."""
 
 from __future__ import annotations
 
 import copy
 import os
-import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -20,7 +19,7 @@ PRESETS = list(kcf_track.presets())
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_it_follows_what_moves(noise, preset):
+def test_presets_follow_motion(noise, preset):
     tracker = Tracker(preset)
     assert tracker.init(noise, BOX) is None
     assert (tracker.box, tracker.state) == (BOX, "initial")
@@ -57,7 +56,7 @@ def test_the_response_is_highest_where_the_target_is(noise):
     assert tracker.response_angle == 0
     kept = scores.copy()
     tracker.update(noise)
-    assert (scores == kept).all(), "the array is the caller's own"
+    assert (scores == kept).all(), "the array is a copy"
 
 
 def colored(noise):
@@ -65,7 +64,7 @@ def colored(noise):
 
 
 def layouts(frame):
-    """The same pixels, lying in memory in different ways."""
+    """The same pixels in different memory layouts."""
     height, width = frame.shape[:2]
     wide = np.zeros((height + 4, width + 9, *frame.shape[2:]), np.uint8)
     wide[2:-2, 4:-5] = frame
@@ -102,10 +101,10 @@ def test_every_layout_gives_the_same_boxes(noise, channels):
         assert boxes([frame[..., None] for frame in frames]) == plain
         assert boxes([np.dstack([frame] * 3) for frame in frames]) != [], "gray in three channels is a frame"
     if channels == 4:
-        assert boxes([frame[..., :3] for frame in frames]) == plain, "the fourth channel is not looked at"
+        assert boxes([frame[..., :3] for frame in frames]) == plain, "the fourth channel is ignored"
 
 
-def test_the_order_of_colours_is_what_was_said(noise):
+def test_colors_are_read_in_the_given_order(noise):
     def boxes(order, frames):
         tracker = Tracker("robust", order=order)
         tracker.init(frames[0], BOX)
@@ -114,14 +113,14 @@ def test_the_order_of_colours_is_what_was_said(noise):
     frames = [colored(frame) for frame in moving(noise, 4)]
     backwards = [frame[..., ::-1] for frame in frames]
     assert boxes("bgr", frames) == boxes("rgb", backwards) == boxes("rgb", [b.copy() for b in backwards])
-    assert boxes("bgr", frames) != boxes("rgb", frames), "the order would have no effect"
+    assert boxes("bgr", frames) != boxes("rgb", frames), "the order has an effect"
 
 
 @pytest.mark.parametrize(
     ("name", "copied"),
     [("plain", False), ("rows with gaps", False), ("colours backwards twice", False), ("mirrored twice", True)],
 )
-def test_nothing_is_copied_that_can_be_tracked_where_it_lies(noise, name, copied):
+def test_frames_are_copied_only_where_necessary(noise, name, copied):
     frame = np.tile(colored(noise), (6, 6, 1))
     given = {"plain": frame, **dict(layouts(frame))}[name]
     tracker = Tracker("paper")
@@ -133,112 +132,19 @@ def test_nothing_is_copied_that_can_be_tracked_where_it_lies(noise, name, copied
     assert (peak > frame.nbytes / 2) == copied, peak
 
 
-def test_settings_are_keywords_paths_and_machines(noise):
-    linear = Tracker("paper", kernel="linear", padding=2)
-    assert linear.settings["search.filter.kernel"] == "linear"
-    assert linear.settings["search.filter.padding"] == 2.0
-    assert Tracker("paper", settings={"search.filter.padding": 2.0}).settings["search.filter.padding"] == 2.0
-    guarded = Tracker("paper", guard="svm", machine={"c": 3.0})
-    assert guarded.settings["guard.windows.machine.svm.c"] == 3.0
-    assert Tracker("paper", guard=None).settings == Tracker("paper").settings
-    assert Tracker("paper", smooth_area=True).settings["search.filter.smooth-area"] is True
-    assert Tracker("paper", max_cells=300).settings["search.filter.area.bounded.max-cells"] == 300
-    assert Tracker("paper", max_cells=float("inf")).settings["search.filter.area"] == "published"
-    assert Tracker("fast", detector="svm").settings["search"] == "svm"
-    assert Tracker(padding=np.float32(2.5)).settings["search.background.padding"] == 2.5
-
-
-def test_a_copy_goes_its_own_way(noise):
-    for preset in ("robust", "paper"):
-        tracker = Tracker(preset)
-        tracker.init(noise, BOX)
-        tracker.update(np.roll(noise, 3, axis=1))
-        copies = [tracker.copy(), copy.copy(tracker), copy.deepcopy(tracker)]
-        here = [tracker.update(np.roll(noise, 3 * i, axis=1)) for i in (2, 3)]
-        for other in copies:
-            assert (other.preset, other.settings) == (tracker.preset, tracker.settings)
-            assert [other.update(np.roll(noise, 3 * i, axis=1)) for i in (2, 3)] == here
-
-
-@pytest.mark.parametrize(
-    ("preset", "settings"),
-    [*((preset, {}) for preset in PRESETS), ("paper", {"guard": "krr"}), ("fast", {"detector": "kpca"})],
-)
-def test_a_pickled_tracker_goes_on_where_it_was(noise, preset, settings):
-    frames = [np.roll(noise, 3 * i, axis=1) for i in range(7)]
-    tracker = Tracker(preset, order="rgb", **settings)
-    empty = pickle.loads(pickle.dumps(tracker))
-    assert empty.estimate is None and empty.settings == tracker.settings
-    tracker.init(frames[0], BOX)
-    for frame in frames[1:4]:
-        tracker.update(frame)
-    copied = pickle.loads(pickle.dumps(tracker))
-    assert (copied.preset, copied.order, copied.settings) == (preset, "rgb", tracker.settings)
-    assert copied.estimate == tracker.estimate and (copied.response == tracker.response).all()
-    for frame in frames[4:]:
-        assert copied.update(frame) == tracker.update(frame)
-        assert copied.estimate == tracker.estimate
-
-
-def test_a_pickled_tracker_goes_on_in_another_process(noise):
-    tracker = Tracker("fast")
-    tracker.init(noise, BOX)
-    program = "import pickle, sys; tracker, frame = pickle.load(sys.stdin.buffer); print(tracker.update(frame))"
-    given = pickle.dumps((tracker, np.roll(noise, 3, axis=1)))
-    found = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True, check=True)
-    assert found.stdout.decode().strip() == str(tracker.update(np.roll(noise, 3, axis=1)))
-
-
-def test_other_bytes_are_no_tracker(noise):
-    tracker = Tracker("fast")
-    tracker.init(noise, BOX)
-    good = tracker.snapshot()
-    for wrong in (b"", b"KCFTRACK", good[:-1], good + b"0", good[:400] + b"x" + good[401:]):
-        with pytest.raises(kcf_track.SnapshotError):
-            Tracker.restore(wrong)
-    with pytest.raises(TypeError):
-        Tracker.restore("text")
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
-def test_many_targets_are_followed_after_a_fork(noise):
-    """Threads do not come along into a child: it makes its own."""
-    program = """
-import os, pickle, sys, warnings
-targets, frames = pickle.load(sys.stdin.buffer)
-warnings.simplefilter("ignore")
-targets.update(frames[0])
-child = os.fork()
-found = targets.update(frames[1])
-if child == 0:
-    print(found, flush=True)
-    os._exit(0)
-os.waitpid(child, 0)
-print(found)
-"""
-    targets = MultiTracker("paper", threads=2)
-    for x in (20, 60, 90):
-        targets.add(noise, (x, 40, 24, 24))
-    given = pickle.dumps((targets, moving(noise, 3)[1:]))
-    words = [sys.executable, "-c", program]
-    ran = subprocess.run(words, input=given, capture_output=True, check=True, timeout=60)
-    child, parent = ran.stdout.decode().splitlines()
-    assert child == parent
-
-
-def test_switches_of_numpy_are_switches():
+def test_numpy_booleans_are_booleans():
     assert Tracker("paper", settings={"search.filter.sub-cell": np.True_}).settings["search.filter.sub-cell"] is True
     with pytest.raises(kcf_track.SettingError):
         Tracker("paper", learning_rate=np.True_)
 
 
-def test_the_next_number_is_a_free_one(noise):
+def test_new_targets_get_free_ids(noise):
     targets = MultiTracker("paper")
     assert [targets.add(noise, BOX, id=id) for id in (1, 2**64 - 1, None, None)] == [1, 2**64 - 1, 2, 3]
     assert len(targets) == 4
 
 
-def test_a_target_of_its_own_settings_keeps_the_others(noise):
+def test_a_target_may_have_its_own_settings(noise):
     targets = MultiTracker("paper", kernel="linear")
     one = Tracker("paper", kernel="linear", padding=2)
     id = targets.add(noise, BOX, padding=2)
@@ -251,38 +157,7 @@ def test_a_target_of_its_own_settings_keeps_the_others(noise):
     assert list(targets) == targets.ids == [id, other] and id in targets and 99 not in targets and "a" not in targets
 
 
-def test_many_targets_are_pickled(noise):
-    targets = MultiTracker("fast", threads=2)
-    targets.add(noise, (20, 20, 24, 24))
-    targets.add(noise, BOX, id=7, preset="paper")
-    targets.update(np.roll(noise, 3, axis=1))
-    copied = pickle.loads(pickle.dumps(targets))
-    assert copied.ids == [1, 7] and copied[7] == targets[7]
-    for i in (2, 3):
-        assert copied.update(np.roll(noise, 3 * i, axis=1)) == targets.update(np.roll(noise, 3 * i, axis=1))
-    assert copied.add(noise, BOX) == targets.add(noise, BOX) == 8
-
-
-def test_many_targets_are_staggered_if_they_shall_be(noise):
-    boxes = [(20, 20, 24, 24), (60, 40, 30, 24), (90, 70, 28, 28)]
-    frames = moving(noise, 9)
-
-    def run(targets, pickled=False):
-        for box in boxes:
-            targets.add(frames[0], box)
-        for frame in frames[1:]:
-            found = targets.update(frame)
-            targets = pickle.loads(pickle.dumps(targets)) if pickled else targets
-        return found, [targets[id].evidence for id in targets]
-
-    staggered = run(MultiTracker("fast", stagger=True, threads=1))
-    assert staggered == run(MultiTracker("fast", stagger=True, threads=2), pickled=True)
-    assert staggered != run(MultiTracker("fast"))
-    del boxes[2]
-    assert run(MultiTracker("fast", stagger=True)) == run(MultiTracker("fast"))
-
-
-def test_many_targets_are_followed_as_one_is(noise):
+def test_several_targets_get_the_boxes_of_single_trackers(noise):
     boxes = {1: (20, 20, 24, 24), 2: (60, 40, 30, 24), 9: (90, 70, 28, 28)}
     frames = moving(noise, 5)
     for threads in (1, 2, None):
@@ -305,3 +180,60 @@ def test_many_targets_are_followed_as_one_is(noise):
         targets.remove(2)
     with pytest.raises(KeyError):
         targets[2]
+
+
+def test_settings_are_keywords_paths_and_machines():
+    def settings(preset="paper", **keywords):
+        return Tracker(preset, **keywords).settings
+
+    linear = settings(kernel="linear", padding=2, feature="gray", learning_rate=0.01)
+    assert linear["search.filter.kernel"] == "linear" and linear["search.filter.feature"] == "gray"
+    assert linear["search.filter.padding"] == 2.0 and linear["search.filter.learning-rate"] == 0.01
+    assert settings(settings={"search.filter.padding": 2.0})["search.filter.padding"] == 2.0
+    assert settings(guard="svm", machine={"c": 3.0})["guard.windows.machine.svm.c"] == 3.0
+    assert settings(guard=None) == settings()
+    assert settings(smooth_area=True)["search.filter.smooth-area"] is True
+    assert settings(area="bounded")["search.filter.area.bounded.max-cells"] == 1000
+    assert settings(area="published")["search.filter.area.published.half-size-from"] == 100.0
+    machine = settings("fast", detector="svm", machine={"c": 3}, reach=3, kernel="linear")
+    assert machine["search.machine.windows.machine.svm.c"] == 3.0
+    assert machine["search.machine.windows.reach"] == 3.0 and machine["search.machine.windows.kernel"] == "linear"
+    assert settings("robust", padding=np.float32(2.5), interval=np.int64(3))["search.background.padding"] == 2.5
+    assert settings("robust", scale="none")["search.background.scale"] == "none"
+    for preset in PRESETS:
+        assert Tracker(preset, settings=settings(preset)).settings == settings(preset)
+
+
+def test_a_copy_is_independent(noise):
+    for preset in ("robust", "paper"):
+        tracker = Tracker(preset)
+        tracker.init(noise, BOX)
+        tracker.update(np.roll(noise, 3, axis=1))
+        copies = [tracker.copy(), copy.copy(tracker), copy.deepcopy(tracker)]
+        here = [tracker.update(np.roll(noise, 3 * i, axis=1)) for i in (2, 3)]
+        for other in copies:
+            assert (other.preset, other.settings) == (tracker.preset, tracker.settings)
+            assert [other.update(np.roll(noise, 3 * i, axis=1)) for i in (2, 3)] == here
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_several_targets_survive_a_fork():
+    """A forked child has no threads and starts its own."""
+    program = """
+import os, warnings, kcf_track, numpy as np
+warnings.simplefilter("ignore")
+noise = np.random.default_rng(7).integers(0, 255, (120, 160), np.uint8)
+targets = kcf_track.MultiTracker("paper", threads=2)
+for x in (20, 60, 90):
+    targets.add(noise, (x, 40, 24, 24))
+targets.update(np.roll(noise, 3, axis=1))
+child = os.fork()
+found = targets.update(np.roll(noise, 6, axis=1))
+print(found, flush=True)
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    child, parent = ran.stdout.splitlines()
+    assert child == parent

@@ -1,4 +1,4 @@
-"""A program that uses the package as its types have it; mypy and pyright read it, nobody runs it."""
+"""A program that mypy and pyright check; it does not run."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""The VOT toolkit runs trackers of kcf-track over TraX, and its boxes are compared with the command line's.
+"""Run trackers of kcf-track in the VOT toolkit and compare their boxes with those of the command line.
 
-    scripts/vot/run.py --otb DIR [--binary FILE] [--place DIR] [TRACKER ...]
+    scripts/vot/run.py --otb DIR [--package PATH] [--place DIR] [TRACKER ...]
 
-Nothing but Python is needed: the toolkit is installed into a virtual environment in the place. The workspace has two
-sequences of OTB, which lie in DIR as published, a third one with two targets, and a rendered one; trackers are sections
-of trackers.ini. Each goes through `vot test`, through the experiment of stack.yaml, and into the toolkit's report. A
-box or a confidence that is not the one that `kcf-track --json` has of the same frame and start is a failure: exit
-code 1.
+The script installs the toolkit and the package (a wheel, or this clone) into a virtual environment. The workspace has
+three sequences of OTB from DIR, one of them with two targets, and a rendered one. Each tracker, a section of
+trackers.ini, runs through `vot test`, the experiment of stack.yaml and the report. A box or a confidence that differs
+from `kcf-track --json` is a failure: exit code 1.
 """
 
 import argparse
@@ -32,7 +31,7 @@ TOLERANCE = 1e-4
 
 
 def run(command, **options):
-    """Runs a program; its output."""
+    """Run a program and return its output."""
     done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, **options)
     if done.returncode != 0:
@@ -40,17 +39,18 @@ def run(command, **options):
     return done.stdout
 
 
-def install(place):
-    """The folder of the toolkit's programs."""
+def install(place, package):
+    """Install the toolkit and the package, and return the folder of their programs."""
     programs = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
     if not (programs / "vot").exists():
         venv.create(place / "venv", with_pip=True)
         run([programs / "python", "-m", "pip", "install", "-q", *PACKAGES])
+    run([programs / "python", "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", package])
     return programs
 
 
 def convert(source, target):
-    """A sequence of OTB as one of VOT: frames by number, boxes counted from 0."""
+    """Write a sequence of OTB as one of VOT: numbered frames, 0-based boxes."""
     (target / "color").mkdir(parents=True)
     frames = sorted((source / "img").glob("*.jpg"))
     for number, frame in enumerate(frames, 1):
@@ -67,7 +67,7 @@ def convert(source, target):
 
 
 def workspace(place, otb, binary):
-    """A workspace of the toolkit, made anew."""
+    """Make a new workspace of the toolkit."""
     folder = place / "workspace"
     shutil.rmtree(folder, ignore_errors=True)
     sequences = folder / "sequences"
@@ -85,7 +85,7 @@ def workspace(place, otb, binary):
 
 
 def rows_of_toolkit(folder, tracker, sequence, target):
-    """Box and confidence of all frames but the first, of which the toolkit keeps no box."""
+    """Box and confidence of all frames but the first, whose box the toolkit does not keep."""
     results = folder / "results" / tracker / "baseline" / sequence
     name = f"{sequence}{target and '_' + target}_001"
     lines = [(results / f"{name}{ending}").read_text().split()[1:] for ending in (".txt", "_confidence.value")]
@@ -93,19 +93,19 @@ def rows_of_toolkit(folder, tracker, sequence, target):
 
 
 def rows_of_program(binary, flags, folder, sequence, truth):
-    """The same of the command line, from the same first box."""
+    """The same from the command line."""
     out = folder / "boxes.json"
     first = truth.read_text().split("\n")[0]
     run([binary, folder / "sequences" / sequence / "color", "--init", first, "--quiet", "--json", out, *flags])
     frames = json.loads(out.read_text())["frames"][1:]
-    # Where the confidence is not calibrated, the peak-to-sidelobe ratio stands in its place.
+    # The peak-to-sidelobe ratio replaces a confidence that is not calibrated.
     return [[*frame["bbox"], frame["psr"] if frame["confidence"] is None else frame["confidence"]] for frame in frames]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--otb", type=Path, required=True, help="folder of OTB's sequences")
-    parser.add_argument("--binary", type=Path, default=HERE.parent.parent / "target/release/kcf-track")
+    parser.add_argument("--package", type=Path, default=HERE.parent.parent, help="wheel or clone of kcf-track")
     parser.add_argument("--place", type=Path, default=Path(tempfile.gettempdir()) / "kcf-track-vot",
                         help="folder for the toolkit and the workspace")
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", default=["kcf-paper", "kcf-fast", "kcf-robust"])
@@ -115,20 +115,20 @@ def main():
     unknown = [tracker for tracker in args.trackers if tracker not in registry]
     if unknown:
         parser.error(f"trackers.ini has no {', '.join(unknown)}")
-    binary, otb, place = (path.resolve() for path in (args.binary, args.otb, args.place))
-    programs = install(place)
+    package, otb, place = (path.resolve() for path in (args.package, args.otb, args.place))
+    programs = install(place, package)
+    binary = programs / "kcf-track"
     folder = workspace(place, otb, binary)
-    path = os.pathsep.join([str(binary.parent), str(programs), os.environ["PATH"]])
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "VOT_RESULTS_BINARY": "false"}
 
     def vot(*words):
-        # The toolkit may end with 0 whatever happened; what it says in red is an error.
+        # The toolkit may end with 0 after an error, which it prints in red.
         said = run([programs / "vot", *words], cwd=folder, env=environment)
         if "\033[31m" in said or "Traceback" in said:
             sys.exit(f"vot {shlex.join(map(str, words))}:\n{said}")
         return said
 
-    print(run([programs / "python", HERE / "forms.py", binary, folder / "sequences" / SEQUENCES[0]]), end="")
     for tracker in args.trackers:
         said = vot("test", tracker)
         if "Test concluded successfuly" not in said:
@@ -139,7 +139,8 @@ def main():
     vot("report", "--workspace", folder, "--name", "report", *args.trackers)
     worst = 0.0
     for tracker in args.trackers:
-        flags = shlex.split(registry[tracker]["command"])[2:]
+        words = shlex.split(registry[tracker]["command"])[3:]
+        flags = [f"--{word}" if "=" in word else word for word in words]
         for truth in sorted((folder / "sequences").glob("*/groundtruth*.txt")):
             sequence, target = truth.parent.name, truth.stem.partition("_")[2]
             ours = rows_of_program(binary, flags, folder, sequence, truth)

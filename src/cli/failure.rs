@@ -1,7 +1,6 @@
 //! How a run that did not succeed ends: the message and the exit code.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use super::signals;
 use crate::Error;
@@ -40,16 +39,16 @@ impl Failure {
     }
 
     /// Prints the message and gives the exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn report(self) -> u8 {
         match &self {
-            Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::ReaderGone => return 0,
             Self::Interrupted => {
                 let _ = writeln!(std::io::stderr(), "interrupted; outputs hold the frames until now");
-                return ExitCode::from(signals::exit_code());
+                return signals::exit_code();
             }
             Self::Usage(message) | Self::Failed(message) => tell(message),
         }
-        ExitCode::from(if matches!(self, Self::Usage(_)) { 2 } else { 1 })
+        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
     }
 }
 

@@ -65,21 +65,21 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. Outputs 
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    main_from(std::env::args_os())
+    run(std::env::args_os()).into()
 }
 
-/// Runs the program with `arguments`, the first of which is its name.
-pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Runs the program with `arguments`, the first of which is its name, and gives the exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = targets::join_boxes(arguments);
     if arguments.len() < 2 {
         let _ = Cli::command().print_help();
-        return ExitCode::SUCCESS;
+        return 0;
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     let result = match &cli.command {
@@ -90,5 +90,5 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::View(args)) => view::run(args),
         None => track::run(&cli.track),
     };
-    result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+    result.map_or_else(Failure::report, |()| 0)
 }

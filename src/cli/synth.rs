@@ -168,7 +168,9 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
         FormatName::Png => Format::Png,
     };
     let scene = Scene::new(args.params())?;
-    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let arguments = std::env::args_os()
+        .skip_while(|argument| argument != "synth")
+        .map(|argument| argument.to_string_lossy().into_owned());
     let command = std::iter::once("kcf-track".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
     let options = WriteOptions { format, force: args.force, command: Some(command) };
     let bar = if std::io::stderr().is_terminal() {

@@ -15,8 +15,8 @@ They need scikit-learn: `pip install ".[machines]"` in a clone of kcf-track.
 
 Each takes a `kernel`: `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear`, `intersection` and
 `chi-squared` (`gamma`) for histograms, or `precomputed`. Distances and inner products are divided by the number of
-features, so that a bandwidth means the same for any number of them. More than two classes are told apart one against
-the rest, on one Gram matrix.
+features, so that a bandwidth means the same for any number of them. More than two classes are separated one against the
+rest, on one Gram matrix.
 
 Examples:
     >>> import numpy
@@ -33,9 +33,16 @@ except ImportError as error:
     message = "kcf_track.machines needs scikit-learn: pip install '.[machines]' in a clone of kcf-track"
     raise ImportError(message) from error
 
-from ._classifiers import SLEM, SVM, KernelPCAClassifier, KernelRidgeClassifier
-from ._embeddings import KDSPE, KernelFisher, KernelPCA
-from ._regression import KernelRidge
+from ._estimators import (
+    KDSPE,
+    SLEM,
+    SVM,
+    KernelFisher,
+    KernelPCA,
+    KernelPCAClassifier,
+    KernelRidge,
+    KernelRidgeClassifier,
+)
 
 __all__ = [
     "KDSPE",

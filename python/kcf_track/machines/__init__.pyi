@@ -27,9 +27,9 @@ class _Machine:
     degree: int
     gamma: float
     n_features_in_: int
-    #: The names of the columns, where there were any.
+    #: The names of the columns, if any.
     feature_names_in_: NDArray[Any]
-    #: The samples that were learned from; None of a Gram matrix that was given.
+    #: The training samples; None for a precomputed Gram matrix.
     X_fit_: NDArray[np.float64] | None
     def get_metadata_routing(self) -> Any: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
@@ -37,7 +37,7 @@ class _Machine:
 
 class _Classifier(_Machine):
     classes_: NDArray[Any]
-    #: One for two classes, or one for each against the rest.
+    #: One for two classes, else one per class.
     heads_: list[Head]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]: ...
     def predict(self, X: ArrayLike) -> NDArray[Any]: ...

@@ -1,4 +1,4 @@
-"""What all machines share: a kernel, its Gram matrices, and heads of one class against the rest."""
+"""The base of all machines: a kernel, Gram matrices, and heads of one class against the rest."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .. import _native
 from .._errors import FitError, SettingError
 
 
-def whole(fit):
-    """A `fit` that leaves the machine as it was where it fails."""
+def atomic(fit):
+    """Make a `fit` that fails leave the machine unchanged."""
 
     @functools.wraps(fit)
     def fitted(self, *arguments, **keywords):
@@ -34,19 +34,19 @@ def whole(fit):
 
 
 class KernelMachine(BaseEstimator):
-    """Something that is fitted to a Gram matrix."""
+    """An estimator that is fitted to a Gram matrix."""
 
-    #: The machine's name in the library.
+    #: The name of the machine in the library.
     _machine = ""
-    #: Its parameters: what the library calls each, and its type.
+    #: Its parameters: the name in the library and the type of each.
     _parameters = {}
-    #: Settings that it always has.
+    #: Constant settings.
     _fixed = {}
-    #: The samples that count, where some have no weight.
+    #: The indices of samples with a weight, where some have none.
     _kept = None
 
     def _set_kernel(self, kernel, sigma, offset, degree, gamma):
-        """Keeps the five parameters of a kernel."""
+        """Store the five parameters of a kernel."""
         self.kernel, self.sigma, self.offset, self.degree, self.gamma = kernel, sigma, offset, degree, gamma
 
     def __sklearn_tags__(self):
@@ -56,18 +56,17 @@ class KernelMachine(BaseEstimator):
         return tags
 
     def _make_kernel(self):
-        """The kernel; None where Gram matrices are given."""
+        """The kernel; None for precomputed Gram matrices."""
         name = plain("kernel", self.kernel, str)
         if name == "precomputed":
             return None
         return _native.Kernel(name, **{key: plain(key, getattr(self, key), kind) for key, kind in KERNEL.items()})
 
     def _weighted(self, x, y, sample_weight):
-        """The samples that count, with their labels and weights: those of no weight are as if they were not there."""
+        """Drop the samples of no weight."""
         self._kept, weights = None, None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
-            # Before prices are multiplied with them.
             wrong = np.flatnonzero((weights != 0) & ~((weights >= LEAST) & (weights <= MOST)))
             if len(wrong):
                 which = f"sample_weight {weights[wrong[0]]:g} of sample {wrong[0]}"
@@ -79,70 +78,69 @@ class KernelMachine(BaseEstimator):
         return x, y, weights
 
     def _gram(self, x):
-        """The Gram matrix of the samples to learn from; they are kept, as new ones are compared with them."""
+        """The Gram matrix of the training samples, which are stored."""
         kernel = self._make_kernel()
         if kernel is None:
             if x.shape[0] != x.shape[1]:
                 raise FitError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
             self.X_fit_ = None
             return x
-        # A copy: whoever fills the array anew does not change what was learned.
+        # The caller may change its array.
         self.X_fit_ = x.copy()
         return kernel.gram(x)
 
     def _cross(self, x, asks_own=None):
-        """Kernel values of new samples with those learned from, and with themselves.
+        """Kernel values of new samples with the training samples, and with themselves.
 
-        The latter are zero, unless somebody needs them, of whom `asks_own` is the beginning of a sentence: they can be
-        too large where all others are not.
+        The latter are computed only for a caller that names itself in `asks_own`, as they alone may overflow.
         """
         check_is_fitted(self)
         x = validate_data(self, x, dtype=np.float64, order="C", reset=False)
         kernel = self._make_kernel()
         if (kernel is None) != (self.X_fit_ is None):
             was = "a Gram matrix" if self.X_fit_ is None else "samples"
-            raise SettingError(f"kernel {self.kernel}: the machine was fitted to {was}, fit it anew")
+            raise SettingError(f"kernel {self.kernel}: the machine was fitted to {was}; fit it again")
         if kernel is None:
             if asks_own is not None:
                 raise SettingError(f"{asks_own} the kernel values of samples with themselves: give the samples")
-            # The matrix has columns for samples of no weight, too.
+            # The matrix also has columns for samples of no weight.
             return x if self._kept is None else np.ascontiguousarray(x[:, self._kept]), np.zeros(len(x))
         return kernel.cross_gram(x, self.X_fit_), np.zeros(len(x)) if asks_own is None else kernel.own(x)
 
     def _parameter(self, name):
-        """A parameter of the machine as a value of Python's own."""
+        """A parameter of the machine as a built-in value."""
         return plain(name, getattr(self, name), self._parameters[name][1])
 
     def _settings(self, **others):
-        """The settings of the machine as the library has them."""
+        """The settings of the machine by their names in the library."""
         given = {path: self._parameter(name) for name, (path, _) in self._parameters.items()}
         return {**given, **self._fixed, **others}
 
     def _made(self, make, settings, *arguments, **keywords):
-        """What `make` of the compiled module fits. A setting that it refuses is called what it is called here."""
+        """Call `make` of the compiled module; an error names the parameter as it is called here."""
         try:
             return make(self._machine, json.dumps(settings), *arguments, **keywords)
         except SettingError as error:
             said = str(error)
             for name, (path, _) in self._parameters.items():
-                begin = f"{self._machine}.{path} "
+                begin = f"{self._machine}.{path} = "
                 if said.startswith(begin):
                     weighted = "" if settings[path] == self._parameter(name) else " times the mean of sample_weight"
-                    raise SettingError(f"{name}{weighted} {said[len(begin) :]}") from None
+                    raise SettingError(f"{name}{weighted} = {said[len(begin) :]}") from None
             raise
 
 
 #: The parameters of kernels, and their types.
 KERNEL = {"sigma": float, "offset": float, "degree": int, "gamma": float}
-#: The weights that a sample can have.
+#: The range of weights.
 LEAST, MOST = 1e-12, 1e12
 
 
 def plain(name, value, kind):
-    """A parameter as a value of Python's own, a number of NumPy too. None is cut, or taken for one of another kind."""
+    """A parameter as a built-in value, without a change of its value or kind."""
 
     def wrong(wanted):
-        return SettingError(f"{name} {value!r}: must be {wanted}")
+        return SettingError(f"{name} = {value!r}: must be {wanted}")
 
     if kind is str:
         if not isinstance(value, str):
@@ -157,9 +155,9 @@ def plain(name, value, kind):
         try:
             number = operator.index(value)
         except TypeError:
-            raise wrong("a whole number") from None
-        if switch or not -(2**63) <= number < 2**63:
-            raise wrong("a whole number" if switch else "a smaller number")
+            raise wrong("a non-negative integer") from None
+        if switch or not 0 <= number < 2**63:
+            raise wrong("a non-negative integer")
         return number
     if switch or not isinstance(value, numbers.Real):
         raise wrong("a number")
@@ -173,22 +171,22 @@ def plain(name, value, kind):
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
-    """Tells classes apart by a head for two of them, or one for each against the rest."""
+    """A classifier with one head for two classes, or one per class against the rest."""
 
-    @whole
+    @atomic
     def fit(self, X, y, sample_weight=None):
-        """Learn from samples (n, features), or their Gram matrix (n, n), and their classes."""
+        """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
         self._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X, y, sample_weight=None):
-        """As `fit`; gives the Gram matrix and the numbers of the classes, for whoever wants more of them."""
+        """Fit, and return the Gram matrix and the numbers of the classes."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise FitError(f"there is one class only ({self.classes_}): two classes are needed to tell them apart")
+            raise FitError(f"only one class ({self.classes_}): at least two are needed")
         gram = self._gram(X)
         ones = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         settings = self._weighted_settings(weights)
@@ -205,11 +203,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return gram, numbers
 
     def _weighted_settings(self, weights):
-        """The settings for samples of these weights, None where all have the weight one."""
+        """The settings for samples of these weights; None where all are one."""
         return self._settings()
 
     def decision_function(self, X):
-        """How far samples lie on the side of a class: (m,) for two classes, above zero for the second; (m, classes)."""
+        """Decision values: (m,) for two classes, above zero for the second; else (m, classes)."""
         check_is_fitted(self)
         asks_own = "these decisions need" if any(head.needs_own for head in self.heads_) else None
         cross, own = self._cross(X, asks_own)
