@@ -1,4 +1,4 @@
-//! What each kernel machine makes of two problems that no straight line solves: two moons, and a clump in an annulus.
+//! The decisions of each kernel machine on two problems that are not linearly separable: two moons, and a clump in an annulus.
 //!
 //! `cargo run --release --example machines -- decision-surfaces [FOLDER]` writes `two-moons.png` and
 //! `clump-and-annulus.png`. Orange is the target, blue the background; the thick line is where the decision is zero,

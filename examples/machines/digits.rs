@@ -88,12 +88,12 @@ enum Method {
     Spe(Kernel, kdspe::Params, Preserved),
 }
 
-/// What the coordinates of reconstruction weights are measured in.
+/// The basis of the coordinates of reconstruction weights.
 #[derive(Clone, Copy, Debug)]
 enum Unit {
     /// As in the papers.
     Variance,
-    /// What the weights do not reconstruct.
+    /// The residual of the weights.
     Residual,
 }
 

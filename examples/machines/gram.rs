@@ -1,4 +1,4 @@
-//! Fits a machine to the rows of one table and says what it makes of the rows of another.
+//! Fits a machine to the rows of one table and applies it to the rows of another.
 //!
 //! ```text
 //! cargo run --release --example machines -- gram svm train.csv test.csv \

@@ -1,4 +1,4 @@
-//! The tools around the machines on one problem: two elongated classes, told apart by different distances.
+//! The tools around the machines on one problem: two elongated classes under different distances.
 //!
 //! Chooses the bandwidth and C of a support vector machine by cross-validation, repeats it under the Mahalanobis metric
 //! of the samples, solves ridge regression on the explicit map of the polynomial kernel, and classifies by sparse

@@ -18,7 +18,7 @@ use crate::simd::{block_starts, leveled, sums_of_four};
 
 /// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
 pub const CHANNELS: usize = 31;
-/// Floats that a cell takes in memory: its channels and a zero, so that it fills whole SIMD registers.
+/// Floats per cell in memory: the channels and a zero, to fill whole SIMD registers.
 pub const LANES: usize = 32;
 
 /// Orientations over the full circle.

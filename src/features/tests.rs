@@ -191,7 +191,7 @@ fn likelihoods_are_running_ratios() {
     learn(&mut histogram, &patch(green, red, 8));
     assert!((histogram.likelihood(red) - 0.75).abs() < 1e-6);
     assert_eq!(histogram.likelihood(green), 1.0);
-    // Very long after, the means are those of the last colours, and nothing has overflown.
+    // After many frames the means are those of the last colours, without overflow.
     for _ in 0..3000 {
         learn(&mut histogram, &patch(blue, green, 8));
     }

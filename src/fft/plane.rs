@@ -139,7 +139,7 @@ impl PlanePlan {
         assert!(scratch >= self.scratch_len(), "the scratch must have {} floats", self.scratch_len());
     }
 
-    /// The line of cells, the columns of cells, and what the transforms of lines need.
+    /// The line of cells, the columns of cells, and the scratch of the line transforms.
     fn split<'a>(&self, scratch: &'a mut [f32]) -> (&'a mut [Cell], &'a mut [Cell], &'a mut [Cell]) {
         let (cells, _) = aligned(scratch).as_chunks_mut();
         let (line, cells) = cells.split_at_mut(self.cols);

@@ -6,11 +6,11 @@ use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::profile::{Stage, Stopwatch};
 use rustfft::num_complex::Complex32;
 
-/// Correlates feature maps of one size under one kernel; owns the memory for it.
+/// Correlates feature maps of one size under one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelCorrelator {
     kernel: Kernel,
-    /// 1 / (rows * columns * channels): kernels take means over the features, so that their widths fit any size.
+    /// 1 / (rows * columns * channels): kernels take means over the features, so bandwidths fit any size.
     per_feature: f32,
     plane: Vec<f32>,
 }

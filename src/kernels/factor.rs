@@ -1,7 +1,7 @@
-//! Taking Gram matrices apart: Cholesky with a little help, pivoted Cholesky, eigenvectors.
+//! Factorisations of Gram matrices: Cholesky with jitter, pivoted Cholesky, eigenvectors.
 //!
 //! Gram matrices of neighbouring windows have condition numbers of a million and more and are often singular, so
-//! everything here is double precision and every routine says what it does where a rank is missing.
+//! everything here is in double precision and handles missing ranks.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
 
@@ -10,13 +10,13 @@ use crate::error::{Error, Result};
 /// Steps of the implicit QR iteration for one eigenproblem before it is given up.
 const MAX_EIGEN_STEPS: usize = 100_000;
 
-/// The Cholesky factor of a symmetric matrix that is positive definite but for rounding.
+/// The Cholesky factor of a symmetric matrix that is positive definite up to rounding.
 ///
-/// Where the plain factorisation fails, 1e-10 of the mean diagonal is added to the diagonal, then ten times as much, up
-/// to 1e-4.
+/// If the plain factorisation fails, adds 1e-10 of the mean diagonal to the diagonal, then ten times as much, up to
+/// 1e-4.
 ///
 /// # Errors
-/// [`Error::Gram`] where that does not help: the matrix has a truly negative eigenvalue, or is zero.
+/// [`Error::Gram`] if that does not help: the matrix has a negative eigenvalue or is zero.
 pub fn cholesky(matrix: DMatrix<f64>) -> Result<Cholesky<f64, Dyn>> {
     let mean_diagonal = matrix.trace() / matrix.nrows().max(1) as f64;
     let mut jitter = 1e-10 * mean_diagonal;
@@ -72,7 +72,7 @@ impl PivotedCholesky {
                 column.axpy(-earlier[pivot], earlier, 1.0);
             }
             column /= left.sqrt();
-            // What rounding leaves in the rows that are explained already would spoil the triangle below.
+            // Clears rounding in the explained rows, which must form a triangle.
             for &done in &pivots {
                 column[done] = 0.0;
             }
@@ -112,9 +112,8 @@ impl PivotedCholesky {
         self.landmarks.solve_lower_triangular(&at_pivots).unwrap_or(at_pivots)
     }
 
-    /// The coefficients over the n samples whose expansion has the coordinates `v` (one column each): all of them sit
-    /// on the pivots, `α = B_piv⁻ᵀ v`. The solution of least norm exists as well, but this one is sparse and needs
-    /// no inverse.
+    /// The coefficients over the n samples whose expansion has the coordinates `v` (one column each), non-zero on the
+    /// pivots only: `α = B_piv⁻ᵀ v`.
     pub fn expand(&self, coordinates: &DMatrix<f64>) -> DMatrix<f64> {
         let at_pivots = self.landmarks.tr_solve_lower_triangular(coordinates).unwrap_or_else(|| coordinates.clone());
         let mut alpha = DMatrix::zeros(self.factor.nrows(), coordinates.ncols());
@@ -128,7 +127,7 @@ impl PivotedCholesky {
 /// Eigenvalues of a symmetric matrix, largest first, with their unit eigenvectors as columns in the same order.
 ///
 /// # Errors
-/// [`Error::Gram`] when an entry is not finite or the iteration does not settle.
+/// [`Error::Gram`] if an entry is not finite or the iteration does not converge.
 pub fn symmetric_eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
     if matrix.iter().any(|v| !v.is_finite()) {
         return Err(Error::Gram { reason: "has entries too large to be multiplied".into() });
@@ -149,7 +148,7 @@ pub fn symmetric_eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f6
 /// Solves `A v = l B v` for symmetric `A` and positive definite `B`: values largest first, vectors with `vᵀ B v = 1`.
 ///
 /// # Errors
-/// [`Error::Gram`] when `B` is not positive definite or the iteration does not settle.
+/// [`Error::Gram`] if `B` is not positive definite or the iteration does not converge.
 pub fn generalised_eigen(a: &DMatrix<f64>, b: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let lower = cholesky((&b + b.transpose()) * 0.5)?.unpack();
     let singular = || Error::Gram { reason: "is singular beyond repair".into() };
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_rescues_a_singular_matrix_but_no_indefinite_one() {
+    fn jitter_helps_singular_but_not_indefinite_matrices() {
         let thin = random(8, 3, 1);
         assert!(cholesky(&thin * thin.transpose()).is_ok());
         let mut indefinite = DMatrix::identity(4, 4);
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn pivoted_cholesky_finds_the_rank_and_encodes_what_is_in_the_range() {
+    fn pivoted_cholesky_finds_the_rank_and_encodes_the_range() {
         let thin = random(9, 4, 2);
         let gram = &thin * thin.transpose();
         let factored = PivotedCholesky::new(&gram, 1e-10);

@@ -9,7 +9,7 @@ use super::function::{GramKernel, Kernel};
 use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram, is_far};
 use crate::error::{Error, Result};
 
-/// Values of a map at most: beyond, the kernel itself is what to use.
+/// The maximum number of values of a map; use the kernel beyond it.
 const MAX_VALUES: usize = 1 << 20;
 
 /// `φ` with `φ(a)·φ(b) = (a·b / D + c)^p`.
@@ -19,9 +19,9 @@ pub struct PolynomialMap {
     degree: usize,
     /// `√c`.
     constant: f64,
-    /// Which of the D + 1 values are multiplied, `degree` for each value of the map; 0 is the constant.
+    /// The factors of each value of the map, `degree` of them; 0 is the constant.
     factors: Vec<usize>,
-    /// The square root of how many orders they have.
+    /// The square root of the number of their orders.
     scales: Vec<f64>,
 }
 
@@ -50,7 +50,7 @@ impl PolynomialMap {
         loop {
             map.scales.push(orders(&chosen).sqrt());
             map.factors.extend(&chosen);
-            // The next selection in lexical order: the last factor that can grow does, and those behind it follow.
+            // The next selection in lexical order.
             let Some(at) = chosen.iter().rposition(|&v| v < dims) else { break };
             let next = chosen[at] + 1;
             chosen[at..].fill(next);
@@ -66,7 +66,7 @@ impl PolynomialMap {
     /// The map of each row of `samples` (m x D): m x [`PolynomialMap::dims`].
     ///
     /// # Errors
-    /// [`Error::Samples`] when the rows have another length, a value is not finite, or a product is not for their size.
+    /// [`Error::Samples`] if the rows have another length, a value is not finite, or a product is not for their size.
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         if samples.ncols() != self.dims || samples.iter().any(|v| !v.is_finite()) {
             let reason = format!("samples of {} finite values are needed, as the map was made for", self.dims);
@@ -86,7 +86,7 @@ impl PolynomialMap {
     }
 }
 
-/// In how many orders a sorted selection can be written: `p! / Π nᵢ!`.
+/// The number of orders of a sorted selection: `p! / Π nᵢ!`.
 fn orders(sorted: &[usize]) -> f64 {
     let (mut orders, mut placed) = (1.0, 0.0);
     for run in sorted.chunk_by(|a, b| a == b) {
@@ -123,11 +123,11 @@ impl Mahalanobis {
     }
 
     /// The metric in which the rows of `samples` (n x D) spread equally in all directions: `Λ = (Σ + ρ tr(Σ)/D I)⁻¹`
-    /// with their covariance `Σ` (divided by n). The `ridge` ρ, above zero, is what directions without any spread count
-    /// with; the larger, the plainer the distance.
+    /// with their covariance `Σ` (divided by n). The `ridge` ρ, above zero, limits the weight of
+    /// directions without spread; a larger one is closer to the plain distance.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a ridge that is not 1e-12 to 1e12; [`Error::Samples`] when there are none, a value is
+    /// [`Error::Parameter`] for a ridge that is not 1e-12 to 1e12; [`Error::Samples`] if there are none, a value is
     /// not finite, or all of them are equal.
     pub fn of_samples(samples: ArrayView2<f64>, ridge: f64) -> Result<Self> {
         if !(1e-12..=1e12).contains(&ridge) {
@@ -166,7 +166,7 @@ impl Mahalanobis {
     /// `Q` times each row of `samples` (m x D): m x D coordinates whose plain distances are those of the metric.
     ///
     /// # Errors
-    /// [`Error::Samples`] when the rows have another length, or a value is not finite or so large that a coordinate is
+    /// [`Error::Samples`] if the rows have another length, or a value is not finite or so large that a coordinate is
     /// not.
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         if samples.ncols() != self.dims() || samples.iter().any(|v| !v.is_finite()) {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_that_cannot_be_written_out_are_refused() {
+    fn impossible_maps_are_errors() {
         for (dims, a, b) in [(0, 1.0, 2), (100_000, 1.0, 2), (1000, 1.0, 32), (usize::MAX, 1.0, 3)] {
             let error = PolynomialMap::new(dims, a, b).unwrap_err();
             assert!(matches!(error, Error::Samples { .. }), "{error}");
@@ -308,7 +308,7 @@ mod tests {
 
     /// Stretched and turned samples are as far from each other as before, but for the ridge.
     #[test]
-    fn the_metric_of_samples_undoes_what_was_done_to_all_of_them() {
+    fn the_metric_of_samples_undoes_a_linear_map() {
         let x = Array2::from_shape_fn((20, 3), |(i, j)| ((i * 3 + j) as f64 * 1.7).sin() + (j as f64) * 0.2);
         let turned = x.dot(&array![[3.0, 0.2, 0.0], [-1.0, 0.5, 0.3], [0.1, 0.0, 2.0]]) + array![1.0, -2.0, 3.0];
         let k = |x: &Array2<f64>| {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metric_is_refused() {
+    fn invalid_metrics_are_errors() {
         let says = |result: Result<Mahalanobis>| result.unwrap_err().to_string();
         assert!(says(Mahalanobis::new(array![[1.0, 0.0], [0.0, -0.5]].view())).contains("negative"));
         assert!(says(Mahalanobis::new(array![[1.0, 2.0], [2.0, 1.0]].view())).contains("semi-definite"));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_that_no_number_holds_are_refused() {
+    fn overflowing_coordinates_are_errors() {
         let metric = Mahalanobis::new(array![[1e40, 0.0], [0.0, 1.0]].view()).unwrap();
         let error = metric.transform(array![[1e300, 0.0]].view()).unwrap_err();
         assert!(error.to_string().contains("too large"), "{error}");

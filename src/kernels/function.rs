@@ -1,4 +1,4 @@
-//! The kernel functions themselves.
+//! Kernel functions.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ const SIGMA: Range = Range::Within(1e-6, 1e6);
 const CONSTANT: Range = Range::Within(0.0, 1e6);
 const DEGREE: Range = Range::Within(1.0, 32.0);
 
-/// A kernel that needs nothing but the inner product of two samples and their squared norms.
+/// A kernel of the inner product of two samples and their squared norms.
 ///
 /// `D` is the number of feature values of a sample (for masked windows: channels times the sum of the squared mask).
 /// Dividing by it, as the authors of KCF do, makes the parameters independent of the size of a window.
@@ -126,12 +126,11 @@ impl Kernel {
         }
     }
 
-    /// [`Kernel::eval`] in double precision, for Gram matrices: their condition numbers leave nothing to single
-    /// precision. What is no number has the value NaN.
+    /// [`Kernel::eval`] in double precision, for Gram matrices: single precision is too
+    /// coarse for their condition numbers. An undefined value is NaN.
     ///
-    /// A Gaussian value is right to `ε (‖a‖² + ‖b‖²) / σ²` with ε = 2.2e-16: far from the origin the distance of two
-    /// samples cannot be told from their norms. [`gram()`](super::gram()) and [`cross_gram`](super::cross_gram) have
-    /// the samples and look at their differences there.
+    /// A Gaussian value is right to `ε (‖a‖² + ‖b‖²) / σ²` with ε = 2.2e-16: far from the origin the norms lose
+    /// the distance. [`gram()`](super::gram()) and [`cross_gram`](super::cross_gram) use differences there.
     #[inline(always)]
     pub fn eval64(&self, dot: f64, aa: f64, bb: f64, inv_d: f64) -> f64 {
         match *self {
@@ -154,8 +153,8 @@ impl Kernel {
         }
     }
 
-    /// What rounding may make of [`Kernel::eval64`] for two samples of these squared norms because their distance is
-    /// the difference of larger numbers.
+    /// The rounding error of [`Kernel::eval64`] for two samples of these squared norms, from cancellation in their
+    /// distance.
     ///
     /// A sum of D products is rounded by at most D ε/2 of what it adds up to in magnitude, and the distance by three
     /// such sums: by D ε (‖a‖² + ‖b‖²) in all, of which the Gaussian kernel takes the share 1/(D σ²).
@@ -170,7 +169,7 @@ impl Kernel {
     /// Replaces each inner product of a map by the kernel value, for one pair of squared norms: all shifts of one
     /// sample have the same norm.
     pub fn apply(&self, dots: &mut [f32], aa: f32, bb: f32, inv_d: f32) {
-        // One loop per kernel, so that the choice is made once and not per value.
+        // One loop per kernel, so the match is outside the loop.
         match *self {
             Self::Gaussian { .. } => dots.iter_mut().for_each(|v| *v = self.eval(*v, aa, bb, inv_d)),
             Self::Polynomial { .. } => dots.iter_mut().for_each(|v| *v = self.eval(*v, aa, bb, inv_d)),
@@ -250,7 +249,7 @@ impl GramKernel {
 /// 1989) for `exp(r)`.
 #[inline(always)]
 pub fn exp_negative(x: f32) -> f32 {
-    /// 1.5 * 2^23: adding it rounds to a whole number, which then stands in the lowest bits.
+    /// 1.5 * 2^23: adding it rounds to an integer in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
     let clamped = if x < -87.0 { -87.0 } else { x };
     let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
@@ -289,20 +288,20 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_distance_counts_as_none() {
+    fn a_negative_distance_counts_as_zero() {
         assert_eq!(Kernel::Gaussian { sigma: 0.1 }.eval(1.001, 1.0, 1.0, 1.0), 1.0);
         assert_eq!(Kernel::Gaussian { sigma: 0.1 }.eval64(1.001, 1.0, 1.0, 1.0), 1.0);
     }
 
     #[test]
-    fn what_is_no_number_does_not_count_as_a_distance_of_zero() {
+    fn nan_is_not_a_distance_of_zero() {
         let infinite = f64::INFINITY;
         assert!(Kernel::Gaussian { sigma: 1.0 }.eval64(infinite, infinite, infinite, 1.0).is_nan());
         assert!(Kernel::Gaussian { sigma: 1.0 }.eval64(f64::NAN, 1.0, 1.0, 1.0).is_nan());
     }
 
     #[test]
-    fn a_setting_that_a_kernel_does_not_have_is_refused() {
+    fn unknown_kernel_settings_are_errors() {
         let read = |text: &str| serde_json::from_str::<GramKernel>(text);
         assert!(read(r#"{ "chi-squared": { "gamma": 1.0 } }"#).is_ok());
         let error = read(r#"{ "chi-squared": { "gamma": 1.0, "sigma": 2.0 } }"#).unwrap_err();

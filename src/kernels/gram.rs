@@ -6,20 +6,19 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use super::function::GramKernel;
 use crate::error::{Error, Result};
 
-/// Entries larger than this would overflow once a few of them are multiplied.
-const LARGEST_ENTRY: f64 = 1e60;
+/// Products of a few larger entries would overflow.
+const MAX_ENTRY: f64 = 1e60;
 
-/// A Gaussian kernel value that inner products might be further from than this is made of the differences themselves,
-/// which takes longer: a sample is at a distance of exactly zero from itself then.
+/// The largest error of a Gaussian kernel value from inner products. Beyond it, the value is computed from differences.
 const GAUSSIAN_ERROR: f64 = 1e-9;
 
-/// How far two entries that should be equal may differ, relative to the largest one.
+/// The tolerance for symmetry, relative to the largest entry.
 const SYMMETRY_TOLERANCE: f64 = 1e-8;
 
 /// The Gram matrix of the rows of `samples` (n x D): n x n, symmetric to the last bit.
 ///
 /// # Errors
-/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] when there are no samples, values that are not
+/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] if there are no samples, values that are not
 /// finite, features so large that a kernel value is not, or negative values under a kernel of histograms.
 pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let mut values = cross_gram(kernel, samples, samples)?;
@@ -31,11 +30,11 @@ pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<A
     Ok(values)
 }
 
-/// The kernel value of each row of `samples` (n x D) with itself: n. One that no number holds is infinite here, as not
-/// every machine looks at it.
+/// The kernel value of each row of `samples` (n x D) with itself: n. A value that overflows is infinite, as not every
+/// machine uses it.
 ///
 /// # Errors
-/// As [`gram`], but for values that no number holds.
+/// As [`gram`], without a check for infinite values.
 pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array1<f64>> {
     let kernel = kernel.into();
     let own = |row: ArrayView2<f64>| raw_values(kernel, row, row).map(|values| values[[0, 0]]);
@@ -45,7 +44,7 @@ pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Re
 /// The kernel values of each row of `test` (m x D) with each row of `train` (n x D): m x n.
 ///
 /// # Errors
-/// As [`gram`], and [`Error::Samples`] when the rows differ in length.
+/// As [`gram`], and [`Error::Samples`] if the rows differ in length.
 pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
     let values = raw_values(kernel.into(), test, train)?;
     match values.indexed_iter().find(|(_, value)| !value.is_finite()) {
@@ -58,7 +57,7 @@ pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: A
     }
 }
 
-/// Kernel values as [`cross_gram`] has them, whatever their size.
+/// Kernel values as in [`cross_gram`], also infinite.
 fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
     let kernel = kernel.checked()?;
     let wrong = |reason: String| Err(Error::Samples { reason });
@@ -104,7 +103,7 @@ fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>)
     })
 }
 
-/// Refuses samples for `reason` where what was computed of them is not finite.
+/// [`Error::Samples`] with `reason` if a result is not finite.
 pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, reason: &str) -> Result<()> {
     match values.into_iter().all(|v| v.is_finite()) {
         true => Ok(()),
@@ -151,7 +150,7 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     }
     let mut largest = 0.0f64;
     for ((i, j), value) in gram.indexed_iter() {
-        if !value.is_finite() || value.abs() > LARGEST_ENTRY {
+        if !value.is_finite() || value.abs() > MAX_ENTRY {
             return wrong(format!("has the entry {value} in row {i}, column {j}"));
         }
         largest = largest.max(value.abs());
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_samples_are_told_apart() {
+    fn invalid_samples_have_distinct_errors() {
         let x = array![[1.0, -2.0], [0.5, 1.0]];
         let bad = |kernel: GramKernel, x: &Array2<f64>| gram(kernel, x.view()).unwrap_err().to_string();
         assert!(bad(GramKernel::Intersection, &x).contains("histograms"));
@@ -294,7 +293,7 @@ mod tests {
                 assert!((value - expected(i, j)).abs() < GAUSSIAN_ERROR, "{offset}, {i}, {j}: {value}");
             }
         }
-        // As many features as a window has, and a width that they must be told apart by.
+        // As many features as a window, and a small bandwidth.
         let x = Array2::from_shape_fn((4, 64), |(i, j)| 1e6 + ((i * 64 + j) as f64 * 1.7).sin());
         assert!(gram(Kernel::Gaussian { sigma: 0.01 }, x.view()).unwrap().diag().iter().all(|&own| own == 1.0));
     }
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_values_that_no_number_holds_are_refused() {
+    fn overflowing_kernel_values_are_errors() {
         let x = array![[1e200, -1e200], [1e200, 1e200]];
         for kernel in [Kernel::Linear, Kernel::Polynomial { a: 1.0, b: 2 }] {
             let error = gram(kernel, x.view()).unwrap_err();

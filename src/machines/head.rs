@@ -1,4 +1,4 @@
-//! What a fitted machine leaves behind: a function of kernel values.
+//! The decision function of a fitted machine, and embeddings, over kernel values.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -47,12 +47,12 @@ impl Head {
         Self::Affine(Affine { alpha: alpha.iter().copied().collect(), bias })
     }
 
-    /// How many training samples the head was fitted to: the length of `κ`.
+    /// The number of training samples: the length of `κ`.
     pub fn len(&self) -> usize {
         self.linear().alpha.len()
     }
 
-    /// Whether there are no training samples, which no machine returns.
+    /// Whether the head has no training samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -66,11 +66,11 @@ impl Head {
     }
 
     /// The decision values of m samples: `cross` holds their kernel values with the training samples (m x n), `own`
-    /// those with themselves (m), which only a [`Head::Subspace`] looks at whose [`own`](Subspace::own) is not zero:
-    /// to any other they may be infinite, or unknown.
+    /// those with themselves (m), which only a [`Head::Subspace`] with a non-zero [`own`](Subspace::own) uses;
+    /// for any other head they may be infinite.
     ///
     /// # Errors
-    /// [`Error::Samples`] when a size does not fit, a kernel value that counts is not finite, or a result is beyond the
+    /// [`Error::Samples`] if a size does not fit, a kernel value that counts is not finite, or a result is beyond the
     /// largest number.
     pub fn decision(&self, cross: ArrayView2<f64>, own: ArrayView1<f64>) -> Result<Array1<f64>> {
         check_cross(&cross, self.len())?;
@@ -103,7 +103,7 @@ impl Head {
     /// The head itself if all its numbers are finite.
     ///
     /// # Errors
-    /// [`Error::Gram`] otherwise: the matrix it was fitted to was scaled beyond what numbers hold.
+    /// [`Error::Gram`] otherwise: the entries of the Gram matrix are too large or too small.
     pub fn checked(self) -> Result<Self> {
         let affine = self.linear();
         let mut finite = affine.bias.is_finite() && affine.alpha.iter().all(|v| v.is_finite());
@@ -115,11 +115,10 @@ impl Head {
         if finite { Ok(self) } else { Err(Error::Gram { reason }) }
     }
 
-    /// The head scaled and shifted so that the weighted means of the two classes have the decisions +1 and -1:
-    /// thresholds then mean the same for every machine and at any time.
+    /// The head scaled and shifted so that the weighted class means have the decisions +1 and -1, which makes
+    /// thresholds comparable between machines.
     ///
-    /// Where the means do not differ by more than rounding, the samples cannot be told apart; the head is then zero
-    /// everywhere.
+    /// The head is zero everywhere if the means differ by rounding only.
     pub(crate) fn calibrated(mut self, samples: &Samples) -> Result<Self> {
         let (target, background) = samples.two_classes()?;
         let values = self.on_training(samples);
@@ -209,7 +208,7 @@ pub struct Embedding {
     pub coefficients: Array2<f64>,
     /// `t`, d.
     pub constant: Array1<f64>,
-    /// What each coordinate was chosen for, largest first: a variance, or a generalised eigenvalue.
+    /// The variance or generalised eigenvalue of each coordinate, largest first.
     pub values: Array1<f64>,
 }
 
@@ -240,7 +239,7 @@ impl Embedding {
     /// The coordinates (m x d) of m samples from their kernel values with the training samples (m x n).
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of kernel values does not fit, one is not finite, or a coordinate is not for
+    /// [`Error::Samples`] if the number of kernel values does not fit, one is not finite, or a coordinate is not for
     /// their size.
     pub fn transform(&self, cross: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&cross, self.coefficients.nrows())?;
@@ -249,14 +248,14 @@ impl Embedding {
         Ok(coordinates)
     }
 
-    /// The embedding with each coordinate multiplied by what `factor` makes of its [value](Embedding::values).
+    /// The embedding with each coordinate multiplied by `factor` of its [value](Embedding::values).
     /// Distances between samples depend on it.
     ///
     /// The coordinates of reconstruction weights have unit variance; `|l| 1.0 / (1.0 - l).sqrt()` gives them a unit of
     /// reconstruction residual instead, which brings samples of a class together.
     ///
     /// # Errors
-    /// [`Error::Samples`] when a factor is not finite, or the embedding is not for its size.
+    /// [`Error::Samples`] if a factor is not finite, or the embedding is not for its size.
     pub fn scaled(&self, factor: impl Fn(f64) -> f64) -> Result<Self> {
         let factors = self.values.mapv(factor);
         if factors.iter().any(|v| !v.is_finite()) {
@@ -273,7 +272,7 @@ impl Embedding {
     /// [`Kernel::Linear`](crate::kernels::Kernel::Linear) of the rows of `train` (n x D).
     ///
     /// # Errors
-    /// [`Error::Samples`] when `train` has another number of rows, or values that are not finite or too large.
+    /// [`Error::Samples`] if `train` has another number of rows, or values that are not finite or too large.
     pub fn linear(&self, train: ArrayView2<f64>) -> Result<LinearEmbedding> {
         if train.nrows() != self.coefficients.nrows() || train.ncols() == 0 {
             let reason = format!("{} rows for an embedding of {} samples", train.nrows(), self.coefficients.nrows());
@@ -298,7 +297,7 @@ impl LinearEmbedding {
     /// The coordinates (m x d) of the rows of `samples` (m x D).
     ///
     /// # Errors
-    /// [`Error::Samples`] when the rows have another length, a value is not finite, or a coordinate is not for their
+    /// [`Error::Samples`] if the rows have another length, a value is not finite, or a coordinate is not for their
     /// size.
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&samples, self.projection.nrows())?;

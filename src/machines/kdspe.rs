@@ -66,7 +66,7 @@ impl Machine for Kdspe {
         let (target, background) = samples.two_classes()?;
         let shares = [samples.shares(&target), samples.shares(&background)];
         let (a, _, _) = self.directions(&samples.gram, &[target, background], &samples.weights, Preserved::Classes)?;
-        // Fisher's rule for y = Aᵀκ, both classes with the same say.
+        // Fisher's rule for y = Aᵀκ, with equal weight of both classes.
         let y = &samples.gram * &a;
         let means = shares.each_ref().map(|share| y.tr_mul(share));
         let mut scatter = DMatrix::zeros(a.ncols(), a.ncols());
@@ -90,11 +90,11 @@ impl Kdspe {
     /// dimensions.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is none, [`Error::Samples`] for another number of classes than samples,
+    /// [`Error::Gram`] for an invalid Gram matrix, [`Error::Samples`] for another number of classes than samples,
     /// [`Error::Parameter`] for [`Preserved::Neighbours`] without an iteration: its weights all come from the l1 step.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize], preserved: Preserved) -> Result<Embedding> {
         if preserved == Preserved::Neighbours && self.0.iterations == 0 {
-            let expected = "must be above 0 for weights of any class: without the l1 step there are none".into();
+            let expected = "must be above 0 for neighbour weights, which come from the l1 step".into();
             return Err(Error::Parameter { name: "kdspe.iterations", value: "0".into(), expected });
         }
         let gram = check_gram(gram)?;
@@ -118,7 +118,7 @@ impl Kdspe {
             Preserved::Classes => discriminative(gram, classes, ridge, sparse)?,
             Preserved::Neighbours => unsupervised(gram, sparse)?,
         };
-        // A sample without weights is no witness of how samples reconstruct each other.
+        // Samples without weights do not count.
         let mut kept: Vec<usize> = match preserved {
             Preserved::Classes => classes.iter().filter(|class| class.len() > 1).flatten().copied().collect(),
             Preserved::Neighbours if gram.nrows() > 1 => (0..gram.nrows()).collect(),
@@ -173,7 +173,7 @@ pub(crate) fn discriminative(
         if others.len() < 2 || sparse.iterations == 0 {
             continue;
         }
-        // What the own class leaves unexplained, seen from the others: g_j = K_Oj - K_OI t_j.
+        // The residual of the own class, in terms of the others: g_j = K_Oj - K_OI t_j.
         let across = gram.select_rows(&others).select_columns(class);
         let unexplained = &across - &across * within;
         let rest = lasso(&gram.select_rows(&others).select_columns(&others), unexplained, 0.0, false, sparse)?;
@@ -263,7 +263,7 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse:
     Ok(z)
 }
 
-/// Where the factor of a centred Gram matrix ends, relative to its diagonal: above the rounding that centring leaves.
+/// The relative tolerance of the factor of a centred Gram matrix, above the rounding of centring.
 const FULL_RANK: f64 = 1e-10;
 
 /// Coefficients of raw kernel values (n x d), constants and eigenvalues of the at most `dims` coordinates that the

@@ -16,11 +16,11 @@ use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_
 use crate::kernels::gram::check_gram;
 use crate::settings::{Setting, choice, settings};
 
-/// Where the factor of a Gram matrix ends, relative to its diagonal: at rounding.
+/// The relative tolerance of the factor of a Gram matrix.
 const FULL_RANK: f64 = 1e-13;
 
 choice! {
-    /// What regularises the within-class scatter.
+    /// The regularisation of the within-class scatter.
     #[derive(Copy, Eq)]
     pub enum Ridge {
         /// `N + ε K`: small weight vectors in feature space.
@@ -36,7 +36,7 @@ settings! {
     pub struct Params {
         /// Regularisation ε of the within-class scatter
         eps: f64 = 1e-2, Within(1e-12, 1e12);
-        /// What ε is multiplied with
+        /// The matrix that ε multiplies
         ridge: Ridge = Ridge::Gram;
         /// Give both classes the same weight in the scatter
         balance: bool = true;
@@ -45,7 +45,7 @@ settings! {
 
 /// The kernel Fisher discriminant, scaled so that the class means have the decisions +1 and -1.
 ///
-/// Samples that cannot be told apart give the decision zero everywhere.
+/// The decision of inseparable samples is zero everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Klda(Params);
 
@@ -102,7 +102,7 @@ impl Klda {
     /// between and within.
     ///
     /// # Errors
-    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`]); [`Error::Samples`] for another number of
+    /// [`Error::Gram`] for an invalid Gram matrix (see [`Samples::new`]); [`Error::Samples`] for another number of
     /// samples or fewer than two classes.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Embedding> {
         let gram = check_gram(gram)?;

@@ -90,7 +90,7 @@ impl Kpca {
     /// of the coordinates: the eigenvalues of `K̃ / n`.
     ///
     /// # Errors
-    /// [`Error::Gram`](crate::Error::Gram) for a matrix that is none (see [`Samples::new`]).
+    /// [`Error::Gram`](crate::Error::Gram) for an invalid Gram matrix (see [`Samples::new`]).
     pub fn embed(&self, gram: ArrayView2<f64>) -> Result<Novelty> {
         let gram = check_gram(gram)?;
         let weights = DVector::from_element(gram.nrows(), 1.0);
@@ -141,7 +141,7 @@ impl Novelty {
     /// training samples (m x n) and with themselves (m).
     ///
     /// # Errors
-    /// [`Error::Samples`](crate::Error::Samples) when a size does not fit, a kernel value is not finite, or a novelty
+    /// [`Error::Samples`](crate::Error::Samples) if a size does not fit, a kernel value is not finite, or a novelty
     /// is not for their size.
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_that_no_number_holds_are_refused() {
+    fn overflowing_coordinates_are_errors() {
         let error = corners().embedding.transform(array![[1e308, -1e308, 1e308, -1e308]].view()).unwrap_err();
         assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
         let x = array![[0.0, 1e5], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];

@@ -1,6 +1,6 @@
 //! Kernel machines: a Gram matrix, labels and weights in, a decision function of kernel values out.
 //!
-//! A machine knows nothing of images, and not even of feature values: [`Samples`] hold a Gram matrix of any kernel,
+//! A machine does not depend on images or feature values: [`Samples`] hold a Gram matrix of any kernel,
 //! [`Machine::fit`] gives a [`Head`], and [`Head::decision`] turns the kernel values of new samples into decisions. The
 //! machines that find a subspace also [`embed`](kpca::Kpca::embed) samples into it.
 //!
@@ -59,24 +59,24 @@ use crate::error::{Error, Result};
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// Something that learns a decision function from a Gram matrix.
+/// A learner of a decision function from a Gram matrix.
 pub trait Machine: std::fmt::Debug + Send + Sync {
-    /// Solves the machine's equations. Call [`Machine::fit`], which also looks at the result.
+    /// Solves the machine's equations. Call [`Machine::fit`], which also checks the result.
     ///
     /// # Errors
-    /// [`Error::Gram`] and [`Error::Samples`] when there is no solution.
+    /// [`Error::Gram`] and [`Error::Samples`] if there is no solution.
     fn solve(&self, samples: &Samples) -> Result<Head>;
 
     /// Learns the decision function of `samples`. All its numbers are finite.
     ///
     /// # Errors
-    /// [`Error::Gram`] and [`Error::Samples`] when there is no solution, or none that numbers can hold.
+    /// [`Error::Gram`] and [`Error::Samples`] without a finite solution.
     fn fit(&self, samples: &Samples) -> Result<Head> {
         self.solve(samples)?.checked()
     }
 }
 
-/// How a machine is made: from parameters, checked once.
+/// Construction of a machine from parameters.
 pub trait Build: Machine + Sized + 'static {
     /// The parameters, each with a default; read from JSON by name.
     type Params: Default + Serialize + DeserializeOwned;

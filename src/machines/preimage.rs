@@ -19,8 +19,8 @@ const STILL: f64 = 1e-9;
 /// The pre-images of the projections of the rows of `noisy` (m x D) onto the components of `subspace`, which was learnt
 /// from the Gram matrix of the rows of `train` (n x D) under a Gaussian kernel of bandwidth `sigma`: m x D.
 ///
-/// The iteration starts from the noisy sample. Where it loses its way (the weights cancel out) it starts once more from
-/// the training sample nearest to it, and if it loses it again that sample is the answer.
+/// The iteration starts from the noisy sample. If the weights cancel out, it restarts from the nearest training sample, and
+/// returns that sample if they cancel again.
 ///
 /// # Errors
 /// [`Error::Parameter`](crate::Error::Parameter) for the bandwidth, [`Error::Samples`](crate::Error::Samples) when
@@ -43,7 +43,7 @@ pub fn denoise(subspace: &Novelty, sigma: f64, train: ArrayView2<f64>, noisy: Ar
     Ok(clean)
 }
 
-/// `None` where the weights of the mean cancel out.
+/// `None` if the weights of the mean cancel out.
 fn fixed_point(
     sigma: f64,
     gamma: ArrayView1<f64>,

@@ -1,4 +1,4 @@
-//! The machines that there are, one line each, and what is settled by the choice of one.
+//! The registry of machines.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ macro_rules! machines {
             /// All of them, in the order in which they are listed.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// The names as flags and files have them, each with what it is.
+            /// The names in settings, each with a description.
             pub const NAMES: &[(&str, &str)] = &[$(($name, $what)),*];
 
             /// The name as flags and files have it.
@@ -41,7 +41,7 @@ macro_rules! machines {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// What it is, in half a line.
+            /// A short description.
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$kind => $what,)* }
             }

@@ -1,4 +1,4 @@
-//! What a machine learns from, checked once.
+//! The validated input of a machine.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
@@ -50,7 +50,7 @@ impl Samples {
         }
     }
 
-    /// The same samples with a real number for each that a regression shall reproduce (the labels, if nothing is said).
+    /// The same samples with regression targets in place of the labels.
     ///
     /// # Errors
     /// [`Error::Samples`] for another number of soft labels, or one that is not finite.
@@ -83,7 +83,7 @@ impl Samples {
     /// The indices of the target's and of the background's samples.
     ///
     /// # Errors
-    /// [`Error::Samples`] when either class is empty.
+    /// [`Error::Samples`] if either class is empty.
     pub fn two_classes(&self) -> Result<(Vec<usize>, Vec<usize>)> {
         let (target, background) = (self.of_label(1.0), self.of_label(-1.0));
         for (class, name) in [(&target, "target (+1)"), (&background, "background (-1)")] {

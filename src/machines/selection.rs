@@ -1,7 +1,7 @@
 //! Choosing a kernel and a machine by cross-validation: σ and C of a support vector machine, or any other settings.
 //!
 //! The samples are cut into folds with the same share of each class; each fold is decided by a machine that learned the
-//! others (Stone 1974). Nothing is drawn: the same samples give the same folds, in the order of
+//! others (Stone 1974). The folds are deterministic, in the order of
 //! scikit-learn's `StratifiedKFold`.
 
 use nalgebra::DMatrix;
@@ -46,12 +46,12 @@ pub fn gaussian_svms(sigmas: &[f64], prices: &[f64]) -> Vec<Candidate> {
 }
 
 /// All `candidates` on the rows of `samples` (n x D) with n `labels` of +1 and -1, cut into `folds`: the best first,
-/// equal ones in the order given. The first one is what to fit to all samples.
+/// equal ones in the order given. Fit the first one to all samples.
 ///
 /// # Errors
-/// [`Error::Parameter`] for fewer than two folds, or a setting out of its range; [`Error::Samples`] when there are no
+/// [`Error::Parameter`] for fewer than two folds, or a setting out of its range; [`Error::Samples`] if there are no
 /// candidates, the sizes do not fit, a label is neither +1 nor -1, or a class has fewer samples than there are folds;
-/// what was said of the last machine when none could be fitted.
+/// the error of the last machine if none could be fitted.
 pub fn cross_validate(
     candidates: &[Candidate],
     samples: ArrayView2<f64>,
@@ -70,12 +70,12 @@ pub fn cross_validate(
     let (mut last, mut failure) = (None, None);
     for &candidate in candidates {
         let machine = candidate.machine.build()?;
-        // Candidates that share a kernel stand together, as a rule: its matrix is made once.
+        // Consecutive candidates usually share a kernel, so its matrix is reused.
         let (kernel, k) = match last.take() {
             Some((kernel, k)) if kernel == candidate.kernel => (kernel, k),
             _ => match gram(candidate.kernel, samples) {
                 Ok(k) => (candidate.kernel, k),
-                // Of samples that are no good for one kernel another one may have a matrix.
+                // Another kernel may accept the same samples.
                 Err(error @ Error::Samples { .. }) => {
                     failure = Some(error);
                     scored.push(Scored { candidate, accuracy: None });
@@ -105,13 +105,13 @@ fn accuracy(machine: &dyn Machine, k: ArrayView2<f64>, labels: &[f64], fold: &[u
     let head = machine.fit(&Samples::new(columns.select(Axis(0), &others).view(), &told)?)?;
     let own = Array1::from_iter(fold.iter().map(|&i| k[[i, i]]));
     let decisions = head.decision(columns.select(Axis(0), fold).view(), own.view())?;
-    // A decision of zero is none.
+    // Zero is no decision.
     let right = fold.iter().zip(&decisions).filter(|&(&i, &decision)| decision * labels[i] > 0.0).count();
     Ok(right as f64 / fold.len() as f64)
 }
 
 /// The samples of each fold, in ascending order. Of the labels in sorted order, every `folds`-th counts for the same
-/// fold: that many of each class are what the fold takes, in the order of the samples.
+/// fold: the fold takes that many of each class, in the order of the samples.
 fn stratified(labels: &[f64], folds: usize) -> Result<Vec<Vec<usize>>> {
     if folds < 2 {
         let expected = "at least two folds are needed, one to learn from and one to decide".into();
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(all, (0..30).collect::<Vec<_>>());
     }
 
-    /// Fold by fold what `GridSearchCV` of scikit-learn says.
+    /// Agrees with `GridSearchCV` of scikit-learn, fold by fold.
     #[test]
     fn accuracies_are_those_of_the_field() {
         let f = load("selection");
@@ -204,7 +204,7 @@ mod tests {
         assert!(found[0].mean() > 0.99 && found[0].accuracy.as_ref().unwrap().len() == 5, "{found:?}");
         assert!(found[2].mean() < 0.8);
         assert!(found.windows(2).all(|pair| pair[0].mean() >= pair[1].mean()));
-        // A linear machine cannot tell a ring from what is around it.
+        // A linear machine cannot separate a ring from its surroundings.
         let linear = Candidate { kernel: Kernel::Linear.into(), machine: candidates[1].machine };
         assert!(cross_validate(&[linear], x.view(), &labels, 5).unwrap()[0].mean() < 0.8);
     }

@@ -13,7 +13,7 @@ use crate::kernels::gram::{check_finite, check_gram};
 use crate::settings::{Setting, settings};
 
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
-/// the decisions +1 and -1. Samples that cannot be told apart give the decision zero everywhere.
+/// the decisions +1 and -1. The decision of inseparable samples is zero everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Slem(Params);
 
@@ -50,14 +50,14 @@ impl Slem {
     /// Factors the negatives of the Gram matrix `gram` (n x n), all of the same weight.
     ///
     /// # Errors
-    /// [`Error::Gram`](crate::Error::Gram) for a matrix that is none (see [`Samples::new`]).
+    /// [`Error::Gram`](crate::Error::Gram) for an invalid Gram matrix (see [`Samples::new`]).
     pub fn encoder(&self, gram: ArrayView2<f64>) -> Result<Encoder> {
         let gram = check_gram(gram)?;
         Encoder::new(self.0, &gram, &DVector::from_element(gram.nrows(), 1.0))
     }
 }
 
-/// An exemplar with less than this share of its norm outside the span of the negatives lies in it.
+/// An exemplar counts as inside the span of the negatives below this share of its norm outside it.
 const IN_SPAN: f64 = 1e-8;
 
 settings! {
@@ -68,7 +68,7 @@ settings! {
         theta: f64 = 1.0, Within(1e-9, 1e9);
         /// Ridge λ of an exemplar machine
         lambda: f64 = 0.2, Within(1e-12, 1e9);
-        /// Where the factorisation of the negatives stops, relative to their largest squared norm
+        /// Tolerance of the factorisation of the negatives, relative to their largest squared norm
         tolerance: f64 = 1e-10, Within(1e-14, 1.0);
     }
 }
@@ -112,7 +112,7 @@ impl Encoder {
     /// The machine of the exemplar with the kernel values `values` with the negatives (n) and `own` with itself.
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of values does not fit, a value is not finite, or `own` is negative, or their
+    /// [`Error::Samples`] if the number of values does not fit, a value is not finite, or `own` is negative, or their
     /// size leaves the exemplar without a machine.
     pub fn encode(&self, values: &[f64], own: f64) -> Result<Encoding> {
         let n = self.negatives.factor().nrows();
@@ -154,7 +154,7 @@ impl Encoder {
 }
 
 impl Encoding {
-    /// How far the exemplar lies outside the span of the negatives, `u`; zero if (but for rounding) it does not.
+    /// The distance `u` of the exemplar from the span of the negatives; zero up to rounding inside it.
     pub fn outside(&self) -> f64 {
         self.u
     }
@@ -169,7 +169,7 @@ impl Encoding {
         if self.u > 0.0 { self.beta0 / self.u } else { 0.0 }
     }
 
-    /// What of the weight vector is made of negatives, in their coordinates: `β̂ - v β₀ / u`.
+    /// The part of the weight vector in the span of the negatives, in their coordinates: `β̂ - v β₀ / u`.
     pub(crate) fn negative_part(&self) -> DMatrix<f64> {
         DMatrix::from_columns(&[&self.beta - &self.v * self.alpha0()])
     }

@@ -2,7 +2,7 @@
 //!
 //! A sample is written by few training samples of any class, `min ½‖φ(z) - Σ sᵢ φ(xᵢ)‖² + τ‖s‖₁`, the Lagrangian form
 //! of their equation 22; it belongs to the class whose part of the code `s` leaves least of it (their algorithm 1).
-//! Inner products are all that this needs, so that any kernel will do (Gao, Tsang & Chia, ECCV 2010).
+//! It needs inner products only, so any kernel works (Gao, Tsang & Chia, ECCV 2010).
 //!
 //! Samples are to have about the same length, else long ones are preferred: a Gaussian kernel sees to that, feature
 //! values for a linear one are normalised first.
@@ -48,7 +48,7 @@ impl SparseClassifier {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a τ that is not 1e-12 to 1e12, a tolerance that is not 1e-15 to 1, or no sweeps;
-    /// [`Error::Gram`] for a matrix that is none (see [`Samples::new`](super::Samples::new)); [`Error::Samples`] for
+    /// [`Error::Gram`] for an invalid Gram matrix (see [`Samples::new`](super::Samples::new)); [`Error::Samples`] for
     /// another number of classes.
     pub fn new(params: Params, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Self> {
         let refuse =
@@ -76,8 +76,8 @@ impl SparseClassifier {
     /// The codes (m x n) of m samples from their kernel values with the training samples (m x n).
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of kernel values does not fit, one is not finite, a weight is not for their
-    /// size, or the iteration does not settle.
+    /// [`Error::Samples`] if the number of kernel values does not fit, one is not finite, a weight is not for their
+    /// size, or the iteration does not converge.
     pub fn codes(&self, cross: ArrayView2<f64>) -> Result<Array2<f64>> {
         check_cross(&cross, self.gram.nrows())?;
         let mut codes = Array2::zeros(cross.dim());
@@ -94,7 +94,7 @@ impl SparseClassifier {
         let Params { tau, tolerance, max_sweeps } = self.params;
         let n = values.len();
         let mut code = DVector::zeros(n);
-        // What of the kernel values is not explained yet: k - K s.
+        // The unexplained part of the kernel values: k - K s.
         let mut rest = values.clone();
         let enough = tolerance * self.gram.diagonal().amax().max(values.amax());
         for _ in 0..max_sweeps {
@@ -118,11 +118,11 @@ impl SparseClassifier {
                 return Ok(code);
             }
         }
-        let reason = format!("a sparse code did not settle in {max_sweeps} sweeps: a larger tau or tolerance helps");
+        let reason = format!("a sparse code did not converge in {max_sweeps} sweeps: a larger tau or tolerance helps");
         Err(Error::Samples { reason })
     }
 
-    /// What the part of each class leaves of m samples, `‖φ(z) - Σ_{i in class} sᵢ φ(xᵢ)‖²` (m x classes), from their
+    /// The residual of the part of each class for m samples, `‖φ(z) - Σ_{i in class} sᵢ φ(xᵢ)‖²` (m x classes), from their
     /// kernel values with the training samples (m x n) and with themselves (m).
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl SparseClassifier {
     /// low one.
     ///
     /// # Errors
-    /// [`Error::Samples`] when the number of weights does not fit, one is not finite, or their sum is not.
+    /// [`Error::Samples`] if the number of weights does not fit, one is not finite, or their sum is not.
     pub fn concentration(&self, codes: ArrayView2<f64>) -> Result<Array1<f64>> {
         check_cross(&codes, self.gram.nrows())?;
         let classes = self.classes.len() as f64;

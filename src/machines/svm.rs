@@ -34,7 +34,7 @@ settings! {
 /// support vectors.
 ///
 /// Started from the coefficients of an earlier fit ([`Samples::with_start`]), it needs a handful of steps.
-/// Samples that cannot be told apart get the decision of the midpoint.
+/// Inseparable samples get the decision of the midpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Svm(Params);
 
@@ -122,7 +122,7 @@ impl Machine for Svm {
         }
         Err(Error::Samples {
             reason: format!(
-                "the support vector machine did not settle in {} steps: the kernel values are too large for its c: \
+                "the support vector machine did not converge in {} steps: the kernel values are too large for its c: \
                  lower it, scale them, or allow more (max-steps)",
                 self.0.max_steps
             ),
@@ -130,7 +130,7 @@ impl Machine for Svm {
     }
 }
 
-/// Moves a coefficient by `by`; one that used all its room lands on the bound exactly, whatever rounding says.
+/// Moves a coefficient by `by`, exactly onto the bound if it reaches it.
 ///
 /// So does one that rounding alone keeps off it: where all samples are at their bounds the bias is the midpoint of an
 /// interval, and a coefficient that seemed free would put it on one of its ends.

@@ -1,5 +1,5 @@
-//! What every kernel machine owes its user, whatever the samples: finite numbers or a typed error, and decisions that
-//! do not depend on how the samples happen to be written down.
+//! Properties of every kernel machine for any samples: finite numbers or a typed error, and decisions that do not depend
+//! on the order of the samples.
 
 use crate::Error;
 use crate::kernels::{GramKernel, Kernel, cross_gram, gram, own_values};
@@ -59,9 +59,8 @@ proptest! {
                     prop_assert!(values.iter().all(|v| v.is_finite()));
                     prop_assert!(head.support().len() <= problem.labels.len());
                 }
-                // An unscaled kernel can take more steps than anybody would wait for.
+                // An unscaled kernel can reach the maximum of steps.
                 Err(Error::Samples { .. }) if name == "svm" && problem.gram.diag().sum() > 1e3 => {}
-                // The only thing else that can be wrong with such a matrix.
                 Err(Error::Samples { .. }) => prop_assert!(one_class, "{}", name),
                 Err(error) => prop_assert!(false, "{name}: {error}"),
             }
@@ -159,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn a_warm_start_changes_the_way_and_not_the_solution(
+    fn a_warm_start_does_not_change_the_solution(
         points in prop::collection::vec(-1.0..1.0f64, 40),
         start in prop::collection::vec(-3.0..3.0f64, 20),
     ) {
@@ -176,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn no_matrix_of_numbers_makes_a_machine_panic(
+    fn no_matrix_makes_a_machine_panic(
         n in 1usize..7,
         values in prop::collection::vec(prop_oneof![
             Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(1e300), Just(-1.0), Just(1e-310),
@@ -188,7 +187,7 @@ proptest! {
         let k = Array2::from_shape_fn((n, n), |(i, j)| at(i, j));
         let labels: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         for name in machines() {
-            // An indefinite matrix may be refused or not; what comes out of it is finite.
+            // An indefinite matrix may be an error; a result must be finite.
             if let Ok(head) = fit(name, &k, &labels) {
                 prop_assert!(head.linear().alpha.iter().all(|v| v.is_finite()));
             }
@@ -208,7 +207,7 @@ proptest! {
 }
 
 #[test]
-fn matrices_that_are_no_gram_matrices_are_refused() {
+fn invalid_gram_matrices_are_errors() {
     let labels = [1.0, -1.0];
     for (k, says) in [
         (array![[1.0, 0.2, 0.1], [0.2, 1.0, 0.3]], "not square"),
@@ -234,7 +233,7 @@ fn matrices_that_are_no_gram_matrices_are_refused() {
 }
 
 #[test]
-fn samples_that_are_all_equal_are_not_told_apart() {
+fn equal_samples_are_inseparable() {
     for value in [0.0, 1.0, 1e6] {
         let k = Array2::from_elem((6, 6), value);
         let labels = [1.0, 1.0, -1.0, -1.0, -1.0, -1.0];
@@ -254,7 +253,7 @@ fn samples_that_are_all_equal_are_not_told_apart() {
 }
 
 #[test]
-fn samples_too_small_for_numbers_are_told_apart_or_not() {
+fn denormal_kernel_values_give_finite_decisions() {
     // Denormal numbers, whose products are zero.
     for k in [Array2::eye(6) * 1e-310, Array2::from_elem((6, 6), 1e-310), Array2::eye(6) * f64::MIN_POSITIVE] {
         for name in machines() {
@@ -292,7 +291,7 @@ fn one_class_or_one_sample_is_an_error_or_the_documented_limit() {
             }
         }
     }
-    // One sample of each class is the least that can be told apart.
+    // One sample of each class is the minimum.
     for name in machines() {
         let k = array![[1.0, 0.3], [0.3, 1.0]];
         let values = on_training(&fit(name, &k, &[1.0, -1.0]).unwrap(), &k);
@@ -302,7 +301,7 @@ fn one_class_or_one_sample_is_an_error_or_the_documented_limit() {
 }
 
 #[test]
-fn an_exemplar_in_the_span_of_the_negatives_is_told_by_them_alone() {
+fn an_exemplar_in_the_span_of_the_negatives_has_no_own_weight() {
     // Four negatives span the plane in which the exemplar lies.
     let x = array![[0.1, 0.2], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.5], [0.5, -1.0]];
     let k = gram(Kernel::Linear, x.view()).unwrap();
@@ -350,14 +349,14 @@ fn parameters_are_checked_and_named() {
 }
 
 #[test]
-fn decisions_refuse_what_does_not_fit() {
+fn decisions_check_their_input() {
     let k = Array2::eye(3);
     for name in machines() {
         let head = fit(name, &k, &[1.0, 1.0, -1.0]).unwrap();
         assert!(head.decision(Array2::zeros((2, 4)).view(), array![1.0, 1.0].view()).is_err());
         assert!(head.decision(Array2::zeros((2, 3)).view(), array![1.0].view()).is_err());
         assert!(head.decision(Array2::from_elem((1, 3), f64::NAN).view(), array![1.0].view()).is_err());
-        // Where the values of samples with themselves are not looked at, they may be any.
+        // Unused kernel values of samples with themselves may be anything.
         let own = head.decision(Array2::zeros((1, 3)).view(), array![f64::NAN].view());
         assert_eq!(own.is_err(), matches!(&head, Head::Subspace(subspace) if subspace.own != 0.0), "{name}");
         assert!(head.decision(Array2::zeros((0, 3)).view(), array![].view()).unwrap().is_empty());
@@ -395,7 +394,7 @@ fn an_affine_decision_needs_no_kernel_values_of_samples_with_themselves() {
     assert!(error.to_string().contains("sample 0 with itself is inf"), "{error}");
 }
 
-/// Without the l1 step all weights would be equal, whatever the samples.
+/// Without the l1 step all weights would be equal.
 #[test]
 fn an_embedding_of_neighbours_needs_its_sparse_step() {
     let x = Array2::from_shape_fn((9, 4), |(i, j)| ((i * 5 + j * 3) as f64).sin());

@@ -63,7 +63,7 @@ fn features_of_pictures() {
 
 /// A sample is at no distance from itself, and the correlation of a shifted copy is the shifted correlation.
 #[test]
-fn the_place_of_a_shift() {
+fn a_shift_moves_the_correlation() {
     let size = Size { rows: 7, cols: 6, channels: 31 };
     let x = random(size, 5);
     // `x` moved down by 2 and right by 5.

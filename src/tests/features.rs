@@ -6,7 +6,7 @@ use super::reference::{hann, labels};
 use super::{assert_close, picture};
 
 #[test]
-fn gray_is_the_value_less_the_patchs_mean_under_the_window() {
+fn gray_is_centred_and_windowed() {
     let (width, height) = (31, 22);
     let patch = picture(width, height, 2);
     let mean = patch.iter().map(|&v| f64::from(v)).sum::<f64>() / patch.len() as f64;

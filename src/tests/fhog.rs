@@ -64,7 +64,7 @@ const SHAPES: [(usize, usize, usize); 14] = [
     (37, 29, 6),
 ];
 
-/// Every width around what is worked on at once: blocks of pixels, of gaps and of cells.
+/// Every width around the block sizes of pixels, gaps and cells.
 #[test]
 fn every_width() {
     for cell in 1..=5 {
@@ -145,9 +145,9 @@ fn grids_of_one_row_or_column() {
     check(&[9, 200, 3], 3, 1, 1, "three pixels");
 }
 
-/// An object that is used again computes what a new one does.
+/// A reused extractor agrees with a new one.
 #[test]
-fn nothing_stays_from_one_patch_to_the_next() {
+fn a_reused_extractor_agrees_with_a_new_one() {
     let (width, height) = (37, 26);
     let ones = ([1.0; 6], [1.0; 9]);
     let mut hog = Hog::new(width, height, 4);

@@ -48,7 +48,7 @@ fn write(size: Size, map: &[f64], out: &mut [f32]) {
 
 fn random(size: Size, seed: u64) -> Vec<f64> {
     let mut rng = Pcg32::seed_from_u64(seed);
-    // What single precision holds exactly, so that both sides compute with the same numbers.
+    // Exact in single precision, so both sides have the same input.
     (0..size.len()).map(|_| f64::from(rng.random_range(-0.5..0.5f32))).collect()
 }
 

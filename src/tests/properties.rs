@@ -1,4 +1,4 @@
-//! What must hold for any input of a kind.
+//! Properties that hold for any input.
 
 use crate::features::hog::{self, Hog};
 use crate::features::{Features, Window, gaussian_labels};

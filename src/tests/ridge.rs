@@ -80,7 +80,7 @@ fn one_sample_is_the_full_linear_system() {
 
 /// The regression reproduces its target on its own samples when nothing regularises it.
 #[test]
-fn the_target_comes_back() {
+fn reproduces_the_target_without_regularisation() {
     let size = Size { rows: 6, cols: 7, channels: 31 };
     let x = random(size, 8);
     for y in targets(size) {
@@ -112,8 +112,7 @@ fn alpha_and_appearance_are_interpolated_separately() {
     }
 }
 
-/// What would go wrong unnoticed if the two were mixed as one: the model learnt from two samples is not the one learnt
-/// from their mean.
+/// Catches joint interpolation: the model of two samples is not the model of their mean.
 #[test]
 fn interpolating_is_not_learning_the_mean() {
     let size = Size { rows: 5, cols: 6, channels: 31 };

@@ -28,7 +28,7 @@ impl Picture {
         Frame::new(&self.bytes, self.size.0, self.size.1, stride, self.format).unwrap()
     }
 
-    /// Value `c` of a patch's pixel that shows pixel (x, y) of the frame or of what it is continued by.
+    /// Value `c` of pixel (x, y) of the frame, with a replicated border.
     fn value(&self, x: i64, y: i64, c: usize, channels: Channels) -> f64 {
         let x = x.clamp(0, self.size.0 as i64 - 1) as usize;
         let y = y.clamp(0, self.size.1 as i64 - 1) as usize;
@@ -71,7 +71,7 @@ fn exact(picture: &Picture, region: Region, (w, h): (usize, usize), channels: Ch
     out
 }
 
-/// What two roundings of values and one of each weight's share to 256ths can make.
+/// The error of two roundings of values and one of each weight to 1/256.
 fn tolerance(scale: f64) -> f64 {
     // A share is wrong by half a 256th at most, at each of the borders between the pixels of a sum.
     let borders = scale.max(1.0).ceil() + 1.0;
@@ -141,7 +141,7 @@ proptest! {
         let channels = if color { Channels::Color } else { Channels::Luma };
         let mut resampler = Resampler::new(w, h, channels);
         let mut out = vec![0; w * h * channels.bytes()];
-        // A second frame knows nothing of the first.
+        // A second frame is independent of the first.
         for seed in [3, 4] {
             let picture = Picture::new(fw, fh, FORMATS[format], seed);
             resampler.cut_from(&picture.frame(), (left as f64, top as f64), scale, &mut out);
@@ -255,7 +255,7 @@ fn at_scale_1_a_whole_corner_copies_the_frame() {
     }
 }
 
-/// One row of a frame that is wider than any table, and numbers that are none.
+/// Extreme frames and coordinates, NaN included.
 #[test]
 fn no_region_panics() {
     let picture = Picture::new(300, 3, PixelFormat::Rgb8, 2);

@@ -66,7 +66,7 @@ fn made() -> crate::Result<Value> {
 
 /// The matrix products of processors that cannot fuse a product and a sum are rounded once more.
 #[test]
-fn every_bit_is_the_one_that_is_on_file() {
+fn decisions_match_the_file_bit_by_bit() {
     let now = made().unwrap();
     if std::env::var_os("KCF_TRACK_BLESS").is_some() {
         std::fs::write(PATH, serde_json::to_string(&now).unwrap() + "\n").unwrap();
