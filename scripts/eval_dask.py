@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
-"""Runs one `kcf-track eval` as shards on a Dask cluster and merges them.
+"""Runs one `kcf-track eval` on a Dask cluster, a sequence a task, and writes the report of all.
 
     pip install "dask[distributed]"
-    scripts/eval_dask.py --scheduler tcp://host:8786 --shards 16 --out report -- --data /data/OTB --preset paper
-    scripts/eval_dask.py --workers 2 --out report -- --data OTB --preset paper      (a cluster on this machine)
+    scripts/eval_dask.py --scheduler tcp://host:8786 --data /data/OTB --out report -- --preset paper
+    scripts/eval_dask.py --workers 2 --data OTB --out report -- --preset paper      (a cluster on this machine)
 
 What stands after `--` is handed to `kcf-track eval`. The sequences and the folder of `--out` have to be on a file
-system that all workers see; the program has to be at the same path (`--binary`). The shards lie in `<out>.shards/`; a
-shard whose worker died is run again and goes on where it stopped, as does the whole when this script is started again.
-The report is the same, to the byte, as that of one machine.
+system that all workers see; the program has to be at the same path (`--binary`). A task whose worker died is run again,
+and so is the whole when this script is started again: what was finished is kept in `<out>.parts/`. The report is the
+same, to the byte, as that of one machine.
 
-    scripts/eval_dask.py --self-test --binary target/release/kcf-track -- --data OTB --preset paper
+    scripts/eval_dask.py --self-test --binary target/release/kcf-track --data OTB -- --preset paper
 runs on a cluster of two local workers and on none, and compares the two reports.
 """
 
 import argparse
+import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,54 +25,38 @@ from pathlib import Path
 from dask.distributed import Client, LocalCluster, as_completed
 
 
-def run_shard(command, log):
-    """One shard on a worker; gives the end of what it said where it failed."""
-    with open(log, "ab") as out:
-        code = subprocess.run(command, stdout=out, stderr=out, check=False).returncode
-    if code != 0:
-        tail = Path(log).read_text(errors="replace").splitlines()[-5:]
-        raise RuntimeError(f"exit code {code}: {' | '.join(tail)}")
-    return log
+def run(command):
+    """One sequence on a worker. Exit code 1 means that the report has left it out, which the last report says too."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
 
 
-def evaluate(client, binary, arguments, shards, out, retries):
-    """Runs all shards on the cluster, then merges them. Gives the exit code of the merge."""
-    folder = Path(f"{out}.shards").absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    parts, futures = [], {}
-    for index in range(1, shards + 1):
-        part = folder / f"{index}-of-{shards}"
-        parts.append(str(part))
+def evaluate(client, binary, data, arguments, out, retries):
+    """Runs all sequences on the cluster and the report here. Gives the exit code of the report."""
+    parts = Path(f"{out}.parts").absolute()
+    command = [binary, "eval", "--data", str(data), *arguments]
+    futures = {}
+    for folder in sorted(entry for entry in Path(data).iterdir() if entry.is_dir()):
         # A worker has the core that Dask gives it; --resume makes a second try go on.
-        command = [
-            binary,
-            "eval",
-            *arguments,
-            "--shard",
-            f"{index}/{shards}",
-            "--out",
-            str(part),
-            "--resume",
-            "--quiet",
-            "--jobs",
-            "1",
-        ]
-        future = client.submit(run_shard, command, str(folder / f"{index}.log"), pure=False, retries=retries)
-        futures[future] = index
-    failed = []
+        options = ["--sequences", folder.name, "--out", str(parts / folder.name), "--resume", "-qq", "--jobs", "1"]
+        futures[client.submit(run, [*command, *options], pure=False, retries=retries)] = folder.name
     for done in as_completed(futures):
-        index = futures[done]
         error = done.exception()
-        print(f"shard {index}/{shards}: {'done' if error is None else error}", file=sys.stderr)
-        if error is not None:
-            failed.append(index)
-    if failed:
-        print(f"shards {sorted(failed)} failed; start again to go on with them", file=sys.stderr)
-        return 1
-    return subprocess.run([binary, "eval", "merge", *parts, "--out", str(out)], check=False).returncode
+        print(f"{futures[done]}: {'done' if error is None else error}", file=sys.stderr)
+    # The folder of the whole evaluation is that of a part, but for the names of the sequences; the report runs what is
+    # missing in it.
+    for part in sorted(parts.iterdir()):
+        manifest = part / "evaluation.json"
+        if not manifest.is_file():
+            continue
+        whole = json.loads(manifest.read_text()) | {"sequences": []}
+        shutil.copytree(part / "runs", out / "runs", dirs_exist_ok=True)
+        (out / "evaluation.json").write_text(json.dumps(whole))
+    return subprocess.run([*command, "--out", str(out), "--resume"], check=False).returncode
 
 
-def self_test(binary, arguments, shards):
+def self_test(binary, data, arguments):
     """The report of two local workers against that of one process."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -78,10 +64,11 @@ def self_test(binary, arguments, shards):
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
-            if evaluate(client, binary, arguments, shards, folder / "dask", retries=1) != 0:
-                return 1
-        subprocess.run([binary, "eval", *arguments, "--out", str(folder / "alone"), "--quiet"], check=True)
-        for name in ["report.json", "success.svg", "precision.png", "table.md"]:
+            evaluate(client, binary, data, arguments, folder / "dask", retries=1)
+        subprocess.run(
+            [binary, "eval", "--data", str(data), *arguments, "--out", str(folder / "alone"), "-q"], check=False
+        )
+        for name in ["report.json", "scores.csv", "success.svg", "precision.png"]:
             alone, dask = ((folder / part / name).read_bytes() for part in ["alone", "dask"])
             if alone != dask:
                 print(f"{name} differs", file=sys.stderr)
@@ -92,29 +79,29 @@ def self_test(binary, arguments, shards):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with a folder for each sequence")
     parser.add_argument("--scheduler", help="address of a running Dask scheduler; without it workers are started here")
     parser.add_argument("--workers", type=int, default=2, help="workers to start here [2]")
-    parser.add_argument("--shards", type=int, help="parts [twice the workers]")
-    parser.add_argument("--retries", type=int, default=2, help="tries again for a shard whose worker failed [2]")
+    parser.add_argument("--retries", type=int, default=2, help="tries again for a sequence whose worker failed [2]")
     parser.add_argument("--binary", default="kcf-track", help="the program, at the same path on all workers")
     parser.add_argument("--out", type=Path, help="folder of the report")
     parser.add_argument("--self-test", action="store_true", help="compare a local cluster with one process")
     parser.add_argument("arguments", nargs="*", metavar="-- EVAL ARGUMENTS")
     args = parser.parse_args()
     binary = str(Path(args.binary).absolute()) if "/" in args.binary else args.binary
-    shards = args.shards or 2 * args.workers
+    data = args.data.absolute()
     if args.self_test:
-        return self_test(binary, args.arguments, shards)
+        return self_test(binary, data, args.arguments)
     if args.out is None:
         parser.error("--out is needed")
     if args.scheduler:
         with Client(args.scheduler) as client:
-            return evaluate(client, binary, args.arguments, shards, args.out, args.retries)
+            return evaluate(client, binary, data, args.arguments, args.out, args.retries)
     with (
         LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        return evaluate(client, binary, args.arguments, shards, args.out, args.retries)
+        return evaluate(client, binary, data, args.arguments, args.out, args.retries)
 
 
 if __name__ == "__main__":

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::eval::dataset::Dataset;
-use crate::eval::evaluation::{Evaluation, Event, RunOptions};
+use crate::eval::evaluation::{Evaluation, Event};
 use crate::eval::manifest::Manifest;
 use crate::eval::preset::Preset;
 use crate::eval::results::ResultFiles;
 use crate::eval::runner::Runner;
 use crate::eval::saving;
-use crate::eval::shard::Shard;
 use crate::eval::store::Store;
 use crate::eval::summary::LeftOut;
 use crate::eval::{Protocol, Toolkit, report};
+use crate::media::annotation::Base;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgAction, Args, Subcommand};
+use clap::{ArgAction, Args};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Failure;
@@ -26,25 +26,11 @@ use super::track::MAX_THREADS;
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
 /// Runs the presets that are named, reads the boxes that others have published, scores all of them by the rules of a
-/// benchmark toolkit, and writes report.html with everything in it, report.json, plots (SVG, PNG) and tables (LaTeX,
-/// Markdown).
+/// benchmark toolkit, and writes report.html with everything in it, report.json, plots (SVG, PNG) and tables
+/// (CSV, Markdown).
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub struct EvalArgs {
-    #[command(subcommand)]
-    command: Option<EvalCommand>,
-    #[command(flatten)]
-    run: RunArgs,
-}
-
-#[derive(Debug, Subcommand)]
-enum EvalCommand {
-    /// Put the shards of one evaluation together and write the report
-    Merge(MergeArgs),
-}
-
-#[derive(Debug, Args)]
-struct RunArgs {
     /// Folder of sequences: OTB, VOT, GOT-10k, or any folders with images and a truth file
     #[arg(long, value_name = "DIR", required_unless_present = "print_config")]
     data: Option<PathBuf>,
@@ -54,10 +40,13 @@ struct RunArgs {
     /// Only these sequences, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     sequences: Vec<String>,
+    /// What the first pixel counts as in the truth files [default: 1 in groundtruth_rect*.txt, else 0]
+    #[arg(long, value_name = "0|1", value_parser = bases())]
+    base: Option<Base>,
     /// Run the tracker with these settings; may be given several times [default: robust, unless there are --results]
     #[arg(long = "preset", short, value_name = "NAME", value_parser = settings::preset_names())]
     presets: Vec<String>,
-    /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and pysot write them; may be given
+    /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and VOT write them; may be given
     /// several times
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
     results: Vec<(String, PathBuf)>,
@@ -73,10 +62,7 @@ struct RunArgs {
     /// Go on with the evaluation in --out: what is finished is not run again
     #[arg(long)]
     resume: bool,
-    /// Run only the part i of n, for `eval merge`
-    #[arg(long, value_name = "i/n")]
-    shard: Option<Shard>,
-    /// Also write our boxes as got10k's ExperimentOTB and pysot read them
+    /// Also write our boxes as got10k's ExperimentOTB reads them
     #[arg(long, value_name = "DIR")]
     save_results: Option<PathBuf>,
     /// No progress and no table; given twice, no warnings either
@@ -85,25 +71,6 @@ struct RunArgs {
     // Last, because its heading holds for all that follows.
     #[command(flatten)]
     params: SettingsArgs,
-}
-
-#[derive(Debug, Args)]
-struct MergeArgs {
-    /// The --out folders of all shards
-    #[arg(value_name = "SHARD", required = true)]
-    shards: Vec<PathBuf>,
-    /// New folder for the report and the runs, or the one of this merge that failed
-    #[arg(long, short, value_name = "DIR")]
-    out: PathBuf,
-    /// Folder of sequences, where it is not the one that the first shard was given
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// Folder of these results, where it is not the one that the first shard was given; may be given several times
-    #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
-    results: Vec<(String, PathBuf)>,
-    /// No table; given twice, no warnings either
-    #[arg(long, short, action = ArgAction::Count)]
-    quiet: u8,
 }
 
 const EXAMPLES: &str = "\
@@ -117,11 +84,6 @@ Examples:
   Other kernel machines, each in a folder of its own:
     kcf-track eval --data OTB --detector svm --out svm
 
-  On two machines:
-    kcf-track eval --data OTB --shard 1/2 --out part1
-    kcf-track eval --data OTB --shard 2/2 --out part2
-    kcf-track eval merge part1 part2 --out report
-
 A sequence or result that cannot be used is named and left out; the exit code is then 1, and the report is there.";
 
 fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
@@ -134,13 +96,6 @@ fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 pub fn run(args: &EvalArgs) -> Result<(), Failure> {
-    match &args.command {
-        Some(EvalCommand::Merge(merge)) => run_merge(merge),
-        None => run_evaluation(&args.run),
-    }
-}
-
-fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     let mut trackers = Vec::new();
     for preset in &args.presets {
         trackers.push(args.params.resolve(Some(preset))?);
@@ -170,15 +125,15 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
             .map(|resolved| Preset::changed(&resolved.preset, resolved.params))
             .collect::<Result<_, _>>()?,
         results: args.results.clone(),
+        base: args.base,
         protocol: args.protocol,
         toolkit: args.toolkit,
-        shard: args.shard.map(|s| s.to_string()),
     };
     // Everything that can be wrong with the arguments is found before the folder is touched.
     let evaluation = open(&manifest)?;
-    args.save_results.as_deref().map_or(Ok(()), saving::prepare)?;
     let same = Manifest::read(out).is_ok_and(|there| there == manifest);
     manifest.claim(out, args.resume)?;
+    args.save_results.as_deref().map_or(Ok(()), saving::prepare)?;
     if !same {
         report::remove(out)?;
     }
@@ -186,51 +141,14 @@ fn run_evaluation(args: &RunArgs) -> Result<(), Failure> {
     let store = Store::in_folder(out);
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let progress = Progress::new(args.quiet > 0, args.shard.is_some());
-    let ran = evaluation.run(&store, &RunOptions { jobs, shard: args.shard }, &|event| progress.show(event));
+    let progress = Progress::new(args.quiet > 0);
+    let ran = evaluation.run(&store, jobs, &|event| progress.show(event));
     progress.finish();
     ran?;
     if let Some(folder) = &args.save_results {
         save_results(&evaluation, &store, folder)?;
     }
-    if let Some(shard) = args.shard {
-        if args.quiet == 0 {
-            writeln!(
-                std::io::stdout(),
-                "shard {shard} is done; when all are: kcf-track eval merge <the --out folders of all {} shards> \
-                 --out DIR",
-                shard.count()
-            )?;
-        }
-        // The exit code is that of the merge: a cluster would take another one for a shard that is to be done again.
-        say_left_out(&evaluation.dataset.left_out);
-        return Ok(());
-    }
     finish(&evaluation, &store, out, args.quiet)
-}
-
-fn run_merge(args: &MergeArgs) -> Result<(), Failure> {
-    let mut parts = Vec::new();
-    for folder in &args.shards {
-        let manifest = Manifest::read(folder).map_err(|error| match error {
-            Error::Io { source, .. } if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Failure::usage(format!("{}: there is no evaluation here", folder.display()))
-            }
-            error => error.into(),
-        })?;
-        parts.push((folder.clone(), manifest));
-    }
-    let mut whole = Manifest::of_shards(&parts)?;
-    if let Some(data) = &args.data {
-        whole.data.clone_from(data);
-    }
-    whole.move_results(&args.results)?;
-    let evaluation = open(&whole)?;
-    whole.claim_to_merge(&args.out)?;
-    let store = Store::in_folder(&args.out);
-    let parts: Vec<Store> = args.shards.iter().map(|folder| Store::in_folder(folder)).collect();
-    evaluation.gather(&store, &parts)?;
-    finish(&evaluation, &store, &args.out, args.quiet)
 }
 
 fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
@@ -253,10 +171,11 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
             error => error.into(),
         })?);
     }
-    let dataset = Dataset::open(&manifest.data, &manifest.sequences).map_err(|error| match error {
+    let mut dataset = Dataset::open(&manifest.data, &manifest.sequences).map_err(|error| match error {
         Error::Io { path, source } if path == manifest.data => named("data", &path, &source),
         error => error.into(),
     })?;
+    manifest.base.into_iter().for_each(|base| dataset.set_base(base));
     let evaluation = Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit };
     evaluation.check()?;
     Ok(evaluation)
@@ -312,16 +231,12 @@ fn say_left_out(all: &[LeftOut]) {
 enum Progress {
     Bar(ProgressBar),
     Lines,
-    /// What went wrong, and nothing else.
-    Failures,
     Quiet,
 }
 
 impl Progress {
-    /// Nobody else says what went wrong in a `shard` before it is merged with others.
-    fn new(quiet: bool, shard: bool) -> Self {
+    fn new(quiet: bool) -> Self {
         match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) if shard => Self::Failures,
             (true, _) => Self::Quiet,
             (false, false) => Self::Lines,
             (false, true) => {
@@ -333,11 +248,9 @@ impl Progress {
     }
 
     fn show(&self, event: Event<'_>) {
-        let failed = matches!(event, Event::Failed { .. });
         let line = |text: String| match self {
             Self::Bar(bar) => bar.println(text),
-            Self::Failures if !failed => {}
-            Self::Lines | Self::Failures => drop(writeln!(std::io::stderr(), "{text}")),
+            Self::Lines => drop(writeln!(std::io::stderr(), "{text}")),
             Self::Quiet => {}
         };
         match event {
@@ -370,6 +283,10 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+fn bases() -> impl TypedValueParser<Value = Base> {
+    PossibleValuesParser::new(["0", "1"]).map(|base| if base == "0" { Base::Zero } else { Base::One })
 }
 
 fn protocols() -> impl TypedValueParser<Value = Protocol> {

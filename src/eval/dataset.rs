@@ -8,6 +8,7 @@ pub use super::labelled::LabelledSequence;
 use super::names::is_called;
 use super::summary::LeftOut;
 use crate::error::{Error, Result};
+use crate::media::annotation::Base;
 use crate::media::{layout, otb};
 
 /// What a folder gave.
@@ -22,6 +23,15 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// Reads the numbers of all truth files anew as 0- or 1-based, whatever the names of the files stand for.
+    pub fn set_base(&mut self, base: Base) {
+        for sequence in self.sequences.iter_mut().filter(|s| s.base != base) {
+            let by = sequence.base as u8 as f64 - base as u8 as f64;
+            sequence.truth.iter_mut().flatten().for_each(|label| *label = label.translated(by, by));
+            sequence.base = base;
+        }
+    }
+
     /// Finds the sequences in `folder`: OTB, VOT, GOT-10k, or any folders with images and a truth file. The folder may
     /// be a sequence itself.
     ///
@@ -155,6 +165,10 @@ pub(crate) mod tests {
         assert_eq!(dataset.sequences[0].truth[0], Some(BBox::new(4.0, 9.0, 20.0, 16.0)));
         assert_eq!(dataset.sequences[1].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
         assert_eq!(dataset.sequences[2].truth[0], Some(BBox::new(1.0, 1.0, 8.0, 8.0)));
+        let mut rebased = Dataset::open(dir.path(), &[]).unwrap();
+        rebased.set_base(Base::Zero);
+        assert_eq!(rebased.sequences[0].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
+        assert_eq!(rebased.sequences[1].truth, dataset.sequences[1].truth);
         assert!(dataset.sequences[0].attributes.contains(&"SV".to_string()));
         // A sequence's own folder is a dataset of one.
         assert_eq!(Dataset::open(&dir.path().join("Crossing"), &[]).unwrap().sequences.len(), 1);

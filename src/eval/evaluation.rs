@@ -4,11 +4,10 @@
 use rayon::iter::{ParallelBridge, ParallelIterator};
 
 use super::dataset::{Dataset, LabelledSequence};
+use super::metrics::Toolkit;
 use super::protocol::{Protocol, Start};
 use super::results::ResultFiles;
-use super::rules::Toolkit;
 use super::runner::{Runner, Trace, run_sequence};
-use super::shard::Shard;
 use super::store::{FramesKey, RunKey, Store, Stored};
 use crate::error::{Error, Result};
 use crate::media::{Channels, Images, decode};
@@ -60,15 +59,6 @@ pub enum Event<'a> {
     Again(&'a str),
 }
 
-/// How [`Evaluation::run`] goes about it.
-#[derive(Clone, Copy, Debug)]
-pub struct RunOptions {
-    /// Sequences at the same time; at least 1.
-    pub jobs: usize,
-    /// Only this part.
-    pub shard: Option<Shard>,
-}
-
 struct Job<'a> {
     runner: &'a dyn Runner,
     sequence: &'a LabelledSequence,
@@ -93,20 +83,15 @@ impl Evaluation {
     }
 
     /// Runs every tracker on every sequence whose runs `store` does not have yet, and stores each as soon as it is
-    /// done. Runs that failed before are tried again. A tracker that fails on a sequence is noted and the rest goes on.
+    /// done, `jobs` sequences at the same time. Runs that failed before are tried again. A tracker that fails on a sequence is noted and the rest goes on.
     ///
     /// # Errors
     /// As [`Evaluation::check`], and when runs cannot be stored or no threads can be started.
-    pub fn run(&self, store: &Store, options: &RunOptions, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
+    pub fn run(&self, store: &Store, jobs: usize, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
         self.check()?;
-        let members = match options.shard {
-            Some(shard) => shard.members(&self.dataset.sequences),
-            None => vec![true; self.dataset.sequences.len()],
-        };
         let (mut frames, mut done) = (0, 0);
-        let mut jobs = Vec::new();
-        let sequences = self.dataset.sequences.iter().zip(members).filter(|(_, member)| *member);
-        for (sequence, _) in sequences {
+        let mut todo = Vec::new();
+        for sequence in &self.dataset.sequences {
             // A sequence that no run can start on is told about when it comes to the report.
             let Ok(starts) = self.starts(sequence) else { continue };
             for runner in &self.runners {
@@ -120,32 +105,18 @@ impl Evaluation {
                     Stored::Runs(_) | Stored::Absent | Stored::Failed(_) => {}
                     Stored::Unusable(why) => watch(Event::Again(&why)),
                 }
-                jobs.push(Job { runner: runner.as_ref(), sequence, key });
+                todo.push(Job { runner: runner.as_ref(), sequence, key });
             }
         }
         watch(Event::Planned { frames, done });
         // The longest first, so that no thread begins one when the others have nothing left.
-        jobs.sort_by_key(|job| std::cmp::Reverse(job.sequence.frames.len() * job.key.starts.len()));
+        todo.sort_by_key(|job| std::cmp::Reverse(job.sequence.frames.len() * job.key.starts.len()));
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.jobs.max(1))
+            .num_threads(jobs.max(1))
             .build()
-            .map_err(|e| Error::Evaluation { what: format!("{} runs at once", options.jobs), reason: e.to_string() })?;
+            .map_err(|e| Error::Evaluation { what: format!("{} runs at once", jobs), reason: e.to_string() })?;
         // A bridge hands out one job at a time in this order, unlike a slice that is split in halves.
-        pool.install(|| jobs.iter().par_bridge().try_for_each(|job| job.run(store, watch)))
-    }
-
-    /// Puts the runs of this evaluation that `parts` have into `store`.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when a file cannot be read or written.
-    pub fn gather(&self, store: &Store, parts: &[Store]) -> Result<()> {
-        for sequence in &self.dataset.sequences {
-            let Ok(starts) = self.starts(sequence) else { continue };
-            for runner in &self.runners {
-                store.absorb(&self.key(runner.as_ref(), sequence, &starts), parts)?;
-            }
-        }
-        Ok(())
+        pool.install(|| todo.iter().par_bridge().try_for_each(|job| job.run(store, watch)))
     }
 
     /// The runs of `runner` on `sequence`, if they are stored.

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::metrics::Toolkit;
 use super::preset::Preset;
 use super::protocol::Protocol;
-use super::rules::Toolkit;
 use super::store::{from_bytes, write_whole};
 use crate::error::{Error, Result};
+use crate::media::annotation::Base;
 use crate::media::layout::EVALUATION;
 
 /// The document `evaluation.json` in the folder of an evaluation: what it was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// `kcf-track-evaluation/2`.
+    /// `kcf-track-evaluation/3`.
     pub schema: String,
     /// Version of the program.
     pub version: String,
@@ -27,17 +28,17 @@ pub struct Manifest {
     pub trackers: Vec<Preset>,
     /// Names and folders of results that are read.
     pub results: Vec<(String, PathBuf)>,
+    /// What the first pixel counts as in all truth files; null for what their names stand for.
+    pub base: Option<Base>,
     /// The protocol.
     pub protocol: Protocol,
     /// The toolkit.
     pub toolkit: Toolkit,
-    /// The part `i/n` that is computed; null for all.
-    pub shard: Option<String>,
 }
 
 impl Manifest {
     /// The identifier of this document's form.
-    pub const SCHEMA: &'static str = "kcf-track-evaluation/2";
+    pub const SCHEMA: &'static str = "kcf-track-evaluation/3";
     const FILE: &'static str = EVALUATION;
 
     /// Reads that of an evaluation's folder.
@@ -87,81 +88,6 @@ impl Manifest {
         text.push(b'\n');
         write_whole(&path, &text)
     }
-
-    /// As [`Manifest::claim`], for an evaluation that is put together of shards: a folder where it came to no report
-    /// may be used again, also if sequences or results lay elsewhere.
-    ///
-    /// # Errors
-    /// As [`Manifest::claim`].
-    pub fn claim_to_merge(&self, folder: &Path) -> Result<()> {
-        let alike = Self::read(folder).is_ok_and(|there| there.is_alike(self));
-        let reported = folder.join("report.json").exists();
-        match (folder.join(Self::FILE).is_file(), alike, reported) {
-            (true, false, _) => Err(refused(folder, "it holds another evaluation: give a new or empty folder")),
-            (true, true, true) => Err(refused(folder, "its report is there already: give a new or empty folder")),
-            (there, ..) => self.claim(folder, there),
-        }
-    }
-
-    /// Whether another one asks for the same, be it in other places: machines may keep the same data anywhere.
-    fn is_alike(&self, other: &Self) -> bool {
-        let names = |m: &Self| m.results.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        let there = Self { data: self.data.clone(), results: self.results.clone(), ..other.clone() };
-        there == *self && names(self) == names(other)
-    }
-
-    /// Takes the results of these names from other folders.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a name that there are no results of.
-    pub fn move_results(&mut self, folders: &[(String, PathBuf)]) -> Result<()> {
-        for (name, folder) in folders {
-            let Some((_, place)) = self.results.iter_mut().find(|(there, _)| there == name) else {
-                let there: Vec<&str> = self.results.iter().map(|(name, _)| name.as_str()).collect();
-                let there = if there.is_empty() { "none".into() } else { there.join(", ") };
-                return Err(Error::Parameter {
-                    name: "results",
-                    value: name.clone(),
-                    expected: format!("the name of results that the shards have: the shards have {there}"),
-                });
-            };
-            place.clone_from(folder);
-        }
-        Ok(())
-    }
-
-    /// Checks that `parts` are all the shards of one evaluation, and gives that one.
-    ///
-    /// # Errors
-    /// [`Error::Evaluation`] naming what is missing, doubled or different.
-    pub fn of_shards(parts: &[(PathBuf, Self)]) -> Result<Self> {
-        let wrong = |reason: String| Err(Error::Evaluation { what: "merge".into(), reason });
-        let Some((first_folder, first)) = parts.first() else { return wrong("there is no shard".into()) };
-        let whole = Self { shard: None, ..first.clone() };
-        let mut count = None;
-        let mut seen: Vec<(usize, &Path)> = Vec::new();
-        for (folder, part) in parts {
-            let shard: super::shard::Shard = match &part.shard {
-                Some(shard) => shard.parse()?,
-                None => return wrong(format!("{} is no shard but a whole evaluation", folder.display())),
-            };
-            let same = whole.is_alike(&Self { shard: None, ..part.clone() });
-            if !same || *count.get_or_insert(shard.count()) != shard.count() {
-                return wrong(format!("{} and {} are not of one evaluation", first_folder.display(), folder.display()));
-            }
-            if let Some((_, other)) = seen.iter().find(|(index, _)| *index == shard.index()) {
-                return wrong(format!("{} and {} are both shard {shard}", other.display(), folder.display()));
-            }
-            seen.push((shard.index(), folder));
-        }
-        let count = count.unwrap_or(0);
-        let missing: Vec<String> =
-            (1..=count).filter(|i| !seen.iter().any(|(index, _)| index == i)).map(|i| format!("{i}/{count}")).collect();
-        if !missing.is_empty() {
-            return wrong(format!("shard {} is missing", missing.join(", ")));
-        }
-        Ok(whole)
-    }
 }
 
 fn refused(folder: &Path, expected: &str) -> Error {
@@ -172,7 +98,7 @@ fn refused(folder: &Path, expected: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn manifest(shard: Option<&str>) -> Manifest {
+    fn manifest() -> Manifest {
         Manifest {
             schema: Manifest::SCHEMA.into(),
             version: "0.1.0".into(),
@@ -180,9 +106,9 @@ mod tests {
             sequences: vec![],
             trackers: vec![Preset::named("paper").unwrap()],
             results: vec![],
+            base: None,
             protocol: Protocol::Ope,
             toolkit: Toolkit::Otb,
-            shard: shard.map(String::from),
         }
     }
 
@@ -193,37 +119,16 @@ mod tests {
         fs::create_dir(&empty).unwrap();
         fs::create_dir(&other).unwrap();
         fs::write(other.join("thesis.tex"), "years of work").unwrap();
-        manifest(None).claim(&new, false).unwrap();
-        manifest(None).claim(&empty, false).unwrap();
-        assert_eq!(Manifest::read(&empty).unwrap(), manifest(None));
-        assert!(manifest(None).claim(&empty, false).unwrap_err().to_string().contains("resume it"));
-        manifest(None).claim(&empty, true).unwrap();
+        manifest().claim(&new, false).unwrap();
+        manifest().claim(&empty, false).unwrap();
+        assert_eq!(Manifest::read(&empty).unwrap(), manifest());
+        assert!(manifest().claim(&empty, false).unwrap_err().to_string().contains("resume it"));
+        manifest().claim(&empty, true).unwrap();
         for resume in [false, true] {
-            assert!(manifest(None).claim(&other, resume).unwrap_err().to_string().contains("something else"));
+            assert!(manifest().claim(&other, resume).unwrap_err().to_string().contains("something else"));
             assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
         }
-        assert!(manifest(None).claim(&other.join("thesis.tex"), false).is_err());
+        assert!(manifest().claim(&other.join("thesis.tex"), false).is_err());
         assert!(Manifest::read(&other).is_err());
-    }
-
-    #[test]
-    fn shards_must_be_whole_and_alike() {
-        let part = |shard: &str| (PathBuf::from(shard), manifest(Some(shard)));
-        assert_eq!(Manifest::of_shards(&[part("2/2"), part("1/2")]).unwrap(), manifest(None));
-        let message = |parts: &[(PathBuf, Manifest)]| Manifest::of_shards(parts).unwrap_err().to_string();
-        assert!(message(&[part("1/3"), part("3/3")]).contains("2/3 is missing"));
-        assert!(message(&[part("1/2"), part("1/2")]).contains("both shard 1/2"));
-        assert!(message(&[part("1/2"), part("2/3")]).contains("not of one evaluation"));
-        let mut other = part("2/2");
-        other.1.toolkit = Toolkit::Matlab;
-        assert!(message(&[part("1/2"), other]).contains("not of one evaluation"));
-        assert!(message(&[("x".into(), manifest(None))]).contains("no shard"));
-        assert!(message(&[]).contains("no shard"));
-        let mut detector = part("2/2");
-        detector.1.trackers = vec![Preset::named("fast").unwrap()];
-        assert!(message(&[part("1/2"), detector]).contains("not of one evaluation"));
-        let mut elsewhere = part("2/2");
-        elsewhere.1.data = "/mnt/data".into();
-        assert!(Manifest::of_shards(&[part("1/2"), elsewhere]).is_ok());
     }
 }

@@ -13,13 +13,73 @@
 //! box from `x` to `x + w - 1` against one from `x` to `x + w`), but for rounding. As an overlap may lie exactly on a
 //! threshold, they are computed here from the 1-based numbers of the files and in the order of operations of the
 //! toolkit that is followed.
+//!
+//! The rules of two toolkits are known: those of the OTB toolkit (`calcSeqErrRobust.m`), with the plain mean over
+//! sequences, and those of `ExperimentOTB` in the got10k package.
+//!
+//! | rules | a label counts when | a frame without such a label | first box | a box without area |
+//! | --- | --- | --- | --- | --- |
+//! | `otb` | x, y, w, h > 0 (1-based) | success: miss, precision: **hit** | the label | repeats the one before |
+//! | `got10k` | always | is scored as it is | the label | is scored as it is |
+
+use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::{Rules, Toolkit};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::media::annotation::Base;
+
+/// Which toolkit's rules a score follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Toolkit {
+    /// The OTB rules per frame, and the plain mean over sequences.
+    #[default]
+    Otb,
+    /// `ExperimentOTB` of the got10k package.
+    Got10k,
+}
+
+impl Toolkit {
+    /// Both, in the order of the table above.
+    pub const ALL: [Self; 2] = [Self::Otb, Self::Got10k];
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Otb => "otb",
+            Self::Got10k => "got10k",
+        }
+    }
+
+    /// Whether `label` (0-based, `None` for a row without numbers) counts. OTB's files are 1-based, so a target whose
+    /// left edge lies on or beyond the border of the image has no label that counts, although it may be visible.
+    pub(super) fn counts(self, label: Option<&BBox>) -> bool {
+        match self {
+            Self::Otb => label.is_some_and(|b| b.x + 1.0 > 0.0 && b.y + 1.0 > 0.0 && b.w > 0.0 && b.h > 0.0),
+            Self::Got10k => true,
+        }
+    }
+}
+
+impl fmt::Display for Toolkit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Toolkit {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|t| t.name() == name).ok_or_else(|| Error::Parameter {
+            name: "toolkit",
+            value: name.to_owned(),
+            expected: "must be otb or got10k".into(),
+        })
+    }
+}
 
 /// Number of overlap thresholds: 0, 0.05, …, 1.
 pub const SUCCESS_THRESHOLDS: usize = 21;
@@ -37,7 +97,7 @@ pub fn success_threshold(i: usize) -> f64 {
 pub struct FrameErrors {
     /// Overlap (intersection over union) with the label; −1 in a frame without a usable label.
     pub overlap: Vec<f64>,
-    /// Distance of the centres in pixels; −1 or infinite in a frame without a usable label, by the rules.
+    /// Distance of the centres in pixels; −1 in a frame without a usable label.
     pub center: Vec<f64>,
     /// The same, each axis divided by the label's size; −1 in a frame without a usable label.
     pub normalized: Vec<f64>,
@@ -68,12 +128,11 @@ impl FrameErrors {
     }
 }
 
-/// Scores `boxes` frame by frame against `truth` (`None` where there is no label) from a file of the given base, both
-/// for the same frames.
+/// Scores `boxes` frame by frame against `truth` (`None` where there is no label), both for the same frames.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
-pub fn frame_errors(truth: &[Option<BBox>], base: Base, boxes: &[BBox], rules: &Rules) -> Result<FrameErrors> {
+pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<FrameErrors> {
     let wrong = |reason: String| Err(Error::Evaluation { what: "scoring".into(), reason });
     if truth.len() != boxes.len() {
         return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
@@ -87,22 +146,19 @@ pub fn frame_errors(truth: &[Option<BBox>], base: Base, boxes: &[BBox], rules: &
     let mut kept: Option<BBox> = None;
     for (i, (label, predicted)) in truth.iter().zip(boxes).enumerate() {
         // The replacement goes by the boxes as they were predicted; only afterwards is the first one set to the label.
-        let repaired = match kept {
-            Some(before) if label.is_some() && rules.invalid_prediction.replaces(predicted) => before,
-            _ => *predicted,
-        };
+        let replaced = toolkit == Toolkit::Otb && label.is_some() && !predicted.is_valid();
+        let repaired = kept.filter(|_| replaced).unwrap_or(*predicted);
         kept = Some(repaired);
-        let box_ = if i == 0 && rules.first_is_label { label.unwrap_or(repaired) } else { repaired };
+        let box_ = if i == 0 { label.unwrap_or(repaired) } else { repaired };
 
         let scored = label.unwrap_or(BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
-        let overlap_counts = rules.overlap_needs.holds(label.as_ref(), base);
-        let center_counts = rules.center_needs.holds(label.as_ref(), base);
-        let unscored = (rules.invalid_truth.center(), -1.0);
-        let (center, normalized) = if center_counts { center_errors(&box_, &scored) } else { unscored };
-        errors.overlap.push(if overlap_counts { overlap(&box_, &scored, rules.counts_end_pixels) } else { -1.0 });
-        errors.center.push(if rules.rounds_center_error { (center * 1e4).round() / 1e4 } else { center });
+        let counts = toolkit.counts(label.as_ref());
+        // Below every threshold of precision, above none of success: OTB counts such a frame as a hit there.
+        let (center, normalized) = if counts { center_errors(&box_, &scored) } else { (-1.0, -1.0) };
+        errors.overlap.push(if counts { overlap(&box_, &scored, toolkit == Toolkit::Otb) } else { -1.0 });
+        errors.center.push(center);
         errors.normalized.push(normalized);
-        errors.valid.push(overlap_counts && label.is_some());
+        errors.valid.push(counts && label.is_some());
         errors.boxes.push(box_);
     }
     Ok(errors)
@@ -216,13 +272,12 @@ impl Score {
     }
 }
 
-/// Scores `boxes` against `truth` from a 1-based file, as OTB's are, frame by frame for the same frames, by the rules
-/// of `toolkit`. [`frame_errors`] does so for files of either base.
+/// Scores `boxes` against `truth`, both for the same frames, by the rules of `toolkit`.
 ///
 /// # Errors
 /// As [`frame_errors`].
 pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<Score> {
-    frame_errors(truth, Base::One, boxes, &toolkit.rules()).map(|errors| Score::of(&errors))
+    frame_errors(truth, boxes, toolkit).map(|errors| Score::of(&errors))
 }
 
 /// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A

@@ -14,14 +14,11 @@ pub mod protocol;
 pub mod report;
 pub mod results;
 mod rows;
-pub mod rules;
 pub mod runner;
 pub mod saving;
-pub mod shard;
 pub mod store;
 pub mod summary;
 pub mod timings;
 
-pub use metrics::{FrameErrors, Score, frame_errors, score};
+pub use metrics::{FrameErrors, Score, Toolkit, frame_errors, score};
 pub use protocol::{Protocol, Start};
-pub use rules::{InvalidPrediction, InvalidTruth, Rules, Toolkit, TruthValidity};

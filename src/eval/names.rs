@@ -25,12 +25,12 @@ pub(super) fn key(name: &str) -> String {
     }
 }
 
-/// The name that pysot and pytracking have for a sequence, where it is another one than ours.
-pub(super) fn name_of_pysot(sequence: &LabelledSequence) -> Option<String> {
+/// The name that other tools have for a sequence, where it is another one than ours.
+pub(super) fn other_name_of(sequence: &LabelledSequence) -> Option<String> {
     other_name(&sequence.name).filter(|_| sequence.base == Base::One)
 }
 
-/// What pysot and pytracking call a sequence of OTB that others know by its folder's name alone: `Human4-2`.
+/// What other tools call a sequence of OTB that others know by its folder's name alone: `Human4-2`.
 fn other_name(name: &str) -> Option<String> {
     otb::all().iter().find(|sequence| key(&sequence.name) == key(name))?.numbered_name()
 }

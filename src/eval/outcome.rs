@@ -24,7 +24,7 @@ pub struct Evaluated {
 }
 
 /// Why a sequence without a usable label is none.
-const NO_LABEL: &str = "no frame has a label that counts by the rules of this toolkit (see the table of rules)";
+const NO_LABEL: &str = "no frame has a label that counts by the rules of this toolkit";
 
 struct Loaded {
     traces: std::result::Result<Vec<Trace>, String>,
@@ -61,8 +61,7 @@ impl Evaluation {
             let mut fps = BTreeMap::new();
             for (sequence, loaded) in loaded {
                 let score = loaded.traces.and_then(|traces| {
-                    let score = score_traces(&sequence.truth, sequence.base, &traces, self.toolkit)
-                        .map_err(|e| e.to_string())?;
+                    let score = score_traces(&sequence.truth, &traces, self.toolkit).map_err(|e| e.to_string())?;
                     if score.labelled == 0 {
                         return Err(NO_LABEL.to_owned());
                     }
@@ -109,10 +108,7 @@ impl Evaluation {
                     Stored::Absent | Stored::Unusable(_) => {
                         return Err(Error::Evaluation {
                             what: format!("{}, {}", runner.name(), sequence.name),
-                            reason:
-                                "its runs are missing: the evaluation, or one of its shards, is not finished, or its \
-                                     frames are not those that it was run on (merge: is --data the right folder?)"
-                                    .into(),
+                            reason: "its runs are missing: the evaluation is not finished".into(),
                         });
                     }
                 };
@@ -124,7 +120,7 @@ impl Evaluation {
             let read = usable.iter().map(|&sequence| {
                 let loaded = match files.read(sequence) {
                     Ok(read) => {
-                        warnings.extend(read.warning(&files.name, &sequence.name, &self.toolkit.rules()));
+                        warnings.extend(read.warning(&files.name, &sequence.name, self.toolkit));
                         Loaded { traces: Ok(vec![as_trace(read.boxes)]), fps: read.fps }
                     }
                     Err(error) => Loaded { traces: Err(error.to_string()), fps: None },
@@ -144,7 +140,12 @@ impl Evaluation {
         }
         let facts = usable
             .iter()
-            .map(|s| SequenceFacts { name: s.name.clone(), frames: s.frames.len(), attributes: s.attributes.clone() })
+            .map(|s| SequenceFacts {
+                name: s.name.clone(),
+                frames: s.frames.len(),
+                base: s.base as u8,
+                attributes: s.attributes.clone(),
+            })
             .collect();
         let report = summarize(self.protocol, self.toolkit, facts, scored, left_out, warnings);
         Ok(Evaluated { report, timings, boxes })

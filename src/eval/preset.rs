@@ -86,7 +86,7 @@ mod tests {
             Preset::changed(preset, params).unwrap()
         };
         let changed = named("paper", &[("search.filter.padding", "2")]);
-        assert_eq!(changed.name(), "paper+padding=2");
+        assert_eq!(changed.name(), "paper+padding=2.0");
         assert_ne!(changed.parameters(), runner.parameters());
         assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.padding"]));
         assert_eq!(named("paper", &[]).parameters(), runner.parameters());

@@ -6,10 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::TruthValidity;
+use super::metrics::Toolkit;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::media::annotation::Base;
 
 /// Number of starts of the temporal robustness evaluation.
 const TRE_SEGMENTS: usize = 20;
@@ -108,7 +107,7 @@ fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
     let usable: Vec<Start> = truth
         .iter()
         .enumerate()
-        .filter(|(_, label)| TruthValidity::AllPositive.holds(label.as_ref(), Base::One))
+        .filter(|(_, label)| Toolkit::Otb.counts(label.as_ref()))
         .filter_map(|(frame, label)| label.map(|init| Start { frame, init }))
         .collect();
     let last = usable.iter().rposition(|s| truth.len() - s.frame >= TRE_MIN_FRAMES);

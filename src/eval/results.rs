@@ -1,11 +1,11 @@
-//! Other people's results: per-sequence text files in the layouts of OTB, GOT-10k and pysot.
+//! Other people's results: per-sequence text files in the layouts of OTB, GOT-10k and VOT.
 //! [`saving`](super::saving) writes them.
 //!
 //! | layout | file of a sequence |
 //! | --- | --- |
-//! | OTB, LaSOT, pysot, `ExperimentOTB` | `Deer.txt`, `Jogging-1.txt` or `Jogging.1.txt` |
+//! | OTB, LaSOT, `ExperimentOTB` | `Deer.txt`, `Jogging-1.txt` or `Jogging.1.txt` |
 //! | GOT-10k | `GOT-10k_Val_000001/GOT-10k_Val_000001_001.txt` |
-//! | pysot for VOT | `baseline/bag/bag_001.txt`, with lines of one number where a run is started or has failed |
+//! | VOT | `baseline/bag/bag_001.txt`, with lines of one number where a run is started or has failed |
 //!
 //! Separators are free, names are compared without case and without `.`, `_` and `-` before their number; a file that
 //! bears the very name is the one. Numbers are in the base of the sequence's own truth file, as all these tools hand
@@ -21,10 +21,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::dataset::LabelledSequence;
-use super::names::{is_number, key, name_of_pysot};
+use super::metrics::Toolkit;
+use super::names::{is_number, key, other_name_of};
 use super::protocol::Start;
 use super::rows;
-use super::rules::{InvalidPrediction, Rules};
 use super::runner::Trace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -71,8 +71,8 @@ pub struct ReadResult {
 }
 
 impl ReadResult {
-    /// What a person should know: that there is not one row a frame, and what a toolkit of these rules then does.
-    pub fn warning(&self, tracker: &str, sequence: &str, rules: &Rules) -> Option<String> {
+    /// What a person should know: that there is not one row a frame, and what the toolkit then does.
+    pub fn warning(&self, tracker: &str, sequence: &str, toolkit: Toolkit) -> Option<String> {
         if self.moved {
             return Some(format!(
                 "{tracker}, {sequence}: the first box is the label moved by (1, 1): its numbers seem to be 1-based \
@@ -84,10 +84,10 @@ impl ReadResult {
             0 => String::new(),
             n => format!(" from image {} on", n + 1),
         };
-        let what = match (rows.cmp(&frames), rules.invalid_prediction) {
+        let what = match (rows.cmp(&frames), toolkit) {
             (Ordering::Equal, _) => return None,
             (Ordering::Greater, _) => "the last ones are left out",
-            (Ordering::Less, InvalidPrediction::PreviousBox) => "the last box stands for those that are missing",
+            (Ordering::Less, Toolkit::Otb) => "the last box stands for those that are missing",
             (Ordering::Less, _) => "the frames without one count as misses",
         };
         Some(format!("{tracker}, {sequence}: {rows} rows{before} for {frames} frames: {what}"))
@@ -240,7 +240,7 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
 
 /// What files of a sequence are called.
 fn names(sequence: &LabelledSequence) -> impl Iterator<Item = String> {
-    [Some(sequence.name.clone()), name_of_pysot(sequence)].into_iter().flatten()
+    [Some(sequence.name.clone()), other_name_of(sequence)].into_iter().flatten()
 }
 
 /// Results as the trace of a one-pass run, to be scored like one.

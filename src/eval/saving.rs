@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::dataset::LabelledSequence;
-use super::names::{file_name, name_of_pysot};
+use super::names::file_name;
 use super::runner::Trace;
 use super::store::write_whole;
 use crate::atomic_file::temporary_beside;
@@ -13,9 +13,8 @@ use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::media::annotation::Base;
 
-/// The folders of the tools.
+/// The folder below `--save-results`.
 const GOT10K: &str = "got10k";
-const PYSOT: &str = "pysot";
 
 /// What a tool calls a sequence with several targets in one folder.
 fn with_separator(name: &str, separator: &str) -> String {
@@ -32,37 +31,30 @@ fn with_separator(name: &str, separator: &str) -> String {
 /// # Errors
 /// [`Error::Parameter`] where a file is in the way, [`Error::Io`] where nothing can be written.
 pub fn prepare(folder: &Path) -> Result<()> {
-    for tool in [GOT10K, PYSOT] {
-        let home = folder.join(tool);
-        fs::create_dir_all(&home).and_then(|()| temporary_beside(&home.join("probe")).map(drop)).map_err(|error| {
-            match error.kind() {
-                ErrorKind::NotADirectory | ErrorKind::AlreadyExists => Error::Parameter {
-                    name: "save-results",
-                    value: folder.display().to_string(),
-                    expected: "it is a file: give a folder".into(),
-                },
-                _ => Error::io(&home, error),
-            }
-        })?;
-    }
-    Ok(())
+    let home = folder.join(GOT10K);
+    fs::create_dir_all(&home).and_then(|()| temporary_beside(&home.join("probe")).map(drop)).map_err(
+        |error| match error.kind() {
+            ErrorKind::NotADirectory | ErrorKind::AlreadyExists => Error::Parameter {
+                name: "save-results",
+                value: folder.display().to_string(),
+                expected: "it is a file: give a folder".into(),
+            },
+            _ => Error::io(&home, error),
+        },
+    )
 }
 
 /// Writes the run of `tracker` as other tools look for it below `folder`: for got10k
 /// `got10k/OTB2015/<tracker>/<sequence>.txt` (with `times/`), to be given as `result_dir` to `ExperimentOTB`; for a
-/// sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`; for pysot `pysot/<tracker>/<sequence>.txt`.
+/// sequence that is not OTB's `got10k/GOT-10k/<tracker>/<sequence>/`.
 ///
 /// # Errors
 /// [`Error::Io`] when a file cannot be written.
 pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
     let tracker = file_name(tracker);
-    let text = |digits: Option<usize>| -> String {
-        // No tracker knows a box better than to a ten-thousandth of a pixel.
-        let short = |v: f64| ((v * 1e4).round() / 1e4).to_string();
-        let number = |v: f64| digits.map_or_else(|| short(v), |digits| format!("{v:.digits$}"));
-        let row = |b: &BBox| sequence.base.to_numbers(b).map(number).join(",") + "\n";
-        trace.boxes.iter().map(row).collect()
-    };
+    // Three decimals are got10k's own form.
+    let row = |b: &BBox| sequence.base.to_numbers(b).map(|v| format!("{v:.3}")).join(",") + "\n";
+    let text: String = trace.boxes.iter().map(row).collect();
     let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
     let got10k = folder.join(GOT10K);
     let (rows, times) = if sequence.base == Base::One {
@@ -73,12 +65,8 @@ pub fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &T
         let home = got10k.join("GOT-10k").join(&tracker).join(&name);
         (home.join(format!("{name}_001.txt")), home.join(format!("{name}_time.txt")))
     };
-    // Three decimals are got10k's own form.
-    write_whole(&rows, text(Some(3)).as_bytes())?;
-    write_whole(&times, seconds.as_bytes())?;
-    let name = name_of_pysot(sequence).unwrap_or_else(|| sequence.name.clone());
-    let pysot = folder.join(PYSOT).join(&tracker).join(format!("{}.txt", file_name(&name)));
-    write_whole(&pysot, text(None).as_bytes())
+    write_whole(&rows, text.as_bytes())?;
+    write_whole(&times, seconds.as_bytes())
 }
 
 #[cfg(test)]
@@ -100,24 +88,12 @@ mod tests {
             "1.000,2.000,10.000,12.000\n2.250,2.500,10.000,12.000\n"
         );
         assert_eq!(fs::read_to_string(home.join("times/Jogging.2_time.txt")).unwrap(), "0.00200000\n0.00400000\n");
-        for folder in [home, dir.path().join("pysot/paper")] {
-            assert_eq!(ResultFiles::open("us", &folder).unwrap().read(&jogging).unwrap().boxes, boxes);
-        }
+        assert_eq!(ResultFiles::open("us", &home).unwrap().read(&jogging).unwrap().boxes, boxes);
         let val = sequence("GOT-10k_Val_000001", 2, Base::Zero);
         save(dir.path(), "paper", &val, &trace).unwrap();
         let home = dir.path().join("got10k/GOT-10k/paper");
         assert_eq!(ResultFiles::open("us", &home).unwrap().read(&val).unwrap().boxes, boxes);
         // Two frames in six milliseconds.
         assert_eq!(ResultFiles::open("us", &home).unwrap().read(&val).unwrap().fps.map(f64::round), Some(333.0));
-    }
-
-    #[test]
-    fn human4_is_saved_under_the_names_of_each_tool() {
-        let dir = tempfile::tempdir().unwrap();
-        let trace = Trace { micros: vec![2000, 4000], ..as_trace(vec![BBox::new(0.0, 1.0, 10.0, 12.0); 2]) };
-        save(dir.path(), "paper", &sequence("Human4", 2, Base::One), &trace).unwrap();
-        for path in ["pysot/paper/Human4-2.txt", "got10k/OTB2015/paper/Human4.txt"] {
-            assert!(dir.path().join(path).is_file(), "{path}");
-        }
     }
 }

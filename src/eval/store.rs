@@ -181,32 +181,6 @@ impl Store {
         let text = serde_json::to_vec(&file).map_err(|e| Error::io(&path, e.into()))?;
         write_whole(&path, &text)
     }
-
-    /// Takes over the file of `key` from the first of `others` that has the runs, whatever others of them or this store
-    /// itself have under the same name: after a resumed shard that may be stale. Where nobody has the runs, a note of
-    /// their failure is taken, else a file that cannot be used.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when a file cannot be read or written.
-    pub fn absorb(&self, key: &RunKey, others: &[Self]) -> Result<()> {
-        let worth = |store: &Self| match store.load_alike(key) {
-            Stored::Runs(_) => 3,
-            Stored::Failed(_) => 2,
-            Stored::Unusable(_) => 1,
-            Stored::Absent => 0,
-        };
-        let mut best: Option<(u8, &Self)> = None;
-        for store in others.iter().chain([self]) {
-            let worth = worth(store);
-            if worth > best.map_or(0, |(best, _)| best) {
-                best = Some((worth, store));
-            }
-        }
-        let Some((_, store)) = best.filter(|(_, store)| store.root != self.root) else { return Ok(()) };
-        let from = store.path(key);
-        let text = fs::read(&from).map_err(|e| Error::io(&from, e))?;
-        write_whole(&self.path(key), &text)
-    }
 }
 
 /// Writes a file such that it is whole or, after a kill, the old one; folders on the way are made.
@@ -337,33 +311,6 @@ mod tests {
         short[0].boxes.pop();
         store.save(&key(), &short).unwrap();
         assert!(matches!(store.load(&key()), Stored::Unusable(why) if why.contains("complete")));
-    }
-
-    #[test]
-    fn of_several_files_that_which_fits_is_taken() {
-        let folders = [(); 4].map(|()| tempfile::tempdir().unwrap());
-        let [stale, failed, good, whole] = [0, 1, 2, 3].map(|i| Store::in_folder(folders[i].path()));
-        let other = RunKey { frames: FramesKey { content: 9, ..key().frames }, ..key() };
-        stale.save(&other, &runs()).unwrap();
-        failed.save_failure(&key(), "truncated").unwrap();
-        good.save(&key(), &runs()).unwrap();
-        let empty = Store::in_folder(&folders[3].path().join("none"));
-        whole.absorb(&key(), &[empty]).unwrap();
-        assert_eq!(whole.load(&key()), Stored::Absent);
-        // Each is worth more than the one before, in any order.
-        for (others, expected) in [
-            ([&stale, &stale], None),
-            ([&stale, &failed], Some(Stored::Failed("truncated".into()))),
-            ([&failed, &stale], Some(Stored::Failed("truncated".into()))),
-            ([&failed, &good], Some(Stored::Runs(runs()))),
-            ([&good, &stale], Some(Stored::Runs(runs()))),
-        ] {
-            whole.absorb(&key(), &others.map(Clone::clone)).unwrap();
-            match expected {
-                Some(expected) => assert_eq!(whole.load(&key()), expected),
-                None => assert!(matches!(whole.load(&key()), Stored::Unusable(_))),
-            }
-        }
     }
 
     #[test]

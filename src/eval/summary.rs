@@ -9,13 +9,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bootstrap::{Interval, mean_interval};
-use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, frame_errors};
+use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, Toolkit, frame_errors};
 use super::protocol::Protocol;
-use super::rules::Toolkit;
 use super::runner::Trace;
 use crate::bbox::BBox;
 use crate::error::Result;
-use crate::media::annotation::Base;
 
 /// The eleven attributes of OTB and what they stand for, in the benchmark's order.
 pub const ATTRIBUTES: [(&str, &str); 11] = [
@@ -67,6 +65,8 @@ pub struct SequenceFacts {
     pub name: String,
     /// Number of frames.
     pub frames: usize,
+    /// What the numbers of its truth count the first pixel as: 0 or 1.
+    pub base: u8,
     /// Its attributes, abbreviated.
     pub attributes: Vec<String>,
 }
@@ -161,44 +161,36 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// Scores the pooled runs of one tracker on one sequence (OTB: the errors of all runs are put one after the other),
-/// whose labels are from a file of the given base.
+/// Scores the pooled runs of one tracker on one sequence: the errors of all runs are put one after the other, as OTB
+/// does.
 ///
 /// # Errors
 /// As [`frame_errors`].
-pub fn score_traces(truth: &[Option<BBox>], base: Base, traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
+pub fn score_traces(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
     let mut errors = FrameErrors::default();
     for trace in traces {
         let labels = truth.get(trace.start.frame..).unwrap_or_default();
-        errors.extend(&frame_errors(labels, base, &trace.boxes, &toolkit.rules())?);
+        errors.extend(&frame_errors(labels, &trace.boxes, toolkit)?);
     }
     Ok(Score::of(&errors))
 }
 
 /// The means over some sequences.
-pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>, toolkit: Toolkit) -> Aggregate {
+pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Aggregate {
     let scores: Vec<&Score> = scores.into_iter().collect();
-    let drops = toolkit.rules().drops_zero_curves;
-    let kept = |curve: fn(&Score) -> &Vec<f64>| -> Vec<&Score> {
-        let zero = |s: &Score| curve(s).iter().sum::<f64>() <= f64::EPSILON;
-        scores.iter().copied().filter(|s| !(drops && zero(s))).collect()
-    };
-    let (by_success, by_precision, by_normalized) =
-        (kept(|s| &s.success), kept(|s| &s.precision), kept(|s| &s.normalized));
-    let success = mean_curve(by_success.iter().map(|s| &s.success), SUCCESS_THRESHOLDS);
-    let precision = mean_curve(by_precision.iter().map(|s| &s.precision), PRECISION_THRESHOLDS);
-    let normalized = mean_curve(by_normalized.iter().map(|s| &s.normalized), PRECISION_THRESHOLDS);
+    let success = mean_curve(scores.iter().map(|s| &s.success), SUCCESS_THRESHOLDS);
+    let precision = mean_curve(scores.iter().map(|s| &s.precision), PRECISION_THRESHOLDS);
+    let normalized = mean_curve(scores.iter().map(|s| &s.normalized), PRECISION_THRESHOLDS);
     // A mean over the others would be of fewer sequences than those of other trackers.
     let center_errors: Option<Vec<f64>> = scores.iter().map(|s| s.mean_center_error).collect();
-    let interval =
-        |from: &[&Score], value: fn(&Score) -> f64| mean_interval(&from.iter().map(|s| value(s)).collect::<Vec<_>>());
+    let interval = |value: fn(&Score) -> f64| mean_interval(&scores.iter().map(|s| value(s)).collect::<Vec<_>>());
     Aggregate {
         sequences: scores.len(),
         frames: scores.iter().map(|s| s.frames).sum(),
         auc: mean(&success),
-        auc_interval: interval(&by_success, |s| s.auc),
+        auc_interval: interval(|s| s.auc),
         precision_20: precision[20],
-        precision_20_interval: interval(&by_precision, |s| s.precision_20),
+        precision_20_interval: interval(|s| s.precision_20),
         normalized_precision: normalized[20],
         overlap_rate_50: success[10],
         mean_overlap: mean(&scores.iter().map(|s| s.mean_overlap).collect::<Vec<_>>()),
@@ -253,11 +245,11 @@ pub fn summarize(
                 .filter_map(|&(attribute, _)| {
                     let some: Vec<&Score> =
                         s.scores.iter().filter(|(name, _)| with_attribute(attribute, name)).map(|(_, s)| s).collect();
-                    (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some, toolkit)))
+                    (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some)))
                 })
                 .collect();
             TrackerReport {
-                overall: aggregate(s.scores.values(), toolkit),
+                overall: aggregate(s.scores.values()),
                 attributes,
                 name: s.name,
                 origin: s.origin,
@@ -327,11 +319,7 @@ mod tests {
     #[test]
     fn matlab_leaves_zero_curves_out_of_the_mean() {
         let scores = [good(), zero()];
-        assert!((aggregate(&scores, Toolkit::Otb).auc - 10.0 / 21.0).abs() < 1e-12);
-        assert!((aggregate(&scores, Toolkit::Matlab).auc - 20.0 / 21.0).abs() < 1e-12);
-        // The precision curve of both is not zero: the rule looks at each plot on its own.
-        assert_eq!(aggregate(&scores, Toolkit::Matlab).precision_20, 1.0);
-        assert_eq!(aggregate(&scores, Toolkit::Matlab).sequences, 2);
+        assert!((aggregate(&scores).auc - 10.0 / 21.0).abs() < 1e-12);
     }
 
     #[test]
@@ -340,7 +328,7 @@ mod tests {
         let mut lost = vec![BBox::new(500.0, 0.0, 20.0, 20.0); 2];
         lost[0] = BBox::new(0.0, 0.0, 20.0, 20.0);
         let short = of_overlaps(&lost, Toolkit::Otb);
-        assert_eq!(aggregate(&[long, short], Toolkit::Otb).precision_20, 0.75);
+        assert_eq!(aggregate(&[long, short]).precision_20, 0.75);
     }
 
     #[test]
@@ -350,7 +338,7 @@ mod tests {
         let trace = |frame: usize, boxes: Vec<BBox>| Trace { start: Start { frame, init: b }, micros: vec![], boxes };
         let far = b.translated(400.0, 0.0);
         let traces = [trace(0, vec![b, far, far, far]), trace(2, vec![b, b])];
-        let score = score_traces(&truth, Base::One, &traces, Toolkit::Otb).unwrap();
+        let score = score_traces(&truth, &traces, Toolkit::Otb).unwrap();
         assert_eq!((score.frames, score.precision_20), (6, 0.5));
     }
 
@@ -366,7 +354,7 @@ mod tests {
                 .collect(),
         };
         let facts = ["a", "b", "c"]
-            .map(|n| SequenceFacts { name: n.into(), frames: 4, attributes: vec!["IV".into(), "??".into()] })
+            .map(|n| SequenceFacts { name: n.into(), frames: 4, base: 1, attributes: vec!["IV".into(), "??".into()] })
             .to_vec();
         let report = summarize(
             Protocol::Ope,

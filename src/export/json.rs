@@ -11,8 +11,6 @@ use super::output::{Destination, Document};
 use super::{Export, FrameRecord, FrameView, Run, Summary};
 use crate::error::{Error, Result};
 
-#[cfg(any(feature = "cli", test))]
-
 /// The JSON document of a run, one line a frame and target; its form is `assets/result.schema.json`, that of several
 /// targets `assets/results.schema.json`. It appears when it is
 /// complete, also on the standard output. Memory does not grow with the run.

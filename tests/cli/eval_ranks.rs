@@ -20,7 +20,7 @@ fn a_tracker_that_was_scored_on_nothing_is_named_and_not_ranked() {
     assert!(!outcome.stdout.contains("none"), "{}", outcome.stdout);
     let names: Vec<_> = report(&out)["trackers"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
     assert_eq!(names, ["lag"]);
-    for file in ["table.md", "table.tex", "success.svg"] {
+    for file in ["table.md", "scores.csv", "success.svg"] {
         assert!(!String::from_utf8(read(&out, file)).unwrap().contains("none ["), "{file}");
     }
     assert!(!String::from_utf8(read(&out, "table.md")).unwrap().contains("| none |"));

@@ -13,7 +13,6 @@ mod detectors;
 mod endings;
 mod eval;
 mod eval_data;
-mod eval_merge;
 mod eval_page;
 mod eval_ranks;
 mod eval_rows;

@@ -5,8 +5,8 @@
 //! sequences, among others.
 
 use kcf_track::Params;
+use kcf_track::eval::Toolkit;
 use kcf_track::eval::metrics::score;
-use kcf_track::eval::rules::Toolkit;
 use kcf_track::machines::MachineKind;
 use kcf_track::tracker::{GuardParams, WindowParams};
 

@@ -26,15 +26,14 @@ fn evaluation(dir: &Path, protocol: Protocol) -> Evaluation {
     }
 }
 
-fn run(evaluation: &Evaluation, out: &Path, jobs: usize, shard: Option<&str>) -> usize {
+fn run(evaluation: &Evaluation, out: &Path, jobs: usize) -> usize {
     let frames = AtomicUsize::new(0);
-    let options = RunOptions { jobs, shard: shard.map(|s| s.parse().unwrap()) };
     let watch = |event: Event<'_>| {
         if matches!(event, Event::Frame) {
             frames.fetch_add(1, Ordering::Relaxed);
         }
     };
-    evaluation.run(&Store::in_folder(out), &options, &watch).unwrap();
+    evaluation.run(&Store::in_folder(out), jobs, &watch).unwrap();
     frames.into_inner()
 }
 
@@ -49,7 +48,7 @@ fn a_tracker_that_follows_exactly_is_best_under_every_protocol() {
     for protocol in [Protocol::Ope, Protocol::Tre, Protocol::Sre] {
         let out = tempfile::tempdir().unwrap();
         let evaluation = evaluation(data.path(), protocol);
-        run(&evaluation, out.path(), 2, None);
+        run(&evaluation, out.path(), 2);
         let evaluated = evaluation.report(&Store::in_folder(out.path())).unwrap();
         let best = &evaluated.report.trackers[0];
         assert_eq!(best.name, "exact", "{protocol}");
@@ -71,37 +70,30 @@ fn a_tracker_that_follows_exactly_is_best_under_every_protocol() {
 }
 
 #[test]
-fn jobs_resume_and_shards_do_not_change_a_byte() {
+fn jobs_and_resume_do_not_change_a_byte() {
     let data = tempfile::tempdir().unwrap();
     dataset(data.path());
     let evaluation = evaluation(data.path(), Protocol::Ope);
     let one = tempfile::tempdir().unwrap();
-    assert_eq!(run(&evaluation, one.path(), 1, None), 2 * 40);
+    assert_eq!(run(&evaluation, one.path(), 1), 2 * 40);
     let expected = report(&evaluation, one.path());
 
     let three = tempfile::tempdir().unwrap();
-    run(&evaluation, three.path(), 3, None);
+    run(&evaluation, three.path(), 3);
     assert_eq!(report(&evaluation, three.path()), expected);
 
     // Killed after some sequences: those are not done again, a half-written file is.
     let killed = tempfile::tempdir().unwrap();
-    run(&evaluation, killed.path(), 1, Some("1/2"));
+    let mut half = self::evaluation(data.path(), Protocol::Ope);
+    half.dataset = Dataset::open(data.path(), &["Deer".into()]).unwrap();
+    run(&half, killed.path(), 1);
     let first = evaluation.dataset.sequences.iter().find(|s| s.name == "Deer").unwrap();
     let starts = evaluation.starts(first).unwrap();
     let path = Store::in_folder(killed.path()).path(&evaluation.key(evaluation.runners[0].as_ref(), first, &starts));
     fs::write(&path, "{\"schema\":\"kcf").unwrap();
-    assert_eq!(run(&evaluation, killed.path(), 2, None), 25 + 2 * 15);
+    assert_eq!(run(&evaluation, killed.path(), 2), 25 + 2 * 15);
     assert_eq!(report(&evaluation, killed.path()), expected);
-    assert_eq!(run(&evaluation, killed.path(), 2, None), 0);
-
-    let (a, b, merged) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    run(&evaluation, a.path(), 1, Some("1/2"));
-    run(&evaluation, b.path(), 1, Some("2/2"));
-    for part in [&a, &b] {
-        assert!(evaluation.report(&Store::in_folder(merged.path())).is_err(), "not all parts are there yet");
-        evaluation.gather(&Store::in_folder(merged.path()), &[Store::in_folder(part.path())]).unwrap();
-    }
-    assert_eq!(report(&evaluation, merged.path()), expected);
+    assert_eq!(run(&evaluation, killed.path(), 2), 0);
 }
 
 /// A tracker of which nobody knows what it is made of.
@@ -132,10 +124,10 @@ fn runs_of_a_tracker_that_is_not_described_are_made_anew() {
     let mut evaluation = evaluation(data.path(), Protocol::Ope);
     let with = |speed| Box::new(Unknown(Drift { name: "unknown".into(), speed })) as Box<dyn Runner>;
     evaluation.runners[0] = with(0.0);
-    assert_eq!(run(&evaluation, out.path(), 1, None), 2 * 40);
+    assert_eq!(run(&evaluation, out.path(), 1), 2 * 40);
     let first = report(&evaluation, out.path());
     evaluation.runners[0] = with(0.9);
-    assert_eq!(run(&evaluation, out.path(), 1, None), 40, "the other one is taken up again");
+    assert_eq!(run(&evaluation, out.path(), 1), 40, "the other one is taken up again");
     assert!(report(&evaluation, out.path()) != first);
 }
 
@@ -146,14 +138,14 @@ fn an_unreadable_image_costs_its_sequence_only() {
     fs::write(data.path().join("Toy/img/0004.png"), "no picture").unwrap();
     let out = tempfile::tempdir().unwrap();
     let evaluation = evaluation(data.path(), Protocol::Ope);
-    run(&evaluation, out.path(), 2, None);
+    run(&evaluation, out.path(), 2);
     let report = evaluation.report(&Store::in_folder(out.path())).unwrap().report;
     assert_eq!(report.trackers[0].overall.sequences, 2);
     assert_eq!(report.left_out.len(), 2);
     assert!(report.left_out.iter().all(|l| l.sequence == "Toy" && l.reason.contains("0004.png")), "{report:?}");
     // Repaired, it is run, and the others are not run again.
     fs::copy(data.path().join("Toy/img/0003.png"), data.path().join("Toy/img/0004.png")).unwrap();
-    assert_eq!(run(&evaluation, out.path(), 2, None), 12);
+    assert_eq!(run(&evaluation, out.path(), 2), 12);
     assert!(evaluation.report(&Store::in_folder(out.path())).unwrap().report.left_out.is_empty());
 }
 
@@ -166,7 +158,7 @@ fn results_of_one_pass_runs_are_refused_beside_other_protocols() {
     for protocol in [Protocol::Tre, Protocol::Sre] {
         let mut evaluation = evaluation(data.path(), protocol);
         evaluation.results.push(ResultFiles::open("theirs", out.path()).unwrap());
-        let ran = evaluation.run(&store, &RunOptions { jobs: 1, shard: None }, &|_| ());
+        let ran = evaluation.run(&store, 1, &|_| ());
         for error in [ran.unwrap_err(), evaluation.report(&store).err().unwrap()] {
             assert!(matches!(error, Error::Parameter { name: "results", .. }), "{error}");
             assert!(error.to_string().contains(&format!("not of the protocol {protocol}")), "{error}");
@@ -184,7 +176,7 @@ fn results_of_others_stand_beside_ours() {
     }
     let mut evaluation = evaluation(data.path(), Protocol::Ope);
     evaluation.results.push(ResultFiles::open("theirs", theirs.path()).unwrap());
-    run(&evaluation, out.path(), 2, None);
+    run(&evaluation, out.path(), 2);
     let report = evaluation.report(&Store::in_folder(out.path())).unwrap().report;
     let them = report.trackers.iter().find(|t| t.name == "theirs").unwrap();
     assert_eq!((them.origin, them.sequences.len()), (Origin::Results, 2));

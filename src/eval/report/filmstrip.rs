@@ -74,7 +74,7 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], a
     // A run lasts to the end of the sequence, but may start behind its first frame.
     let from = sequence.truth.len().checked_sub(boxes.len())?;
     let (truth, files) = (&sequence.truth[from..], sequence.frames.get(from..)?);
-    let errors = frame_errors(truth, sequence.base, boxes, &evaluation.toolkit.rules()).ok()?;
+    let errors = frame_errors(truth, boxes, evaluation.toolkit).ok()?;
     let lost = (0..errors.len()).find(|&i| errors.valid[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
     let pictures = moments(&errors.overlap, lost)
         .into_iter()

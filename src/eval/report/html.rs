@@ -7,8 +7,8 @@ use super::series::color_of;
 use super::table::{attributes, heading, own_count};
 use super::{Plots, styles};
 use crate::eval::Protocol;
+use crate::eval::Toolkit;
 use crate::eval::bootstrap::Interval;
-use crate::eval::rules::{InvalidPrediction, InvalidTruth, Rules};
 use crate::eval::summary::{Difference, Origin, Report};
 use crate::eval::timings::Timings;
 
@@ -70,9 +70,8 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, stri
          <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · \
          intervals: 95 %, \
          bootstrap over sequences</p>\n{noted}<nav>{links}</nav></header>\n<main>\n{body}</main>\n\
-         <footer>Made by kcf-track {}. The numbers are in report.json, the plots as SVG and PNG and the tables in \
-         LaTeX and Markdown beside \
-         this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         <footer>Made by kcf-track {}. The numbers are in report.json, the scores by sequence in scores.csv, the plots as \
+         SVG and PNG and the table in Markdown beside this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         plural(report.trackers.len(), "tracker", "trackers"),
         report.toolkit,
         escape(&report.version),
@@ -173,9 +172,6 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    if let Some(radar) = &plots.attributes {
-        text += &format!("<div class=\"plots single\">\n{}</div>\n", figure(radar, "AUC by attribute"));
-    }
     text += "<div class=\"scroll\"><table class=\"sortable heat\" \
         id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
     for (short, long, n) in &attributes {
@@ -280,8 +276,6 @@ fn differences(report: &Report) -> String {
 }
 
 fn method(report: &Report) -> String {
-    let Rules { overlap_needs, invalid_truth, first_is_label, invalid_prediction, drops_zero_curves, .. } =
-        report.toolkit.rules();
     let mut text = String::from("<ul>\n");
     let mut item = |line: &str| text += &format!("<li>{line}</li>\n");
     item(match report.protocol {
@@ -301,32 +295,20 @@ fn method(report: &Report) -> String {
         "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides \
          the error by the label's size, at 0.2.",
     );
-    let first = if first_is_label { "counts as the label" } else { "is scored as it is" };
-    item(&format!("The first box {first}. Means are over sequences, not frames."));
+    let one_based = report.sequences.iter().filter(|s| s.base == 1).count();
     item(&format!(
-        "A label counts when: {}.",
-        match overlap_needs {
-            crate::eval::TruthValidity::AllPositive => "all four of its numbers are above zero, 1-based",
-            crate::eval::TruthValidity::PositiveSize => "its width and height are above zero",
-            crate::eval::TruthValidity::PositiveCenter => "its centre is above zero",
-            crate::eval::TruthValidity::Always => "always",
-        }
+        "The truth of {} is 1-based (its first pixel is 1, as in OTB), of {} 0-based.",
+        plural(one_based, "sequence", "sequences"),
+        plural(report.sequences.len() - one_based, "sequence", "sequences"),
     ));
-    item(match invalid_truth {
-        InvalidTruth::MissForSuccessHitForPrecision => {
-            "A frame whose label does not count is a miss for success and a hit for precision, as in the OTB toolkit."
+    item("The first box counts as the label. Means are over sequences, not frames.");
+    match report.toolkit {
+        Toolkit::Otb => {
+            item("A label counts when all four of its numbers are above zero, 1-based.");
+            item("A frame whose label does not count is a miss for success and a hit for precision.");
+            item("A predicted box without area repeats the one before.");
         }
-        InvalidTruth::HitForNormalizedPrecision => {
-            "A frame whose label does not count is a miss, but a hit for P<sub>norm</sub>, as in pytracking."
-        }
-    });
-    item(match invalid_prediction {
-        InvalidPrediction::PreviousBox => "A predicted box that is none repeats the one before.",
-        InvalidPrediction::PreviousBoxWhenEmpty => "A predicted box of zero width or height repeats the one before.",
-        InvalidPrediction::AsItIs => "A predicted box that is none is scored as it is.",
-    });
-    if drops_zero_curves {
-        item("Sequences whose curve is zero everywhere are left out of the mean, as the MATLAB toolkit's plots do.");
+        Toolkit::Got10k => item("Every label counts, and every predicted box is scored as it is."),
     }
     text += "</ul>\n";
     if !report.left_out.is_empty() {

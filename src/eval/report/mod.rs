@@ -5,8 +5,8 @@
 //! | `report.html` | everything on one page that needs no network |
 //! | `report.json` | all numbers, [`Report`]; the same for the same boxes, to the byte |
 //! | `timings.json` | frames per second, which differ from run to run |
-//! | `success`, `precision`, `normalized_precision`, `attributes` as `.svg` and `.png` | plots for papers |
-//! | `table.tex`, `table.md` | the scores as tables |
+//! | `success`, `precision`, `normalized_precision` as `.svg` and `.png` | plots for papers |
+//! | `table.md`, `scores.csv` | the scores of trackers, and of each tracker on each sequence |
 
 mod failures;
 mod filmstrip;
@@ -17,7 +17,7 @@ mod table;
 
 use std::path::Path;
 
-use plot::{Axes, Plot, curves, radar};
+use plot::{Axes, Plot, curves};
 use series::Series;
 pub use table::plain;
 
@@ -28,8 +28,6 @@ use super::summary::{Aggregate, Origin, Report, TrackerReport};
 use crate::error::{Error, Result};
 use crate::export::json;
 
-/// Fewer spokes make no radar.
-const MIN_SPOKES: usize = 3;
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;
 
@@ -38,7 +36,6 @@ struct Plots {
     success: Plot,
     precision: Plot,
     normalized: Plot,
-    attributes: Option<Plot>,
     by_attribute: Vec<(String, Plot)>,
 }
 
@@ -80,27 +77,6 @@ impl Plots {
             x_decimals: 1,
         };
         let spokes: Vec<_> = table::attributes(report);
-        let attributes = (spokes.len() >= MIN_SPOKES)
-            .then(|| {
-                let series: Vec<Series> = report
-                    .trackers
-                    .iter()
-                    .zip(&styles)
-                    .map(|(t, &style)| Series {
-                        name: t.name.clone(),
-                        score: t.overall.auc,
-                        style,
-                        emphasis: mixed && t.origin == Origin::Run,
-                        values: spokes.iter().map(|(a, ..)| t.attributes.get(*a).map_or(f64::NAN, |x| x.auc)).collect(),
-                    })
-                    .collect();
-                let labels: Vec<String> = spokes.iter().map(|(short, _, n)| format!("{short} ({n})")).collect();
-                let best = series.iter().flat_map(|s| &s.values).copied().fold(0.0, f64::max);
-                // Four rings with round numbers.
-                let rim = [0.2, 0.4, 0.8].into_iter().find(|&rim| best <= rim).unwrap_or(1.0);
-                radar(format!("AUC by attribute, {protocol}"), labels, rim, &series)
-            })
-            .transpose()?;
         let by_attribute = spokes
             .iter()
             .filter(|(.., n)| *n >= MIN_SEQUENCES)
@@ -135,39 +111,31 @@ impl Plots {
                 },
                 &series(|a| a.normalized_precision, |a| &a.normalized, None),
             )?,
-            attributes,
             by_attribute,
         })
     }
 
-    fn files(&self) -> Vec<(&'static str, &Plot)> {
-        let plots = [Some(&self.success), Some(&self.precision), Some(&self.normalized), self.attributes.as_ref()];
-        PLOTS.into_iter().zip(plots).filter_map(|(name, plot)| Some((name, plot?))).collect()
+    fn files(&self) -> [(&'static str, &Plot); 3] {
+        let [success, precision, normalized] = PLOTS;
+        [(success, &self.success), (precision, &self.precision), (normalized, &self.normalized)]
     }
 }
 
-/// The files of a report but for its plots.
-const DOCUMENTS: [&str; 5] = ["report.html", "report.json", "timings.json", "table.md", "table.tex"];
-/// The plots, each a file of either form; the last one a report may lack.
-const PLOTS: [&str; 4] = ["success", "precision", "normalized_precision", ATTRIBUTES];
-const ATTRIBUTES: &str = "attributes";
+/// The files of a report without its plots.
+const DOCUMENTS: [&str; 5] = ["report.html", "report.json", "timings.json", "table.md", "scores.csv"];
+/// The plots, each as `.svg` and as `.png`.
+const PLOTS: [&str; 3] = ["success", "precision", "normalized_precision"];
 
-/// Removes the files of the report in the folder `out`, if there are any: those of another evaluation say nothing of
-/// the one that the folder is used for now.
+/// Removes the files of an earlier report in the folder `out`.
 ///
 /// # Errors
 /// [`Error::Io`] when one cannot be removed.
 pub fn remove(out: &Path) -> Result<()> {
-    PLOTS.iter().try_for_each(|name| remove_plot(out, name))?;
-    DOCUMENTS.iter().try_for_each(|name| remove_file(&out.join(name)))
-}
-
-fn remove_plot(out: &Path, name: &str) -> Result<()> {
-    ["svg", "png"].iter().try_for_each(|form| remove_file(&out.join(format!("{name}.{form}"))))
-}
-
-fn remove_file(path: &Path) -> Result<()> {
-    crate::atomic_file::remove(path).map_err(|error| Error::io(path, error))
+    let plots = PLOTS.iter().flat_map(|name| ["svg", "png"].map(|form| format!("{name}.{form}")));
+    plots
+        .chain(DOCUMENTS.map(String::from))
+        .map(|name| out.join(name))
+        .try_for_each(|path| crate::atomic_file::remove(&path).map_err(|error| Error::io(&path, error)))
 }
 
 /// The tracker that the others are compared with: the best of our own, else the best.
@@ -185,14 +153,11 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     write_json(&out.join("report.json"), report)?;
     write_json(&out.join("timings.json"), &evaluated.timings)?;
     write_whole(&out.join("table.md"), table::markdown(report).as_bytes())?;
-    write_whole(&out.join("table.tex"), table::latex(report).as_bytes())?;
+    write_whole(&out.join("scores.csv"), table::csv(report).as_bytes())?;
     let plots = Plots::draw(report)?;
     for (name, plot) in plots.files() {
         write_whole(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
         write_whole(&out.join(format!("{name}.png")), &plot.png()?)?;
-    }
-    if plots.attributes.is_none() {
-        remove_plot(out, ATTRIBUTES)?;
     }
     let focus = focus(report);
     let strips = filmstrip::worst(evaluation, evaluated, focus);
@@ -238,6 +203,7 @@ pub(crate) mod tests {
             });
         let facts = ["A", "B", "C"]
             .map(|name| SequenceFacts {
+                base: 1,
                 name: name.into(),
                 frames: 20,
                 attributes: ["IV", "SV", "OCC"].map(String::from).to_vec(),
@@ -255,7 +221,7 @@ pub(crate) mod tests {
         assert!(!page.contains("<script>alert") && !page.contains("<b>broken"));
         assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("odd &amp; even"));
         assert_eq!(page.matches("<script>").count(), 1);
-        assert_eq!(page.matches("<svg").count(), 3 + 3, "success, precision, radar, and three attributes");
+        assert_eq!(page.matches("<svg").count(), 2 + 3, "success, precision, and three attributes");
         assert!(
             !page.contains("http://")
                 || page.matches("http://").count() == page.matches("http://www.w3.org/2000/svg").count()
@@ -264,13 +230,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn attributes_have_their_table_without_a_radar() {
+    fn attributes_have_their_table_and_plots() {
         let mut report = report();
         for tracker in &mut report.trackers {
             tracker.attributes.retain(|name, _| name != "SV");
         }
         let plots = Plots::draw(&report).unwrap();
-        assert!(plots.attributes.is_none());
         let page = html::page(&report, &Timings::default(), &plots, focus(&report), &[]);
         assert!(page.contains("id=\"attributes-table\"") && page.contains("illumination variation"));
         assert_eq!(page.matches("<svg").count(), 2 + 2, "success, precision, and two attributes");
@@ -309,19 +274,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_tracker_that_lacks_an_attribute_is_left_out_of_its_axis() {
+    fn a_tracker_with_fewer_sequences_of_an_attribute_says_so_on_the_page() {
         let mut report = report();
-        let line = |report: &Report| {
-            // That of the tracker alone, in its colour, without its line of the legend, which ends the drawing.
-            let svg = Plots::draw(report).unwrap().attributes.unwrap().svg;
-            let color = series::color_of(0).to_uppercase();
-            let drawn = |line: &&str| line.starts_with("<polyline") && line.contains(&color);
-            svg.lines().filter(drawn).map(|line| line.matches(',').count()).collect::<Vec<_>>()
-        };
-        assert_eq!(line(&report), [4, 2], "a triangle, and the legend");
-        let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
-        good.attributes.remove("SV");
-        assert_eq!(line(&report), [2, 2], "from one of the other two to the other");
         let good = report.trackers.iter_mut().find(|t| t.name == "good").unwrap();
         good.attributes.get_mut("IV").unwrap().sequences = 1;
         let plots = Plots::draw(&report).unwrap();

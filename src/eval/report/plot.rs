@@ -4,7 +4,6 @@
 //! tracker has one colour and one dash in all plots of a report. Legends stand beside the axes, where they hide no
 //! curve.
 
-use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
 use image::ExtendedColorType;
@@ -66,18 +65,6 @@ pub struct Axes {
 pub fn curves(axes: Axes, series: &[Series]) -> Result<Plot> {
     let (width, series) = (width(series), Series::sorted(series));
     let draw = move |root: Root<'_>, scale| draw_curves(root, scale, &axes, &series).map_err(|e| e.to_string());
-    Plot::draw(width, Box::new(draw))
-}
-
-/// Draws one polygon a tracker over the spokes `labels`, from 0 in the middle to `max` at the rim. It is broken where
-/// the tracker has no value.
-///
-/// # Errors
-/// [`Error::Evaluation`] when drawing fails.
-pub fn radar(title: String, labels: Vec<String>, max: f64, series: &[Series]) -> Result<Plot> {
-    let (width, series) = (width(series), Series::sorted(series));
-    let draw =
-        move |root: Root<'_>, scale| draw_radar(root, scale, &title, &labels, max, &series).map_err(|e| e.to_string());
     Plot::draw(width, Box::new(draw))
 }
 
@@ -231,96 +218,6 @@ fn path_on<DB: DrawingBackend>(
         None => area.draw(&PathElement::new(points, one.stroke(scale))),
         Some((dash, gap)) => area.draw(&DashedPathElement::new(points, dash, gap, one.stroke(scale))),
     }
-}
-
-fn draw_radar(
-    root: Root<'_>,
-    scale: u32,
-    title: &str,
-    labels: &[String],
-    max: f64,
-    series: &[Series],
-) -> Result<(), Box<dyn std::error::Error>> {
-    match root {
-        Root::Svg(area) => Ok(radar_on(&area, scale, title, labels, max, series).map_err(|e| e.to_string())?),
-        Root::Png(area) => Ok(radar_on(&area, scale, title, labels, max, series).map_err(|e| e.to_string())?),
-    }
-}
-
-fn radar_on<DB: DrawingBackend>(
-    root: &DrawingArea<DB, Shift>,
-    scale: u32,
-    title: &str,
-    labels: &[String],
-    max: f64,
-    series: &[Series],
-) -> Drawn<DB::ErrorType> {
-    let s = f64::from(scale);
-    root.fill(&WHITE)?;
-    let (plot, legend) = root.split_horizontally(AXES_WIDTH * scale as i32);
-    let center = (f64::from(AXES_WIDTH) / 2.0, 238.0);
-    let radius = 168.0;
-    // The first spoke points up; they go round clockwise.
-    let at = |spoke: usize, share: f64| {
-        let angle = TAU * spoke as f64 / labels.len().max(1) as f64;
-        let (x, y) = (center.0 + radius * share * angle.sin(), center.1 - radius * share * angle.cos());
-        ((x * s).round() as i32, (y * s).round() as i32)
-    };
-    let text = |size: u32, bold: bool, h: HPos, v: VPos| {
-        let font = (FONT, size * scale).into_font();
-        let font = if bold { font.style(FontStyle::Bold) } else { font };
-        TextStyle::from(font).pos(Pos::new(h, v))
-    };
-    let title_at = ((center.0 * s) as i32, (10.0 * s) as i32);
-    plot.draw(&Text::new(title.to_owned(), title_at, text(19, true, HPos::Center, VPos::Top)))?;
-    let gray = RGBColor(215, 215, 215).stroke_width(scale);
-    let ring = |share: f64| (0..=labels.len()).map(|i| at(i % labels.len().max(1), share)).collect::<Vec<_>>();
-    const RINGS: usize = 4;
-    for i in 1..=RINGS {
-        plot.draw(&PathElement::new(ring(i as f64 / RINGS as f64), gray))?;
-    }
-    for (i, label) in labels.iter().enumerate() {
-        plot.draw(&PathElement::new([at(i, 0.0), at(i, 1.0)], gray))?;
-        let (x, _) = at(i, 1.0);
-        let middle = (center.0 * s).round() as i32;
-        let h = match x - middle {
-            d if d.abs() <= 3 * scale as i32 => HPos::Center,
-            d if d > 0 => HPos::Left,
-            _ => HPos::Right,
-        };
-        plot.draw(&Text::new(label.clone(), at(i, 1.05), text(14, false, h, VPos::Center)))?;
-    }
-    for one in series.iter().rev() {
-        for piece in pieces(&one.values, labels.len()) {
-            let points: Vec<(i32, i32)> = piece.iter().map(|&(i, v)| at(i, (v / max).clamp(0.0, 1.0))).collect();
-            match points[..] {
-                // Without a neighbour there is no line to see.
-                [point] => plot.draw(&Circle::new(point, 3 * scale as i32, one.color().filled()))?,
-                _ => path_on(&plot, scale, one, points)?,
-            }
-        }
-    }
-    // Above the polygons, so that they can be read.
-    for i in 1..=RINGS {
-        let share = i as f64 / RINGS as f64;
-        let (x, y) = at(0, share);
-        let label =
-            Text::new(format!("{:.2}", max * share), (x + 4 * scale as i32, y), text(11, false, HPos::Left, VPos::Top));
-        plot.draw(&label)?;
-    }
-    legend_on(&legend, scale, series, 44)?;
-    root.present()
-}
-
-/// The unbroken pieces of a line round all spokes: the spokes of each, with the values there.
-fn pieces(values: &[f64], spokes: usize) -> Vec<Vec<(usize, f64)>> {
-    let value = |spoke: usize| (spoke, values.get(spoke).copied().unwrap_or(f64::NAN));
-    let Some(gap) = (0..spokes).find(|&spoke| value(spoke).1.is_nan()) else {
-        return vec![(0..=spokes).map(|i| value(i % spokes.max(1))).collect()];
-    };
-    // From behind a gap on, so that a piece that goes over the first spoke stays one.
-    let round: Vec<_> = (gap + 1..gap + spokes).map(|i| value(i % spokes)).collect();
-    round.split(|(_, v)| v.is_nan()).filter(|piece| !piece.is_empty()).map(<[_]>::to_vec).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The tables of a report for papers and pages: LaTeX (booktabs) and Markdown.
+//! The tables of a report, in Markdown and as plain text.
 
 use crate::eval::bootstrap::Interval;
 use crate::eval::summary::{ATTRIBUTES, Aggregate, Report, TrackerReport};
@@ -7,7 +7,6 @@ use crate::eval::timings::Timings;
 /// One column of the table of all trackers.
 struct Column {
     markdown: &'static str,
-    latex: &'static str,
     decimals: usize,
     /// Whether more is better; `None` where no value is marked as the best.
     more_is_better: Option<bool>,
@@ -18,7 +17,6 @@ struct Column {
 const COLUMNS: [Column; 8] = [
     Column {
         markdown: "AUC",
-        latex: "AUC",
         decimals: 3,
         more_is_better: Some(true),
         value: |a| Some(a.auc),
@@ -26,7 +24,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "P@20",
-        latex: "P@20",
         decimals: 3,
         more_is_better: Some(true),
         value: |a| Some(a.precision_20),
@@ -34,7 +31,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "P_norm",
-        latex: "$P_\\mathrm{norm}$",
         decimals: 3,
         more_is_better: Some(true),
         value: |a| Some(a.normalized_precision),
@@ -42,7 +38,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "OR@0.5",
-        latex: "OR$_{0.5}$",
         decimals: 3,
         more_is_better: Some(true),
         value: |a| Some(a.overlap_rate_50),
@@ -50,7 +45,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "Mean overlap",
-        latex: "IoU",
         decimals: 3,
         more_is_better: Some(true),
         value: |a| Some(a.mean_overlap),
@@ -58,7 +52,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "Centre error (px)",
-        latex: "CLE (px)",
         decimals: 1,
         more_is_better: Some(false),
         value: |a| a.mean_center_error,
@@ -66,7 +59,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "Failures",
-        latex: "Failures",
         decimals: 0,
         more_is_better: Some(false),
         value: |a| Some(a.failures as f64),
@@ -74,7 +66,6 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         markdown: "Sequences",
-        latex: "Seq.",
         decimals: 0,
         more_is_better: None,
         value: |a| Some(a.sequences as f64),
@@ -163,54 +154,6 @@ pub fn markdown(report: &Report) -> String {
     text
 }
 
-/// The table of all trackers and that of the attributes in LaTeX; needs the package `booktabs`. Best bold, second
-/// underlined.
-pub fn latex(report: &Report) -> String {
-    let mut text = String::from("% needs \\usepackage{booktabs}\n");
-    let caption = escape_latex(&caption(report));
-    text += &format!("\\begin{{table}}\n  \\centering\n  \\caption{{{caption} Best bold, second underlined.}}\n");
-    text += &format!("  \\begin{{tabular}}{{l{}}}\n    \\toprule\n", "r".repeat(COLUMNS.len()));
-    text += &format!("    Tracker & {} \\\\\n    \\midrule\n", COLUMNS.map(|c| c.latex).join(" & "));
-    for tracker in &report.trackers {
-        text += &format!("    {}", escape_latex(&tracker.name));
-        for column in &COLUMNS {
-            let value = (column.value)(&tracker.overall);
-            let mut cell = value.map_or("--".into(), |v| format!("{v:.*}", column.decimals));
-            match place(column, report, tracker) {
-                Some(0) => cell = format!("\\textbf{{{cell}}}"),
-                Some(1) => cell = format!("\\underline{{{cell}}}"),
-                _ => {}
-            }
-            if let Some(Interval { low, high }) = (column.interval)(&tracker.overall) {
-                cell += &format!(" {{\\scriptsize [{low:.3}, {high:.3}]}}");
-            }
-            text += &format!(" & {cell}");
-        }
-        text += " \\\\\n";
-    }
-    text += "    \\bottomrule\n  \\end{tabular}\n\\end{table}\n";
-    let attributes = attributes(report);
-    if !attributes.is_empty() {
-        text += "\n\\begin{table}\n  \\centering\n  \\caption{AUC by attribute, with the number of sequences.}\n";
-        text += &format!("  \\begin{{tabular}}{{l{}}}\n    \\toprule\n    Tracker", "r".repeat(attributes.len()));
-        for (short, _, n) in &attributes {
-            text += &format!(" & {short} ({n})");
-        }
-        text += " \\\\\n    \\midrule\n";
-        for tracker in &report.trackers {
-            text += &format!("    {}", escape_latex(&tracker.name));
-            for (short, _, n) in &attributes {
-                let cell = tracker.attributes.get(*short);
-                let cell = cell.map_or("--".into(), |a| format!("{:.3}{}", a.auc, own_count(a, *n)));
-                text += &format!(" & {cell}");
-            }
-            text += " \\\\\n";
-        }
-        text += "    \\bottomrule\n  \\end{tabular}\n\\end{table}\n";
-    }
-    text
-}
-
 /// What was evaluated: `OPE on 24 sequences`.
 pub(super) fn heading(report: &Report) -> String {
     let count = report.sequences.len();
@@ -229,24 +172,6 @@ fn caption(report: &Report) -> String {
         heading(report),
         report.toolkit
     )
-}
-
-fn escape_latex(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            '\\' => escaped += "\\textbackslash{}",
-            '~' => escaped += "\\textasciitilde{}",
-            '^' => escaped += "\\textasciicircum{}",
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
-                escaped.push('\\');
-                escaped.push(c);
-            }
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 /// A short table for a terminal.
@@ -270,6 +195,35 @@ pub fn plain(report: &Report, timings: &Timings) -> String {
     text
 }
 
+/// One row a tracker and sequence, and one of the means a tracker, whose sequence is `mean`. Without times, as
+/// [`markdown`].
+pub fn csv(report: &Report) -> String {
+    let cell = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    };
+    let optional = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.4}"));
+    let mut text = String::from(
+        "tracker,sequence,frames,auc,precision_20,normalized_precision,overlap_rate_50,mean_overlap,\
+         mean_center_error,failures\n",
+    );
+    for tracker in &report.trackers {
+        let a = &tracker.overall;
+        let mean = [a.auc, a.precision_20, a.normalized_precision, a.overlap_rate_50, a.mean_overlap];
+        let mut rows = vec![("mean", a.frames, mean, a.mean_center_error, a.failures)];
+        rows.extend(tracker.sequences.iter().map(|(name, s)| {
+            let scores = [s.auc, s.precision_20, s.normalized_precision, s.overlap_rate_50, s.mean_overlap];
+            (name.as_str(), s.frames, scores, s.mean_center_error, s.failures)
+        }));
+        for (sequence, frames, scores, center, failures) in rows {
+            let scores = scores.map(|v| format!("{v:.4}")).join(",");
+            let (tracker, sequence, center) = (cell(&tracker.name), cell(sequence), optional(center));
+            text += &format!("{tracker},{sequence},{frames},{scores},{center},{failures}\n");
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,20 +234,12 @@ mod tests {
     use crate::eval::summary::aggregate;
 
     #[test]
-    fn every_tracker_has_its_line_in_both() {
+    fn every_tracker_has_its_line() {
         let report = report();
-        let (md, tex) = (markdown(&report), latex(&report));
+        let md = markdown(&report);
         assert!(md.contains("| a\\|b_&lt | ") || md.contains("| a\\|b_<1> |"), "{md}");
         assert!(md.contains("**") && md.contains("IV (3)"));
         assert_eq!(md.lines().filter(|l| l.starts_with("| ")).count(), 2 * (2 + report.trackers.len()));
-        assert!(tex.contains("a|b\\_<1> & ") && tex.contains("\\textbf{") && tex.contains("95 \\% intervals"), "{tex}");
-        assert_eq!(tex.matches("\\toprule").count(), 2);
-        // As many cells in every row of a table.
-        for table in tex.split("\\begin{tabular}").skip(1) {
-            let cells: Vec<usize> =
-                table.lines().filter(|l| l.ends_with("\\\\")).map(|l| l.matches(" & ").count()).collect();
-            assert!(cells.windows(2).all(|w| w[0] == w[1]), "{cells:?}");
-        }
         assert!(plain(&report, &Timings::default()).lines().count() == 1 + report.trackers.len());
     }
 
@@ -311,7 +257,6 @@ mod tests {
         assert!(!line(&partial, "good").contains(['*', '_']), "{}", line(&partial, "good"));
         assert!(line(&partial, "a\\|b_<1>").contains("**"), "{}", markdown(&partial));
         assert!(markdown(&partial).contains("Ranked are the trackers with 3 sequences."));
-        assert!(latex(&partial).contains("\\textbf{"));
     }
 
     #[test]
@@ -321,10 +266,9 @@ mod tests {
         let auc = format!("{:.3}", good.attributes["IV"].auc);
         good.attributes.get_mut("IV").unwrap().sequences = 2;
         good.attributes.remove("OCC");
-        let (md, tex) = (markdown(&report), latex(&report));
+        let md = markdown(&report);
         assert!(md.contains("| Tracker | IV (3) | SV (3) | OCC (3) |"), "{md}");
         assert!(md.contains(&format!("| good | {auc} (2) | {auc} | – |")), "{md}");
-        assert!(tex.contains(&format!("good & {auc} (2) & {auc} & -- ")), "{tex}");
     }
 
     #[test]
@@ -335,7 +279,7 @@ mod tests {
         let boxes = [&[BBox::new(10.0, 10.0, 40.0, 40.0)][..], &[BBox::new(f64::NAN, 0.0, 1.0, 1.0); 19]].concat();
         let truth = vec![Some(boxes[0]); 20];
         good.sequences.insert("B".into(), score(&truth, &boxes, Toolkit::Got10k).unwrap());
-        good.overall = aggregate(good.sequences.values(), Toolkit::Got10k);
+        good.overall = aggregate(good.sequences.values());
         let column = COLUMNS.iter().position(|c| c.markdown == "Centre error (px)").unwrap();
         let cell = |name: &str| {
             let md = markdown(&report);
@@ -344,6 +288,17 @@ mod tests {
         };
         assert_eq!(cell("good"), "–");
         assert!(cell("a\\|b_<1>").starts_with("**"), "{}", markdown(&report));
+    }
+
+    #[test]
+    fn the_csv_has_a_row_a_sequence_and_quotes_what_needs_it() {
+        let mut report = report();
+        report.trackers[0].name = "a, \"b\"".into();
+        let csv = csv(&report);
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 1 + 3 * (1 + 3));
+        assert!(lines[1].starts_with("\"a, \"\"b\"\"\",mean,"), "{csv}");
+        assert!(lines[4..8].iter().all(|line| line.rsplitn(10, ',').count() == 10), "{csv}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Result files: which are found, and what is read of them.
 
 use super::*;
+use crate::eval::Toolkit;
 use crate::eval::metrics::score;
-use crate::eval::rules::Toolkit;
 use crate::media::annotation::Base;
 
 pub(crate) fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
@@ -64,7 +64,7 @@ fn rows_of_mot_are_one_based_for_any_sequence() {
     // The same without the columns that tell: it is seen that something is wrong.
     let dir = written(&[("car.txt", "1,2,10,12\n1,2,10,12\n")]);
     let read = ResultFiles::open("t", dir.path()).unwrap().read(&sequence).unwrap();
-    assert!(read.warning("t", "car", &Toolkit::Otb.rules()).unwrap().contains("moved by (1, 1)"));
+    assert!(read.warning("t", "car", Toolkit::Otb).unwrap().contains("moved by (1, 1)"));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn other_lengths_are_scored_with_a_warning() {
     let files = ResultFiles::open("other", dir.path()).unwrap();
     let longer = files.read(&sequence("Deer", 2, Base::One)).unwrap();
     assert_eq!(longer.boxes.len(), 2);
-    let said = |read: &ReadResult, toolkit: Toolkit| read.warning("other", "Deer", &toolkit.rules()).unwrap();
+    let said = |read: &ReadResult, toolkit: Toolkit| read.warning("other", "Deer", toolkit).unwrap();
     assert!(said(&longer, Toolkit::Otb).contains("3 rows for 2 frames: the last ones are left out"));
     let shorter = files.read(&sequence("Toy", 3, Base::One)).unwrap();
     assert_eq!(shorter.boxes.len(), 3);
@@ -163,7 +163,7 @@ fn a_file_that_is_too_short_is_warned_about_in_words_of_what_the_toolkit_does() 
     let toy = sequence("Toy", 3, Base::One);
     let read = ResultFiles::open("other", dir.path()).unwrap().read(&toy).unwrap();
     for toolkit in Toolkit::ALL {
-        let said = read.warning("other", "Toy", &toolkit.rules()).unwrap();
+        let said = read.warning("other", "Toy", toolkit).unwrap();
         // The one box is the label, so what stands in for the others decides.
         let success = score(&toy.truth, &read.boxes, toolkit).unwrap().success[10];
         let repeated = said.contains("the last box stands for those that are missing");

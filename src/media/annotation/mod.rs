@@ -24,7 +24,8 @@ use mot::Entry;
 use parse::Content;
 
 /// Which coordinates the first pixel of an image has in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Base {
     /// The first pixel is (0, 0): VOT, GOT-10k.
     Zero,

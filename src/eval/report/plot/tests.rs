@@ -49,24 +49,3 @@ fn the_same_series_give_the_same_bytes() {
     let (a, b) = (curves(axes(), &series()).unwrap(), curves(axes(), &series()).unwrap());
     assert_eq!((&a.svg, a.png().unwrap()), (&b.svg, b.png().unwrap()));
 }
-
-#[test]
-fn a_line_round_the_spokes_is_broken_where_there_is_no_value() {
-    let spokes = |values: &[f64]| -> Vec<Vec<usize>> {
-        pieces(values, values.len()).iter().map(|piece| piece.iter().map(|&(i, _)| i).collect()).collect()
-    };
-    let (v, none) = (0.5, f64::NAN);
-    assert_eq!(spokes(&[v, v, v]), [[0, 1, 2, 0]]);
-    assert_eq!(spokes(&[v, v, none, v]), [[3, 0, 1]]);
-    assert_eq!(spokes(&[none, v, none, v, v]), [vec![1], vec![3, 4]]);
-    assert!(spokes(&[none; 3]).is_empty());
-}
-
-#[test]
-fn a_radar_of_any_number_of_spokes_is_drawn() {
-    for n in [0, 1, 2, 11] {
-        let labels: Vec<String> = (0..n).map(|i| format!("A{i} (3)")).collect();
-        let plot = radar("AUC by attribute".into(), labels, 0.8, &series()).unwrap();
-        assert_eq!(plot.svg.matches("(3)").count(), n);
-    }
-}
