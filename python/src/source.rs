@@ -50,7 +50,7 @@ impl Source {
         lenient: bool,
     ) -> PyResult<Self> {
         let target = target.map(|target| target.named(py, "target", "must be a non-negative integer")).transpose()?;
-        let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File) };
+        let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File), base: None };
         let video = VideoOptions { lenient, ..VideoOptions::default() };
         let cancel = video.cancel.clone();
         let work = move || Self::open(&path, &OpenOptions { sequence, video });

@@ -41,8 +41,10 @@ impl SourceRequest<'_> {
     /// # Errors
     /// Wrong usage for a missing source, a failure for one that cannot be read.
     pub fn open(self) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
-        let options =
-            |truth| OpenOptions { sequence: SequenceOptions { target: self.target, truth }, video: self.video.clone() };
+        let options = |truth| OpenOptions {
+            sequence: SequenceOptions { target: self.target, truth, base: None },
+            video: self.video.clone(),
+        };
         let mut warnings = Vec::new();
         let path = local(self.path);
         let opened = match open(self.path, &options(self.truth.clone().map_or(Truth::Beside, Truth::File))) {

@@ -6,7 +6,7 @@ use super::names::of_otb;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::media::annotation::{Base, Row};
-use crate::media::{Sequence, SequenceOptions, Truth, layout, otb};
+use crate::media::{Sequence, SequenceOptions, layout, otb};
 use crate::tracker::is_too_small;
 
 /// A sequence to be evaluated: its frames and a label for each.
@@ -40,7 +40,7 @@ pub(super) fn open(
     // A folder with one plain truth file has no target to ask for.
     let numbered = layout::numbered_truths(folder);
     let numbered = target.filter(|target| numbered.iter().any(|(number, _)| number == target));
-    let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, truth: Truth::Beside })?;
+    let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, ..Default::default() })?;
     let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
     if !sequence.has_truth() {
         return Err(wrong("there is no truth file with a box in it"));

@@ -1,4 +1,4 @@
-//! What a source hands out: frames one after the other, which of them, and made of what.
+//! A frame of a source, and which frames are asked for.
 
 use std::path::PathBuf;
 
@@ -10,23 +10,22 @@ use crate::frame::{Channels, Frame, FrameBuf};
 pub struct Item {
     /// Position in the source, from 1.
     pub position: usize,
-    /// What people call it: the name of its file where it has one.
+    /// The name of its file, or its number.
     pub name: String,
     /// The image file, where the frame is one.
     pub path: Option<PathBuf>,
     /// Seconds from the first frame, where the source knows them.
     pub timestamp: Option<f64>,
-    /// What is tracked, or why there is none.
+    /// The frame to track, or why it cannot be read.
     pub frame: Result<FrameBuf>,
-    /// The same picture in colour, of the same decoding, where that was asked for and `frame` is gray; see
-    /// [`Demand::color`].
+    /// The same picture in colour if `frame` is gray and [`Demand::color`] asks for it.
     pub color: Option<FrameBuf>,
-    /// Milliseconds that reading and decoding took.
+    /// Milliseconds of reading and decoding.
     pub decode_ms: f64,
 }
 
 impl Item {
-    /// A frame of a source whose frames have no names: the position in six digits is one.
+    /// A frame without a name: it is named by its position in six digits.
     pub(super) fn numbered(
         position: usize,
         timestamp: Option<f64>,
@@ -40,18 +39,18 @@ impl Item {
         Self { position, name: format!("{position:06}"), path: None, timestamp, frame, color, decode_ms }
     }
 
-    /// The frame as a person wants to see it; `None` where it could not be read.
+    /// The frame to show; `None` if it could not be read.
     pub fn picture(&self) -> Option<Frame<'_>> {
         self.color.as_ref().or(self.frame.as_ref().ok()).map(FrameBuf::as_frame)
     }
 }
 
-/// What the frames of a source shall hold.
+/// What the frames of a source contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// What is tracked.
+    /// Channels of the frame to track.
     pub channels: Channels,
-    /// Whether the picture is wanted in colour besides, to be shown. That changes no pixel of what is tracked.
+    /// Also decode the colours, to be shown. This does not change the frame to track.
     pub color: bool,
 }
 
@@ -66,12 +65,12 @@ impl From<Channels> for Demand {
 pub struct Span {
     /// The first.
     pub first: usize,
-    /// The last, included; `None` for wherever the source ends.
+    /// The last, included; `None` for the end of the source.
     pub last: Option<usize>,
 }
 
 impl Span {
-    /// How many positions there are, where that is known; no more than the largest number.
+    /// Number of positions, if known (saturating).
     pub fn count(&self) -> Option<usize> {
         self.last.map(|last| last.checked_sub(self.first).map_or(0, |more| more.saturating_add(1)))
     }
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_counts_to_the_largest_number() {
+    fn span_count_saturates() {
         let count = |first, last| Span { first, last }.count();
         assert_eq!(count(1, Some(usize::MAX)), Some(usize::MAX));
         assert_eq!(count(0, Some(usize::MAX)), Some(usize::MAX));

@@ -88,6 +88,11 @@ pub trait Source: Send + Sync {
         })
     }
 
+    /// The base of the truth file and how it was chosen, for a person.
+    fn truth_note(&self) -> Option<&str> {
+        None
+    }
+
     /// The positions from `start` to `end`, both included; without them what the source itself takes for its beginning
     /// and its end.
     ///

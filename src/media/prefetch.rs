@@ -1,4 +1,4 @@
-//! Reading ahead: the next frames are made on other threads while the current one is tracked.
+//! Read-ahead: the next frames are decoded on other threads while the current one is tracked.
 
 use std::any::Any;
 use std::num::NonZero;
@@ -14,35 +14,34 @@ use super::images::{Files, Images};
 use super::item::{Demand, Item, Span};
 use crate::error::{Error, Result};
 
-/// How many decoded frames wait at most, by default.
+/// Default number of decoded frames that wait.
 pub const PREFETCH_DEPTH: usize = 4;
 
-/// Most threads that decode image files: more than any tracker can follow.
-const MOST_DECODERS: usize = 4;
+/// More decoding threads would outrun any tracker.
+const MAX_DECODERS: usize = 4;
 
-/// How long the end of the threads is waited for: much longer than a frame takes.
-const LONGEST_END: Duration = Duration::from_secs(2);
+/// Time for the threads to end: much longer than a frame takes.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// What a thread says that panics.
+/// The payload of a panic.
 type Panic = Box<dyn Any + Send>;
 
-/// Where a frame arrives that may still be made.
+/// Receives a frame that may still be decoded.
 type Slot = Receiver<Item>;
 
 /// Image files to be decoded.
 #[derive(Debug)]
 struct Queue {
     demand: Demand,
-    /// Those that nobody has taken yet, and where the slots go of those that are taken, until all are.
+    /// The remaining files, and the channel of slots until all are taken.
     files: Mutex<(Files, Option<SyncSender<Slot>>)>,
 }
 
 impl Queue {
-    /// Decodes the next file; who `waits` does so for room for it. Whether there was one, room, and somebody who
-    /// wants it.
+    /// Decodes the next file if there is one and a free slot, which is waited for if `waits`; returns whether it did.
     fn decode_one(&self, waits: bool, bytes: &mut Vec<u8>) -> bool {
         let (done, slot) = sync_channel(1);
-        // Who takes a file takes its place in the order with it; who holds the lock is about to.
+        // The file and its slot are taken under one lock, so slots are in the order of files.
         let file = {
             let taking = match waits {
                 true => Some(self.files.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -62,19 +61,18 @@ impl Queue {
     }
 }
 
-/// Makes the items of any stream on threads of its own and holds a bounded number of them ready, in order.
+/// Produces the items of a stream on other threads and holds a bounded number of them ready, in order.
 ///
-/// Dropping the iterator ends each thread after the item that it is at; one that waits for a pipe is left behind.
+/// Dropping the iterator ends each thread after its current item; a thread that waits for a pipe is left behind.
 ///
-/// A stream that panics does so for whoever takes its items, after the last one that it has made, as if it were read
-/// without a thread in between: the end of the items is that of the stream.
+/// A panic of the stream is resumed in the consumer after the items that were produced before it.
 #[derive(Debug)]
 pub struct Prefetch {
-    // `None` while the threads are being ended: a closed channel is what wakes them.
+    // `None` during shutdown: the closed channel wakes the threads.
     slots: Option<Receiver<Slot>>,
-    /// The next one, when it was waited for in vain.
+    /// The next slot, if a wait for it timed out.
     next: Option<Slot>,
-    /// What can be done instead of waiting, with a buffer for it.
+    /// Files to decode instead of waiting, and a buffer.
     queue: Option<(Arc<Queue>, Vec<u8>)>,
     threads: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
@@ -91,7 +89,6 @@ impl Prefetch {
         Self::of_stream(Box::new(stream), depth)
     }
 
-    /// The same, compiled once for all streams.
     fn of_stream(stream: Box<dyn Iterator<Item = Item> + Send>, depth: usize) -> Result<Self> {
         let (sender, mut prefetch) = Self::idle(stream.size_hint(), depth);
         let stop = Arc::clone(&prefetch.stop);
@@ -136,18 +133,17 @@ impl Prefetch {
         Self::of_source(source, span.into(), demand.into())
     }
 
-    /// The same, compiled once for all that stands for a span or a demand.
     fn of_source(source: &dyn Source, span: Span, demand: Demand) -> Result<Self> {
         match source.image_files(span, demand) {
             Some(images) => {
                 let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-                Self::of_images(images, PREFETCH_DEPTH, cores.min(MOST_DECODERS) - 1)
+                Self::of_images(images, PREFETCH_DEPTH, cores.min(MAX_DECODERS) - 1)
             }
             None => Self::of_stream(source.stream(span, demand)?, PREFETCH_DEPTH),
         }
     }
 
-    /// One without threads, and where their slots go.
+    /// A prefetch without threads, and the sender of slots.
     fn idle(left: (usize, Option<usize>), depth: usize) -> (SyncSender<Slot>, Self) {
         let (sender, slots) = sync_channel(depth.max(1));
         let stop = Arc::new(AtomicBool::new(false));
@@ -161,27 +157,27 @@ impl Prefetch {
     }
 }
 
-/// What a limited wait came to.
+/// The result of a bounded wait.
 #[derive(Debug)]
 pub enum Wait {
     /// The next frame.
     Item(Item),
-    /// There is none any more.
+    /// The stream has ended.
     End,
-    /// It has not come yet.
+    /// The timeout has passed.
     NotYet,
 }
 
 impl Prefetch {
-    /// The next frame, if it comes within `patience`; while it is not there, other ones are decoded.
+    /// Waits up to `timeout` for the next frame, and decodes others meanwhile.
     ///
     /// # Panics
-    /// When the stream, or a thread that decodes for it, has panicked, with what it said.
-    pub fn next_within(&mut self, patience: Duration) -> Wait {
+    /// Resumes a panic of the stream or of a decoding thread.
+    pub fn next_within(&mut self, timeout: Duration) -> Wait {
         let mut taken = self.take(Duration::ZERO);
         while matches!(taken, Err(RecvTimeoutError::Timeout)) {
             let helped = self.queue.as_mut().is_some_and(|(queue, bytes)| queue.decode_one(false, bytes));
-            taken = self.take(if helped { Duration::ZERO } else { patience });
+            taken = self.take(if helped { Duration::ZERO } else { timeout });
             if !helped {
                 break;
             }
@@ -202,22 +198,21 @@ impl Prefetch {
         }
     }
 
-    /// The next frame, waited for where it will arrive.
-    fn take(&mut self, patience: Duration) -> Result<Item, RecvTimeoutError> {
+    fn take(&mut self, timeout: Duration) -> Result<Item, RecvTimeoutError> {
         let begun = Instant::now();
         let slot = match (self.next.take(), &self.slots) {
             (Some(slot), _) => slot,
-            (None, Some(slots)) => slots.recv_timeout(patience)?,
+            (None, Some(slots)) => slots.recv_timeout(timeout)?,
             (None, None) => return Err(RecvTimeoutError::Disconnected),
         };
-        let item = slot.recv_timeout(patience.saturating_sub(begun.elapsed()));
+        let item = slot.recv_timeout(timeout.saturating_sub(begun.elapsed()));
         if let Err(RecvTimeoutError::Timeout) = item {
             self.next = Some(slot);
         }
         item
     }
 
-    /// Notes that a frame was taken, or that there is none any more.
+    /// Updates the size hint after a frame or the end.
     fn count(&mut self, taken: bool) {
         let (least, most) = self.left;
         self.left = match taken {
@@ -243,7 +238,7 @@ impl Iterator for Prefetch {
 }
 
 impl Prefetch {
-    /// Ends all threads; what the first of them that panicked said.
+    /// Ends all threads; returns the first panic.
     fn end_threads(&mut self) -> Option<Panic> {
         self.stop.store(true, Ordering::Relaxed);
         (self.slots, self.queue) = (None, None);
@@ -251,8 +246,8 @@ impl Prefetch {
         let mut said = None;
         for thread in self.threads.drain(..) {
             while !thread.is_finished() {
-                // Who waits for a pipe that nothing comes through cannot be woken, and is left to that.
-                if begun.elapsed() > LONGEST_END {
+                // A thread that waits for a silent pipe cannot be woken and is left behind.
+                if begun.elapsed() > SHUTDOWN_GRACE {
                     return said;
                 }
                 std::thread::sleep(Duration::from_millis(1));
@@ -265,7 +260,7 @@ impl Prefetch {
 
 impl Drop for Prefetch {
     fn drop(&mut self) {
-        // Nobody takes the items any more: a panic that came after the last one has said so already.
+        // Without a consumer there is no place to resume a panic.
         drop(self.end_threads());
     }
 }
@@ -277,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_that_its_decoder_leaves_unfinished_is_that_decoders_panic() {
+    fn resumes_the_panic_of_a_decoding_thread() {
         let (sender, mut prefetch) = Prefetch::idle((0, None), 2);
         let decoder = move || {
             let (_done, slot) = sync_channel(1);

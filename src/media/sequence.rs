@@ -26,6 +26,7 @@ pub struct Sequence {
     folder: PathBuf,
     images: Vec<PathBuf>,
     truth_path: Option<PathBuf>,
+    truth_note: Option<String>,
     target: Option<u32>,
     rows: Vec<Option<Row>>,
     truth: Vec<Option<BBox>>,
@@ -103,6 +104,7 @@ impl Sequence {
             }
         };
         warnings.extend(aligned.warnings);
+        let truth_note = found.as_ref().map(|found| found.annotations.base_note(options.base.is_some()));
         let truth: Vec<_> = aligned.rows.iter().map(|row| row.and_then(|row| row.bbox())).collect();
         let from = aligned.first.unwrap_or(0);
         let default_first = truth.iter().skip(from).position(Option::is_some).map_or(0, |after| from + after);
@@ -112,6 +114,7 @@ impl Sequence {
             folder: given.to_path_buf(),
             images,
             truth_path,
+            truth_note,
             target,
             rows: aligned.rows,
             truth,
@@ -140,6 +143,11 @@ impl Sequence {
     /// The truth file, if there is one.
     pub fn truth_path(&self) -> Option<&Path> {
         self.truth_path.as_deref()
+    }
+
+    /// The base of the truth file and how it was chosen, such as "groundtruth_rect.txt is 1-based by its name".
+    pub fn truth_note(&self) -> Option<&str> {
+        self.truth_note.as_deref()
     }
 
     /// The number of the target, in the truth file's name or in MOT's file.
@@ -271,6 +279,10 @@ impl Source for Sequence {
 
     fn initial_box(&self, position: usize) -> Result<BBox> {
         Self::initial_box(self, position)
+    }
+
+    fn truth_note(&self) -> Option<&str> {
+        Self::truth_note(self)
     }
 
     fn span(&self, start: Option<usize>, end: Option<usize>) -> Result<Span> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::media::annotation::{Annotations, Row};
+use crate::media::annotation::{Annotations, Base, Row};
 
 use super::folder::{file_name, number};
 use super::layout::{numbered_truths, plain_truths, target_of};
@@ -30,6 +30,8 @@ pub struct SequenceOptions {
     pub target: Option<u32>,
     /// Where the truth comes from.
     pub truth: Truth,
+    /// The base of the truth file; without it, the name of the file tells ([`Base::of_truth_file`]).
+    pub base: Option<Base>,
 }
 
 /// A truth file that was found, and the target it is of where its name has a number.
@@ -44,8 +46,8 @@ pub(super) struct Found {
 
 impl Found {
     /// The rows that `target` has in the file at `path`, or those of its first target.
-    fn read(path: &Path, target: Option<u32>) -> Result<Self> {
-        let annotations = Annotations::read_truth(path)?;
+    fn read(path: &Path, target: Option<u32>, base: Option<Base>) -> Result<Self> {
+        let annotations = Annotations::read(path, base.unwrap_or_else(|| Base::of_truth_file(path)))?;
         let choice = annotations.targets();
         match target {
             Some(target) if !choice.is_empty() => match annotations.of_target(target) {
@@ -83,7 +85,7 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
     match &options.truth {
         Truth::Ignore => return Ok(None),
         Truth::File(path) => {
-            return Found::read(path, options.target.or_else(|| target_of(&file_name(path)))).map(Some);
+            return Found::read(path, options.target.or_else(|| target_of(&file_name(path))), options.base).map(Some);
         }
         Truth::Beside => {}
     }
@@ -92,7 +94,7 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         if let Some(target) = options.target
             && let Some((_, path)) = numbered.iter().find(|(number, _)| *number == target)
         {
-            return Found::read(path, Some(target)).map(Some);
+            return Found::read(path, Some(target), options.base).map(Some);
         }
         let mut plain = plain_truths(folder);
         if let Some(target) = options.target
@@ -103,7 +105,7 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         }
         if let Some(path) = plain.next() {
             let unread = plain.chain(numbered.into_iter().map(|(_, path)| path)).collect();
-            let found = Found { unread, ..Found::read(&path, options.target)? };
+            let found = Found { unread, ..Found::read(&path, options.target, options.base)? };
             return match options.target {
                 // A file of one target has no others, but its one may be called the first.
                 Some(target) if found.annotations.targets().is_empty() && target != 1 => {
@@ -116,7 +118,7 @@ pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Optio
         // Human4's first file is empty, its second has the target.
         let mut empty = None;
         for (target, path) in &numbered {
-            let found = Found::read(path, Some(*target))?;
+            let found = Found::read(path, Some(*target), options.base)?;
             if found.annotations.has_boxes() {
                 let has_boxes = |path: &PathBuf| Annotations::read_truth(path).is_ok_and(|truth| truth.has_boxes());
                 let choice = numbered.iter().filter(|(_, path)| has_boxes(path)).map(|(number, _)| *number);

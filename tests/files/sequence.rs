@@ -383,3 +383,20 @@ fn a_folder_that_only_bears_the_name_is_plain() {
     let (_root, folder) = otb("Davide", 1, 770, 471);
     assert_eq!(open(&folder).range(None, None).unwrap(), 1..=770);
 }
+
+#[test]
+fn tells_the_base_of_the_truth_and_takes_another() {
+    use kcf_track::media::annotation::Base;
+    let root = tempfile::tempdir().unwrap();
+    images(root.path(), numbered(1, 2));
+    std::fs::write(root.path().join("groundtruth_rect.txt"), "3,4,5,6\n3,4,5,6\n").unwrap();
+    for (base, x, note) in [
+        (None, 2.0, "groundtruth_rect.txt is 1-based by its name"),
+        (Some(Base::One), 2.0, "groundtruth_rect.txt is 1-based as given"),
+        (Some(Base::Zero), 3.0, "groundtruth_rect.txt is 0-based as given"),
+    ] {
+        let options = SequenceOptions { base, ..Default::default() };
+        let sequence = Sequence::open(root.path(), &options).unwrap();
+        assert_eq!((sequence.initial_box(1).unwrap().x, sequence.truth_note()), (x, Some(note)));
+    }
+}

@@ -194,6 +194,18 @@ impl Annotations {
         self.base
     }
 
+    /// The base and how it was chosen: by the caller (`given`), the dialect or the name.
+    #[cfg(feature = "files")]
+    pub(crate) fn base_note(&self, given: bool) -> String {
+        let reason = match (self.entries.is_empty(), given) {
+            (false, _) => "as all MOT files",
+            (true, true) => "as given",
+            (true, false) => "by its name",
+        };
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name} is {}-based {reason}", self.base.offset())
+    }
+
     /// One row a line; of MOT's lines one row a frame up to the target's last, without a box where it is not there.
     pub fn rows(&self) -> &[Row] {
         &self.rows
