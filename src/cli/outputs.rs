@@ -15,14 +15,15 @@ use crate::media::{Source, Span};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Output by its ending: .json, .jsonl, .csv, .txt (OTB, MOT with several targets), a video, or a folder of
-    /// overlays
+    /// Output by its ending: .json, .jsonl, .csv, .txt, a video or a folder
+    ///
+    /// .txt is OTB text, or MOT text with several targets; a video or a folder gets the overlay.
     #[arg(long, short, alias = "output", value_name = "PATH")]
     out: Vec<PathBuf>,
     /// One JSON document, written when the run ends
     #[arg(long, value_name = "FILE|-")]
     json: Option<Destination>,
-    /// One JSON object per frame and target, written while frames are tracked
+    /// One JSON object per frame and target, while frames are tracked
     #[arg(long, value_name = "FILE|-")]
     jsonl: Option<Destination>,
     /// OTB text: x,y,w,h, 1-based
@@ -37,7 +38,7 @@ pub struct OutputArgs {
     /// COCO annotations
     #[arg(long, value_name = "FILE|-")]
     coco: Option<Destination>,
-    /// CVAT annotations: .xml for a task (CVAT for video 1.1), another ending for a backup's annotations.json
+    /// CVAT annotations: .xml for a task, another ending for a backup
     #[arg(long, value_name = "FILE|-")]
     cvat: Option<Destination>,
     /// Label Studio annotations

@@ -16,7 +16,9 @@ pub struct SettingsArgs {
     /// TOML file with settings, as --print-config writes it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set any setting by its path (--print-config lists them), repeatable: --set search.background.padding=3
+    /// Set any setting of --print-config by its path; repeatable
+    ///
+    /// As in --set search.background.padding=3.
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
     /// Print the settings in force as TOML, with meanings and ranges, and exit

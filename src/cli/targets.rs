@@ -14,8 +14,9 @@ use crate::media::{Source, Span};
 /// Boxes to begin with.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// Box of a target: left, top (0-based), width, height in pixels; its first frame and a colon before it where that
-    /// is not the start frame. Repeat it for several targets [default: the ground truth's]
+    /// Box of a target; FRAME:X,Y,W,H for a later start; repeatable
+    ///
+    /// Left, top (from 0), width and height in pixels. The default is the box of the ground truth.
     #[arg(long, short, value_name = "X,Y,W,H", allow_hyphen_values = true)]
     pub init: Vec<GivenBox>,
     /// What the four numbers of --init and --init-file are

