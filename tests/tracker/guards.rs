@@ -1,4 +1,4 @@
-//! Guards: a kernel machine over real windows that watches another search and puts it where the target is.
+//! Guards: a kernel machine that watches another search and moves it to the target.
 
 use std::sync::LazyLock;
 
@@ -40,7 +40,7 @@ fn picture(left: f64, top: f64) -> FrameBuf {
     FrameBuf::new(data, WIDTH, HEIGHT, PixelFormat::Gray8).unwrap()
 }
 
-/// A target that moves along, and in the frame `JUMP` is far away, beyond any search area.
+/// The frame in which the target jumps out of the search area.
 const JUMP: usize = 20;
 
 fn jumping(frames: usize, speed: f64) -> (Vec<FrameBuf>, Vec<BBox>) {
@@ -74,7 +74,6 @@ fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
                 found.get_or_insert(t);
             } else {
                 assert_eq!(found, None, "{kind}: lost again in frame {t}");
-                // In the wrong place nothing is claimed.
                 assert_ne!(estimate.state, State::Tracking, "{kind}, frame {t}");
             }
         }
@@ -84,8 +83,7 @@ fn a_guard_finds_a_target_that_jumped_away_and_the_filter_alone_does_not() {
     }
 }
 
-/// A machine over real windows adapts to nothing that it does not recognise, and reaches no farther than its search
-/// area: a guard does.
+/// A machine alone does not reach beyond its search area.
 #[test]
 fn a_guard_watches_any_search() {
     let (frames, truth) = jumping(60, 1.0);
@@ -96,18 +94,17 @@ fn a_guard_watches_any_search() {
     tracker.init(&frames[0], truth[0]).unwrap();
     let estimates: Vec<Estimate> = frames[1..].iter().map(|frame| tracker.update(frame).unwrap()).collect();
     assert!(estimates[58].bbox.overlap(&truth[59]) > 0.5 && estimates[58].state == State::Tracking);
-    // The decision is the guard's, the peak the detector's own.
+    // The decision is that of the guard, the peak that of the detector.
     assert!(estimates.iter().any(|estimate| estimate.evidence.decision != Some(estimate.evidence.peak)));
 }
 
-/// Whatever the filter is: gray or HOG, of whole or of part cells, of one size or another.
 #[test]
-fn a_guard_puts_any_filter_where_the_target_is() {
+fn a_guard_moves_any_filter_to_the_target() {
     for (name, params) in scene::presets() {
-        // At half size a cell is a quarter of this target: the filter then does not see it move by a pixel.
+        // At half size a cell is a quarter of the target, too coarse to see a motion of one pixel.
         for (half_size_from, speed) in [(100.0, 1.0), (20.0, 0.0)] {
             let (frames, truth) = jumping(50, speed);
-            // A wider area takes in so much of this ground, which never moves, that the filter stays with it.
+            // A wider area is mostly still ground, which the filter would follow.
             let params = match name {
                 "fast" => with_filter(&params, |filter| filter.padding = 1.5),
                 _ => params.clone(),

@@ -1,8 +1,5 @@
-//! What the tracker owes its user, whatever the frames: boxes, bounds, the same bits everywhere, and no memory taken.
+//! The tracker on any input: sound boxes, bounded sizes, recovery, no allocation.
 
-#[path = "../support/otb.rs"]
-#[allow(dead_code)] // one test of many tracks real sequences
-mod otb;
 #[path = "../support/scene.rs"]
 mod scene;
 
@@ -10,7 +7,6 @@ mod allocation;
 mod bounded;
 mod detectors;
 mod guards;
-mod memory;
 mod recovery;
 mod robustness;
 mod sizes;
