@@ -23,8 +23,10 @@ pub struct ManArgs {
 }
 
 pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
-    clap_complete::generate(args.shell, &mut Cli::command(), "kcf-track", &mut std::io::stdout());
-    Ok(())
+    // The generator panics when a write fails, as on a closed pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "kcf-track", &mut script);
+    Ok(std::io::stdout().write_all(&script)?)
 }
 
 pub fn man(args: &ManArgs) -> Result<(), Failure> {

@@ -155,7 +155,7 @@ fn recipes_run() {
         count += 1;
     }
     assert!(count >= 10, "{count} recipes");
-    for output in ["boxes.json", "boxes.csv", "boxes.txt", "my.toml", "report/index.html", "hard/scene.json"] {
+    for output in ["boxes.json", "boxes.csv", "boxes.txt", "my.toml", "report/report.html", "hard/scene.json"] {
         assert!(folder.join(output).is_file(), "{output}");
     }
 }
