@@ -127,7 +127,7 @@ impl RunConfig<'_> {
         let message = halt.to_string();
         match halt.cause {
             Cause::Watch(error) => error.into(),
-            Cause::Target { target, error } if self.targets.len() > 1 => {
+            Cause::Target { target, error } if self.named => {
                 let id = self.targets.get(target).map_or(0, |target| target.id);
                 match first {
                     true => Failure::usage(format!("target {id}: {error}")),

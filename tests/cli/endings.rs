@@ -78,19 +78,20 @@ fn an_ignored_signal_stays_ignored() {
 }
 
 #[test]
-fn an_interrupt_ends_a_write_that_nobody_reads() {
+fn a_second_interrupt_ends_a_write_that_nobody_reads() {
     let place = place(1);
     let mut command = interruptible();
-    command.arg(place.still(2_000)).args(BOX).args(["-q", "--jsonl", "-", "--json"]).arg(place.path("run.json"));
+    command.arg(place.still(2_000)).args(BOX).args(["-q", "--jsonl", "-"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Longer than it takes to fill the pipe.
     std::thread::sleep(Duration::from_secs(4));
     assert!(child.try_wait().unwrap().is_none());
     let _open = child.stdout.take();
-    signal(&child, "INT");
+    for _ in 0..2 {
+        signal(&child, "INT");
+        std::thread::sleep(Duration::from_millis(500));
+    }
     assert_eq!(ended(child, LIMIT).0, Some(130));
-    let frames = place.json("run.json")["frames"].as_array().unwrap().len();
-    assert!(frames > 100 && frames < 2_000, "{frames}");
 }
 
 #[test]

@@ -242,31 +242,6 @@ fn a_folder_a_video_and_a_pipe_give_the_same_boxes() {
 }
 
 #[test]
-fn an_overlay_video_has_the_times_of_its_source() {
-    let place = place(7);
-    // Growing intervals, and two frames at one time.
-    let vary = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=0.5 -vf settb=1/1000,setpts=N*N*10 \
-                -fps_mode passthrough -enc_time_base 1:1000 -c:v ffv1 vary.mkv";
-    if !ffmpeg(&place.path(""), vary) {
-        return;
-    }
-    let times = |name: &str, start: &str| -> Vec<f64> {
-        let mut run = run([place.path(name)]);
-        let lines = run.args(["--init", INIT, "-q", "--start", start, "--jsonl", "-"]).output().unwrap().stdout;
-        let time = |line: &str| serde_json::from_str::<Value>(line).unwrap()["time"].as_f64().unwrap();
-        String::from_utf8(lines).unwrap().lines().map(time).collect()
-    };
-    for (name, start) in [("drawn.mp4", "1"), ("drawn.mkv", "5"), ("drawn.mov", "5"), ("drawn.webm", "1")] {
-        let mut run = run([place.path("vary.mkv")]);
-        run.args(["--init", INIT, "-q", "--start", start, "--overlay"]).arg(place.path(name)).assert().success();
-        let (given, drawn) = (times("vary.mkv", start), times(name, "1"));
-        assert_eq!(given.len(), drawn.len(), "{name}");
-        let errors = given.iter().zip(&drawn).map(|(a, b)| (a - given[0] - b).abs());
-        assert!(errors.fold(0.0, f64::max) < 0.0015, "{name}: {drawn:?}");
-    }
-}
-
-#[test]
 fn an_overlay_video_replaces_the_old_one_and_never_its_source() {
     let place = place(7);
     if !ffmpeg(&place.path(""), "-version") {
