@@ -54,13 +54,13 @@ def push(source, targets, sure=0.5, **settings):
     lines, doubtful = [], {id: [] for id in range(1, len(targets) + 1)}
     for position, name, (width, height), found in follow(source, targets, **settings):
         coco["images"].append({"id": position, "file_name": name, "width": width, "height": height})
-        for id, said in found.items():
+        for id, estimate in found.items():
             # The given box has no confidence.
-            confidence = 1.0 if said.confidence is None else said.confidence
-            if not said.ok or confidence < sure:
+            confidence = 1.0 if estimate.confidence is None else estimate.confidence
+            if not estimate.ok or confidence < sure:
                 doubtful[id].append(position)
                 continue
-            x, y, w, h = (round(number, 2) for number in said.box)
+            x, y, w, h = (round(number, 2) for number in estimate.box)
             coco["annotations"].append(
                 {
                     "id": len(coco["annotations"]) + 1,

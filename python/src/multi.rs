@@ -179,8 +179,8 @@ impl MultiTracker {
         }
         inner.start(py, self.threads)?;
         py.detach(|| inner.update(frame)).or_raise(py)?;
-        let said = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
-        Ok(inner.targets.iter().map(|(id, target)| (*id, said(target))).collect())
+        let result = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
+        Ok(inner.targets.iter().map(|(id, target)| (*id, result(target))).collect())
     }
 
     /// Removes a target. Raises KeyError for an unknown id.

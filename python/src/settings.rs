@@ -155,8 +155,7 @@ pub fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
-/// A non-negative integer whose argument is not known yet. PyO3's `OverflowError` for others is no error of the library
-/// and names no argument.
+/// A non-negative integer whose argument is not known yet. PyO3's `OverflowError` would name no argument.
 pub struct UInt(Result<u64, String>);
 
 impl<'py> FromPyObject<'_, 'py> for UInt {

@@ -248,7 +248,7 @@ impl Tracker {
 /// # Errors
 /// `SettingError` for another name.
 pub fn order_of(py: Python<'_>, name: &str) -> PyResult<Order> {
-    name.parse().map_err(|said| exception(py, "SettingError", said))
+    name.parse().map_err(|message| exception(py, "SettingError", message))
 }
 
 /// Four numbers as a box.

@@ -33,15 +33,15 @@ WRONG_FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("frame", "kind", "said"), WRONG_FRAMES)
-def test_wrong_arrays_are_refused(noise, frame, kind, said):
+@pytest.mark.parametrize(("frame", "kind", "message"), WRONG_FRAMES)
+def test_wrong_arrays_are_refused(noise, frame, kind, message):
     tracker = Tracker("paper")
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         tracker.init(frame, BOX)
     with pytest.raises(NotInitializedError):
         tracker.update(noise)
     tracker.init(noise, BOX)
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         tracker.update(frame)
     assert tracker.update(noise)[0], "the tracker is intact"
 
@@ -124,7 +124,7 @@ def test_errors_are_of_the_library_and_of_python():
 
 
 @pytest.mark.parametrize(
-    ("keywords", "kind", "said"),
+    ("keywords", "kind", "message"),
     [
         ({"preset": "papre"}, SettingError, "robust, fast"),
         ({"padding": 99}, SettingError, "search.filter.padding = 99: must be 0 to 20"),
@@ -143,10 +143,10 @@ def test_errors_are_of_the_library_and_of_python():
         ({"learning_rate": True}, SettingError, "number"),
     ],
 )
-def test_wrong_settings_are_refused(keywords, kind, said):
-    with pytest.raises(kind, match=said):
+def test_wrong_settings_are_refused(keywords, kind, message):
+    with pytest.raises(kind, match=message):
         Tracker(**{"preset": "paper", **keywords})
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         MultiTracker(**{"preset": "paper", **keywords})
 
 

@@ -146,7 +146,7 @@ def test_principal_components_remove_noise(digits):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "said"),
+    ("estimator", "message"),
     [
         (machines.SVM(C=-1.0), "^C = -1.0: must be"),
         (machines.SVM(C="3"), "^C = '3': must be a number"),
@@ -172,9 +172,9 @@ def test_principal_components_remove_noise(digits):
         (machines.KernelRidge(alpha=-1.0), "^alpha = -1.0: must be"),
     ],
 )
-def test_settings_out_of_range_are_named(digits, estimator, said):
+def test_settings_out_of_range_are_named(digits, estimator, message):
     x, y = digits
-    with pytest.raises(kcf_track.SettingError, match=said) as raised:
+    with pytest.raises(kcf_track.SettingError, match=message) as raised:
         estimator.fit(x[:50], y[:50])
     assert isinstance(raised.value, ValueError)
 
@@ -194,8 +194,8 @@ def test_wrong_weights_are_refused(digits):
     x, y = digits
     x, y = x[:50], y[:50] % 2
     for made in (machines.SVM, machines.SLEM, machines.KernelRidgeClassifier, machines.KernelRidge):
-        for wrong, said in ((-1.0, "-1"), (1e-13, "1e-13"), (1e13, r"1e\+13")):
-            with pytest.raises(kcf_track.FitError, match=f"sample_weight {said} of sample 3: must be 0, or from"):
+        for wrong, message in ((-1.0, "-1"), (1e-13, "1e-13"), (1e13, r"1e\+13")):
+            with pytest.raises(kcf_track.FitError, match=f"sample_weight {message} of sample 3: must be 0, or from"):
                 made().fit(x, y, np.where(np.arange(50) == 3, wrong, 1.0))
         with pytest.raises(ValueError):
             made().fit(x, y, np.zeros(50))

@@ -115,8 +115,8 @@ def test_a_video_gives_the_boxes_of_its_frames(noise, tmp_path):
 
 def test_progress_goes_to_the_standard_error(noise, capfd):
     list(track(moving(noise, 5), BOX, preset="paper", progress=True))
-    said = capfd.readouterr()
-    assert said.out == "" and "5/5 frames" in said.err
+    output = capfd.readouterr()
+    assert output.out == "" and "5/5 frames" in output.err
     list(track(moving(noise, 5), BOX, preset="paper", progress=False))
     list(track(moving(noise, 5), BOX, preset="paper"))
     assert capfd.readouterr().err == "", "no progress without a terminal"
@@ -144,7 +144,7 @@ def test_ctrl_c_raises_promptly(demo, what):
     text = f"import kcf_track\nDEMO = {str(demo)!r}\ntry:\n" + "\n".join(
         "    " + line for line in loops[what].splitlines()
     )
-    text += "\nexcept KeyboardInterrupt:\n    print('heard')\n"
+    text += "\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
     running = subprocess.Popen(
         [sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, preexec_fn=reset_signals
     )
@@ -152,8 +152,8 @@ def test_ctrl_c_raises_promptly(demo, what):
     time.sleep(0.3)
     begun = time.monotonic()
     running.send_signal(signal.SIGINT)
-    said, _ = running.communicate(timeout=10)
-    assert said.endswith("heard\n") and running.returncode == 0
+    output, _ = running.communicate(timeout=10)
+    assert output.endswith("interrupted\n") and running.returncode == 0
     assert time.monotonic() - begun < 5.0, "the rest takes longer"
 
 
@@ -240,11 +240,11 @@ def test_errors_of_other_trackers_are_warnings(demo):
         def init(self, frame, box):
             return False
 
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(UserWarning) as output:
         kcf_track.evaluate(demo, ["paper"], others={"unlucky": Unlucky, "legacy": Legacy})
-    said = [str(warning.message) for warning in said]
-    assert any("(unlucky)" in text and "too small" in text for text in said), said
-    assert any("(legacy)" in text and "`init` returned False" in text for text in said), said
+    output = [str(warning.message) for warning in output]
+    assert any("(unlucky)" in text and "too small" in text for text in output), output
+    assert any("(legacy)" in text and "`init` returned False" in text for text in output), output
 
 
 def test_the_standard_error_may_be_replaced(demo, monkeypatch):
@@ -316,9 +316,9 @@ def test_an_evaluation_warns_of_missing_labels(demo, tmp_path):
     shutil.copytree(demo, sequence)
     truth = sequence / "groundtruth_rect.txt"
     truth.write_text("\n".join(truth.read_text().splitlines()[:90]) + "\n")
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(UserWarning) as output:
         found = kcf_track.evaluate(tmp_path / "seq", ["paper"])
-    assert [str(warning.message) for warning in said] == found.report["warnings"] != []
+    assert [str(warning.message) for warning in output] == found.report["warnings"] != []
     assert "90 rows for 120 images" in found.report["warnings"][0]
 
 

@@ -17,12 +17,12 @@ def follow(frames: Iterator[Frame], box: Box) -> list[Box]:
         ok, where = tracker.update(frame)
         if ok:
             found.append(where)
-    said: Estimate | None = tracker.estimate
+    estimate: Estimate | None = tracker.estimate
     confidence: float | None = tracker.confidence
     evidence = tracker.evidence
-    if evidence is not None and said is not None and confidence is not None:
+    if evidence is not None and estimate is not None and confidence is not None:
         psr: float = evidence["psr"]
-        print(psr, said.state, said.evidence["decision"])
+        print(psr, estimate.state, estimate.evidence["decision"])
     response = tracker.response
     if response is not None:
         height: int = response.shape[0]

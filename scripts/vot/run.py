@@ -124,15 +124,15 @@ def main():
 
     def vot(*words):
         # The toolkit may end with 0 after an error, which it prints in red.
-        said = run([programs / "vot", *words], cwd=folder, env=environment)
-        if "\033[31m" in said or "Traceback" in said:
-            sys.exit(f"vot {shlex.join(map(str, words))}:\n{said}")
-        return said
+        output = run([programs / "vot", *words], cwd=folder, env=environment)
+        if "\033[31m" in output or "Traceback" in output:
+            sys.exit(f"vot {shlex.join(map(str, words))}:\n{output}")
+        return output
 
     for tracker in args.trackers:
-        said = vot("test", tracker)
-        if "Test concluded successfuly" not in said:
-            sys.exit(f"vot test {tracker}:\n{said}")
+        output = vot("test", tracker)
+        if "Test concluded successfuly" not in output:
+            sys.exit(f"vot test {tracker}:\n{output}")
         print(f"vot test {tracker}: passed")
     vot("evaluate", "--workspace", folder, *args.trackers)
     vot("analysis", "--workspace", folder, "--name", "analysis", *args.trackers)

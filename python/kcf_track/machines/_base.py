@@ -121,12 +121,12 @@ class KernelMachine(BaseEstimator):
         try:
             return make(self._machine, json.dumps(settings), *arguments, **keywords)
         except SettingError as error:
-            said = str(error)
+            message = str(error)
             for name, (path, _) in self._parameters.items():
                 begin = f"{self._machine}.{path} = "
-                if said.startswith(begin):
+                if message.startswith(begin):
                     weighted = "" if settings[path] == self._parameter(name) else " times the mean of sample_weight"
-                    raise SettingError(f"{name}{weighted} = {said[len(begin) :]}") from None
+                    raise SettingError(f"{name}{weighted} = {message[len(begin) :]}") from None
             raise
 
 
