@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kcf_track::cancel::CancelToken;
 use kcf_track::eval::dataset::Dataset;
-use kcf_track::eval::evaluation::{Evaluation, Event, RunOptions};
+use kcf_track::eval::evaluation::{Evaluation, Event};
 use kcf_track::eval::preset::Preset;
 use kcf_track::eval::results::ResultFiles;
 use kcf_track::eval::runner::Runner;
@@ -44,7 +44,7 @@ pub fn evaluate(
     jobs: UInt,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let options = RunOptions { jobs: jobs.threads(py, "jobs")?, shard: None };
+    let jobs = jobs.threads(py, "jobs")?;
     let cancel = CancelToken::default();
     let mut runners: Vec<Box<dyn Runner>> = Vec::new();
     for (preset, keywords) in &presets {
@@ -88,7 +88,7 @@ pub fn evaluate(
     let poll = |py: Python<'_>| py.check_signals().and_then(|()| show(py));
     let work = move || {
         let store = Store::in_folder(&folder);
-        evaluation.run(&store, &options, &watch)?;
+        evaluation.run(&store, jobs, &watch)?;
         evaluation.report(&store)
     };
     let evaluated = interruptible(py, &cancel, poll, work)?.or_raise(py)?;
