@@ -39,7 +39,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> 
 }
 
 /// Removes a file; a missing file is not an error.
-#[cfg(any(feature = "synth", feature = "eval"))]
+#[cfg(feature = "cli")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

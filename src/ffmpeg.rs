@@ -3,7 +3,7 @@
 //! A child never outlives its run: it is killed when its [`FfmpegProcess`] is dropped and, on Linux, when this process
 //! ends.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +75,8 @@ pub(crate) fn kill(child: &mut Child) {
 }
 
 /// Reads to the end and keeps the first `max` bytes; calls `on_read` with the size of every piece.
-pub(crate) fn drained(mut from: impl Read, max: usize, on_read: impl Fn(usize)) -> String {
+#[cfg(feature = "cli")]
+pub(crate) fn drained(mut from: impl std::io::Read, max: usize, on_read: impl Fn(usize)) -> String {
     let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     while let Ok(read @ 1..) = from.read(&mut piece) {
         on_read(read);

@@ -79,9 +79,8 @@
 //!
 //! # Features
 //! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
-//! and takes what is needed: `files` (sequences of image files and results, and several targets at once), `synth`
-//! (rendered sequences), `eval` (scores over many sequences, and runs as a person asks for them), `view` (the live view
-//! in a browser). Without any, the tracker follows one target in
+//! and takes what is needed: `files` (sequences of images and videos, results, evaluation, several targets at once),
+//! `synth` (rendered sequences), `view` (the live view in a browser). Without any, the tracker follows one target in
 //! frames in memory.
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
@@ -94,7 +93,7 @@ pub mod cancel;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod error;
-#[cfg(feature = "eval")]
+#[cfg(feature = "files")]
 pub mod eval;
 #[cfg(feature = "files")]
 pub mod export;

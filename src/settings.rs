@@ -52,6 +52,7 @@ impl std::fmt::Display for Range {
 
 /// One setting at its place.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(any(feature = "cli", test)), allow(dead_code, reason = "words are for the program"))]
 pub struct Field<'a> {
     /// The path from the root, its parts separated by dots.
     pub path: &'a str,
@@ -73,6 +74,7 @@ impl<'a> Field<'a> {
     }
 
     /// What it accepts, in words.
+    #[cfg(any(feature = "cli", test))]
     pub fn expected(&self, value: &Value) -> String {
         match value {
             Value::Bool(_) => "true or false".into(),

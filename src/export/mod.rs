@@ -60,7 +60,6 @@ mod coco;
 mod cvat;
 #[cfg(feature = "cli")]
 mod drawing;
-#[cfg(feature = "eval")]
 mod journal;
 pub(crate) mod json;
 mod label_studio;
@@ -80,7 +79,6 @@ use std::path::Path;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
-#[cfg(feature = "eval")]
 pub use self::journal::{Exports, Journal, StateCounts, Summary, Tally, TargetSummary, TruthSummary};
 pub use self::json::Json;
 pub use self::label_studio::LabelStudio;

@@ -32,10 +32,9 @@ pub use item::{Demand, Item, Span};
 pub use open::{OpenOptions, open};
 pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
-#[cfg(feature = "eval")]
 pub(crate) use truth::row_of_each;
 pub use truth::{SequenceOptions, Truth};
-#[cfg(feature = "eval")]
+#[cfg(feature = "cli")]
 pub(crate) use video::local;
 pub use video::{Video, VideoOptions};
 pub use y4m::Y4m;

@@ -79,7 +79,7 @@ pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
 /// Waits for the header of a pipe, whose writer may never write it.
 fn cancellable(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
     let (sender, opened) = channel();
-    let thread = std::thread::Builder::new().name("open".into()).spawn(move || sender.send(open()));
+    let thread = std::thread::Builder::new().name("open".into()).spawn(move || drop(sender.send(open())));
     thread.map_err(|source| Error::io("a thread to open a pipe", source))?;
     loop {
         match opened.recv_timeout(POLL) {

@@ -46,17 +46,17 @@ use engine::Engine;
 use search::FrameKind;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
-#[cfg(any(feature = "eval", feature = "view"))]
+#[cfg(feature = "files")]
 const SMALLEST_SIDE: f64 = 6.0;
 
 /// Whether a target of this box is too small to be seen.
-#[cfg(any(feature = "eval", feature = "view"))]
+#[cfg(feature = "files")]
 pub(crate) fn is_too_small(bbox: &BBox) -> bool {
     bbox.w.min(bbox.h) < SMALLEST_SIDE
 }
 
 /// What to say of a box of such a target, behind the words for the box.
-#[cfg(any(feature = "eval", feature = "view"))]
+#[cfg(feature = "view")]
 pub(crate) fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;
     is_too_small(bbox)
@@ -67,7 +67,7 @@ pub(crate) fn too_small(bbox: &BBox) -> Option<String> {
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
-#[cfg(feature = "eval")]
+#[cfg(feature = "cli")]
 pub(crate) fn check_start(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
     search::check_box(FrameKind::of(frame), bbox)
 }
