@@ -1,5 +1,5 @@
 
-/* Confidence over all frames, the boxes that were given, and the frame at hand. */
+/* Confidence over all frames, the given boxes, and the current frame. */
 
 const CURVE_EVERY = 250; // milliseconds between two drawings of all curves while it plays
 const GUTTER = 30; // pixels of the screen for the numbers beside the curves
@@ -10,8 +10,10 @@ const curve = {
   drawn: { at: 0, key: "" },
   onSeek: () => {},
 
+  /* The first and last position, the same as those of the slider below. */
   span() {
-    return [store.status.first, Math.max(store.last, store.status.first + 1)];
+    const first = store.earliest;
+    return [first, Math.max(store.last, first + 1)];
   },
 
   x(position) {
@@ -57,13 +59,16 @@ const curve = {
     for (const [level, words] of [[0, "0"], [0.5, "0.5"], [1, "1"]]) context.fillText(words, 6 * ratio, y(level));
     context.textAlign = "right";
     context.fillText("confidence", width - 8 * ratio, y(0) - 8 * ratio);
+    const taken = [];
     const chosen = ([id]) => id === stage.selected;
     for (const [id, target] of [...store.targets].sort((a, b) => chosen(a) - chosen(b))) {
       context.strokeStyle = sign(id);
       context.lineWidth = (id === stage.selected ? 2.5 : 1.5) * ratio;
       context.stroke(this.path(target, y));
       context.fillStyle = sign(id);
-      for (const [position, given] of target.marks) this.drawMark(context, this.x(position), given, ratio);
+      for (const [position, given] of target.marks) {
+        this.drawMark(context, this.free(taken, this.x(position), ratio), given, ratio);
+      }
     }
   },
 
@@ -77,6 +82,7 @@ const curve = {
     };
     const positions = [...target.records.keys()].sort((a, b) => a - b);
     for (const position of positions) {
+      if (position < this.span()[0]) continue;
       const { confidence, state } = target.records.get(position);
       if (confidence === null || state === "initial") continue;
       const x = Math.round(this.x(position));
@@ -91,7 +97,14 @@ const curve = {
     return path;
   },
 
-  /* A triangle for a box that was given, a bar for an end. */
+  /* Moves a mark to the right until it covers no other mark. */
+  free(taken, x, ratio) {
+    while (taken.some((other) => Math.abs(other - x) < 11 * ratio)) x += ratio;
+    taken.push(x);
+    return x;
+  },
+
+  /* A triangle for a given box, a bar for an end. */
   drawMark(context, x, given, ratio) {
     if (!given) return context.fillRect(x - 1.5 * ratio, ratio, 3 * ratio, 11 * ratio);
     context.beginPath();

@@ -23,7 +23,7 @@ const panel = {
     byId("back").disabled = position <= status.oldest;
     byId("on").disabled = status.last !== null && position >= status.last;
     const seek = byId("seek");
-    Object.assign(seek, { min: status.live ? status.oldest : status.first, max: store.last });
+    Object.assign(seek, { min: store.earliest, max: store.last });
     const at = status.going_to ?? position;
     if (!panel.seeking) seek.value = at;
     seek.setAttribute("aria-valuetext", `frame ${at}`);

@@ -56,6 +56,11 @@ const store = {
     this.levels = news.map ? levels : null;
   },
 
+  /* The first position that the page can go to. */
+  get earliest() {
+    return this.status.live ? this.status.oldest : this.status.first;
+  },
+
   /* The last position that a person can go to, as far as it is known. */
   get last() {
     const { last, expected_last: expected, newest, live, position } = this.status;
@@ -88,7 +93,7 @@ async function order(what) {
   try {
     const body = JSON.stringify(what);
     const headers = { "Content-Type": "application/json" };
-    const answer = await fetch("/order", { method: "POST", headers, body });
+    const answer = await fetch("/command", { method: "POST", headers, body });
     return await answer.json();
   } catch {
     return { error: "the program does not answer" };

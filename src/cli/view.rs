@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::export::{Destination, TargetRecord};
 use crate::media::{Demand, Item, Prefetch, Source, Span, VideoOptions};
-use crate::view::{self, Address, KEPT_BYTES, Order, PORT, Reel, Refusal, Setup, View};
+use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 use clap::Args;
 
 use super::outputs::{Form, Outputs};
@@ -19,7 +19,7 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 
 /// How often it is asked whether to end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What the view says of `--init`: it begins with no target of its own.
 const INIT: &str = "A target's box: left, top (0-based), width, height in pixels; before it, where it is not the start \
@@ -117,7 +117,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {
-        reel: Reel::new(Arc::from(source), span, demand, KEPT_BYTES),
+        cache: FrameCache::new(Arc::from(source), span, demand, MAX_CACHE_BYTES),
         path: given.to_string_lossy().into(),
         preset: resolved.preset,
         params: resolved.params,
@@ -130,7 +130,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let placed = place(&view, &targets, &cancel)?;
     if !targets.is_empty() {
         // The page begins at the beginning, whichever frame the last of them is of.
-        let _ = view.order(Order::Seek { position: span.first });
+        let _ = view.command(Command::Seek { position: span.first });
     }
     if placed {
         let _ = writeln!(err, "view: {}", view.url());
@@ -139,7 +139,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         }
     }
     while placed && !cancel.is_cancelled() && !view.has_ended() {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
     view.close()?;
     if !cancel.is_cancelled() {
@@ -153,10 +153,10 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
 /// tracking waits for it: until somebody wants it to end. Whether there is a view then.
 fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
     for target in targets {
-        let order = Order::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
+        let command = Command::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
         let mut told = false;
         loop {
-            match view.order(order) {
+            match view.command(command) {
                 // Whatever has become of it: an interrupt ends the source, too.
                 _ if cancel.is_cancelled() => return Ok(false),
                 Ok(()) => break,

@@ -21,31 +21,21 @@
 //! fixed order. (JPEG files depend on the encoder as well; compare pixels or use PNG.) Colours are mixed as display
 //! values, without a gamma.
 
-mod canvas;
-mod ground;
 mod motion;
-mod noise;
-mod optics;
-mod outline;
+mod paint;
 mod params;
-mod place;
 mod sequence;
-mod sprite;
-mod stream;
-mod truth;
 
 use image::RgbImage;
 
+pub use motion::Truth;
 pub use params::{Backdrop, MAX_CLUTTER, MAX_FRAMES, Pattern, Preset, SIDE, SceneParams, TARGET_SIDE};
 pub use sequence::{Format, SceneFile, WriteOptions, Written, write_sequence};
-pub use truth::Truth;
 
 use crate::bbox::BBox;
 use crate::error::Result;
-use canvas::{Canvas, Colour, Texture, blend, shade, smooth_step};
 use motion::{Beam, Motion};
-use optics::Optics;
-use sprite::Sprite;
+use paint::{Canvas, Colour, Optics, Sprite, Texture, blend, paint_ground, shade, smooth_step};
 
 /// A checked scene, ready to be rendered frame by frame, in any order and from many threads.
 #[derive(Clone, Debug)]
@@ -77,7 +67,7 @@ impl Scene {
         let backing = match params.backdrop {
             Backdrop::Ground => {
                 let (width, height) = (params.width as usize + margin, params.height as usize + margin);
-                Backing::Ground(ground::paint(params.seed, width, height, (params.width, params.height)))
+                Backing::Ground(paint_ground(params.seed, width, height, (params.width, params.height)))
             }
             Backdrop::Flat(colour) => Backing::Flat(colour.map(f32::from)),
         };
@@ -100,7 +90,7 @@ impl Scene {
 
     /// The truth of one frame, without painting it. Frames beyond [`Scene::frames`] exist too: the scene goes on.
     pub fn truth(&self, index: usize) -> Truth {
-        truth::truth(&self.motion, self.target.outline, (self.params.width, self.params.height), index)
+        motion::truth(&self.motion, self.target.outline, (self.params.width, self.params.height), index)
     }
 
     /// Paints one frame (0-based) of `width` x `height` pixels and tells its truth.

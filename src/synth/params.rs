@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::outline::Outline;
+use super::motion::Outline;
 use crate::error::{Error, Result};
 
 /// The sides that an image may have, in pixels.

@@ -1,18 +1,22 @@
-//! A scene on disk: the folder that OTB made usual, and the scene itself beside it.
+//! A scene on disk in the layout of OTB, and a scene as a source of frames.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use image::{ExtendedColorType, RgbImage};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::place::{UNFINISHED, prepare, write_whole};
 use super::{Scene, SceneParams, Truth};
+use crate::atomic_file::{remove, replace};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::frame::Frame;
+use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
 use crate::media::annotation::Base;
+use crate::media::{Demand, Item, Source, Span, Stream};
 use crate::{jpeg, png};
 
 /// The first word of a scene file and its version.
@@ -51,6 +55,12 @@ impl Format {
             Self::Jpg { .. } => "jpg",
             Self::Png => "png",
         }
+    }
+
+    /// The name of frame `index` (0-based) of `frames`.
+    fn file_name(self, index: usize, frames: usize) -> String {
+        let digits = frames.to_string().len().max(4);
+        format!("{:0digits$}.{}", index + 1, self.extension())
     }
 
     fn encode(self, picture: &RgbImage) -> std::io::Result<Vec<u8>> {
@@ -119,7 +129,8 @@ pub struct SceneFile {
 ///   the image's border is written whole (OTB's own scoring calls it invalid when x or y is not positive); a target
 ///   without a common pixel with the image is `0,0,0,0`, which OTB's files use and which its scoring calls invalid. A
 ///   hidden target keeps its box,
-/// - `scene.json`: a [`SceneFile`], the exact truth. It is written last, so a folder that has it is whole.
+/// - `scene.json`: a [`SceneFile`], the exact truth. It is written first and `groundtruth_rect.txt` last: a folder without the latter
+///   is incomplete.
 ///
 /// Each file appears whole or not at all. `progress` is told how many frames are done, from any thread.
 ///
@@ -142,24 +153,9 @@ fn write(scene: &Scene, out: &Path, options: &WriteOptions, progress: &(dyn Fn(u
         Format::jpg(quality)?;
     }
     let images = out.join("img");
-    prepare(out, &images, options.force, (scene.frames(), options.format.extension()))?;
-    let digits = scene.frames().to_string().len().max(4);
-    let (bytes, done) = (AtomicU64::new(0), AtomicUsize::new(0));
-    let frames = (0..scene.frames())
-        .into_par_iter()
-        .map(|index| {
-            let (picture, truth) = scene.render(index);
-            let path = images.join(format!("{:0digits$}.{}", index + 1, options.format.extension()));
-            let encoded = options.format.encode(&picture).map_err(|e| Error::io(&path, e))?;
-            write_whole(&path, &encoded)?;
-            bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1);
-            Ok(truth)
-        })
-        .collect::<Result<Vec<Truth>>>()?;
-
-    let lines: String = frames.iter().map(otb_line).collect();
-    write_whole(&out.join("groundtruth_rect.txt"), lines.as_bytes())?;
+    prepare(out, &images, options.force)?;
+    let frames: Vec<Truth> = (0..scene.frames()).into_par_iter().map(|index| scene.truth(index)).collect();
+    let rows: String = frames.iter().map(otb_line).collect();
     let file = SceneFile {
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -171,9 +167,53 @@ fn write(scene: &Scene, out: &Path, options: &WriteOptions, progress: &(dyn Fn(u
     let path = out.join("scene.json");
     let document = file.to_json().map_err(|e| Error::io(&path, e.into()))?;
     write_whole(&path, document.as_bytes())?;
-    let mark = out.join(UNFINISHED);
-    fs::remove_file(&mark).map_err(|e| Error::io(&mark, e))?;
-    Ok(Written { frames: file.frames.len(), bytes: bytes.into_inner() })
+    let (bytes, done) = (AtomicU64::new(0), AtomicUsize::new(0));
+    (0..scene.frames()).into_par_iter().try_for_each(|index| {
+        let path = images.join(options.format.file_name(index, scene.frames()));
+        let encoded = options.format.encode(&scene.render(index).0).map_err(|e| Error::io(&path, e))?;
+        write_whole(&path, &encoded)?;
+        bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        Ok(())
+    })?;
+    write_whole(&out.join("groundtruth_rect.txt"), rows.as_bytes())?;
+    Ok(Written { frames: scene.frames(), bytes: bytes.into_inner() })
+}
+
+/// Creates the folders. With `force`, removes the sequence that this program rendered into them before.
+fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
+    let refuse = |expected: &str| {
+        let value = out.display().to_string();
+        Err(Error::Parameter { name: "out", value, expected: expected.into() })
+    };
+    let occupied = match fs::read_dir(out) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => false,
+        Err(e) => return Err(Error::io(out, e)),
+    };
+    if occupied && !force {
+        return refuse("the folder is not empty: choose another, or overwrite it");
+    }
+    let (scene, truth) = (out.join("scene.json"), out.join("groundtruth_rect.txt"));
+    let old = fs::read(&scene).ok().and_then(|bytes| serde_json::from_slice::<SceneFile>(&bytes).ok());
+    match old {
+        Some(old) => {
+            let frames = (0..old.frames.len()).map(|index| images.join(old.format.file_name(index, old.frames.len())));
+            for path in std::iter::once(truth).chain(frames) {
+                remove(&path).map_err(|e| Error::io(&path, e))?;
+            }
+        }
+        None if scene.exists() || truth.exists() || images.exists() => {
+            return refuse("it holds images or a truth that this program did not render: choose another folder");
+        }
+        None => {}
+    }
+    fs::create_dir_all(images).map_err(|e| Error::io(images, e))
+}
+
+/// Writes a file so that it is never seen half written.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, |file| file.write_all(bytes)).map_err(|e| Error::io(path, e))
 }
 
 impl SceneFile {
@@ -199,8 +239,48 @@ fn otb_line(truth: &Truth) -> String {
     }
 }
 
+impl Source for Scene {
+    fn name(&self) -> &str {
+        "scene"
+    }
+
+    fn length(&self) -> Option<usize> {
+        Some(self.frames())
+    }
+
+    fn size(&self) -> Option<(usize, usize)> {
+        Some((self.params.width as usize, self.params.height as usize))
+    }
+
+    fn true_box(&self, position: usize) -> Option<BBox> {
+        let index = position.checked_sub(1).filter(|&index| index < self.frames())?;
+        Some(self.truth(index)).filter(|truth| truth.in_view).map(|truth| truth.bbox)
+    }
+
+    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+        let scene = self.clone();
+        let last = span.last.map_or(self.frames(), |last| last.min(self.frames()));
+        Ok(Box::new((span.first.max(1)..=last).map(move |position| scene.item(position, demand))))
+    }
+}
+
+impl Scene {
+    fn item(&self, position: usize, demand: Demand) -> Item {
+        let begun = Instant::now();
+        let (picture, _) = self.render(position - 1);
+        let (width, height) = (picture.width() as usize, picture.height() as usize);
+        let rgb = FrameBuf::new(picture.into_raw(), width, height, PixelFormat::Rgb8);
+        let (frame, color) = match (rgb, demand.channels) {
+            (Ok(rgb), Channels::Luma) => (Ok(rgb.to_luma()), demand.color.then_some(rgb)),
+            (rgb, _) => (rgb, None),
+        };
+        let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+        Item { position, name: format!("{position:04}"), path: None, timestamp: None, frame, color, decode_ms }
+    }
+}
+
 #[cfg(test)]
-mod tests {
+mod sequence_tests {
     use super::*;
     use crate::synth::Preset;
 
@@ -270,68 +350,33 @@ mod tests {
     }
 
     #[test]
-    fn other_content_is_refused_and_forced_runs_leave_no_old_frames() {
+    fn force_replaces_only_a_rendered_sequence() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path();
         fs::write(out.join("thesis.tex"), "mine").unwrap();
         let options = WriteOptions::default();
         let refused = write_sequence(&scene(3), out, &options, |_| ()).unwrap_err();
-        let named = out.display().to_string();
-        assert!(matches!(&refused, Error::Parameter { name: "out", value, .. } if *value == named), "{refused}");
+        assert!(matches!(&refused, Error::Parameter { name: "out", .. }), "{refused}");
         assert_eq!(names(out), ["thesis.tex"]);
-
         let forced = WriteOptions { force: true, ..options };
         write_sequence(&scene(5), out, &forced, |_| ()).unwrap();
-        fs::write(out.join("img/.kcf-Ab12.tmp"), "half a frame").unwrap();
         fs::write(out.join("img/notes.txt"), "mine too").unwrap();
-        let png = WriteOptions { format: Format::Png, ..forced };
+        // An interrupted run leaves no rows, and can be replaced.
+        let interrupt = |_| panic!("interrupted");
+        assert!(std::panic::catch_unwind(|| write_sequence(&scene(4), out, &forced, interrupt)).is_err());
+        assert!(!out.join("groundtruth_rect.txt").exists());
+        let png = WriteOptions { format: Format::Png, ..forced.clone() };
         write_sequence(&scene(2), out, &png, |_| ()).unwrap();
         assert_eq!(names(&out.join("img")), ["0001.png", "0002.png", "notes.txt"]);
         assert_eq!(names(out), ["groundtruth_rect.txt", "img", "scene.json", "thesis.tex"]);
-    }
 
-    #[test]
-    fn force_removes_nothing_that_was_not_rendered() {
-        let parent = tempfile::tempdir().unwrap();
-        let forced = WriteOptions { force: true, format: Format::Png, ..WriteOptions::default() };
-        for (case, file) in [("a", "img/0001.jpg"), ("b", "groundtruth_rect.txt"), ("c", "scene.json")] {
-            let out = parent.path().join(case);
-            fs::create_dir_all(out.join("img")).unwrap();
-            fs::write(out.join(file), "somebody's").unwrap();
-            let before = (names(&out), names(&out.join("img")));
-            let refused = write_sequence(&scene(2), &out, &forced, |_| ()).unwrap_err().to_string();
-            assert!(refused.contains("not rendered by this program"), "{refused}");
-            assert_eq!((names(&out), names(&out.join("img"))), before);
-            assert_eq!(fs::read_to_string(out.join(file)).unwrap(), "somebody's");
+        for file in ["img/0001.jpg", "groundtruth_rect.txt", "scene.json"] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join("img")).unwrap();
+            fs::write(folder.path().join(file), "foreign").unwrap();
+            assert!(write_sequence(&scene(2), folder.path(), &forced, |_| ()).is_err());
+            assert_eq!(fs::read_to_string(folder.path().join(file)).unwrap(), "foreign");
         }
-        // Beside what was rendered: a number that was not, or another form.
-        for (case, file) in [("d", "0003.png"), ("e", "0001.jpg"), ("f", "1.png")] {
-            let out = parent.path().join(case);
-            write_sequence(&scene(2), &out, &forced, |_| ()).unwrap();
-            fs::write(out.join("img").join(file), "somebody's").unwrap();
-            let before = names(&out.join("img"));
-            let refused = write_sequence(&scene(4), &out, &forced, |_| ()).unwrap_err().to_string();
-            assert!(refused.contains("not rendered by this program"), "{refused}");
-            assert_eq!(names(&out.join("img")), before);
-        }
-    }
-
-    #[test]
-    fn what_an_interrupted_run_leaves_has_no_old_truth_and_is_replaced() {
-        let folder = tempfile::tempdir().unwrap();
-        let (out, images) = (folder.path(), folder.path().join("img"));
-        let forced = WriteOptions { force: true, format: Format::Png, ..WriteOptions::default() };
-        write_sequence(&scene(5), out, &forced, |_| ()).unwrap();
-        // Interrupted when the first frame is there: the old rows and frames are gone before that.
-        let stop = |_| panic!("interrupted");
-        assert!(std::panic::catch_unwind(|| write_sequence(&scene(4), out, &forced, stop)).is_err());
-        assert_eq!(names(out), [UNFINISHED, "img"]);
-        assert!(names(&images).len() <= 4);
-        // Of a run that was killed while it removed the old frames, these may be left, in their own form.
-        fs::write(images.join("0005.png"), "old").unwrap();
-        write_sequence(&scene(3), out, &forced, |_| ()).unwrap();
-        assert_eq!(names(out), ["groundtruth_rect.txt", "img", "scene.json"]);
-        assert_eq!(names(&images), ["0001.png", "0002.png", "0003.png"]);
     }
 
     #[test]

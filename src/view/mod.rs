@@ -1,30 +1,24 @@
-//! The live view: a page on which targets are drawn, followed, corrected and followed on.
+//! The live view: a page to draw targets, track them, correct them and track on.
 //!
-//! One thread, the controller, owns the frames and the trackers and does what pages ask for; it writes what is to
-//! be seen on a board, from which any number of connections read. A connection encodes the newest frame when its
-//! page asks for it: a page that is slow gets fewer frames, and nothing waits for it.
+//! One thread, the controller, owns the frames and the trackers and handles the commands of pages. It writes a shared
+//! state that any number of connections read. A connection encodes the newest frame when its page asks for it, so a
+//! slow page gets fewer frames and delays nobody.
 //!
-//! A target is cut into pieces by the boxes that are given: a tracker that is given a box forgets what
-//! it knew, so that a correction recomputes nothing before it, and nothing from the next given box on. The boxes of a
-//! piece are those that the command line gives for the same frames and the same first box.
+//! Given boxes cut a target into pieces. A tracker that is given a box starts afresh, so a correction recomputes
+//! neither the frames before it nor those from the next given box on. The boxes of a piece equal those of the command
+//! line for the same frames and the same first box.
 
-mod board;
+mod commands;
 mod controller;
 #[cfg(test)]
 mod fixtures;
-mod heads;
+mod frame_cache;
 mod http;
-mod log;
-mod maps;
-mod order;
-mod pick;
-mod picture;
-mod reel;
 mod results;
 mod routes;
+mod state;
 #[cfg(all(test, feature = "synth"))]
 mod tests;
-mod track;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
@@ -32,27 +26,31 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use self::order::{Order, Refusal};
-pub use self::pick::{PORT, pick};
-pub use self::picture::LONGEST_SIDE;
-pub use self::reel::{KEPT_BYTES, Reel};
+pub use self::commands::{Command, Refusal};
+pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
+pub use self::state::MAX_SIDE;
 
-use self::board::Board;
-use self::controller::{Call, Controller, Obeyed};
-use self::log::Log;
+use self::controller::{Controller, Handled, Message};
+use self::results::Log;
 use self::results::Results;
+use self::state::SharedState;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::Destination;
+use crate::frame::FrameBuf;
+use crate::media::{Demand, Item, Source, Span, Stream};
 use crate::tracker::Params;
 use http::{Gate, Server, make_token};
 
-/// How long an order may take.
-const ORDER_TIME: Duration = Duration::from_secs(20);
+/// How long a command may take.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the end is waited for.
-const END_TIME: Duration = Duration::from_secs(5);
+/// How often a waiting loop polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long [`View::close`] waits for the controller.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a view is served.
 #[derive(Clone, Debug)]
@@ -61,16 +59,16 @@ pub struct Address {
     pub host: String,
     /// The port; 0 for any that is free.
     pub port: u16,
-    /// What clients must know. Beyond the loopback a token is made where none is given.
+    /// The token that clients must send. Outside the loopback one is generated if none is given.
     pub token: Option<String>,
 }
 
-/// What is followed, and by what.
+/// The frames, the trackers' settings and the outputs of a view.
 #[derive(Debug)]
 pub struct Setup {
     /// The frames.
-    pub reel: Reel,
-    /// What the source was called by.
+    pub cache: FrameCache,
+    /// The path or address of the source.
     pub path: String,
     /// The preset that the settings started from.
     pub preset: String,
@@ -78,19 +76,19 @@ pub struct Setup {
     pub params: Params,
     /// Where JSON lines go, as frames are tracked.
     pub lines: Option<Destination>,
-    /// Whether targets are named by ids that a person gave them, so that every output names even an only one.
+    /// Whether the user gave ids, so that outputs name even a single target.
     pub named: bool,
     /// Whether the page only asks for a first box.
     pub pick: bool,
-    /// Ends what an order waits for.
+    /// Cancels the waiting of commands.
     pub stop: CancelToken,
 }
 
-/// A view that is served until it is closed.
+/// A running view.
 #[derive(Debug)]
 pub struct View {
-    board: Arc<Board>,
-    calls: Sender<Call>,
+    shared: Arc<SharedState>,
+    messages: Sender<Message>,
     controller: JoinHandle<()>,
     ended: Receiver<Result<()>>,
     server: Server,
@@ -113,12 +111,12 @@ impl View {
             given => given.clone(),
         };
         let host = host.to_owned();
-        let Setup { reel, path, preset, params, lines, named, pick, stop } = setup;
+        let Setup { cache, path, preset, params, lines, named, pick, stop } = setup;
         let log = Log::create(lines)?;
-        let board = Arc::new(Board::default());
-        board.change(|state| {
-            let (source, status) = (reel.source(), &mut state.status);
-            let span = reel.span();
+        let shared = Arc::new(SharedState::default());
+        shared.change(|state| {
+            let (source, status) = (cache.source(), &mut state.status);
+            let span = cache.span();
             status.run = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
             (status.source, status.preset, status.pick) = (source.name().to_owned(), preset.clone(), pick);
             (status.first, status.last, status.oldest) = (span.first, span.last, span.first);
@@ -127,24 +125,24 @@ impl View {
             // A camera sets the pace itself; a pace of our own would fall behind it.
             status.speed = (!source.is_live() || source.rate().is_some()).then_some(1.0);
         });
-        let (calls, received) = channel();
+        let (messages, received) = channel();
         let (end, ended) = channel();
-        let results = Results { path, span: reel.span(), parameters: params.document(&preset), named };
-        let controller = Controller::new(Arc::clone(&board), received, reel, stop, params, log);
+        let results = Results { path, span: cache.span(), parameters: params.document(&preset), named };
+        let controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);
         let run = move || {
-            // Nobody may be there any more to hear of it.
+            // The receiver may be gone.
             let _ = end.send(controller.run());
         };
         let controller = std::thread::Builder::new().name("view".into()).spawn(run);
         let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
         let name = host.parse::<std::net::IpAddr>().is_err().then(|| host.clone());
         let gate = Gate { token: token.clone(), name, anywhere: local.ip().is_unspecified() };
-        let routes = routes::Routes { board: Arc::clone(&board), calls: calls.clone(), results };
+        let routes = routes::Routes { shared: Arc::clone(&shared), messages: messages.clone(), results };
         let server = Server::start(listener, move |request| match gate.check(request) {
             Ok(()) => routes.answer(request, gate.keep(request.local)),
             Err(refused) => refused,
         })?;
-        Ok(Self { board, calls, controller, ended, server, host, token })
+        Ok(Self { shared, messages, controller, ended, server, host, token })
     }
 
     /// The address for a browser on this machine, or on another one where it listens for these.
@@ -160,50 +158,138 @@ impl View {
         format!("http://{host}:{}/{token}", address.port())
     }
 
-    /// What to say of the address where it is not to be opened as it stands.
+    /// A note on the address if a browser cannot open it as printed.
     pub fn url_in_words(&self) -> Option<&'static str> {
         let any = self.server.address().ip().is_unspecified();
         any.then_some("HOST stands for the name or the address by which this machine is reached")
     }
 
-    /// Does what a page could ask for.
+    /// Handles a command as if a page had sent it.
     ///
     /// # Errors
-    /// Why not, and whether it may be asked for again.
-    pub fn order(&self, order: Order) -> std::result::Result<(), Refusal> {
-        call(&self.calls, order).map(drop)
+    /// The reason, and whether a retry can help.
+    pub fn command(&self, command: Command) -> std::result::Result<(), Refusal> {
+        call(&self.messages, command).map(drop)
     }
 
-    /// The first box, once somebody who was asked for it has given it.
+    /// The picked box, once there is one.
     pub fn picked(&self) -> Option<BBox> {
-        self.board.look(|state| state.picked)
+        self.shared.look(|state| state.picked)
     }
 
-    /// Whether tracking has ended by itself, which is a failure: [`View::close`] says which.
+    /// Whether tracking has failed; [`View::close`] returns the error.
     pub fn has_ended(&self) -> bool {
         self.controller.is_finished()
     }
 
-    /// Stops, and completes what is written.
+    /// Stops and completes the outputs.
     ///
     /// # Errors
     /// When an output could not be written.
     pub fn close(self) -> Result<()> {
-        // One that has ended hears nothing, and has said how it ended.
-        let _ = self.calls.send(Call::Stop);
+        // A controller that has failed no longer receives; its result is in `ended`.
+        let _ = self.messages.send(Message::Stop);
         let late = || Error::io("the end of tracking", std::io::ErrorKind::TimedOut.into());
-        self.ended.recv_timeout(END_TIME).unwrap_or_else(|_| Err(late()))
+        self.ended.recv_timeout(CLOSE_TIMEOUT).unwrap_or_else(|_| Err(late()))
     }
 }
 
-/// Hands an order to the controller and waits for what becomes of it.
-fn call(calls: &Sender<Call>, order: Order) -> Obeyed {
-    let (reply, answer) = sync_channel(1);
-    calls.send(Call::Order(order, reply)).map_err(|_| Refusal::Ended)?;
-    answer.recv_timeout(ORDER_TIME).unwrap_or(Err(Refusal::Ended))
+/// The port where none is asked for.
+pub const PORT: u16 = 8787;
+
+/// One frame, read already.
+struct Still {
+    name: String,
+    position: usize,
+    file: String,
+    frame: FrameBuf,
+    color: Option<FrameBuf>,
 }
 
-/// An IPv6 address without the brackets that it has in front of a port.
+impl Source for Still {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn length(&self) -> Option<usize> {
+        Some(self.position)
+    }
+
+    fn stream(&self, span: Span, _: Demand) -> Result<Stream> {
+        let item = Item {
+            position: self.position,
+            name: self.file.clone(),
+            path: None,
+            timestamp: None,
+            frame: Ok(self.frame.clone()),
+            color: self.color.clone(),
+            decode_ms: 0.0,
+        };
+        Ok(Box::new(std::iter::once(item).filter(move |item| span.contains(item.position))))
+    }
+}
+
+/// Serves a page with the frame `item` of `source` on this machine, at [`PORT`] or another one, until somebody has
+/// drawn a box that can be tracked with `params`; `None` when `stop` says so before. `told` hears the page's address.
+///
+/// # Errors
+/// When the frame could not be read, or no port can be listened on.
+pub fn pick(
+    item: &Item,
+    source: &str,
+    params: Params,
+    told: impl FnOnce(&str),
+    stop: impl Fn() -> bool,
+) -> Result<Option<BBox>> {
+    let frame = item.frame.as_ref().map_err(|error| {
+        let reason = format!("frame {} could not be read: {error}", item.position);
+        Error::Sequence { path: source.into(), reason }
+    })?;
+    let setup = || {
+        let still = Still {
+            name: source.to_owned(),
+            position: item.position,
+            file: item.name.clone(),
+            frame: frame.clone(),
+            color: item.color.clone(),
+        };
+        let span = Span { first: item.position, last: Some(item.position) };
+        let demand = Demand { channels: params.channels(), color: true };
+        let cache = FrameCache::new(Arc::new(still), span, demand, MAX_CACHE_BYTES);
+        let (path, preset) = (source.to_owned(), String::new());
+        Setup {
+            cache,
+            path,
+            preset,
+            params: params.clone(),
+            lines: None,
+            named: false,
+            pick: true,
+            stop: CancelToken::default(),
+        }
+    };
+    let address = |port| Address { host: "127.0.0.1".into(), port, token: None };
+    let view = match View::open(setup(), &address(PORT)) {
+        Err(Error::Listen { .. }) => View::open(setup(), &address(0))?,
+        opened => opened?,
+    };
+    told(&view.url());
+    while view.picked().is_none() && !stop() {
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let picked = view.picked();
+    view.close()?;
+    Ok(picked)
+}
+
+/// Sends a command to the controller and waits for the result.
+fn call(messages: &Sender<Message>, command: Command) -> Handled {
+    let (reply, answer) = sync_channel(1);
+    messages.send(Message::Command(command, reply)).map_err(|_| Refusal::Ended)?;
+    answer.recv_timeout(COMMAND_TIMEOUT).unwrap_or(Err(Refusal::Ended))
+}
+
+/// Strips the brackets of an IPv6 address.
 fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }

@@ -1,18 +1,22 @@
-//! What was found, as files to be downloaded: the same bytes that the exports write.
+//! Results: files to download, in the format of the exports, and JSON lines that are written while tracking.
+
+use std::collections::BTreeMap;
+use std::io::Write;
 
 use serde_json::Value;
 
-use super::board::{Board, State};
-use super::log::in_order;
-use super::track::{Mark, Track};
+use super::state::{Mark, Track};
+use super::state::{SharedState, ViewState};
+use crate::atomic_file::replace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Export, FrameRecord, FrameView, Json, Mot, Otb, Run, SourceRecord, Summary, Tally, TargetRecord,
+    Destination, Export, FrameRecord, FrameView, Json, JsonLines, Mot, Otb, Run, SourceRecord, Summary, Tally,
+    TargetRecord,
 };
 use crate::media::Span;
 
-/// What is known of a run besides its records.
+/// The run's data besides its records.
 pub struct Results {
     /// What the source was called by.
     pub path: String,
@@ -29,8 +33,8 @@ impl Results {
     ///
     /// # Errors
     /// When there is no target, or no place for a temporary file.
-    pub fn json(&self, board: &Board) -> Result<Vec<u8>> {
-        let found = self.found(board)?;
+    pub fn json(&self, shared: &SharedState) -> Result<Vec<u8>> {
+        let found = self.found(shared)?;
         written(|to| Ok(Box::new(Json::create(to)?)), &found)
     }
 
@@ -38,8 +42,8 @@ impl Results {
     ///
     /// # Errors
     /// As [`Results::json`].
-    pub fn mot(&self, board: &Board) -> Result<Vec<u8>> {
-        let found = self.found(board)?;
+    pub fn mot(&self, shared: &SharedState) -> Result<Vec<u8>> {
+        let found = self.found(shared)?;
         written(|to| Ok(Box::new(Mot::create(to)?)), &found)
     }
 
@@ -49,7 +53,7 @@ impl Results {
     ///
     /// # Errors
     /// As [`Results::json`], and when there is no such target.
-    pub fn otb(&self, board: &Board, target: u32) -> Result<Vec<u8>> {
+    pub fn otb(&self, shared: &SharedState, target: u32) -> Result<Vec<u8>> {
         let none = || Error::Parameter {
             name: "target",
             value: target.to_string(),
@@ -58,8 +62,8 @@ impl Results {
         let until = |track: &Track| track.missing(usize::MAX).map_or(usize::MAX, |(missing, _)| missing);
         let before_gap =
             |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
-        let known = |state: &State| state.tracks().get(&target).map(before_gap);
-        let records: Vec<FrameRecord> = board.look(known).ok_or_else(none)?;
+        let known = |state: &ViewState| state.tracks().get(&target).map(before_gap);
+        let records: Vec<FrameRecord> = shared.look(known).ok_or_else(none)?;
         if records.is_empty() {
             return Err(to_come());
         }
@@ -72,16 +76,16 @@ impl Results {
             }
             rows.push(record);
         }
-        let found = Found { records: rows, ..self.found(board)? };
+        let found = Found { records: rows, ..self.found(shared)? };
         written(|to| Ok(Box::new(Otb::create(to)?)), &found)
     }
 
     /// A copy of all that is known, so that pages and the tracker do not wait for the file.
-    fn found(&self, board: &Board) -> Result<Found> {
-        let (size, targets, mut records, completed) = board.look(|state| {
+    fn found(&self, shared: &SharedState) -> Result<Found> {
+        let (size, targets, mut records, completed) = shared.look(|state| {
             let tracks = state.tracks();
             let targets: Vec<_> = tracks.iter().filter_map(target).collect();
-            // Of a source whose end nobody has seen, nobody knows that it is reached.
+            // The run is complete only if the source's end is known.
             let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
             let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
             (state.size, targets, records, state.status.last.is_some_and(completed))
@@ -154,4 +158,82 @@ fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Export>>, found: &F
     }
     export.finish(&found.summary)?;
     std::fs::read(&path).map_err(io)
+}
+
+/// JSON lines of all targets, or nothing.
+///
+/// A line is written as soon as its frame is tracked; of a frame that is tracked anew after a correction there is one
+/// more, and the last one counts. A file is put in order at the end: one line a frame and target, and none of what was
+/// taken back.
+#[derive(Default)]
+pub struct Log {
+    lines: Option<(Destination, JsonLines)>,
+    /// Whether the file has outdated or unsorted lines.
+    outdated: bool,
+    /// The frame and the target of the last line.
+    last: (usize, Option<u32>),
+}
+
+impl Log {
+    /// Checks that `destination` can be written to.
+    ///
+    /// # Errors
+    /// As [`JsonLines::create`].
+    pub fn create(destination: Option<Destination>) -> Result<Self> {
+        let lines = destination.map(|to| Ok((to.clone(), JsonLines::create(&to)?))).transpose()?;
+        Ok(Self { lines, ..Self::default() })
+    }
+
+    /// Whether anything is written.
+    pub fn is_open(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// Writes what was found of a target.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path.
+    pub fn write(&mut self, record: &FrameRecord) -> Result<()> {
+        // The lines of a target that is added late follow later frames of the others.
+        let before = std::mem::replace(&mut self.last, (record.index, record.id));
+        self.outdated |= self.last < before;
+        match &mut self.lines {
+            Some((_, lines)) => lines.frame(record, &FrameView::default()),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that written lines are outdated.
+    pub fn outdated(&mut self) {
+        self.outdated = true;
+    }
+
+    /// Sorts the file if needed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path; the lines that were written before are kept.
+    pub fn finish(&self, tracks: &BTreeMap<u32, Track>) -> Result<()> {
+        let Some((Destination::File(path), _)) = self.lines.as_ref().filter(|_| self.outdated) else { return Ok(()) };
+        if !path.is_file() {
+            return Ok(());
+        }
+        let io = |source| Error::io(path, source);
+        let path = path.canonicalize().map_err(io)?;
+        let write = |file: &mut dyn Write| {
+            for record in in_order(tracks) {
+                serde_json::to_writer(&mut *file, record)?;
+                file.write_all(b"\n")?;
+            }
+            Ok(())
+        };
+        replace(&path, |file| write(file)).map_err(|source| Error::io(&path, source))
+    }
+}
+
+/// All records, by frame and in it by target.
+pub fn in_order(tracks: &BTreeMap<u32, Track>) -> Vec<&FrameRecord> {
+    let mut records: Vec<_> = tracks.values().flat_map(Track::records).collect();
+    // Stable: targets stay in their command within a frame.
+    records.sort_by_key(|record| record.index);
+    records
 }

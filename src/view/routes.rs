@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use super::board::{Board, Wants};
 use super::call;
-use super::controller::Call;
-use super::order::Order;
+use super::commands::Command;
+use super::controller::Message;
 use super::results::Results;
+use super::state::{SharedState, Wants};
 use crate::view::http::{Method, Request, Response};
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
 const STYLE: &str = include_str!("../../assets/view/view.css");
 const ICON: &str = include_str!("../../assets/view/icon.svg");
 
-/// The page's program, in the order in which it is read.
+/// The page's program, in the command in which it is read.
 const PROGRAM: [&str; 5] = [
     include_str!("../../assets/view/store.js"),
     include_str!("../../assets/view/stage.js"),
@@ -32,9 +32,9 @@ const NEWS_TIME: Duration = Duration::from_secs(10);
 /// All that can be asked for.
 pub struct Routes {
     /// What there is to see.
-    pub board: Arc<Board>,
-    /// Where orders go.
-    pub calls: Sender<Call>,
+    pub shared: Arc<SharedState>,
+    /// Where commands go.
+    pub messages: Sender<Message>,
     /// What downloads are made of.
     pub results: Results,
 }
@@ -51,16 +51,16 @@ impl Routes {
             (Method::Get, "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
             (Method::Get, "/icon.svg") => Response::ok("image/svg+xml", ICON),
             (Method::Get, "/news") => self.news(request).unwrap_or_else(|refused| refused),
-            (Method::Get, "/result.json") => download("application/json", self.results.json(&self.board)),
-            (Method::Get, "/result-mot.txt") => download(TEXT, self.results.mot(&self.board)),
+            (Method::Get, "/result.json") => download("application/json", self.results.json(&self.shared)),
+            (Method::Get, "/result-mot.txt") => download(TEXT, self.results.mot(&self.shared)),
             (Method::Get, "/result-otb.txt") => match whole(request, "target") {
-                Ok(Some(target)) => download(TEXT, self.results.otb(&self.board, target)),
+                Ok(Some(target)) => download(TEXT, self.results.otb(&self.shared, target)),
                 Ok(None) => Response::refused(400, "say which target: ?target=1"),
                 Err(refused) => refused,
             },
-            (Method::Post, "/order") => self.order(&request.body),
-            (Method::Post, "/" | "/news") | (Method::Get, "/order") => {
-                Response::refused(405, "this path is asked for in the other way: GET reads, POST orders")
+            (Method::Post, "/command") => self.command(&request.body),
+            (Method::Post, "/" | "/news") | (Method::Get, "/command") => {
+                Response::refused(405, "this path is asked for in the other way: GET reads, POST commands")
             }
             _ => Response::refused(404, "there is no such page here"),
         }
@@ -75,7 +75,7 @@ impl Routes {
             picture: whole(request, "picture")?.unwrap_or_default(),
             map: whole(request, "map")?,
         };
-        let mut news = self.board.news(&wants, NEWS_TIME);
+        let mut news = self.shared.news(&wants, NEWS_TIME);
         let jpeg = news.picture.as_ref().map_or(&[][..], |picture| picture.jpeg());
         news.text["jpeg"] = news.picture.is_some().then_some(jpeg.len()).into();
         news.text["levels"] = news.levels.len().into();
@@ -85,12 +85,12 @@ impl Routes {
         Ok(Response::ok("application/octet-stream", body))
     }
 
-    fn order(&self, body: &[u8]) -> Response {
-        let order = match serde_json::from_slice::<Order>(body) {
-            Ok(order) => order,
-            Err(error) => return Response::refused(400, &format!("this is no order: {error}")),
+    fn command(&self, body: &[u8]) -> Response {
+        let command = match serde_json::from_slice::<Command>(body) {
+            Ok(command) => command,
+            Err(error) => return Response::refused(400, &format!("this is no command: {error}")),
         };
-        match call(&self.calls, order) {
+        match call(&self.messages, command) {
             Ok(None) => Response::ok("application/json", "{}"),
             Ok(Some(said)) => Response::ok("application/json", serde_json::json!({ "said": said }).to_string()),
             Err(refusal) => Response::refused(409, &refusal.to_string()),

@@ -1,4 +1,4 @@
-//! The controller through its orders: what is found is what plain sessions find, whatever was corrected and when.
+//! The controller through its commands: what is found is what plain sessions find, whatever was corrected and when.
 
 mod ends;
 mod to_come;
@@ -93,7 +93,7 @@ fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Pa
     let source = Arc::new(source);
     let span = source.span(None, None).unwrap();
     let setup = Setup {
-        reel: Reel::new(source, span, Demand { channels: params().channels(), color: false }, kept),
+        cache: FrameCache::new(source, span, Demand { channels: params().channels(), color: false }, kept),
         path: "scenery".into(),
         preset: "paper".into(),
         params: params(),
@@ -104,17 +104,17 @@ fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Pa
     };
     let address = Address { host: "127.0.0.1".into(), port: 0, token: None };
     let seat = Seat { view: View::open(setup, &address).unwrap(), scene: scene() };
-    seat.order(Order::Speed { times: None });
+    seat.command(Command::Speed { times: None });
     seat
 }
 
 impl Seat {
-    fn order(&self, order: Order) {
-        self.view.order(order).unwrap_or_else(|said| panic!("{order:?}: {said}"));
+    fn command(&self, command: Command) {
+        self.view.command(command).unwrap_or_else(|said| panic!("{command:?}: {said}"));
     }
 
-    fn refused(&self, order: Order) -> String {
-        self.view.order(order).expect_err("it is refused").to_string()
+    fn refused(&self, command: Command) -> String {
+        self.view.command(command).expect_err("it is refused").to_string()
     }
 
     /// The true box, in whole pixels, as a person draws one.
@@ -125,21 +125,21 @@ impl Seat {
     /// Waits until a frame is shown, and it does not play.
     fn stands_at(&self, position: usize) {
         let begun = Instant::now();
-        while self.view.board.look(|state| (state.status.position, state.status.playing)) != (position, false) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", self.view.board.look(|s| s.status.clone()));
+        while self.view.shared.look(|state| (state.status.position, state.status.playing)) != (position, false) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", self.view.shared.look(|s| s.status.clone()));
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
     fn play_to_the_end(&self) {
-        self.order(Order::Play);
+        self.command(Command::Play);
         self.stands_at(FRAMES);
     }
 
     /// Positions and boxes of a target.
     fn found(&self, target: u32) -> Vec<(usize, BBox)> {
-        let found = |track: &track::Track| track.records().map(|record| (record.index, record.bbox)).collect();
-        self.view.board.look(|state| state.tracks().get(&target).map(found).unwrap_or_default())
+        let found = |track: &state::Track| track.records().map(|record| (record.index, record.bbox)).collect();
+        self.view.shared.look(|state| state.tracks().get(&target).map(found).unwrap_or_default())
     }
 }
 
@@ -161,42 +161,42 @@ fn plain(start: usize, bbox: BBox, end: usize) -> Vec<(usize, BBox)> {
 
 #[test]
 fn corrections_give_what_plain_sessions_give() {
-    let seat = seat(false, KEPT_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES, None);
     let whole = plain(1, seat.truth(1), FRAMES);
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
 
     // A correction keeps what was before it and forgets what was after it.
     let moved = seat.truth(15).translated(3.0, -2.0);
-    seat.order(Order::Seek { position: 15 });
+    seat.command(Command::Seek { position: 15 });
     seat.stands_at(15);
     assert_eq!(seat.found(1), whole);
-    seat.order(Order::Give { target: 1, position: 15, bbox: moved });
+    seat.command(Command::Give { target: 1, position: 15, bbox: moved });
     assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)]].concat());
     // A second target, added on the way, costs the first one nothing.
-    seat.order(Order::Add { id: None, position: 10, bbox: seat.truth(10) });
+    seat.command(Command::Add { id: None, position: 10, bbox: seat.truth(10) });
     seat.stands_at(10);
     seat.play_to_the_end();
     let corrected = [&whole[..14], &plain(15, moved, FRAMES)].concat();
     assert_eq!(seat.found(1), corrected);
     assert_eq!(seat.found(2), plain(10, seat.truth(10), FRAMES));
     // An earlier correction leaves what was given after it.
-    seat.order(Order::Give { target: 1, position: 5, bbox: moved });
+    seat.command(Command::Give { target: 1, position: 5, bbox: moved });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [&whole[..4], &plain(5, moved, 14), &corrected[14..]].concat());
     // Taken back, both leave nothing behind; the frames after them are followed anew.
     for position in [5, 15] {
-        seat.order(Order::TakeBack { target: 1, position });
+        seat.command(Command::TakeBack { target: 1, position });
     }
-    seat.order(Order::Seek { position: 1 });
+    seat.command(Command::Seek { position: 1 });
     seat.stands_at(1);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
     // An end.
-    seat.order(Order::End { target: 1, position: 20 });
-    seat.order(Order::Remove { target: 2 });
-    seat.order(Order::Seek { position: 18 });
+    seat.command(Command::End { target: 1, position: 20 });
+    seat.command(Command::Remove { target: 2 });
+    seat.command(Command::Seek { position: 18 });
     seat.stands_at(18);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole[..19]);
@@ -206,24 +206,24 @@ fn corrections_give_what_plain_sessions_give() {
 
 #[test]
 fn steps_track_and_seeks_do_not() {
-    let seat = seat(false, KEPT_BYTES, None);
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 3 });
+    let seat = seat(false, MAX_CACHE_BYTES, None);
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 3 });
     seat.stands_at(4);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 4));
-    seat.order(Order::Seek { position: 20 });
+    seat.command(Command::Seek { position: 20 });
     seat.stands_at(20);
     assert_eq!(seat.found(1).len(), 4);
     // What was passed over is caught up with.
-    seat.order(Order::Step { by: 1 });
+    seat.command(Command::Step { by: 1 });
     seat.stands_at(21);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 21));
-    seat.order(Order::Step { by: -100 });
+    seat.command(Command::Step { by: -100 });
     seat.stands_at(1);
-    seat.order(Order::Step { by: 1000 });
+    seat.command(Command::Step { by: 1000 });
     seat.stands_at(FRAMES);
-    seat.order(Order::Pause);
-    assert!(seat.refused(Order::Play).contains("last frame"));
+    seat.command(Command::Pause);
+    assert!(seat.refused(Command::Play).contains("last frame"));
     seat.view.close().unwrap();
 }
 
@@ -231,18 +231,18 @@ fn steps_track_and_seeks_do_not() {
 fn of_a_camera_the_last_frames_can_be_corrected() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame, None);
-    assert!(seat.refused(Order::Seek { position: 9 }).contains("has not come yet"));
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 20 });
+    assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 20 });
     seat.stands_at(20 + 1);
-    let oldest = seat.view.board.look(|state| state.status.oldest);
+    let oldest = seat.view.shared.look(|state| state.status.oldest);
     assert!(oldest > 10 && oldest <= 18, "{oldest}");
-    assert!(seat.refused(Order::Seek { position: oldest - 1 }).contains("is gone"));
+    assert!(seat.refused(Command::Seek { position: oldest - 1 }).contains("is gone"));
     let moved = seat.truth(18).translated(2.0, 2.0);
-    assert!(seat.refused(Order::Give { target: 1, position: 2, bbox: moved }).contains("frame 2 is gone"));
-    seat.order(Order::Seek { position: 18 });
+    assert!(seat.refused(Command::Give { target: 1, position: 2, bbox: moved }).contains("frame 2 is gone"));
+    seat.command(Command::Seek { position: 18 });
     seat.stands_at(18);
-    seat.order(Order::Give { target: 1, position: 18, bbox: moved });
+    seat.command(Command::Give { target: 1, position: 18, bbox: moved });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 17), plain(18, moved, FRAMES)].concat());
     seat.view.close().unwrap();
@@ -252,28 +252,28 @@ fn of_a_camera_the_last_frames_can_be_corrected() {
 fn a_target_whose_beginning_is_gone_stops_no_other() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame, None);
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 14 });
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 14 });
     seat.stands_at(15);
     // An end, and a box that was drawn amiss: what comes before them began in a frame that is gone.
-    seat.order(Order::End { target: 1, position: 15 });
-    let gone = seat.refused(Order::TakeBack { target: 1, position: 15 });
+    seat.command(Command::End { target: 1, position: 15 });
+    let gone = seat.refused(Command::TakeBack { target: 1, position: 15 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
-    seat.order(Order::Give { target: 2, position: 14, bbox: seat.truth(14) });
-    let gone = seat.refused(Order::TakeBack { target: 2, position: 14 });
+    seat.command(Command::Give { target: 2, position: 14, bbox: seat.truth(14) });
+    let gone = seat.refused(Command::TakeBack { target: 2, position: 14 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
     // What began in a frame that is kept is taken back.
-    seat.order(Order::End { target: 2, position: 15 });
-    seat.order(Order::TakeBack { target: 2, position: 15 });
+    seat.command(Command::End { target: 2, position: 15 });
+    seat.command(Command::TakeBack { target: 2, position: 15 });
     // The new box that it says helps.
-    seat.order(Order::Give { target: 1, position: 15, bbox: seat.truth(15) });
-    seat.order(Order::Step { by: 5 });
+    seat.command(Command::Give { target: 1, position: 15, bbox: seat.truth(15) });
+    seat.command(Command::Step { by: 5 });
     seat.stands_at(20);
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
     // However a piece came to be out of reach, the others are followed on.
-    seat.view.board.change(|state| state.change(1, |track| track.take_back(15)));
-    seat.order(Order::Seek { position: 20 });
+    seat.view.shared.change(|state| state.change(1, |track| track.take_back(15)));
+    seat.command(Command::Seek { position: 20 });
     seat.play_to_the_end();
     assert_eq!(seat.found(1).len(), 14);
     assert_eq!(seat.found(2), [plain(1, seat.truth(1), 13), plain(14, seat.truth(14), FRAMES)].concat());
@@ -282,52 +282,52 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
 
 #[test]
 fn what_cannot_be_done_is_said_and_changes_nothing() {
-    let seat = seat(false, KEPT_BYTES, None);
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 4 });
+    let seat = seat(false, MAX_CACHE_BYTES, None);
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 4 });
     seat.stands_at(5);
     let before = seat.found(1);
     let bbox = seat.truth(5);
     let outside = BBox::new(5000.0, 0.0, 10.0, 10.0);
-    for (order, said) in [
-        (Order::Add { id: None, position: 5, bbox: outside }, "outside"),
-        (Order::Add { id: Some(1), position: 5, bbox }, "a target 1 already"),
-        (Order::Give { target: 1, position: 5, bbox: outside }, "outside"),
-        (Order::Give { target: 1, position: 3, bbox: BBox::new(1.0, 1.0, -3.0, 4.0) }, "box 1,1,-3,4"),
-        (Order::Give { target: 7, position: 5, bbox }, "no target 7"),
-        (Order::End { target: 7, position: 5 }, "no target 7"),
-        (Order::End { target: 1, position: 1 }, "remove the target"),
-        (Order::TakeBack { target: 1, position: 3 }, "can be taken back"),
-        (Order::TakeBack { target: 1, position: 1 }, "can be taken back"),
-        (Order::Remove { target: 0 }, "no target 0"),
-        (Order::Add { id: None, position: FRAMES + 1, bbox }, "no frame"),
-        (Order::Add { id: None, position: usize::MAX, bbox }, "no frame"),
-        (Order::Add { id: None, position: 0, bbox }, "no frame"),
-        (Order::Seek { position: 0 }, "no frame 0"),
-        (Order::Seek { position: FRAMES + 1 }, "no frame"),
-        (Order::Speed { times: Some(f64::NAN) }, "speed"),
-        (Order::Speed { times: Some(0.0) }, "speed"),
-        (Order::Speed { times: Some(1e-300) }, "speed"),
-        (Order::Speed { times: Some(65.0) }, "speed"),
-        (Order::Pick { bbox }, "nobody asks"),
+    for (command, said) in [
+        (Command::Add { id: None, position: 5, bbox: outside }, "outside"),
+        (Command::Add { id: Some(1), position: 5, bbox }, "a target 1 already"),
+        (Command::Give { target: 1, position: 5, bbox: outside }, "outside"),
+        (Command::Give { target: 1, position: 3, bbox: BBox::new(1.0, 1.0, -3.0, 4.0) }, "box 1,1,-3,4"),
+        (Command::Give { target: 7, position: 5, bbox }, "no target 7"),
+        (Command::End { target: 7, position: 5 }, "no target 7"),
+        (Command::End { target: 1, position: 1 }, "remove the target"),
+        (Command::TakeBack { target: 1, position: 3 }, "can be taken back"),
+        (Command::TakeBack { target: 1, position: 1 }, "can be taken back"),
+        (Command::Remove { target: 0 }, "no target 0"),
+        (Command::Add { id: None, position: FRAMES + 1, bbox }, "no frame"),
+        (Command::Add { id: None, position: usize::MAX, bbox }, "no frame"),
+        (Command::Add { id: None, position: 0, bbox }, "no frame"),
+        (Command::Seek { position: 0 }, "no frame 0"),
+        (Command::Seek { position: FRAMES + 1 }, "no frame"),
+        (Command::Speed { times: Some(f64::NAN) }, "speed"),
+        (Command::Speed { times: Some(0.0) }, "speed"),
+        (Command::Speed { times: Some(1e-300) }, "speed"),
+        (Command::Speed { times: Some(65.0) }, "speed"),
+        (Command::Pick { bbox }, "nobody asks"),
     ] {
-        let answer = seat.refused(order);
-        assert!(answer.contains(said), "{order:?}: {answer}");
+        let answer = seat.refused(command);
+        assert!(answer.contains(said), "{command:?}: {answer}");
     }
     assert_eq!(seat.found(1), before);
     seat.stands_at(5);
     for _ in 1..100 {
-        seat.order(Order::Add { id: None, position: 5, bbox });
+        seat.command(Command::Add { id: None, position: 5, bbox });
     }
-    assert!(seat.refused(Order::Add { id: None, position: 5, bbox }).contains("remove one"));
+    assert!(seat.refused(Command::Add { id: None, position: 5, bbox }).contains("remove one"));
     seat.view.close().unwrap();
 }
 
 #[test]
 fn the_highest_number_of_a_target_leaves_numbers_for_others() {
-    let seat = seat(false, KEPT_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES, None);
     for id in [Some(u32::MAX), Some(1), None] {
-        seat.order(Order::Add { id, position: 1, bbox: seat.truth(1) });
+        seat.command(Command::Add { id, position: 1, bbox: seat.truth(1) });
     }
     assert_eq!(seat.found(2).len(), 1);
     seat.view.close().unwrap();
@@ -337,18 +337,18 @@ fn the_highest_number_of_a_target_leaves_numbers_for_others() {
 fn lines_are_in_order_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let seat = seat(false, KEPT_BYTES, Some(&path));
+    let seat = seat(false, MAX_CACHE_BYTES, Some(&path));
     let read = || -> Vec<FrameLine> {
         let text = std::fs::read_to_string(&path).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 9 });
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 9 });
     seat.stands_at(10);
     assert_eq!(read().len(), 10);
     let moved = seat.truth(6).translated(2.0, 0.0);
-    seat.order(Order::Give { target: 1, position: 6, bbox: moved });
-    seat.order(Order::Step { by: 1 });
+    seat.command(Command::Give { target: 1, position: 6, bbox: moved });
+    seat.command(Command::Step { by: 1 });
     seat.stands_at(7);
     assert_eq!(read().len(), 12);
     let found = seat.found(1);
@@ -361,21 +361,21 @@ fn lines_are_in_order_at_the_end() {
 fn lines_of_a_target_that_is_added_late_are_in_order_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let seat = seat(false, KEPT_BYTES, Some(&path));
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 9 });
+    let seat = seat(false, MAX_CACHE_BYTES, Some(&path));
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 9 });
     seat.stands_at(10);
-    seat.order(Order::Add { id: None, position: 4, bbox: seat.truth(4) });
-    seat.order(Order::Seek { position: 10 });
+    seat.command(Command::Add { id: None, position: 4, bbox: seat.truth(4) });
+    seat.command(Command::Seek { position: 10 });
     seat.stands_at(10);
-    seat.order(Order::Step { by: 1 });
+    seat.command(Command::Step { by: 1 });
     seat.stands_at(11);
     seat.view.close().unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<FrameLine>(line).unwrap());
-    let order: Vec<_> = lines.map(|line| (line.index, line.id)).collect();
+    let command: Vec<_> = lines.map(|line| (line.index, line.id)).collect();
     let expected = (1..=11).flat_map(|index| (1..=if index < 4 { 1 } else { 2 }).map(move |id| (index, id)));
-    assert_eq!(order, expected.collect::<Vec<_>>());
+    assert_eq!(command, expected.collect::<Vec<_>>());
 }
 
 #[derive(serde::Deserialize)]
@@ -389,10 +389,10 @@ struct FrameLine {
 fn a_page_that_is_asked_for_a_box_gives_one() {
     let source = Arc::new(Scenery::camera());
     let demand = Demand { channels: params().channels(), color: false };
-    let reel = Reel::new(source, Span { first: 1, last: Some(1) }, demand, KEPT_BYTES);
+    let cache = FrameCache::new(source, Span { first: 1, last: Some(1) }, demand, MAX_CACHE_BYTES);
     let (path, preset) = ("scenery".into(), "paper".into());
     let setup = Setup {
-        reel,
+        cache,
         path,
         preset,
         params: params(),
@@ -403,10 +403,10 @@ fn a_page_that_is_asked_for_a_box_gives_one() {
     };
     let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: 0, token: None }).unwrap();
     let bbox = scene().initial_box(1).unwrap();
-    assert!(view.order(Order::Add { id: None, position: 1, bbox }).is_err());
-    assert!(view.order(Order::Pick { bbox: BBox::new(900.0, 1.0, 5.0, 5.0) }).is_err());
+    assert!(view.command(Command::Add { id: None, position: 1, bbox }).is_err());
+    assert!(view.command(Command::Pick { bbox: BBox::new(900.0, 1.0, 5.0, 5.0) }).is_err());
     assert_eq!(view.picked(), None);
-    view.order(Order::Pick { bbox }).unwrap();
+    view.command(Command::Pick { bbox }).unwrap();
     assert_eq!(view.picked(), Some(bbox));
     view.close().unwrap();
 }

@@ -99,7 +99,7 @@ impl Served {
         let body = order.to_string();
         let head = format!("Host: {0}\r\nOrigin: http://{0}\r\nContent-Type: application/json", self.host);
         let length = body.len();
-        self.send(format!("POST /order HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes())
+        self.send(format!("POST /command HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes())
     }
 
     pub fn order(&self, order: Value) {

@@ -233,7 +233,7 @@ fn strangers_and_nonsense_are_refused_in_a_sentence() {
     assert_eq!(get(&format!("Host: localhost:{port}\r\n")).status, 200);
     let post = |head: &str, body: &str| {
         let length = body.len();
-        let text = format!("POST /order HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {length}\r\n\r\n{body}");
+        let text = format!("POST /command HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {length}\r\n\r\n{body}");
         served.send(text.as_bytes())
     };
     let json = "Content-Type: application/json\r\n";
@@ -260,7 +260,7 @@ fn strangers_and_nonsense_are_refused_in_a_sentence() {
     assert_eq!(served.send(b"\x16\x03\x01 hello\r\n\r\n").status, 400);
     assert_eq!(served.send(b"DELETE / HTTP/1.1\r\n\r\n").status, 405);
     let long =
-        format!("POST /order HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000\r\n\r\n{}", "x".repeat(200_000));
+        format!("POST /command HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000\r\n\r\n{}", "x".repeat(200_000));
     assert_eq!(served.send(long.as_bytes()).status, 413);
     assert_eq!(served.send(format!("GET /{} HTTP/1.1\r\n", "a".repeat(20_000)).as_bytes()).status, 431);
     // All of that has changed nothing.

@@ -1,36 +1,36 @@
 //! The last frame: reaching it, going beyond it, and having reached it.
 
-use super::board::Status;
+use super::state::Status;
 use super::*;
 
 fn status(seat: &Seat) -> Status {
-    seat.view.board.look(|state| state.status.clone())
+    seat.view.shared.look(|state| state.status.clone())
 }
 
 /// The JSON document of what is known.
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
     let results = Results { path: "scenery".into(), span, parameters: serde_json::Value::Null, named: false };
-    serde_json::from_slice(&results.json(&seat.view.board).unwrap()).unwrap()
+    serde_json::from_slice(&results.json(&seat.view.shared).unwrap()).unwrap()
 }
 
 #[test]
 fn whoever_goes_beyond_an_unknown_end_sees_the_last_frame() {
-    for beyond in [Order::Seek { position: 99 }, Order::Seek { position: FRAMES + 1 }, Order::Step { by: 200 }] {
+    for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
         let seat = seat_of(Scenery::video(), 0, None);
-        seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-        seat.order(beyond);
+        seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+        seat.command(beyond);
         seat.stands_at(FRAMES);
         let Status { newest, last, oldest, going_to, said, .. } = status(&seat);
         assert_eq!((oldest, newest, last, going_to), (1, FRAMES, Some(FRAMES), None), "{beyond:?}");
         assert_eq!(said.1, "frame 30 is the last one");
-        let followed = if matches!(beyond, Order::Step { .. }) { FRAMES } else { 1 };
+        let followed = if matches!(beyond, Command::Step { .. }) { FRAMES } else { 1 };
         assert_eq!(seat.found(1).len(), followed);
         seat.view.close().unwrap();
     }
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame, None);
-    seat.order(Order::Step { by: 200 });
+    seat.command(Command::Step { by: 200 });
     seat.stands_at(FRAMES);
     let Status { newest, oldest, .. } = status(&seat);
     assert_eq!((oldest, newest), (FRAMES - 5, FRAMES));
@@ -39,9 +39,9 @@ fn whoever_goes_beyond_an_unknown_end_sees_the_last_frame() {
 
 #[test]
 fn whoever_goes_beyond_an_unknown_end_before_a_frame_is_shown_sees_the_last_one() {
-    // The first frame is still waited for when the order comes.
+    // The first frame is still waited for when the command comes.
     let seat = seat_of(Scenery { lasts: |_| Duration::from_millis(45), ..Scenery::camera() }, 0, None);
-    seat.order(Order::Step { by: 200 });
+    seat.command(Command::Step { by: 200 });
     seat.stands_at(FRAMES);
     assert_eq!(status(&seat).said.1, "frame 30 is the last one");
     seat.view.close().unwrap();
@@ -49,41 +49,41 @@ fn whoever_goes_beyond_an_unknown_end_before_a_frame_is_shown_sees_the_last_one(
 
 #[test]
 fn what_was_corrected_is_followed_by_playing_on_at_the_last_frame() {
-    let seat = seat(false, KEPT_BYTES, None);
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
+    let seat = seat(false, MAX_CACHE_BYTES, None);
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
     seat.play_to_the_end();
     let moved = seat.truth(20).translated(2.0, 1.0);
-    seat.order(Order::Give { target: 1, position: 20, bbox: moved });
-    seat.order(Order::Seek { position: FRAMES });
+    seat.command(Command::Give { target: 1, position: 20, bbox: moved });
+    seat.command(Command::Seek { position: FRAMES });
     seat.stands_at(FRAMES);
     assert_eq!(seat.found(1).len(), 20);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 19), plain(20, moved, FRAMES)].concat());
-    assert!(seat.refused(Order::Play).contains("this is the last frame"));
+    assert!(seat.refused(Command::Play).contains("this is the last frame"));
     seat.view.close().unwrap();
 }
 
 #[test]
 fn a_document_is_completed_once_the_last_frame_is_reached() {
-    let seat = seat_of(Scenery::video(), KEPT_BYTES, None);
+    let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES, None);
     let completed = || document(&seat)["summary"]["completed"] == true;
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Step { by: 9 });
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Step { by: 9 });
     seat.stands_at(10);
     assert!(!completed());
     seat.play_to_the_end();
     assert!(completed());
-    seat.order(Order::Give { target: 1, position: 20, bbox: seat.truth(20) });
+    seat.command(Command::Give { target: 1, position: 20, bbox: seat.truth(20) });
     assert!(!completed());
-    seat.order(Order::End { target: 1, position: 25 });
-    seat.order(Order::Play);
+    seat.command(Command::End { target: 1, position: 25 });
+    seat.command(Command::Play);
     seat.stands_at(FRAMES);
     assert!(completed());
     seat.view.close().unwrap();
     // A target whose first frame never came.
-    let seat = seat_of(Scenery::camera(), KEPT_BYTES, None);
-    seat.order(Order::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Add { id: None, position: FRAMES + 9, bbox: seat.truth(1) });
+    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, None);
+    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: FRAMES + 9, bbox: seat.truth(1) });
     seat.play_to_the_end();
     assert_eq!(document(&seat)["summary"]["completed"], false);
     seat.view.close().unwrap();
@@ -92,13 +92,13 @@ fn a_document_is_completed_once_the_last_frame_is_reached() {
 #[test]
 fn where_it_goes_is_told_until_it_is_there() {
     let slow = |_| Duration::from_millis(40);
-    let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, KEPT_BYTES, None);
+    let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, MAX_CACHE_BYTES, None);
     seat.stands_at(1);
-    seat.order(Order::Seek { position: 28 });
+    seat.command(Command::Seek { position: 28 });
     assert_eq!((status(&seat).position, status(&seat).going_to), (1, Some(28)));
-    seat.order(Order::Pause);
+    seat.command(Command::Pause);
     assert_eq!(status(&seat).going_to, None);
-    seat.order(Order::Seek { position: 28 });
+    seat.command(Command::Seek { position: 28 });
     seat.stands_at(28);
     assert_eq!(status(&seat).going_to, None);
     seat.view.close().unwrap();
@@ -111,7 +111,7 @@ fn once_all_of_it_shall_end_no_order_waits_for_a_frame() {
     let seat = seat_until(stop.clone(), source, 0, None);
     stop.cancel();
     let begun = Instant::now();
-    let refused = seat.view.order(Order::Add { id: None, position: 20, bbox: seat.truth(20) }).unwrap_err();
+    let refused = seat.view.command(Command::Add { id: None, position: 20, bbox: seat.truth(20) }).unwrap_err();
     assert!(begun.elapsed() < Duration::from_millis(1500), "{refused}");
     seat.view.close().unwrap();
 }

@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn a_frame_far_on_is_found_by_asking_for_it_again() {
-    // Longer than an order waits for the last of them.
+    // Longer than an command waits for the last of them.
     let source = Scenery { lasts: |_| Duration::from_millis(100), ..Scenery::video() };
     let seat = seat_of(source, 0, None);
-    let order = Order::Add { id: Some(1), position: 28, bbox: seat.truth(28) };
+    let command = Command::Add { id: Some(1), position: 28, bbox: seat.truth(28) };
     // Whoever is asked before the first frame is shown does not go back to that in between.
-    assert_eq!(seat.view.order(order), Err(Refusal::NotYet { position: 28 }));
-    let asked = (1..6).find(|_| seat.view.order(order) != Err(Refusal::NotYet { position: 28 }));
+    assert_eq!(seat.view.command(command), Err(Refusal::NotYet { position: 28 }));
+    let asked = (1..6).find(|_| seat.view.command(command) != Err(Refusal::NotYet { position: 28 }));
     assert!(asked.is_some(), "it is still on its way");
     assert_eq!(seat.found(1), [(28, seat.truth(28))]);
     seat.stands_at(28);
@@ -21,17 +21,19 @@ fn a_frame_far_on_is_found_by_asking_for_it_again() {
 fn a_box_of_a_frame_to_come_begins_its_target_when_the_frame_comes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let seat = seat_of(Scenery::camera(), KEPT_BYTES, Some(&path));
-    seat.order(Order::Add { id: Some(7), position: 12, bbox: seat.truth(12) });
-    seat.order(Order::Add { id: Some(3), position: 1, bbox: seat.truth(1) });
+    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, Some(&path));
+    seat.command(Command::Add { id: Some(7), position: 12, bbox: seat.truth(12) });
+    seat.command(Command::Add { id: Some(3), position: 1, bbox: seat.truth(1) });
     let invalid = BBox::new(1.0, 1.0, 0.0, 4.0);
-    assert!(seat.refused(Order::Add { id: Some(8), position: 9, bbox: invalid }).contains("above zero"));
-    assert!(seat.refused(Order::Add { id: Some(7), position: 9, bbox: seat.truth(9) }).contains("a target 7 already"));
+    assert!(seat.refused(Command::Add { id: Some(8), position: 9, bbox: invalid }).contains("above zero"));
+    assert!(
+        seat.refused(Command::Add { id: Some(7), position: 9, bbox: seat.truth(9) }).contains("a target 7 already")
+    );
     // Nothing is found of it before.
-    seat.order(Order::Step { by: 5 });
+    seat.command(Command::Step { by: 5 });
     seat.stands_at(6);
     assert_eq!((seat.found(3).len(), seat.found(7).len()), (6, 0));
-    assert!(seat.refused(Order::End { target: 7, position: 6 }).contains("remove the target"));
+    assert!(seat.refused(Command::End { target: 7, position: 6 }).contains("remove the target"));
     seat.play_to_the_end();
     assert_eq!(seat.found(3), plain(1, seat.truth(1), FRAMES));
     assert_eq!(seat.found(7), plain(12, seat.truth(12), FRAMES));
@@ -41,20 +43,20 @@ fn a_box_of_a_frame_to_come_begins_its_target_when_the_frame_comes() {
 
 #[test]
 fn a_box_of_a_frame_to_come_that_lies_outside_stops_it_there_and_can_be_replaced() {
-    let seat = seat_of(Scenery::camera(), KEPT_BYTES, None);
-    seat.order(Order::Add { id: Some(1), position: 1, bbox: seat.truth(1) });
-    seat.order(Order::Add { id: Some(2), position: 5, bbox: BBox::new(900.0, 0.0, 10.0, 10.0) });
-    seat.order(Order::Play);
+    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, None);
+    seat.command(Command::Add { id: Some(1), position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: Some(2), position: 5, bbox: BBox::new(900.0, 0.0, 10.0, 10.0) });
+    seat.command(Command::Play);
     seat.stands_at(5);
-    let said = seat.view.board.look(|state| state.status.said.1.clone());
+    let said = seat.view.shared.look(|state| state.status.said.1.clone());
     assert!(said.contains("target 2, frame 5: box 900,0,10,10") && said.contains("another box here"), "{said}");
-    seat.order(Order::Give { target: 2, position: 5, bbox: seat.truth(5) });
+    seat.command(Command::Give { target: 2, position: 5, bbox: seat.truth(5) });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), plain(1, seat.truth(1), FRAMES));
     assert_eq!(seat.found(2), plain(5, seat.truth(5), FRAMES));
     // What is to come behind the end never comes.
     let bbox = seat.truth(1);
-    assert!(seat.refused(Order::Add { id: None, position: FRAMES + 1, bbox }).contains("no frame 31"));
+    assert!(seat.refused(Command::Add { id: None, position: FRAMES + 1, bbox }).contains("no frame 31"));
     seat.view.close().unwrap();
 }
 
@@ -62,12 +64,12 @@ fn a_box_of_a_frame_to_come_that_lies_outside_stops_it_there_and_can_be_replaced
 fn the_frame_on_the_screen_takes_a_box_wherever_the_source_is() {
     let back = |first: usize| Duration::from_millis(if first > 1 { 400 } else { 0 });
     let seat = seat_of(Scenery { lasts: back, ..Scenery::video() }, 0, None);
-    seat.order(Order::Seek { position: 20 });
+    seat.command(Command::Seek { position: 20 });
     seat.stands_at(20);
-    // Another frame was read since, and to read this one again would take longer than an order waits.
+    // Another frame was read since, and to read this one again would take longer than an command waits.
     let outside = BBox::new(900.0, 0.0, 10.0, 10.0);
-    assert!(seat.refused(Order::Add { id: None, position: 28, bbox: outside }).contains("outside"));
-    seat.order(Order::Add { id: None, position: 20, bbox: seat.truth(20) });
+    assert!(seat.refused(Command::Add { id: None, position: 28, bbox: outside }).contains("outside"));
+    seat.command(Command::Add { id: None, position: 20, bbox: seat.truth(20) });
     assert_eq!(seat.found(1), [(20, seat.truth(20))]);
     seat.view.close().unwrap();
 }
@@ -76,10 +78,10 @@ fn the_frame_on_the_screen_takes_a_box_wherever_the_source_is() {
 fn a_box_that_no_tracker_could_go_on_from_is_refused() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 2 * frame, None);
-    seat.order(Order::Step { by: 11 });
+    seat.command(Command::Step { by: 11 });
     seat.stands_at(12);
-    assert_eq!(seat.view.board.look(|state| state.status.oldest), 11);
-    let gone = seat.refused(Order::Add { id: None, position: 9, bbox: seat.truth(9) });
+    assert_eq!(seat.view.shared.look(|state| state.status.oldest), 11);
+    let gone = seat.refused(Command::Add { id: None, position: 9, bbox: seat.truth(9) });
     assert!(gone.contains("frame 9 is gone: give the box in frame 11 or a later one"), "{gone}");
     seat.view.close().unwrap();
 }

@@ -27,7 +27,7 @@ fn at_all_addresses_whoever_knows_the_token_may_use_any_name() {
     assert_eq!(get("/news", &format!("{host}{cookie}Origin: http://evil.example\r\n")), 403);
     assert_eq!(get("/news", &format!("{host}{cookie}Origin: http://the-machine.lan:1\r\n")), 403);
     let json = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"do\":\"play\"}";
-    assert_eq!(ask("POST", "/order", &format!("{host}{json}")), 421);
+    assert_eq!(ask("POST", "/command", &format!("{host}{json}")), 421);
     // No name at all, or two.
     assert_eq!(get("/news", &cookie), 421);
     assert_eq!(get("/news", &format!("{host}{host}{cookie}")), 421);

@@ -1,0 +1,389 @@
+//! Frames by position, and the trackers of each target as far as they have come.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::state::Map;
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+use crate::export::FrameRecord;
+use crate::media::{Demand, Item, PREFETCH_DEPTH, Prefetch, Source, Span, Wait};
+use crate::run::{Cause, Outcome, Session};
+use crate::tracker::{Params, Tracker};
+
+/// Maximum bytes of pixels in the cache.
+pub const MAX_CACHE_BYTES: usize = 256 << 20;
+
+/// Maximum frames in the cache, however small they are.
+const MAX_KEPT: usize = 2000;
+
+/// Frames to read before the wanted one after a seek, so that steps back are quick.
+const LEAD_IN: usize = 12;
+
+/// Maximum frames to skip by reading; larger gaps are sought.
+const MAX_SKIP: usize = 48;
+
+/// A source whose frames can be asked for in any command.
+#[derive(Debug)]
+pub struct FrameCache {
+    source: Arc<dyn Source>,
+    span: Span,
+    demand: Demand,
+    stream: Option<Prefetch>,
+    /// The position that the stream hands out next.
+    next: usize,
+    /// The position that the stream began with.
+    begun: usize,
+    /// A position that there is no frame at, nor beyond.
+    beyond: usize,
+    /// The last position that was handed out so far.
+    newest: usize,
+    /// Frames that came last, the oldest first.
+    kept: VecDeque<Arc<Item>>,
+    bytes: usize,
+    most: usize,
+    /// The last position, once it is known.
+    last: Option<usize>,
+}
+
+/// The result of a request for a frame.
+#[derive(Debug)]
+pub enum Reading {
+    /// The frame, read or not.
+    Frame(Arc<Item>),
+    /// It has not come yet; ask again.
+    NotYet,
+    /// The source ended before this frame.
+    End,
+}
+
+impl FrameCache {
+    /// The frames of `source` in `span`, of which at most `most` bytes of pixels are kept.
+    pub fn new(source: Arc<dyn Source>, span: Span, demand: Demand, most: usize) -> Self {
+        let (kept, last) = (VecDeque::new(), span.last);
+        let (next, begun, beyond) = (span.first, span.first, usize::MAX);
+        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, bytes: 0, most, last }
+    }
+
+    /// The positions that were asked for.
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// The first position.
+    pub fn first(&self) -> usize {
+        self.span.first
+    }
+
+    /// The last position, where it is known.
+    pub fn last(&self) -> Option<usize> {
+        self.last
+    }
+
+    /// The last position that has been read; 0 before the first.
+    pub fn newest(&self) -> usize {
+        self.newest
+    }
+
+    /// The source.
+    pub fn source(&self) -> &dyn Source {
+        self.source.as_ref()
+    }
+
+    /// The first position that can still be asked for.
+    pub fn oldest(&self) -> usize {
+        match self.source.is_live() {
+            false => self.span.first,
+            true => self.kept.front().map_or(self.next, |item| item.position),
+        }
+    }
+
+    /// The frame at `position`, waited for at most `timeout`.
+    ///
+    /// # Errors
+    /// When the source cannot be opened again, or the frame is one that it hands out no more.
+    pub fn read(&mut self, position: usize, timeout: Duration) -> Result<Reading> {
+        if let Some(item) = self.kept.iter().rev().find(|item| item.position == position) {
+            return Ok(Reading::Frame(Arc::clone(item)));
+        }
+        if self.last.is_some_and(|last| position > last) {
+            return Ok(Reading::End);
+        }
+        self.reach(position)?;
+        let begun = Instant::now();
+        while let Some(stream) = &mut self.stream {
+            match stream.next_within(timeout) {
+                Wait::NotYet => return Ok(Reading::NotYet),
+                Wait::End if self.next == self.begun && self.next > self.behind_newest() => {
+                    // It has ended before the frame that it was to begin with: where, those in between say.
+                    self.beyond = self.next;
+                    self.begin(self.behind_newest())?;
+                }
+                Wait::End => {
+                    self.last = Some(self.next.saturating_sub(1));
+                    self.stream = None;
+                }
+                Wait::Item(item) => {
+                    let item = Arc::new(item);
+                    self.next = item.position + 1;
+                    self.newest = self.newest.max(item.position);
+                    self.keep(&item);
+                    if item.position == position {
+                        return Ok(Reading::Frame(item));
+                    }
+                    if begun.elapsed() > timeout && item.position < position {
+                        return Ok(Reading::NotYet);
+                    }
+                    if item.position > position {
+                        let reason = format!("it hands out no frame {position}");
+                        return Err(Error::Sequence { path: self.source.name().into(), reason });
+                    }
+                }
+            }
+        }
+        Ok(Reading::End)
+    }
+
+    /// Sees to it that the stream comes by `position`.
+    fn reach(&mut self, position: usize) -> Result<()> {
+        let again = !self.source.is_live();
+        let ahead = position >= self.next;
+        let run_up = position.saturating_sub(LEAD_IN).max(self.span.first);
+        let direct = again && run_up < self.beyond && self.source.begins_at(run_up);
+        if self.stream.is_some() && ahead && (!direct || position - self.next < MAX_SKIP) {
+            return Ok(());
+        }
+        let begun = self.stream.is_some() || self.next > self.span.first;
+        if !again && begun {
+            let reason = format!("frame {position} is gone: {} hands out each frame once", self.source.name());
+            return Err(Error::Sequence { path: self.source.name().into(), reason });
+        }
+        let near_start = position < self.span.first + MAX_SKIP;
+        let first = match again && (begun || !near_start) {
+            true => run_up,
+            false => self.span.first,
+        };
+        self.begin(first)
+    }
+
+    /// The first position that was never handed out.
+    fn behind_newest(&self) -> usize {
+        (self.newest + 1).max(self.span.first)
+    }
+
+    /// Begins to read at `first`.
+    fn begin(&mut self, first: usize) -> Result<()> {
+        // The old stream may still skip frames on its way to one that is no longer wanted.
+        if self.stream.is_some() {
+            self.source.cancel();
+        }
+        self.stream = None;
+        let span = Span { first, last: self.span.last };
+        self.stream = Some(Prefetch::new(self.source.stream(span, self.demand)?, PREFETCH_DEPTH)?);
+        (self.next, self.begun) = (first, first);
+        Ok(())
+    }
+
+    fn keep(&mut self, item: &Arc<Item>) {
+        if let Some(place) = self.kept.iter().position(|known| known.position == item.position) {
+            self.bytes -= self.kept.remove(place).map_or(0, |item| bytes(&item));
+        }
+        self.bytes += bytes(item);
+        self.kept.push_back(Arc::clone(item));
+        // Keep the newest frame, however large it is.
+        while (self.bytes > self.most || self.kept.len() > MAX_KEPT) && self.kept.len() > 1 {
+            self.bytes -= self.kept.pop_front().map_or(0, |item| bytes(&item));
+        }
+    }
+}
+
+/// Bytes of pixels of a frame.
+fn bytes(item: &Item) -> usize {
+    let frames = item.frame.iter().chain(&item.color).map(|frame| frame.as_frame());
+    frames.map(|frame| frame.width() * frame.height() * frame.format().bytes()).sum::<usize>() + size_of::<Item>()
+}
+
+/// Maximum trackers per target; each holds its own model.
+const MAX_CHECKPOINTS: usize = 3;
+
+/// A tracker that has seen all frames of a piece up to one of them.
+pub struct Checkpoint {
+    target: u32,
+    /// Where its piece begins.
+    start: usize,
+    /// The frame that it has seen last.
+    position: usize,
+    /// Its box in that frame.
+    bbox: BBox,
+    session: Session<Tracker>,
+}
+
+/// The result for one target in one frame.
+pub struct Seen {
+    /// The record.
+    pub record: FrameRecord,
+    /// The response map, where there is one.
+    pub map: Option<Map>,
+}
+
+impl Checkpoint {
+    /// A tracker that learns `target` in `bbox` of the frame `item`.
+    ///
+    /// # Errors
+    /// When the frame could not be read, or the box cannot be learned.
+    pub fn begin(params: &Params, target: u32, item: &Item, bbox: BBox) -> Result<(Self, Seen)> {
+        let frame = item.frame.as_ref().map_err(|error| Error::Box { bbox, reason: error.to_string() })?;
+        let mut session = Session::of(Tracker::new(params.clone())?, item.position, bbox);
+        let outcomes = session.feed(item.position, frame).map_err(Cause::into_error)?;
+        let outcome = *outcomes.first().ok_or(Error::NotInitialized)?;
+        let checkpoint = Self { target, start: item.position, position: item.position, bbox, session };
+        let seen = checkpoint.seen(item, &outcome);
+        Ok((checkpoint, seen))
+    }
+
+    /// Follows the target in the next frame. One that cannot be read, or has another size, leaves the box as it is.
+    ///
+    /// # Errors
+    /// What a tracker cannot go on after.
+    pub fn follow(&mut self, item: &Item) -> Result<Seen> {
+        let missing = Outcome { target: 0, bbox: self.bbox, estimate: None, took: Duration::ZERO };
+        let outcome = match item.frame.as_ref().map(|frame| self.session.feed(item.position, frame)) {
+            Err(_) | Ok(Err(Cause::Frame(_))) => missing,
+            Ok(Err(cause)) => return Err(cause.into_error()),
+            Ok(Ok(outcomes)) => *outcomes.first().ok_or(Error::NotInitialized)?,
+        };
+        (self.position, self.bbox) = (item.position, outcome.bbox);
+        Ok(self.seen(item, &outcome))
+    }
+
+    fn seen(&self, item: &Item, outcome: &Outcome) -> Seen {
+        let response = outcome.estimate.and_then(|_| self.session.follower(outcome.target)?.response());
+        let record = FrameRecord::new(item, outcome, Some(self.target));
+        Seen { record, map: response.as_ref().map(Map::of) }
+    }
+}
+
+/// The trackers of one target's last pieces. A correction of an early frame leaves the tracker of a later piece.
+#[derive(Default)]
+pub struct Checkpoints(Vec<Checkpoint>);
+
+impl Checkpoints {
+    /// The frame that must be seen next so that the record at `missing`, of the piece from `start` on, can be made.
+    pub fn next(&self, start: usize, missing: usize) -> usize {
+        self.usable(start, missing).map_or(start, |place| self.0[place].position + 1)
+    }
+
+    /// Takes out the tracker that [`Checkpoints::next`] counts on; `None` where the piece is to be begun.
+    pub fn take(&mut self, start: usize, missing: usize) -> Option<Checkpoint> {
+        self.usable(start, missing).map(|place| self.0.remove(place))
+    }
+
+    /// Puts a tracker back, or a new one in; the one that was used longest ago makes room.
+    pub fn put(&mut self, checkpoint: Checkpoint) {
+        self.0.retain(|known| known.start != checkpoint.start);
+        self.0.push(checkpoint);
+        if self.0.len() > MAX_CHECKPOINTS {
+            self.0.remove(0);
+        }
+    }
+
+    /// Forgets trackers that have seen frames whose records are gone.
+    pub fn forget(&mut self, gone: &Range<usize>) {
+        self.0.retain(|checkpoint| !gone.contains(&checkpoint.position));
+    }
+
+    fn usable(&self, start: usize, missing: usize) -> Option<usize> {
+        self.0.iter().position(|checkpoint| checkpoint.start == start && checkpoint.position < missing)
+    }
+}
+
+#[cfg(test)]
+mod reel_tests {
+    use super::super::fixtures::{Numbered, Sought};
+    use super::*;
+    use crate::frame::Channels;
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    fn cache(source: Numbered, most: usize) -> FrameCache {
+        let span = source.span(None, None).unwrap();
+        FrameCache::new(Arc::new(source), span, Channels::Luma.into(), most)
+    }
+
+    fn level(reading: Reading) -> u8 {
+        match reading {
+            Reading::Frame(item) => item.frame.as_ref().unwrap().as_frame().gray_at(0, 0),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn any_frame_of_a_folder_is_read_again() {
+        let mut cache = cache(Numbered::folder(200), 0);
+        for position in [1, 2, 3, 1, 200, 100, 99, 150, 198, 7] {
+            assert_eq!(level(cache.read(position, SOON).unwrap()), position as u8);
+        }
+        assert!(matches!(cache.read(201, SOON), Ok(Reading::End)));
+        assert_eq!(cache.oldest(), 1);
+    }
+
+    #[test]
+    fn of_a_pipe_the_last_frames_are_kept_within_a_bound() {
+        let one = bytes(&super::super::fixtures::numbered_item(1));
+        let mut cache = cache(Numbered::pipe(50), 8 * one);
+        for position in 1..=20 {
+            assert_eq!(level(cache.read(position, SOON).unwrap()), position as u8);
+            assert!(cache.bytes <= 8 * one && cache.kept.len() <= 8);
+        }
+        assert_eq!(cache.oldest(), 13);
+        assert_eq!(level(cache.read(13, SOON).unwrap()), 13);
+        let gone = cache.read(12, SOON).unwrap_err().to_string();
+        assert!(gone.contains("frame 12 is gone"), "{gone}");
+        assert_eq!(level(cache.read(21, SOON).unwrap()), 21);
+        assert_eq!(cache.last(), None);
+        assert_eq!(level(cache.read(50, SOON).unwrap()), 50);
+        assert!(matches!(cache.read(51, SOON), Ok(Reading::End)));
+        assert_eq!(cache.last(), Some(50));
+        assert!(matches!(cache.read(51, SOON), Ok(Reading::End)));
+        assert_eq!(level(cache.read(44, SOON).unwrap()), 44);
+    }
+
+    #[test]
+    fn the_last_frame_is_found_where_nobody_knows_it() {
+        for first in [1, 30] {
+            let source = Numbered::video(100);
+            let span = Span { first, last: None };
+            let mut cache = FrameCache::new(Arc::new(source), span, Channels::Luma.into(), 0);
+            // The stream is to begin far behind the end, and hands out nothing.
+            assert!(matches!(cache.read(9000, SOON), Ok(Reading::End)));
+            assert_eq!((cache.last(), cache.newest()), (Some(100), 100));
+            assert_eq!(level(cache.read(100, SOON).unwrap()), 100);
+        }
+    }
+
+    #[test]
+    fn what_reads_a_stream_is_ended_before_another_one_is_begun() {
+        let source = Arc::new(Sought::default());
+        let span = source.span(None, None).unwrap();
+        let mut cache = FrameCache::new(Arc::clone(&source) as _, span, Channels::Luma.into(), 0);
+        assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
+        let begun = Instant::now();
+        // Each of these streams would pass over frames for ever before its first.
+        for position in [200, 180, 160] {
+            assert!(matches!(cache.read(position, Duration::from_millis(10)), Ok(Reading::NotYet)));
+            assert!(source.running() <= 1);
+        }
+        assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_frame_that_does_not_come_is_not_waited_for() {
+        let mut cache = cache(Numbered::stalled(3), MAX_CACHE_BYTES);
+        assert_eq!(level(cache.read(3, SOON).unwrap()), 3);
+        assert!(matches!(cache.read(4, Duration::from_millis(10)), Ok(Reading::NotYet)));
+        assert_eq!(level(cache.read(2, SOON).unwrap()), 2);
+    }
+}
