@@ -32,7 +32,7 @@ const INIT: &str = "A target's box: left, top (0-based), width, height in pixels
 /// where a box has left its target, pause and drag a new one: what was before it stays, what comes after it is followed
 /// anew. The page downloads JSON, MOT and OTB; --jsonl writes as frames are tracked.
 #[derive(Debug, Args)]
-#[command(override_usage = "kcf-track view [OPTIONS] <SRC>", mut_arg("init", |arg| arg.help(INIT)))]
+#[command(override_usage = "kcf-track view [OPTIONS] <SRC>", mut_arg("init", |arg| arg.help(INIT).long_help(INIT)))]
 pub struct ViewArgs {
     /// A folder of images, a video that ffmpeg reads, a camera (/dev/video0), an address (rtsp, http), or -, a Y4M pipe
     #[arg(value_name = "SRC", required_unless_present = "print_config")]

@@ -35,7 +35,7 @@ fn flags_reach_the_scene() {
     assert!(picture == Scene::new(file.params).unwrap().render(1).0);
 
     // A folder with content needs --force.
-    synth(&out).args(["--frames", "1"]).assert().failure().stderr(contains("has content"));
+    synth(&out).args(["--frames", "1"]).assert().failure().stderr(contains("not empty"));
     synth(&out).args(["--frames", "1", "--size", "64x64", "--target", "9x9", "--force"]).assert().success();
     assert_eq!(std::fs::read_dir(out.join("img")).unwrap().count(), 1);
 }

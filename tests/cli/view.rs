@@ -379,6 +379,6 @@ fn the_help_says_what_holds_for_the_view() {
 fn a_broken_truth_does_not_block_the_view() {
     let place = place(2);
     std::fs::write(place.seq().join("groundtruth_rect.txt"), "13,45\n").unwrap();
-    let served = serve(&place, "");
+    let served = serve(&place, "-q");
     drop(served);
 }
