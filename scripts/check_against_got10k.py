@@ -7,8 +7,7 @@
 
 OTB holds the sequences, RESULTS a folder for each tracker with one text file a sequence. Every sequence's success and
 precision curve, AUC and P@20 of every tracker has to agree to 1e-6 under `--toolkit got10k`; the exit code is 1
-otherwise. Then the rules in which `--toolkit otb` (the default), `matlab` and `python` differ are shown by what they
-change.
+otherwise. Then the script shows what `--toolkit otb` (the default) changes.
 
 The labels and boxes are read here with numpy alone, so that reading is checked as well.
 """
@@ -25,11 +24,7 @@ import numpy as np
 from got10k.experiments import ExperimentOTB
 
 TOLERANCE = 1e-6
-WHY = {
-    "otb": "a box that is none (NaN or of no size) repeats the one before; got10k scores it as a miss",
-    "matlab": "as otb; sequences with an all-zero curve are left out of the mean (none has one here)",
-    "python": "centre errors are rounded to 4 decimals before they are compared",
-}
+WHY = {"otb": "an invalid box (NaN or empty) repeats the one before; got10k scores it as a miss"}
 
 
 def rows(path):

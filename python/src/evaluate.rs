@@ -5,12 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kcf_track::cancel::CancelToken;
-use kcf_track::eval::dataset::Dataset;
-use kcf_track::eval::evaluation::{Evaluation, Event};
-use kcf_track::eval::preset::Preset;
-use kcf_track::eval::results::ResultFiles;
-use kcf_track::eval::runner::Runner;
-use kcf_track::eval::store::Store;
+use kcf_track::eval::{Dataset, Evaluation, Event, Preset, ResultFiles, Runner, Store};
 use kcf_track::run::Follower;
 use kcf_track::{BBox, Channels, Error, Estimate, Evidence, Frame, PixelFormat, ResponseMap, State};
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -63,7 +58,7 @@ pub fn evaluate(
     }
     let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place);
     let evaluation = Evaluation {
-        dataset: py.detach(|| Dataset::open(&data, &sequences)).or_raise(py)?,
+        dataset: py.detach(|| Dataset::open(&data, &sequences, None)).or_raise(py)?,
         runners,
         results: results.iter().map(read).collect::<kcf_track::Result<_>>().or_raise(py)?,
         protocol: protocol.parse().or_raise(py)?,

@@ -1,20 +1,18 @@
 //! `kcf-track eval`: trackers and published results over the sequences of a benchmark, and a report.
 
+use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
-use crate::eval::dataset::Dataset;
-use crate::eval::evaluation::{Evaluation, Event};
-use crate::eval::manifest::Manifest;
-use crate::eval::preset::Preset;
-use crate::eval::results::ResultFiles;
-use crate::eval::runner::Runner;
-use crate::eval::saving;
-use crate::eval::store::Store;
-use crate::eval::summary::LeftOut;
-use crate::eval::{Protocol, Toolkit, report};
+use crate::eval::{
+    Dataset, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Store, Toolkit, check_save_folder,
+    report, save_results, write_file,
+};
 use crate::media::annotation::Base;
+use crate::media::layout::EVALUATION;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,29 +23,24 @@ use super::track::MAX_THREADS;
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
-/// Runs the presets that are named, reads the boxes that others have published, scores all of them by the rules of a
-/// benchmark toolkit, and writes report.html with everything in it, report.json, plots (SVG, PNG) and tables
-/// (CSV, Markdown).
+/// Runs presets, reads published results, scores all by the rules of a benchmark, and writes report.html, report.json,
+/// scores.csv and plots (SVG, PNG).
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct EvalArgs {
     /// Folder of sequences: OTB, VOT, GOT-10k, or any folders with images and a truth file
-    #[arg(long, value_name = "DIR", required_unless_present = "print_config")]
+    #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
     data: Option<PathBuf>,
     /// New folder for the report and the runs
-    #[arg(long, short, value_name = "DIR", required_unless_present = "print_config")]
+    #[arg(long, short, value_name = "DIR", required_unless_present = "print-config")]
     out: Option<PathBuf>,
     /// Only these sequences, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     sequences: Vec<String>,
-    /// What the first pixel counts as in the truth files [default: 1 in groundtruth_rect*.txt, else 0]
-    #[arg(long, value_name = "0|1", value_parser = bases())]
-    base: Option<Base>,
-    /// Run the tracker with these settings; may be given several times [default: robust, unless there are --results]
+    /// Run the tracker with this preset; repeatable [default: robust, unless there are --results]
     #[arg(long = "preset", short, value_name = "NAME", value_parser = settings::preset_names())]
     presets: Vec<String>,
-    /// Read the boxes of another tracker: one text file a sequence, as OTB, GOT-10k and VOT write them; may be given
-    /// several times
+    /// Read the boxes of another tracker, one text file a sequence (OTB, GOT-10k, MOT); repeatable
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
     results: Vec<(String, PathBuf)>,
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
@@ -59,16 +52,19 @@ pub struct EvalArgs {
     /// Sequences at the same time [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
     jobs: Option<u16>,
-    /// Go on with the evaluation in --out: what is finished is not run again
+    /// Resume the evaluation in --out: finished runs are kept
     #[arg(long)]
     resume: bool,
-    /// Also write our boxes as got10k's ExperimentOTB reads them
+    /// First pixel of the truth files and results [default: 1 for groundtruth_rect*.txt, else 0]
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    base: Option<u8>,
+    /// Also write our boxes as the got10k package reads them
     #[arg(long, value_name = "DIR")]
     save_results: Option<PathBuf>,
     /// No progress and no table; given twice, no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
-    // Last, because its heading holds for all that follows.
+    // Last: its help heading covers all that follows.
     #[command(flatten)]
     params: SettingsArgs,
 }
@@ -84,14 +80,14 @@ Examples:
   Other kernel machines, each in a folder of its own:
     kcf-track eval --data OTB --detector svm --out svm
 
-A sequence or result that cannot be used is named and left out; the exit code is then 1, and the report is there.";
+A sequence or result that cannot be used is left out; the report is still written, and the exit code is 1.";
 
 fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, folder)) if !name.trim().is_empty() && !folder.is_empty() => {
             Ok((name.trim().into(), folder.into()))
         }
-        _ => Err("a name and a folder are needed: NAME=DIR".into()),
+        _ => Err("expected NAME=DIR".into()),
     }
 }
 
@@ -125,15 +121,16 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
             .map(|resolved| Preset::changed(&resolved.preset, resolved.params))
             .collect::<Result<_, _>>()?,
         results: args.results.clone(),
-        base: args.base,
         protocol: args.protocol,
         toolkit: args.toolkit,
+        base: args.base,
     };
-    // Everything that can be wrong with the arguments is found before the folder is touched.
+    // All checks come before anything is written.
     let evaluation = open(&manifest)?;
-    let same = Manifest::read(out).is_ok_and(|there| there == manifest);
-    manifest.claim(out, args.resume)?;
-    args.save_results.as_deref().map_or(Ok(()), saving::prepare)?;
+    manifest.check_folder(out, args.resume)?;
+    args.save_results.as_deref().map_or(Ok(()), check_save_folder)?;
+    let same = Manifest::read(out).is_some_and(|there| there == manifest);
+    manifest.write(out)?;
     if !same {
         report::remove(out)?;
     }
@@ -146,9 +143,57 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     progress.finish();
     ran?;
     if let Some(folder) = &args.save_results {
-        save_results(&evaluation, &store, folder)?;
+        save_all(&evaluation, &store, folder)?;
     }
     finish(&evaluation, &store, out, args.quiet)
+}
+
+/// The document `evaluation.json` in the folder of an evaluation: its arguments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Manifest {
+    schema: String,
+    version: String,
+    data: PathBuf,
+    sequences: Vec<String>,
+    trackers: Vec<Preset>,
+    results: Vec<(String, PathBuf)>,
+    protocol: Protocol,
+    toolkit: Toolkit,
+    base: Option<u8>,
+}
+
+impl Manifest {
+    const SCHEMA: &'static str = "kcf-track-evaluation/3";
+
+    /// The evaluation in `folder`, if there is one that this version can read.
+    fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(EVALUATION)).ok()?).ok()
+    }
+
+    /// Checks that `folder` is new, empty, or holds an evaluation to `resume`.
+    fn check_folder(&self, folder: &Path, resume: bool) -> Result<(), Failure> {
+        let refused = |expected: &str| {
+            let (name, value) = ("out", folder.display().to_string());
+            Err(Failure::from(Error::Parameter { name, value, expected: expected.into() }))
+        };
+        match fs::read_dir(folder) {
+            Ok(mut entries) => match (entries.next().is_some(), folder.join(EVALUATION).is_file(), resume) {
+                (false, ..) | (true, true, true) => Ok(()),
+                (true, true, false) => refused("a new folder, or --resume to continue the evaluation in it"),
+                (true, false, _) => refused("a new or empty folder; it holds something else"),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => refused("a folder; it is a file"),
+            Err(error) => Err(Error::io(folder, error).into()),
+        }
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(EVALUATION);
+        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::io(&path, e.into()))?;
+        text.push(b'\n');
+        Ok(write_file(&path, &text)?)
+    }
 }
 
 fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
@@ -171,11 +216,11 @@ fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
             error => error.into(),
         })?);
     }
-    let mut dataset = Dataset::open(&manifest.data, &manifest.sequences).map_err(|error| match error {
+    let base = manifest.base.map(|base| if base == 1 { Base::One } else { Base::Zero });
+    let dataset = Dataset::open(&manifest.data, &manifest.sequences, base).map_err(|error| match error {
         Error::Io { path, source } if path == manifest.data => named("data", &path, &source),
         error => error.into(),
     })?;
-    manifest.base.into_iter().for_each(|base| dataset.set_base(base));
     let evaluation = Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit };
     evaluation.check()?;
     Ok(evaluation)
@@ -190,12 +235,12 @@ fn named(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-fn save_results(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result<(), Failure> {
+fn save_all(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result<(), Failure> {
     for runner in &evaluation.runners {
         for sequence in &evaluation.dataset.sequences {
             let traces = evaluation.traces(store, runner.as_ref(), sequence);
             if let Some(trace) = traces.as_ref().and_then(|t| t.first()) {
-                saving::save(folder, runner.name(), sequence, trace)?;
+                save_results(folder, runner.name(), sequence, trace)?;
             }
         }
     }
@@ -283,10 +328,6 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
-}
-
-fn bases() -> impl TypedValueParser<Value = Base> {
-    PossibleValuesParser::new(["0", "1"]).map(|base| if base == "0" { Base::Zero } else { Base::One })
 }
 
 fn protocols() -> impl TypedValueParser<Value = Protocol> {

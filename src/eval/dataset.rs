@@ -1,99 +1,100 @@
-//! The labelled sequences of a benchmark's folder.
+//! The labelled sequences of a benchmark's folder, and the names that people and tools give them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::labelled;
-pub use super::labelled::LabelledSequence;
-use super::names::is_called;
 use super::summary::LeftOut;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::media::annotation::Base;
-use crate::media::{layout, otb};
+use crate::media::annotation::{Base, Row};
+use crate::media::otb::{self, OtbSequence};
+use crate::media::{Sequence, SequenceOptions, layout};
+use crate::tracker::is_too_small;
 
-/// What a folder gave.
+/// A sequence with a label for each frame.
+#[derive(Clone, Debug)]
+pub struct LabelledSequence {
+    /// Its name, with the target's number where a folder has several: `Jogging-2`.
+    pub name: String,
+    /// The evaluated frames, in order.
+    pub frames: Vec<PathBuf>,
+    /// Number of images in its folder before the first evaluated frame.
+    pub skipped: usize,
+    /// The label of each frame, 0-based and possibly empty; `None` for a row without numbers.
+    pub truth: Vec<Option<BBox>>,
+    /// Its OTB attributes, abbreviated.
+    pub attributes: Vec<String>,
+    /// The base of the truth file. Result files of the sequence share it.
+    pub base: Base,
+}
+
+/// The sequences of a folder.
 #[derive(Debug, Default)]
 pub struct Dataset {
-    /// The sequences, by name.
+    /// The sequences, sorted by name.
     pub sequences: Vec<LabelledSequence>,
-    /// Those that were left out, and why.
+    /// Sequences that cannot be used.
     pub left_out: Vec<LeftOut>,
-    /// What a person should know about those that are there.
+    /// Remarks on the sequences that are used.
     pub warnings: Vec<String>,
 }
 
 impl Dataset {
-    /// Reads the numbers of all truth files anew as 0- or 1-based, whatever the names of the files stand for.
-    pub fn set_base(&mut self, base: Base) {
-        for sequence in self.sequences.iter_mut().filter(|s| s.base != base) {
-            let by = sequence.base as u8 as f64 - base as u8 as f64;
-            sequence.truth.iter_mut().flatten().for_each(|label| *label = label.translated(by, by));
-            sequence.base = base;
-        }
-    }
-
-    /// Finds the sequences in `folder`: OTB, VOT, GOT-10k, or any folders with images and a truth file. The folder may
-    /// be a sequence itself.
+    /// Finds the sequences in `folder`: OTB, VOT, GOT-10k, or any folders of images with a truth file. The folder may
+    /// itself be a sequence.
     ///
-    /// With `wanted`, only the sequences of these names (in any case; `Jogging` stands for both of its targets, and
-    /// `Jogging.2` for `Jogging-2`). One of OTB's 100 that is not in the folder is left out.
+    /// `wanted` selects sequences by name; empty selects all. `Jogging` matches both of its targets. A sequence of OTB
+    /// that is missing from the folder is left out. `base` overrides the base that the truth file's name implies.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when there is no sequence in it,
-    /// [`Error::Parameter`] for a wanted name that is neither there nor in OTB.
-    pub fn open(folder: &Path, wanted: &[String]) -> Result<Self> {
+    /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it has no sequence, [`Error::Parameter`]
+    /// for a wanted name that neither the folder nor OTB has.
+    pub fn open(folder: &Path, wanted: &[String], base: Option<Base>) -> Result<Self> {
         let found = layout::sequences(folder)?;
         let mut dataset = Self::default();
-        let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut leave_out = |sequence: String, reason: String| {
+            dataset.left_out.push(LeftOut { sequence, tracker: None, reason });
+        };
         let mut matched = vec![false; wanted.len()];
-        let mut names = Vec::new();
+        let mut is_wanted = |name: &str| {
+            let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(name, &wanted[i])).collect();
+            hits.iter().for_each(|&i| matched[i] = true);
+            wanted.is_empty() || !hits.is_empty()
+        };
         for (path, error) in found.unread.into_iter().filter(|_| wanted.is_empty()) {
-            let sequence = layout::folder_name(&path);
-            dataset.left_out.push(LeftOut { sequence, tracker: None, reason: error.to_string() });
+            leave_out(layout::folder_name(&path), error.to_string());
         }
         for path in found.without_truth {
             let sequence = layout::folder_name(&path);
-            let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(&sequence, &wanted[i])).collect();
-            hits.iter().for_each(|&i| matched[i] = true);
-            if wanted.is_empty() || !hits.is_empty() {
+            if is_wanted(&sequence) {
                 let reason = format!("images, but no truth file ({})", layout::TRUTH_FILES.join(", "));
-                let reason = Error::Sequence { path, reason }.to_string();
-                dataset.left_out.push(LeftOut { sequence, tracker: None, reason });
+                leave_out(sequence, Error::Sequence { path, reason }.to_string());
             }
         }
+        let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut names = Vec::new();
         for folder in found.sequences {
             for (name, target) in layout::targets(&folder) {
                 names.push(name.clone());
-                let hits: Vec<usize> = (0..wanted.len()).filter(|&i| is_called(&name, &wanted[i])).collect();
-                hits.iter().for_each(|&i| matched[i] = true);
-                if hits.is_empty() && !wanted.is_empty() {
+                if !is_wanted(&name) {
                     continue;
                 }
                 if let Some(first) = seen.get(&name) {
-                    let reason = format!(
-                        "two sequences have this name: {} is used, {} is not",
-                        first.display(),
-                        folder.display()
-                    );
-                    dataset.left_out.push(LeftOut { sequence: name, tracker: None, reason });
+                    let (first, other) = (first.display(), folder.display());
+                    leave_out(name, format!("two sequences have this name: {first} is used, {other} is not"));
                     continue;
                 }
                 seen.insert(name.clone(), folder.clone());
-                match labelled::open(&folder, &name, target, &mut dataset.warnings) {
+                match LabelledSequence::open(&folder, &name, target, base, &mut dataset.warnings) {
                     Ok(sequence) => dataset.sequences.push(sequence),
-                    Err(error) => {
-                        dataset.left_out.push(LeftOut { sequence: name, tracker: None, reason: error.to_string() })
-                    }
+                    Err(error) => leave_out(name, error.to_string()),
                 }
             }
         }
         if names.is_empty() {
-            return Err(Error::Sequence {
-                path: folder.to_path_buf(),
-                reason:
-                    "no sequence here: folders with images (in img/, color/ or directly) and a truth file are needed"
-                        .into(),
-            });
+            let reason =
+                "no sequence: a sequence is a folder of images (in img/, color/ or directly) with a truth file";
+            return Err(Error::Sequence { path: folder.to_path_buf(), reason: reason.into() });
         }
         for (name, _) in wanted.iter().zip(matched).filter(|(_, matched)| !matched) {
             if !otb::all().iter().any(|s| is_called(&s.result_name(), name)) {
@@ -101,14 +102,10 @@ impl Dataset {
                 return Err(Error::Parameter {
                     name: "sequences",
                     value: name.clone(),
-                    expected: format!(
-                        "there is no such sequence in {}; there are {}",
-                        folder.display(),
-                        names.join(", ")
-                    ),
+                    expected: format!("one of {} in {}", names.join(", "), folder.display()),
                 });
             }
-            let reason = format!("it is not in {}", folder.display());
+            let reason = format!("not in {}", folder.display());
             dataset.left_out.push(LeftOut { sequence: name.clone(), tracker: None, reason });
         }
         dataset.sequences.sort_by(|a, b| a.name.cmp(&b.name));
@@ -116,14 +113,128 @@ impl Dataset {
     }
 }
 
+impl LabelledSequence {
+    fn open(
+        folder: &Path,
+        name: &str,
+        target: Option<u32>,
+        base: Option<Base>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self> {
+        // A folder with one plain truth file has no target to select.
+        let numbered = layout::numbered_truths(folder);
+        let numbered = target.filter(|target| numbered.iter().any(|(number, _)| number == target));
+        let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, ..Default::default() })?;
+        let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
+        if !sequence.has_truth() {
+            return Err(wrong("the truth file has no box"));
+        }
+        let range = sequence.range(None, None)?;
+        let (first, last) = (*range.start() - 1, *range.end());
+        let rows = &sequence.rows()[first..last];
+        let file_base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
+        let base = base.unwrap_or(file_base);
+        let label = |row: &Row| row.numbers().iter().all(|v| v.is_finite()).then(|| base.to_bbox(row.numbers()));
+        let truth: Vec<Option<BBox>> = rows.iter().map(|row| row.as_ref().and_then(label)).collect();
+        if !truth.iter().skip(1).flatten().any(BBox::is_valid) {
+            return Err(wrong("the truth ends with the first frame, so there is nothing to score"));
+        }
+        // OTB itself says where its sequences begin and end.
+        if first > 0 && sequence.otb().is_none() {
+            warnings.push(format!("{name}: the first {first} images have no label and are not evaluated"));
+        }
+        let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
+        if end < truth.len() {
+            warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
+        }
+        if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
+            warnings.push(format!("{name}: the first box is {w}x{h} pixels, too small to track"));
+        }
+        let plain = |warning: &String| format!("{name}: {}", warning.replace(", --target N chooses another", ""));
+        warnings.extend(sequence.warnings().iter().map(plain));
+        // A part of an OTB sequence has its attributes. Other benchmarks also have a `david` or a `girl`, but their
+        // truth files have other names.
+        let folder_name = layout::folder_name(folder);
+        let by_name =
+            || otb::find(&folder_name, target).or_else(|| otb_of(&folder_name)).filter(|_| file_base == Base::One);
+        let attributes = sequence.otb().or_else(by_name);
+        let attributes = attributes.map_or(Vec::new(), |s| s.attributes.clone());
+        Ok(Self {
+            name: name.to_owned(),
+            frames: sequence.images()[first..first + end].to_vec(),
+            skipped: first,
+            truth: truth[..end].to_vec(),
+            attributes: attributes.into_iter().filter(|a| !a.is_empty()).collect(),
+            base,
+        })
+    }
+
+    /// The names under which its result files may be stored.
+    pub(super) fn file_names(&self) -> impl Iterator<Item = String> {
+        let other = otb_alias(&self.name).filter(|_| self.base == Base::One);
+        [Some(self.name.clone()), other].into_iter().flatten()
+    }
+}
+
+/// Whether `wanted`, as a user writes it, names the sequence `name`.
+fn is_called(name: &str, wanted: &str) -> bool {
+    let (name, wanted) = (key(name), key(wanted));
+    if otb_alias(&name).is_some_and(|alias| key(&alias) == wanted) {
+        return true;
+    }
+    let folder = name.rsplit_once('-').filter(|(_, target)| is_number(target)).map(|(folder, _)| folder);
+    name == wanted || folder == Some(wanted.as_str())
+}
+
+/// The part of a sequence's name that all tools agree on: `jogging-2` for `Jogging.2`, `Jogging_2` and `jogging-2`.
+pub(super) fn key(name: &str) -> String {
+    let lower = name.trim().to_lowercase();
+    let digits = lower.len() - lower.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (head, tail) = lower.split_at(lower.len() - digits);
+    match head.strip_suffix(['.', '_', '-']) {
+        Some(head) if !tail.is_empty() => format!("{head}-{tail}"),
+        _ => lower,
+    }
+}
+
+/// The name with a target's number that some tools use for an OTB sequence: `Human4-2` for `Human4`.
+fn otb_alias(name: &str) -> Option<String> {
+    otb::all().iter().find(|sequence| key(&sequence.name) == key(name))?.numbered_name()
+}
+
+/// The OTB sequence with this name in any spelling: `Jogging_1`, `Human4-2`.
+fn otb_of(name: &str) -> Option<&'static OtbSequence> {
+    let name = key(name);
+    let is = |other: &str| key(other) == name;
+    otb::all().iter().find(|s| is(&s.result_name()) || s.numbered_name().is_some_and(|other| is(&other)))
+}
+
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Longest name of a file, in bytes. With suffixes it stays below the 143 bytes of an encrypted disk.
+const MAX_FILE_NAME: usize = 100;
+
+/// A name that is valid as one part of a path on any system. A changed name ends with a checksum, so different names
+/// have different files.
+pub(super) fn file_name(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.+ ".contains(c) { c } else { '_' }).collect();
+    let safe = safe.trim_matches(['.', ' ']);
+    let ends = safe.char_indices().map(|(at, c)| at + c.len_utf8());
+    let safe = &safe[..ends.take_while(|&end| end <= MAX_FILE_NAME).last().unwrap_or(0)];
+    if safe == name {
+        return name.into();
+    }
+    format!("{safe}-{:08x}", crc32fast::hash(name.as_bytes()))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::fs;
 
     use super::*;
-    use crate::bbox::BBox;
 
-    /// Writes a picture as PNG.
     fn save(picture: &image::GrayImage, path: &Path) {
         let bytes = crate::png::encode(picture, picture.dimensions(), image::ExtendedColorType::L8).unwrap();
         fs::write(path, bytes).unwrap();
@@ -144,49 +255,39 @@ pub(crate) mod tests {
         (0..n).map(|i| format!("{},10,20,16", 5 + i)).collect()
     }
 
+    fn all(folder: &Path) -> Dataset {
+        Dataset::open(folder, &[], None).unwrap()
+    }
+
     #[test]
-    fn all_layouts_are_found() {
+    fn finds_all_layouts_with_their_bases() {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("Crossing"), "img", 3, "groundtruth_rect.txt", &rows(3));
-        write_sequence(
-            &dir.path().join("vot/bag"),
-            "color",
-            3,
-            "groundtruth.txt",
-            &["1,1,9,1,9,9,1,9".into(), "2,2,3,3".into(), "2,2,3,3".into()],
-        );
+        let polygon = ["1,1,9,1,9,9,1,9".into(), "2,2,3,3".into(), "2,2,3,3".into()];
+        write_sequence(&dir.path().join("vot/bag"), "color", 3, "groundtruth.txt", &polygon);
         write_sequence(&dir.path().join("val/GOT-10k_Val_000001"), "", 3, "groundtruth.txt", &rows(3));
+        write_sequence(&dir.path().join("vot/david"), "color", 3, "groundtruth.txt", &rows(3));
         fs::create_dir(dir.path().join("notes")).unwrap();
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        let dataset = all(dir.path());
         let names: Vec<_> = dataset.sequences.iter().map(|s| s.name.as_str()).collect();
-        assert_eq!(names, ["Crossing", "GOT-10k_Val_000001", "bag"]);
+        assert_eq!(names, ["Crossing", "GOT-10k_Val_000001", "bag", "david"]);
         assert!(dataset.left_out.is_empty(), "{:?}", dataset.left_out);
-        // OTB's files are 1-based, the others are not; a polygon is the box around it.
         assert_eq!(dataset.sequences[0].truth[0], Some(BBox::new(4.0, 9.0, 20.0, 16.0)));
         assert_eq!(dataset.sequences[1].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
         assert_eq!(dataset.sequences[2].truth[0], Some(BBox::new(1.0, 1.0, 8.0, 8.0)));
-        let mut rebased = Dataset::open(dir.path(), &[]).unwrap();
-        rebased.set_base(Base::Zero);
-        assert_eq!(rebased.sequences[0].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
-        assert_eq!(rebased.sequences[1].truth, dataset.sequences[1].truth);
         assert!(dataset.sequences[0].attributes.contains(&"SV".to_string()));
-        // A sequence's own folder is a dataset of one.
-        assert_eq!(Dataset::open(&dir.path().join("Crossing"), &[]).unwrap().sequences.len(), 1);
+        assert!(dataset.sequences[3].attributes.is_empty(), "VOT's david is not OTB's");
+        assert_eq!(all(&dir.path().join("Crossing")).sequences.len(), 1, "a sequence's own folder");
+        // A given base overrides the name of the truth file.
+        for (base, x) in [(Base::Zero, 5.0), (Base::One, 4.0)] {
+            let forced = Dataset::open(dir.path(), &["Crossing".into()], Some(base)).unwrap();
+            assert_eq!((forced.sequences[0].truth[0].unwrap().x, forced.sequences[0].base), (x, base));
+            assert!(!forced.sequences[0].attributes.is_empty());
+        }
     }
 
     #[test]
-    fn sequences_of_other_benchmarks_have_no_attributes_of_otb() {
-        let dir = tempfile::tempdir().unwrap();
-        write_sequence(&dir.path().join("david"), "color", 3, "groundtruth.txt", &rows(3));
-        write_sequence(&dir.path().join("Girl"), "", 3, "groundtruth.txt", &rows(3));
-        write_sequence(&dir.path().join("surfer"), "img", 3, "groundtruth_rect.txt", &rows(3));
-        let found = Dataset::open(dir.path(), &[]).unwrap().sequences;
-        let facts: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.attributes.is_empty())).collect();
-        assert_eq!(facts, [("Girl", true), ("david", true), ("surfer", false)]);
-    }
-
-    #[test]
-    fn images_without_a_truth_file_are_named_and_other_pictures_are_not() {
+    fn names_image_folders_without_a_truth_file() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let pictures = |folder: &str, n: usize| {
@@ -194,214 +295,100 @@ pub(crate) mod tests {
             (0..n).for_each(|i| save(&image::GrayImage::new(4, 3), &at(folder).join(format!("{i}.png"))));
         };
         write_sequence(&at("Crossing"), "img", 3, "groundtruth_rect.txt", &rows(3));
-        write_sequence(&at("val/one"), "", 3, "groundtruth.txt", &rows(3));
-        // A preview beside sequences, a lone picture, our own reports, overlays and maps.
-        for (folder, n) in [("val", 2), ("about", 1), ("report", 4), ("overlays", 3), ("val/maps", 3)] {
-            pictures(folder, n);
-        }
+        // Our own reports are not sequences.
+        pictures("report", 4);
         fs::write(at("report/evaluation.json"), "{}").unwrap();
-        fs::write(at("overlays/.kcf-files"), "0.png\n").unwrap();
-        fs::write(at("val/maps/.kcf-files"), "0.png\n").unwrap();
-        assert!(Dataset::open(dir.path(), &[]).unwrap().left_out.is_empty());
-
+        assert!(all(dir.path()).left_out.is_empty());
         pictures("Deer", 2);
-        pictures("val/two", 3);
-        fs::write(at("val/two/groundtruth.csv"), "1,1,2,2").unwrap();
-        let left = |wanted: &[String]| -> Vec<String> {
-            let dataset = Dataset::open(dir.path(), wanted).unwrap();
-            dataset.left_out.iter().map(|l| format!("{}: {}", l.sequence, l.reason)).collect()
-        };
-        let all = left(&[]);
-        assert!(all.len() == 2 && all.iter().all(|l| l.contains("images, but no truth file")), "{all:?}");
-        assert!(all[0].starts_with("Deer: ") && all[1].starts_with("two: "), "{all:?}");
-        assert!(left(&["Crossing".into()]).is_empty());
-        assert_eq!(left(&["Crossing".into(), "deer".into()]), all[..1]);
+        let left_out = all(dir.path()).left_out;
+        assert!(left_out.len() == 1 && left_out[0].reason.contains("images, but no truth file"), "{left_out:?}");
+        assert!(Dataset::open(dir.path(), &["Crossing".into()], None).unwrap().left_out.is_empty());
+        assert_eq!(Dataset::open(dir.path(), &["deer".into(), "Crossing".into()], None).unwrap().left_out, left_out);
     }
 
     #[test]
-    #[cfg(unix)]
-    fn a_folder_that_may_not_be_listed_is_named() {
-        use std::os::unix::fs::PermissionsExt;
-        let dir = tempfile::tempdir().unwrap();
-        write_sequence(&dir.path().join("one"), "", 3, "groundtruth.txt", &rows(3));
-        let shut = dir.path().join("shut");
-        fs::create_dir(&shut).unwrap();
-        fs::set_permissions(&shut, fs::Permissions::from_mode(0o0)).unwrap();
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
-        // Nothing is shut for root.
-        let expected = usize::from(fs::read_dir(&shut).is_err());
-        assert_eq!(dataset.left_out.iter().filter(|left| left.sequence == "shut").count(), expected);
-        assert_eq!(dataset.sequences.len(), 1);
-    }
-
-    #[test]
-    fn images_before_the_first_label_and_after_the_last_are_warned_about() {
+    fn warns_of_images_without_labels_at_the_ends() {
         let dir = tempfile::tempdir().unwrap();
         let late = [vec!["NaN,NaN,NaN,NaN".into(), "0,0,0,0".into()], rows(3)].concat();
         write_sequence(&dir.path().join("late"), "img", 7, "groundtruth.txt", &late);
-        // OTB's Deer is of 71 images; this one only has its name.
-        write_sequence(&dir.path().join("Deer"), "img", 5, "groundtruth_rect.txt", &late);
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
-        for said in [
+        let dataset = all(dir.path());
+        for expected in [
             "late: the first 2 images have no label and are not evaluated",
             "late: the last 2 images have no label and are not evaluated",
-            "Deer: the first 2 images have no label and are not evaluated",
         ] {
-            assert!(dataset.warnings.iter().any(|warning| warning == said), "{said}: {:?}", dataset.warnings);
+            assert!(dataset.warnings.iter().any(|warning| warning == expected), "{:?}", dataset.warnings);
         }
-        // David begins with its image 300, whose row is the first of its file.
+        // OTB's David begins with image 300, whose row is the first of its file.
         let david = dir.path().join("benchmark/David");
         write_sequence(&david, "img", 770, "groundtruth_rect.txt", &rows(471));
-        let david = Dataset::open(&david, &[]).unwrap();
+        let david = all(&david);
         assert_eq!((david.sequences[0].skipped, &david.warnings[..]), (299, &[][..]));
     }
 
     #[test]
-    fn two_targets_are_two_sequences() {
+    fn each_target_of_a_folder_is_a_sequence() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("Jogging");
         write_sequence(&folder, "img", 3, "groundtruth_rect.1.txt", &rows(3));
         fs::write(folder.join("groundtruth_rect.2.txt"), "30,10,20,16\n31,10,20,16\n32,10,20,16").unwrap();
-        let all = Dataset::open(dir.path(), &[]).unwrap();
-        assert_eq!(all.sequences.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["Jogging-1", "Jogging-2"]);
-        assert_eq!(all.sequences[1].truth[0].unwrap().x, 29.0);
+        let found = all(dir.path());
+        assert_eq!(found.sequences.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["Jogging-1", "Jogging-2"]);
+        assert_eq!(found.sequences[1].truth[0].unwrap().x, 29.0);
         for (wanted, n) in [("jogging", 2), ("Jogging.2", 1), ("Jogging_1", 1)] {
-            assert_eq!(Dataset::open(dir.path(), &[wanted.into()]).unwrap().sequences.len(), n, "{wanted}");
+            assert_eq!(Dataset::open(dir.path(), &[wanted.into()], None).unwrap().sequences.len(), n, "{wanted}");
         }
     }
 
     #[test]
-    fn targets_of_otb_are_known_in_folders_of_other_names() {
-        let dir = tempfile::tempdir().unwrap();
-        // A folder a target; and Human4's, in lower case, whose first file is empty.
-        for name in ["Jogging-1", "Jogging_2", "Human4-2"] {
-            write_sequence(&dir.path().join("each").join(name), "img", 3, "groundtruth_rect.txt", &rows(3));
-        }
-        let human = dir.path().join("all/human4");
-        write_sequence(&human, "img", 3, "groundtruth_rect.1.txt", &[]);
-        fs::write(human.join("groundtruth_rect.2.txt"), rows(3).join("\n")).unwrap();
-        let each = Dataset::open(&dir.path().join("each"), &[]).unwrap();
-        assert!(each.sequences.iter().all(|s| !s.attributes.is_empty()), "{:?}", each.sequences);
-        assert_ne!(each.sequences[0].attributes, each.sequences[1].attributes);
-        assert_eq!(each.sequences[1].attributes, each.sequences[2].attributes, "Jogging's");
-        let all = Dataset::open(&dir.path().join("all"), &[]).unwrap();
-        let found: Vec<_> = all.sequences.iter().map(|s| (s.name.as_str(), &s.attributes)).collect();
-        assert_eq!(found, [("human4", &each.sequences[0].attributes)]);
-        assert!(all.left_out.is_empty(), "{:?}", all.left_out);
-        for wanted in ["Human4-2", "human4"] {
-            assert_eq!(
-                Dataset::open(&dir.path().join("all"), &[wanted.into()]).unwrap().sequences.len(),
-                1,
-                "{wanted}"
-            );
-        }
-    }
-
-    #[test]
-    fn twelve_targets_are_twelve_sequences() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("crowd");
-        write_sequence(&folder, "img", 3, "groundtruth_rect.1.txt", &rows(3));
-        for target in 2..=12 {
-            fs::write(folder.join(format!("groundtruth_rect.{target}.txt")), format!("{target},10,20,16\n").repeat(2))
-                .unwrap();
-        }
-        let all = Dataset::open(dir.path(), &[]).unwrap();
-        assert_eq!(all.sequences.len(), 12, "{:?}", all.left_out);
-        for target in 2..=12 {
-            let sequence = all.sequences.iter().find(|s| s.name == format!("crowd-{target}")).unwrap();
-            assert_eq!(sequence.truth[0].unwrap().x, f64::from(target) - 1.0);
-        }
-        assert_eq!(Dataset::open(dir.path(), &["crowd.12".into()]).unwrap().sequences[0].name, "crowd-12");
-        // Only numbers of two digits: a sequence all the same.
-        let odd = dir.path().join("odd");
-        write_sequence(&odd, "", 2, "groundtruth_rect.10.txt", &rows(2));
-        assert_eq!(Dataset::open(dir.path(), &["odd".into()]).unwrap().sequences.len(), 1);
-    }
-
-    #[test]
-    fn broken_missing_and_doubled_sequences_are_named() {
+    fn names_broken_missing_and_duplicate_sequences() {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("a/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
         write_sequence(&dir.path().join("b/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
         write_sequence(&dir.path().join("b/words"), "img", 2, "groundtruth.txt", &["one,two,3,4".into()]);
         write_sequence(&dir.path().join("b/nothing"), "img", 2, "groundtruth.txt", &[]);
-        fs::create_dir_all(dir.path().join("b/empty/img")).unwrap();
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        let dataset = all(dir.path());
         assert_eq!(dataset.sequences.len(), 1);
         let reasons: Vec<_> = dataset.left_out.iter().map(|l| format!("{}: {}", l.sequence, l.reason)).collect();
-        let all = reasons.join("\n");
-        for part in ["Toy: two sequences", "words: ", "line 1", "nothing: ", "empty: "] {
-            assert!(all.contains(part), "{part} in {all}");
+        let reasons = reasons.join("\n");
+        for part in ["Toy: two sequences", "words: ", "line 1", "nothing: "] {
+            assert!(reasons.contains(part), "{part} in {reasons}");
         }
-        // Known to OTB but not here: left out. Known to nobody: an error that lists what there is.
-        let known = Dataset::open(dir.path(), &["Toy".into(), "Basketball".into()]).unwrap();
+        let known = Dataset::open(dir.path(), &["Toy".into(), "Basketball".into()], None).unwrap();
         assert_eq!(known.left_out.iter().filter(|l| l.sequence == "Basketball").count(), 1);
-        let error = Dataset::open(dir.path(), &["Tyo".into()]).unwrap_err().to_string();
+        let error = Dataset::open(dir.path(), &["Tyo".into()], None).unwrap_err().to_string();
         assert!(error.contains("sequences Tyo") && error.contains("Toy"), "{error}");
-        assert!(Dataset::open(&dir.path().join("b/empty/img"), &[]).is_err());
-        assert!(Dataset::open(&dir.path().join("none"), &[]).is_err());
+        assert!(Dataset::open(&dir.path().join("none"), &[], None).is_err());
     }
 
     #[test]
-    fn unlabelled_frames_at_the_end_are_not_evaluated() {
-        let dir = tempfile::tempdir().unwrap();
-        write_sequence(&dir.path().join("short"), "", 5, "groundtruth.txt", &rows(3));
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
-        assert_eq!(dataset.sequences[0].frames.len(), 3);
-        assert!(dataset.warnings.iter().any(|w| w.contains("short")), "{:?}", dataset.warnings);
-    }
-
-    #[test]
-    fn a_target_too_small_to_be_seen_is_said() {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, row) in [("seen", "3,3,20,6"), ("small", "3,3,20,5")] {
-            write_sequence(&dir.path().join(name), "", 2, "groundtruth.txt", &[row.into(), row.into()]);
-        }
-        let warnings = Dataset::open(dir.path(), &[]).unwrap().warnings;
-        assert_eq!(warnings, ["small: the first box is 20x5 pixels, too little of a target to follow it"]);
-    }
-
-    #[test]
-    fn a_start_alone_is_not_evaluated() {
-        let dir = tempfile::tempdir().unwrap();
-        // As in GOT-10k's test part.
-        write_sequence(&dir.path().join("hidden"), "", 5, "groundtruth.txt", &rows(1));
-        write_sequence(&dir.path().join("gone"), "", 2, "groundtruth.txt", &[rows(1), vec!["0,0,0,0".into()]].concat());
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
-        assert!(dataset.sequences.is_empty());
-        assert_eq!(dataset.left_out.iter().filter(|l| l.reason.contains("beyond its first frame")).count(), 2);
-    }
-
-    #[test]
-    fn the_benchmark_says_where_sequences_start() {
-        let dir = tempfile::tempdir().unwrap();
-        let picture = dir.path().join("one.png");
-        save(&image::GrayImage::new(4, 3), &picture);
-        // Name, number of the first image, number of images, rows of the truth, and what is evaluated: frames, and the
-        // first of them.
-        for (name, first, images, rows, frames, begins) in [
-            ("David", 1, 770, 471, 471, "0300.png"),
-            ("Tiger1", 1, 354, 354, 349, "0006.png"),
-            ("BlurCar1", 247, 742, 742, 742, "0247.png"),
-            ("Football1", 1, 81, 74, 74, "0001.png"),
+    fn matches_names_in_any_spelling() {
+        for (name, wanted, is) in [
+            ("dog-agility", "dog", false),
+            ("dog", "dog", true),
+            ("Jogging-1", "jogging", true),
+            ("Jogging-1", "Jogging.1", true),
+            ("Human4", "human4_2", true),
+            ("Human4", "Human4-1", false),
+            ("Human3", "Human3-2", false),
         ] {
-            let folder = dir.path().join("data").join(name);
-            fs::create_dir_all(folder.join("img")).unwrap();
-            for number in first..first + images {
-                fs::hard_link(&picture, folder.join(format!("img/{number:04}.png"))).unwrap();
-            }
-            // The row says the image that it belongs to.
-            let from = if name == "David" { 300 } else { first };
-            let text: String = (from..from + rows).map(|number| format!("{number},5,20,16\n")).collect();
-            fs::write(folder.join("groundtruth_rect.txt"), text).unwrap();
-            let dataset = Dataset::open(&folder, &[]).unwrap();
-            let sequence = &dataset.sequences[0];
-            assert_eq!((sequence.frames.len(), sequence.truth.len()), (frames, frames), "{name}");
-            assert!(sequence.frames[0].ends_with(begins), "{name}: {:?}", sequence.frames[0]);
-            let number: f64 = begins[..4].parse().unwrap();
-            assert_eq!(sequence.skipped as f64, number - first as f64, "{name}");
-            assert_eq!(sequence.truth[0].unwrap().x, number - 1.0, "{name}");
+            assert_eq!(is_called(name, wanted), is, "{name}, {wanted}");
+        }
+        let of = |name: &str| otb_of(name).map(|s| (s.name.as_str(), s.target));
+        assert_eq!(of("jogging_1"), Some(("Jogging", Some(1))));
+        assert_eq!((of("Human4"), of("human4_2")), (Some(("Human4", Some(2))), Some(("Human4", Some(2)))));
+        assert_eq!((of("Jogging"), of("Human4-1"), of("Deer-1")), (None, None, None));
+        assert_eq!(key("GOT-10k_Val_000001"), "got-10k_val-000001");
+    }
+
+    #[test]
+    fn file_names_are_safe_and_distinct() {
+        assert_eq!(file_name("../../etc"), "_.._etc-13c1bb1e");
+        assert_eq!(file_name(".."), "-9608161c");
+        assert_ne!(file_name("a:b"), file_name("a?b"));
+        assert_eq!(file_name("Jogging-1"), "Jogging-1");
+        for long in ["paper+".to_owned() + &"padding=2.125+".repeat(40), "é".repeat(300)] {
+            assert!((MAX_FILE_NAME..MAX_FILE_NAME + 10).contains(&file_name(&long).len()), "{}", file_name(&long));
+            assert_ne!(file_name(&long), file_name(&format!("{long}+")));
         }
     }
 }

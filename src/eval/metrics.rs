@@ -1,26 +1,23 @@
 //! From boxes to numbers: errors per frame, curves per sequence, and the scores that papers print.
 //!
 //! * **Success** at a threshold `t` is the share of frames whose overlap with the label is above `t`, for
-//!   `t = 0, 0.05, …, 1`. **AUC** is the mean of these 21 numbers. As no overlap is above 1, a perfect tracker scores
+//!   `t = 0, 0.05, …, 1`. **AUC** is the mean of these 21 numbers. No overlap is above 1, so a perfect tracker scores
 //!   20/21 = 0.952 (Wu, Lim & Yang, TPAMI 2015).
-//! * **Precision** at `d` is the share of frames whose centre lies within `d` pixels of the label's, for `d = 0, 1, …,
-//! 50`.
+//! * **Precision** at `d` is the share of frames whose centre lies within `d` pixels of the label's, for `d = 0, …, 50`.
 //!   **P@20** is the one at 20 px.
 //! * **Normalised precision** divides the centre error, per axis, by the label's width and height; thresholds are
 //!   `0, 0.01, …, 0.5` and the score is the value at 0.2 (LaSOT, Fan et al., CVPR 2019).
 //!
-//! The shift between 0-based and 1-based boxes cancels in overlaps and in distances, as does the pixel convention (a
-//! box from `x` to `x + w - 1` against one from `x` to `x + w`), but for rounding. As an overlap may lie exactly on a
-//! threshold, they are computed here from the 1-based numbers of the files and in the order of operations of the
-//! toolkit that is followed.
+//! | toolkit | a label counts | a frame without such a label | invalid prediction |
+//! | --- | --- | --- | --- |
+//! | `otb` | x, y, w, h > 0 (1-based) | success: miss, precision: **hit** | repeats the previous box |
+//! | `got10k` | always | | is scored as it is |
 //!
-//! The rules of two toolkits are known: those of the OTB toolkit (`calcSeqErrRobust.m`), with the plain mean over
-//! sequences, and those of `ExperimentOTB` in the got10k package.
+//! Both replace the first box by the label. Sources: `calcSeqErrRobust.m` and `genPerfMat.m` of the OTB toolkit;
+//! `experiments/otb.py` of got10k.
 //!
-//! | rules | a label counts when | a frame without such a label | first box | a box without area |
-//! | --- | --- | --- | --- | --- |
-//! | `otb` | x, y, w, h > 0 (1-based) | success: miss, precision: **hit** | the label | repeats the one before |
-//! | `got10k` | always | is scored as it is | the label | is scored as it is |
+//! Overlaps may lie exactly on a threshold, so they are computed from 1-based numbers and in the toolkit's own order of
+//! operations.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,11 +27,19 @@ use serde::{Deserialize, Serialize};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 
-/// Which toolkit's rules a score follows.
+/// Number of overlap thresholds: 0, 0.05, …, 1.
+pub(super) const SUCCESS_THRESHOLDS: usize = 21;
+/// Number of centre error thresholds: 0, 1, …, 50 px; and of the normalised ones, 0, 0.01, …, 0.5.
+pub(super) const PRECISION_THRESHOLDS: usize = 51;
+
+/// Stands for a box that is missing.
+pub(super) const NO_BOX: BBox = BBox { x: f64::NAN, y: f64::NAN, w: f64::NAN, h: f64::NAN };
+
+/// The toolkit whose rules a score follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Toolkit {
-    /// The OTB rules per frame, and the plain mean over sequences.
+    /// The OTB toolkit's rules per frame, and the plain mean over sequences.
     #[default]
     Otb,
     /// `ExperimentOTB` of the got10k package.
@@ -42,7 +47,7 @@ pub enum Toolkit {
 }
 
 impl Toolkit {
-    /// Both, in the order of the table above.
+    /// All toolkits.
     pub const ALL: [Self; 2] = [Self::Otb, Self::Got10k];
 
     /// The name on the command line and in reports.
@@ -50,15 +55,6 @@ impl Toolkit {
         match self {
             Self::Otb => "otb",
             Self::Got10k => "got10k",
-        }
-    }
-
-    /// Whether `label` (0-based, `None` for a row without numbers) counts. OTB's files are 1-based, so a target whose
-    /// left edge lies on or beyond the border of the image has no label that counts, although it may be visible.
-    pub(super) fn counts(self, label: Option<&BBox>) -> bool {
-        match self {
-            Self::Otb => label.is_some_and(|b| b.x + 1.0 > 0.0 && b.y + 1.0 > 0.0 && b.w > 0.0 && b.h > 0.0),
-            Self::Got10k => true,
         }
     }
 }
@@ -76,97 +72,84 @@ impl FromStr for Toolkit {
         Self::ALL.into_iter().find(|t| t.name() == name).ok_or_else(|| Error::Parameter {
             name: "toolkit",
             value: name.to_owned(),
-            expected: "must be otb or got10k".into(),
+            expected: format!("one of {}", Self::ALL.map(Self::name).join(", ")),
         })
     }
 }
 
-/// Number of overlap thresholds: 0, 0.05, …, 1.
-pub const SUCCESS_THRESHOLDS: usize = 21;
-/// Number of centre error thresholds: 0, 1, …, 50 px; and of the normalised ones, 0, 0.01, …, 0.5.
-pub const PRECISION_THRESHOLDS: usize = 51;
-
-/// The overlap threshold with number `i`, 0 to 20.
-pub fn success_threshold(i: usize) -> f64 {
-    // A quotient, not a multiple of 0.05, so that each one is the nearest number to its decimal.
-    i as f64 / 20.0
+/// Whether a label counts by the rules of OTB: all four numbers of its 1-based file are above zero.
+pub(super) fn counts_for_otb(label: &BBox) -> bool {
+    label.x + 1.0 > 0.0 && label.y + 1.0 > 0.0 && label.w > 0.0 && label.h > 0.0
 }
 
-/// The errors of each frame of one run, as a toolkit's rules see them.
+/// The errors of each frame of one run or of several pooled runs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FrameErrors {
-    /// Overlap (intersection over union) with the label; −1 in a frame without a usable label.
+pub(super) struct FrameErrors {
+    /// Overlap (intersection over union) with the label; −1 where no label counts.
     pub overlap: Vec<f64>,
-    /// Distance of the centres in pixels; −1 in a frame without a usable label.
+    /// Distance of the centres in pixels; −1 where no label counts.
     pub center: Vec<f64>,
-    /// The same, each axis divided by the label's size; −1 in a frame without a usable label.
+    /// The same, each axis divided by the label's size.
     pub normalized: Vec<f64>,
-    /// Whether the frame has a usable label.
-    pub valid: Vec<bool>,
-    /// The boxes that were scored: what was predicted, after the rules have replaced what they replace.
+    /// Whether the frame has a label that counts.
+    pub labelled: Vec<bool>,
+    /// The boxes that were scored, after replacements.
     pub boxes: Vec<BBox>,
 }
 
 impl FrameErrors {
-    /// Number of frames.
-    pub fn len(&self) -> usize {
-        self.overlap.len()
-    }
-
-    /// Whether there is no frame.
-    pub fn is_empty(&self) -> bool {
-        self.overlap.is_empty()
-    }
-
-    /// Appends the frames of another run: how the runs of TRE and SRE are pooled.
+    /// Appends the frames of another run: TRE and SRE pool their runs.
     pub fn extend(&mut self, other: &Self) {
         self.overlap.extend_from_slice(&other.overlap);
         self.center.extend_from_slice(&other.center);
         self.normalized.extend_from_slice(&other.normalized);
-        self.valid.extend_from_slice(&other.valid);
+        self.labelled.extend_from_slice(&other.labelled);
         self.boxes.extend_from_slice(&other.boxes);
     }
 }
 
-/// Scores `boxes` frame by frame against `truth` (`None` where there is no label), both for the same frames.
+/// Scores `boxes` against `truth` frame by frame.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
-pub fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<FrameErrors> {
+pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<FrameErrors> {
     let wrong = |reason: String| Err(Error::Evaluation { what: "scoring".into(), reason });
     if truth.len() != boxes.len() {
         return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
     }
-    let Some(first) = truth.first() else { return wrong("there is no frame".into()) };
-    if first.is_none() {
-        return wrong("the first frame has no label".into());
-    }
-
+    let first = match truth.first() {
+        None => return wrong("there is no frame".into()),
+        Some(None) => return wrong("the first frame has no label".into()),
+        Some(Some(first)) => *first,
+    };
+    let otb = toolkit == Toolkit::Otb;
     let mut errors = FrameErrors::default();
-    let mut kept: Option<BBox> = None;
+    let mut previous: Option<BBox> = None;
     for (i, (label, predicted)) in truth.iter().zip(boxes).enumerate() {
-        // The replacement goes by the boxes as they were predicted; only afterwards is the first one set to the label.
-        let replaced = toolkit == Toolkit::Otb && label.is_some() && !predicted.is_valid();
-        let repaired = kept.filter(|_| replaced).unwrap_or(*predicted);
-        kept = Some(repaired);
-        let box_ = if i == 0 { label.unwrap_or(repaired) } else { repaired };
-
-        let scored = label.unwrap_or(BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN));
-        let counts = toolkit.counts(label.as_ref());
-        // Below every threshold of precision, above none of success: OTB counts such a frame as a hit there.
-        let (center, normalized) = if counts { center_errors(&box_, &scored) } else { (-1.0, -1.0) };
-        errors.overlap.push(if counts { overlap(&box_, &scored, toolkit == Toolkit::Otb) } else { -1.0 });
+        // A repeated first box is the predicted one, not the label that replaces it.
+        let repaired = match previous {
+            Some(before) if otb && label.is_some() && !predicted.is_valid() => before,
+            _ => *predicted,
+        };
+        previous = Some(repaired);
+        let scored = if i == 0 { first } else { repaired };
+        let target = label.unwrap_or(NO_BOX);
+        let counts = !otb || counts_for_otb(&target);
+        let (center, normalized) = if counts { center_errors(&scored, &target) } else { (-1.0, -1.0) };
+        errors.overlap.push(if counts { overlap(&scored, &target, otb) } else { -1.0 });
         errors.center.push(center);
         errors.normalized.push(normalized);
-        errors.valid.push(counts && label.is_some());
-        errors.boxes.push(box_);
+        errors.labelled.push(counts && label.is_some());
+        errors.boxes.push(scored);
     }
     Ok(errors)
 }
 
-/// Intersection over union; not a number when a box is not.
+/// Intersection over union; NaN when a box is not finite. `counts_end_pixels`: a box ends at `x + w - 1`, and its
+/// length is the end less the start plus one. This differs from `x + w` only in rounding, which decides an overlap that
+/// lies exactly on a threshold.
 fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
-    // `min` and `max` would pass over a number that is none.
+    // `min` and `max` ignore NaN.
     if [predicted, label].iter().any(|b| ![b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())) {
         return f64::NAN;
     }
@@ -178,8 +161,7 @@ fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
     let common =
         length(predicted.x, predicted.w, label.x, label.w) * length(predicted.y, predicted.h, label.y, label.h);
     let union = predicted.w * predicted.h + label.w * label.h - common;
-    // Rounding may lift the overlap of equal boxes above 1, where no toolkit wants a hit. Two boxes of no size have
-    // none.
+    // Rounding may lift the overlap of equal boxes above 1; two empty boxes give NaN.
     let overlap = common / union;
     if overlap > 1.0 { 1.0 } else { overlap }
 }
@@ -189,21 +171,19 @@ fn center_errors(predicted: &BBox, label: &BBox) -> (f64, f64) {
     let center = |b: &BBox| (b.x + 1.0 + (b.w - 1.0) / 2.0, b.y + 1.0 + (b.h - 1.0) / 2.0);
     let ((px, py), (lx, ly)) = (center(predicted), center(label));
     let (dx, dy) = (px - lx, py - ly);
-    // Not `hypot`: an error of exactly 20 px has to come out as one, and a square root of a sum of squares is what is
-    // compared with.
+    // Not `hypot`: the toolkits take the square root of a sum of squares, and an error of exactly 20 px must be equal.
     let length = |x: f64, y: f64| (x * x + y * y).sqrt();
-    // A label of no size gives an error that is not a number or infinite: a miss.
     (length(dx, dy), length(dx / label.w, dy / label.h))
 }
 
-/// What one run, or several pooled runs, of a tracker on one sequence scored.
+/// The score of a tracker on one sequence, over one run or several pooled runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// Frames that were counted.
+    /// Scored frames.
     pub frames: usize,
-    /// Frames among them that have a usable label.
+    /// Frames among them with a label that counts.
     pub labelled: usize,
-    /// Area under the success curve: the mean of [`Score::success`]. At most 20/21.
+    /// Area under the success curve: the mean of [`Score::success`], at most 20/21.
     pub auc: f64,
     /// Precision at 20 px.
     pub precision_20: f64,
@@ -213,10 +193,9 @@ pub struct Score {
     pub overlap_rate_50: f64,
     /// Mean overlap over the labelled frames.
     pub mean_overlap: f64,
-    /// Mean centre error over the labelled frames, in pixels; `None` when one of them has a box that is no number, or
-    /// none of them is scored by its centre.
+    /// Mean centre error over the labelled frames, in pixels; `None` when one of them has no finite error.
     pub mean_center_error: Option<f64>,
-    /// How often the target was lost: runs of labelled frames without any overlap.
+    /// Losses of the target: runs of labelled frames without any overlap.
     pub failures: usize,
     /// Success at the overlap thresholds 0, 0.05, …, 1.
     pub success: Vec<f64>,
@@ -227,27 +206,26 @@ pub struct Score {
 }
 
 impl Score {
-    /// The score of frames that were looked at already; no frames score zero everywhere.
-    pub fn of(errors: &FrameErrors) -> Self {
-        let frames = errors.len();
+    pub(super) fn of(errors: &FrameErrors) -> Self {
+        let frames = errors.overlap.len();
         let share = |count: usize| if frames == 0 { 0.0 } else { count as f64 / frames as f64 };
         let curve = |points: usize, passes: &dyn Fn(usize) -> usize| (0..points).map(|i| share(passes(i))).collect();
+        // A quotient, not a multiple of 0.05: each threshold is the nearest number to its decimal.
         let success: Vec<f64> =
-            curve(SUCCESS_THRESHOLDS, &|i| errors.overlap.iter().filter(|&&o| o > success_threshold(i)).count());
+            curve(SUCCESS_THRESHOLDS, &|i| errors.overlap.iter().filter(|&&o| o > i as f64 / 20.0).count());
         let precision: Vec<f64> =
             curve(PRECISION_THRESHOLDS, &|i| errors.center.iter().filter(|&&e| e <= i as f64).count());
         let normalized: Vec<f64> =
             curve(PRECISION_THRESHOLDS, &|i| errors.normalized.iter().filter(|&&e| e <= i as f64 / 100.0).count());
 
-        let labelled = || errors.valid.iter().enumerate().filter(|&(_, &valid)| valid).map(|(i, _)| i);
+        let labelled = || errors.labelled.iter().enumerate().filter(|&(_, &counts)| counts).map(|(i, _)| i);
         let mean = |values: &mut dyn Iterator<Item = f64>| {
             let (sum, n) = values.fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
             (n > 0).then(|| sum / n as f64)
         };
-        // A frame whose box is no number overlaps nothing, and is at no distance; leaving it out of the means would
-        // flatter the tracker. Below zero are those that are not scored by their centres.
+        // A frame without a finite box counts as no overlap: ignoring it would flatter the tracker.
         let overlap_of = |i: usize| if errors.overlap[i].is_finite() { errors.overlap[i].max(0.0) } else { 0.0 };
-        let centers = || labelled().map(|i| errors.center[i]).filter(|e| e.is_nan() || *e >= 0.0);
+        let centers = || labelled().map(|i| errors.center[i]);
         let mut lost = false;
         let failures = labelled()
             .filter(|&i| {
@@ -272,28 +250,161 @@ impl Score {
     }
 }
 
-/// Scores `boxes` against `truth`, both for the same frames, by the rules of `toolkit`.
+/// Scores `boxes` against `truth` (`None` for a frame without a label), both for the same frames.
 ///
 /// # Errors
-/// As [`frame_errors`].
+/// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
 pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<Score> {
     frame_errors(truth, boxes, toolkit).map(|errors| Score::of(&errors))
 }
 
-/// Scores boxes, each with its label and as it is: none is repaired, and the first is not taken to be the label. A
-/// label of no size counts as none.
-pub fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
+/// Scores pairs of label and predicted box as they are: nothing is replaced, and empty labels do not count.
+pub(crate) fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
     let mut errors = FrameErrors::default();
     for (label, predicted) in pairs.iter().filter(|(label, _)| label.is_valid()) {
         let (center, normalized) = center_errors(predicted, label);
         errors.overlap.push(overlap(predicted, label, true));
         errors.center.push(center);
         errors.normalized.push(normalized);
-        errors.valid.push(true);
+        errors.labelled.push(true);
         errors.boxes.push(*predicted);
     }
     Score::of(&errors)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn labels(n: usize) -> Vec<Option<BBox>> {
+        (0..n).map(|i| Some(BBox::new(10.0 + i as f64, 20.0, 40.0, 30.0))).collect()
+    }
+
+    fn exact(truth: &[Option<BBox>]) -> Vec<BBox> {
+        truth.iter().map(|b| b.unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn scores_labelled_pairs_as_they_are() {
+        let label = BBox::new(10.0, 20.0, 40.0, 30.0);
+        let far = label.translated(300.0, 0.0);
+        let empty = BBox::new(0.0, 0.0, 0.0, 0.0);
+        let score = score_labelled(&[(label, far), (label, label), (empty, far), (label, label)]);
+        assert_eq!((score.frames, score.labelled, score.mean_center_error), (3, 3, Some(100.0)));
+        assert_eq!((score.precision_20, score.mean_overlap, score.success[10]), (2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0));
+    }
+
+    #[test]
+    fn a_perfect_tracker_scores_twenty_of_twenty_one() {
+        let truth = labels(10);
+        for toolkit in Toolkit::ALL {
+            let s = score(&truth, &exact(&truth), toolkit).unwrap();
+            assert!((s.auc - 20.0 / 21.0).abs() < 1e-15, "{toolkit}: {}", s.auc);
+            assert_eq!(s.success[20], 0.0);
+            assert_eq!((s.precision_20, s.normalized_precision, s.mean_overlap), (1.0, 1.0, 1.0));
+            assert_eq!((s.mean_center_error, s.failures, s.precision[0]), (Some(0.0), 0, 1.0));
+        }
+    }
+
+    #[test]
+    fn a_label_that_does_not_count_is_a_miss_for_success_and_a_hit_for_precision() {
+        let mut truth = labels(4);
+        let boxes = vec![BBox::new(500.0, 500.0, 10.0, 10.0); 4];
+        truth[2] = Some(BBox::new(-1.0, 5.0, 40.0, 30.0)); // `0,6,40,30` in the file
+        truth[3] = None;
+        let otb = score(&truth, &boxes, Toolkit::Otb).unwrap();
+        assert_eq!((otb.success[0], otb.precision[0], otb.labelled), (0.25, 0.75, 2));
+        let got10k = score(&truth, &boxes, Toolkit::Got10k).unwrap();
+        assert_eq!((got10k.success[0], got10k.precision[50]), (0.25, 0.25));
+        // Row `1,6,40,30` counts.
+        assert!(counts_for_otb(&BBox::new(0.0, 5.0, 40.0, 30.0)) && !counts_for_otb(&NO_BOX));
+    }
+
+    #[test]
+    fn the_label_replaces_the_first_box() {
+        let far = BBox::new(900.0, 900.0, 5.0, 5.0);
+        for toolkit in Toolkit::ALL {
+            let s = score(&labels(2), &[far, far], toolkit).unwrap();
+            assert_eq!((s.success[0], s.precision_20, s.normalized[50]), (0.5, 0.5, 0.5), "{toolkit}");
+        }
+    }
+
+    #[test]
+    fn otb_repeats_the_previous_box_for_an_invalid_one() {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 4];
+        let good = BBox::new(10.0, 10.0, 20.0, 20.0);
+        let boxes = [good, good, NO_BOX, BBox::new(-1.0, -1.0, 0.0, 0.0)];
+        assert_eq!(score(&truth, &boxes, Toolkit::Otb).unwrap().success[0], 1.0);
+        let got10k = score(&truth, &boxes, Toolkit::Got10k).unwrap();
+        assert_eq!((got10k.success[0], got10k.precision[0]), (0.5, 0.5));
+        // The second frame repeats the first box as it was predicted, not the label that replaced it.
+        let far = BBox::new(300.0, 300.0, 20.0, 20.0);
+        let errors = frame_errors(&truth[..2], &[far, NO_BOX], Toolkit::Otb).unwrap();
+        assert_eq!((Score::of(&errors).success[0], errors.boxes), (0.5, vec![good, far]));
+    }
+
+    #[test]
+    fn thresholds_are_strict_for_overlap_and_inclusive_for_distance() {
+        // Half overlap: 20x20 against 20x10 inside it.
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 2];
+        let half = BBox::new(10.0, 10.0, 20.0, 10.0);
+        let s = score(&truth, &[half, half], Toolkit::Otb).unwrap();
+        assert_eq!((s.success[9], s.success[10], s.overlap_rate_50), (1.0, 0.5, 0.5));
+        let away = BBox::new(10.0 + 12.0, 10.0 + 16.0, 20.0, 20.0);
+        let s = score(&truth, &[away, away], Toolkit::Otb).unwrap();
+        assert_eq!((s.precision[19], s.precision_20), (0.5, 1.0));
+    }
+
+    #[test]
+    fn pixel_conventions_differ_only_in_rounding() {
+        let (a, b) = (BBox::new(10.0, 10.0, 21.0, 33.0), BBox::new(14.0, 3.0, 25.0, 31.0));
+        assert_eq!((a.overlap(&b), a.overlap(&b)), (overlap(&a, &b, true), overlap(&a, &b, false)));
+        assert_eq!(a.center_error(&b), center_errors(&a, &b).0);
+        // 33x41 in 41x55 is 3/5 exactly. From x = 223.725 (1-based) rounding lifts it when boxes end at x + w.
+        let label = BBox::new(216.0, 68.0, 41.0, 55.0);
+        let inside = BBox::new(222.725, 71.8776, 33.0, 41.0);
+        assert!(overlap(&inside, &label, false) > 0.6);
+        assert!((overlap(&inside, &label, false) - 0.6).abs() < 1e-14);
+        assert!(overlap(&BBox::new(f64::NAN, 0.0, 1.0, 1.0), &label, true).is_nan());
+    }
+
+    #[test]
+    fn normalised_precision_divides_by_the_label_size() {
+        let truth = vec![Some(BBox::new(0.0, 0.0, 100.0, 50.0)); 2];
+        let moved = truth[0].unwrap().translated(10.0, 0.0);
+        let s = score(&truth, &[moved, moved], Toolkit::Otb).unwrap();
+        assert_eq!((s.normalized[9], s.normalized[10]), (0.5, 1.0));
+    }
+
+    #[test]
+    fn a_frame_without_a_box_leaves_no_mean_center_error() {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 3];
+        let label = truth[0].unwrap();
+        for toolkit in Toolkit::ALL {
+            let of = |boxes: &[BBox]| score(&truth, boxes, toolkit).unwrap().mean_center_error;
+            assert_eq!(of(&[label, label, NO_BOX]), (toolkit == Toolkit::Otb).then_some(0.0), "{toolkit}");
+            assert_eq!(of(&[label, label, label.translated(3.0, 0.0)]), Some(1.0), "{toolkit}");
+        }
+        let truth = [Some(label), None, Some(label)];
+        assert_eq!(score(&truth, &[label, NO_BOX, label], Toolkit::Got10k).unwrap().mean_center_error, Some(0.0));
+    }
+
+    #[test]
+    fn counts_each_loss_once() {
+        let truth = labels(7);
+        let mut boxes = exact(&truth);
+        for lost in [2, 3, 5] {
+            boxes[lost] = BBox::new(800.0, 800.0, 9.0, 9.0);
+        }
+        assert_eq!(score(&truth, &boxes, Toolkit::Otb).unwrap().failures, 2);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_scored() {
+        let truth = labels(3);
+        let message = score(&truth, &exact(&truth)[..2], Toolkit::Otb).unwrap_err().to_string();
+        assert!(message.contains("3 labels and 2 boxes"), "{message}");
+        assert!(score(&[], &[], Toolkit::Otb).is_err());
+        assert!(score(&[None], &[BBox::default()], Toolkit::Otb).is_err());
+    }
+}

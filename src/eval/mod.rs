@@ -1,24 +1,28 @@
 //! Evaluation: how well boxes follow a labelled target, by the rules of the tracking benchmarks.
+//!
+//! A [`Dataset`] holds labelled sequences. An [`Evaluation`] runs trackers over them, reads published results beside
+//! them, and sums both up in a [`Report`].
 
-pub mod bootstrap;
-pub mod dataset;
-pub mod evaluation;
-mod labelled;
-pub mod manifest;
-pub mod metrics;
-mod names;
-pub mod outcome;
-pub mod preset;
-pub mod protocol;
+mod dataset;
+mod metrics;
+mod protocols;
 #[cfg(feature = "cli")]
-pub mod report;
-pub mod results;
-mod rows;
-pub mod runner;
-pub mod saving;
-pub mod store;
-pub mod summary;
-pub mod timings;
+pub(crate) mod report;
+mod results;
+mod runner;
+mod summary;
 
-pub use metrics::{FrameErrors, Score, Toolkit, frame_errors, score};
-pub use protocol::{Protocol, Start};
+pub use dataset::{Dataset, LabelledSequence};
+pub(crate) use metrics::score_labelled;
+pub use metrics::{Score, Toolkit, score};
+pub use protocols::{Protocol, Start};
+pub use results::ResultFiles;
+#[cfg(feature = "cli")]
+pub(crate) use results::{check_save_folder, save_results};
+#[cfg(feature = "cli")]
+pub(crate) use runner::write_file;
+pub use runner::{Evaluation, Event, Preset, Runner, Store, Trace};
+pub use summary::{
+    Aggregate, Difference, Evaluated, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport,
+    TrackerTiming,
+};

@@ -1,96 +1,77 @@
-//! Other people's results: per-sequence text files in the layouts of OTB, GOT-10k and VOT.
-//! [`saving`](super::saving) writes them.
+//! Result files: boxes that other trackers publish, and ours for other tools.
 //!
 //! | layout | file of a sequence |
 //! | --- | --- |
 //! | OTB, LaSOT, `ExperimentOTB` | `Deer.txt`, `Jogging-1.txt` or `Jogging.1.txt` |
 //! | GOT-10k | `GOT-10k_Val_000001/GOT-10k_Val_000001_001.txt` |
-//! | VOT | `baseline/bag/bag_001.txt`, with lines of one number where a run is started or has failed |
 //!
-//! Separators are free, names are compared without case and without `.`, `_` and `-` before their number; a file that
-//! bears the very name is the one. Numbers are in the base of the sequence's own truth file, as all these tools hand
-//! its first row to the tracker as it stands; those of MOT are 1-based.
+//! Any separator is read. Names match in any case, and with `.`, `_` or `-` before their number; an exact name wins.
+//! Numbers have the base of the sequence's truth file; those of MOT are 1-based.
 //!
-//! Rows of MOT name their images and targets: of several, the one that overlaps the first label best is meant. Other
-//! rows are those of the evaluated frames, or of all images: of a sequence that is evaluated from a later image on, the
-//! first row or the one of that image is the label, which tells. So it is where images were taken out of a folder.
+//! Rows of MOT name their images and targets; the target that overlaps the first label best is used. Other rows belong
+//! to the evaluated frames, or to all images of the folder: the row that agrees with the first label tells which.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::dataset::LabelledSequence;
-use super::metrics::Toolkit;
-use super::names::{is_number, key, other_name_of};
-use super::protocol::Start;
-use super::rows;
+use super::dataset::{LabelledSequence, is_number, key};
+use super::metrics::{NO_BOX, Toolkit};
+use super::protocols::Start;
 use super::runner::Trace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::media::row_of_each;
+use crate::media::annotation::Annotations;
 
-/// Folders of folders are looked into so deep: `baseline/bag/bag_001.txt`.
-const DEPTH: usize = 3;
+/// Depth of the search for files below a results folder.
+const MAX_DEPTH: usize = 3;
 
-/// Overlap with the first label of a row that a tracker begins with: it is the label, but for rounding.
-const BEGUN: f64 = 0.9;
-
-/// The files of one tracker.
+/// The result files of one tracker.
 #[derive(Clone, Debug)]
 pub struct ResultFiles {
     /// The tracker's name.
     pub name: String,
     folder: PathBuf,
-    /// By [`key`]; those that have one in common are told apart by their whole names.
-    files: BTreeMap<String, Vec<Named>>,
-    seconds: BTreeMap<String, PathBuf>,
+    /// Sequence name and file, by [`key`].
+    files: BTreeMap<String, Vec<(String, PathBuf)>>,
+    /// Files of times, by [`key`].
+    times: BTreeMap<String, PathBuf>,
 }
 
-/// A file, and the name of the sequence that it is of.
-#[derive(Clone, Debug)]
-struct Named {
-    sequence: String,
-    path: PathBuf,
-}
-
-/// Boxes that were read, and what was odd about them.
+/// Boxes of one sequence, as read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReadResult {
-    /// One box for each frame of the sequence; a frame without one has numbers that are NaN.
+pub(super) struct ReadResult {
+    /// One box for each frame of the sequence; NaN for a frame without one.
     pub boxes: Vec<BBox>,
-    /// Rows in the file, less those that are passed over.
+    /// Number of rows from the first evaluated frame on.
     pub rows: usize,
-    /// Rows that are passed over, as they are of images before the first evaluated one.
-    pub passed_over: usize,
-    /// Frames per second, over the frames whose time was written.
+    /// Number of rows before the first evaluated frame.
+    pub skipped: usize,
+    /// Frames per second, where times are stored.
     pub fps: Option<f64>,
-    /// Whether the first box is the label moved by a pixel in both directions: what is 1-based was taken for 0-based,
-    /// or the other way round.
+    /// Whether the first box is the label moved by one pixel in both directions, a sign of another base.
     pub moved: bool,
 }
 
 impl ReadResult {
-    /// What a person should know: that there is not one row a frame, and what the toolkit then does.
+    /// Says that rows and frames do not match, and what the toolkit does about it.
     pub fn warning(&self, tracker: &str, sequence: &str, toolkit: Toolkit) -> Option<String> {
         if self.moved {
             return Some(format!(
-                "{tracker}, {sequence}: the first box is the label moved by (1, 1): its numbers seem to be 1-based \
-                 where the sequence's are 0-based, or the other way round"
+                "{tracker}, {sequence}: the first box is the label moved by (1, 1): one of them is 1-based, the other \
+                 0-based"
             ));
         }
         let (rows, frames) = (self.rows, self.boxes.len());
-        let before = match self.passed_over {
-            0 => String::new(),
-            n => format!(" from image {} on", n + 1),
-        };
+        let from = if self.skipped == 0 { String::new() } else { format!(" from image {} on", self.skipped + 1) };
         let what = match (rows.cmp(&frames), toolkit) {
             (Ordering::Equal, _) => return None,
-            (Ordering::Greater, _) => "the last ones are left out",
-            (Ordering::Less, Toolkit::Otb) => "the last box stands for those that are missing",
-            (Ordering::Less, _) => "the frames without one count as misses",
+            (Ordering::Greater, _) => "the last rows are ignored",
+            (Ordering::Less, Toolkit::Otb) => "the last box is repeated",
+            (Ordering::Less, Toolkit::Got10k) => "frames without a box are misses",
         };
-        Some(format!("{tracker}, {sequence}: {rows} rows{before} for {frames} frames: {what}"))
+        Some(format!("{tracker}, {sequence}: {rows} rows{from} for {frames} frames: {what}"))
     }
 }
 
@@ -98,104 +79,86 @@ impl ResultFiles {
     /// Lists the files in `folder`.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Evaluation`] when there is no text file in it.
+    /// [`Error::Io`] when it cannot be read, [`Error::Evaluation`] when it has no text file.
     pub fn open(name: &str, folder: &Path) -> Result<Self> {
         let mut found = Vec::new();
-        list(folder, DEPTH, &mut found).map_err(|e| Error::io(folder, e))?;
+        list(folder, MAX_DEPTH, &mut found).map_err(|e| Error::io(folder, e))?;
         found.sort();
-        let (mut files, mut seconds) = (BTreeMap::<String, Vec<Named>>::new(), BTreeMap::new());
+        let (mut files, mut times) = (BTreeMap::<String, Vec<(String, PathBuf)>>::new(), BTreeMap::new());
         for path in found {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if let Some(of) = stem.strip_suffix("_time") {
-                seconds.entry(key(of)).or_insert(path);
+                times.entry(key(of)).or_insert(path);
                 continue;
             }
-            // `bag/bag_001.txt`: the first of several runs stands for the tracker.
-            let of_folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-            let run = stem.strip_prefix(of_folder.as_str()).filter(|rest| is_run_number(rest)).is_some();
-            let sequence = if run { of_folder } else { stem };
-            let there = files.entry(key(&sequence)).or_default();
-            let beside = |other: &Named| other.sequence == sequence && other.path.parent() == path.parent();
-            if !run || !there.iter().any(beside) {
-                there.push(Named { sequence, path });
+            // `bag/bag_001.txt`: the first of several runs is used.
+            let parent = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+            let run = stem.strip_prefix(parent.as_str()).and_then(|rest| rest.strip_prefix('_')).is_some_and(is_number);
+            let sequence = if run { parent } else { stem };
+            let known = files.entry(key(&sequence)).or_default();
+            if !run || !known.iter().any(|(name, other)| *name == sequence && other.parent() == path.parent()) {
+                known.push((sequence, path));
             }
         }
         if files.is_empty() {
             return Err(Error::Evaluation {
                 what: format!("results of {name} in {}", folder.display()),
-                reason: "there is no result file <sequence>.txt in it".into(),
+                reason: "there is no file <sequence>.txt".into(),
             });
         }
-        Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files, seconds })
+        Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files, times })
     }
 
-    /// Reads the boxes for a sequence.
-    ///
-    /// Rows beyond the last frame are left out, missing ones become boxes that are none: see [`ReadResult::warning`].
+    /// Reads the boxes for a sequence. Rows beyond the last frame are ignored, missing rows become NaN.
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when there is no file, no box in it, or none of several targets at the first label,
-    /// [`Error::Io`] and [`Error::Annotation`] when it cannot be read.
-    pub fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
+    /// [`Error::Evaluation`] when there is no file or no box for the sequence, [`Error::Io`] and [`Error::Annotation`]
+    /// when the file cannot be read.
+    pub(super) fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
-        let there = names(sequence).find_map(|name| self.files.get(&key(&name))).map_or(&[][..], Vec::as_slice);
-        let exact: Vec<_> = there.iter().filter(|named| named.sequence == sequence.name).collect();
-        let path = match if exact.is_empty() { there.iter().collect() } else { exact }[..] {
+        let known = sequence.file_names().find_map(|name| self.files.get(&key(&name))).map_or(&[][..], Vec::as_slice);
+        let exact: Vec<_> = known.iter().filter(|(name, _)| *name == sequence.name).collect();
+        let path = match if exact.is_empty() { known.iter().collect() } else { exact }[..] {
             [] => return Err(wrong(format!("there is no file for {} in {}", sequence.name, self.folder.display()))),
-            [named] => &named.path,
-            [one, other, ..] => {
-                return Err(wrong(format!(
-                    "{} and {} may both be of {}: give the folder of one tracker",
-                    one.path.display(),
-                    other.path.display(),
-                    sequence.name
-                )));
+            [(_, path)] => path,
+            [(_, one), (_, other), ..] => {
+                let (one, other) = (one.display(), other.display());
+                let name = &sequence.name;
+                return Err(wrong(format!("{one} and {other} both match {name}: give the folder of one tracker")));
             }
         };
         let text = fs::read(path).map_err(|e| Error::io(path, e))?;
-        let annotations = rows::parse(&text, path, sequence)?;
-        let none = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+        let annotations = of_best_target(Annotations::parse(&text, path, sequence.base)?, path, sequence)?;
         let mut boxes: Vec<BBox> = annotations.rows().iter().map(|row| row.base().to_bbox(row.numbers())).collect();
         if boxes.is_empty() {
             return Err(wrong(format!("{} is empty", path.display())));
         }
-        // Of all images of a folder from which some were taken out, as its truth, unless they begin with the label.
-        let begins = |first| {
-            let at_once = agreement(&boxes, 0, sequence);
-            first == 0 || at_once < BEGUN || agreement(&boxes, first, sequence) > at_once
-        };
-        if sequence.skipped == 0
-            && let Some(of_each) = row_of_each(&sequence.frames, boxes.len(), annotations.last_frame())
-            && of_each.first().is_some_and(|&first| begins(first))
-        {
-            boxes = of_each.iter().map(|&row| boxes.get(row).copied().unwrap_or(none)).collect();
+        // Published files of David have 770 rows, the first of which is that of image 300.
+        let by_image = annotations.target().is_some()
+            || sequence.skipped > 0
+                && boxes.len() > sequence.truth.len()
+                && agreement(&boxes, sequence.skipped, sequence) > agreement(&boxes, 0, sequence);
+        let skipped = if by_image { sequence.skipped } else { 0 };
+        if boxes.len() <= skipped {
+            let (path, last, name) = (path.display(), boxes.len(), &sequence.name);
+            return Err(wrong(format!("{path} ends with image {last}, but {name} begins with image {}", skipped + 1)));
         }
-        let by_image = annotations.target().is_some() || begins_before(&boxes, sequence);
-        let passed_over = if by_image { sequence.skipped } else { 0 };
-        if boxes.len() <= passed_over {
-            return Err(wrong(format!(
-                "{} ends with image {}, and {} is evaluated from image {} on",
-                path.display(),
-                boxes.len(),
-                sequence.name,
-                passed_over + 1
-            )));
-        }
-        boxes.drain(..passed_over);
+        boxes.drain(..skipped);
         let rows = boxes.len();
-        boxes.resize(sequence.truth.len(), none);
-        let by = |at: f64, label: f64| ((at - label).abs() - 1.0).abs() < 1e-9;
+        boxes.resize(sequence.truth.len(), NO_BOX);
+        let by_one = |at: f64, label: f64| ((at - label).abs() - 1.0).abs() < 1e-9;
         let moved = boxes.first().zip(sequence.truth.first().copied().flatten()).is_some_and(|(first, label)| {
             let same_way = (first.x - label.x) * (first.y - label.y) > 0.0;
-            same_way && by(first.x, label.x) && by(first.y, label.y) && (first.w, first.h) == (label.w, label.h)
+            same_way && by_one(first.x, label.x) && by_one(first.y, label.y) && (first.w, first.h) == (label.w, label.h)
         });
-        Ok(ReadResult { boxes, rows, passed_over, fps: self.fps(sequence), moved })
+        Ok(ReadResult { boxes, rows, skipped, fps: self.fps(sequence), moved })
     }
 
-    /// Frames by their time, as our own runs are counted. (got10k takes the mean of the frames' rates instead, in which
-    /// a few quick frames hide many slow ones.)
+    /// Frames divided by their total time. (got10k takes the mean of the frames' rates, in which a few quick frames
+    /// hide many slow ones.)
     fn fps(&self, sequence: &LabelledSequence) -> Option<f64> {
-        let text = fs::read_to_string(names(sequence).find_map(|name| self.seconds.get(&key(&name)))?).ok()?;
+        let path = sequence.file_names().find_map(|name| self.times.get(&key(&name)))?;
+        let text = fs::read_to_string(path).ok()?;
         let seconds: Vec<f64> = text
             .split(|c: char| c.is_whitespace() || c == ',')
             .filter_map(|word| word.parse().ok())
@@ -205,12 +168,20 @@ impl ResultFiles {
     }
 }
 
-/// Whether rows that name no images begin with the first image of the folder, and not with the first evaluated one. A
-/// tracker begins with the label: published files of David have 770 rows, the first of which is that of image 300.
-fn begins_before(boxes: &[BBox], sequence: &LabelledSequence) -> bool {
-    sequence.skipped > 0
-        && boxes.len() > sequence.truth.len()
-        && agreement(boxes, sequence.skipped, sequence) > agreement(boxes, 0, sequence)
+/// Selects the target that overlaps the first label best, where a file has several.
+fn of_best_target(annotations: Annotations, path: &Path, sequence: &LabelledSequence) -> Result<Annotations> {
+    let targets = annotations.targets();
+    let (Some(&Some(label)), [_, _, ..]) = (sequence.truth.first(), &targets[..]) else { return Ok(annotations) };
+    let overlap = |target: u32| {
+        let target = annotations.clone().of_target(target)?;
+        let overlap = target.rows().get(sequence.skipped)?.bbox()?.overlap(&label);
+        (overlap > 0.0).then_some((overlap, target))
+    };
+    let best = targets.into_iter().rev().filter_map(overlap).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, target)| target).ok_or_else(|| Error::Evaluation {
+        what: path.display().to_string(),
+        reason: format!("none of its targets overlaps the first label of {}", sequence.name),
+    })
 }
 
 /// The overlap of a row with the first label.
@@ -218,10 +189,6 @@ fn agreement(boxes: &[BBox], row: usize, sequence: &LabelledSequence) -> f64 {
     let label = sequence.truth.first().copied().flatten();
     let row = boxes.get(row).filter(|row| row.is_valid());
     row.zip(label).map_or(0.0, |(row, label)| row.overlap(&label))
-}
-
-fn is_run_number(rest: &str) -> bool {
-    rest.strip_prefix('_').is_some_and(is_number)
 }
 
 fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -238,16 +205,216 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
     Ok(())
 }
 
-/// What files of a sequence are called.
-fn names(sequence: &LabelledSequence) -> impl Iterator<Item = String> {
-    [Some(sequence.name.clone()), other_name_of(sequence)].into_iter().flatten()
-}
-
-/// Results as the trace of a one-pass run, to be scored like one.
-pub fn as_trace(boxes: Vec<BBox>) -> Trace {
+/// Results as the trace of a one-pass run.
+pub(super) fn as_trace(boxes: Vec<BBox>) -> Trace {
     let init = boxes.first().copied().unwrap_or_default();
     Trace { start: Start { frame: 0, init }, boxes, micros: Vec::new() }
 }
 
+/// Checks that [`save_results`] can write into `folder`, without leaving anything behind.
+///
+/// # Errors
+/// [`Error::Parameter`] when it is a file, [`Error::Io`] when nothing can be written there.
+#[cfg(feature = "cli")]
+pub(crate) fn check_save_folder(folder: &Path) -> Result<()> {
+    let existing = folder.ancestors().find(|path| path.as_os_str().is_empty() || path.exists());
+    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        return Err(Error::Parameter {
+            name: "save-results",
+            value: folder.display().to_string(),
+            expected: format!("a folder; {} is a file", existing.display()),
+        });
+    }
+    crate::atomic_file::temporary_beside(&existing.join("probe")).map(drop).map_err(|error| Error::io(existing, error))
+}
+
+/// Writes a run of `tracker` below `folder` as the got10k package reads it: `OTB2015/<tracker>/<sequence>.txt` for a
+/// 1-based sequence, else `GOT-10k/<tracker>/<sequence>/<sequence>_001.txt`, each with a file of times.
+///
+/// # Errors
+/// [`Error::Io`] when a file cannot be written.
+#[cfg(feature = "cli")]
+pub(crate) fn save_results(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
+    use super::dataset::file_name;
+    use super::runner::write_file;
+    use crate::media::annotation::Base;
+
+    let tracker = file_name(tracker);
+    let (rows, times) = if sequence.base == Base::One {
+        // got10k writes `Jogging.2` for the second target of `Jogging`.
+        let name = match sequence.name.rsplit_once('-') {
+            Some((folder, target @ ("1" | "2"))) if !folder.is_empty() => file_name(&format!("{folder}.{target}")),
+            _ => file_name(&sequence.name),
+        };
+        let home = folder.join("OTB2015").join(&tracker);
+        (home.join(format!("{name}.txt")), home.join("times").join(format!("{name}_time.txt")))
+    } else {
+        let name = file_name(&sequence.name);
+        let home = folder.join("GOT-10k").join(&tracker).join(&name);
+        (home.join(format!("{name}_001.txt")), home.join(format!("{name}_time.txt")))
+    };
+    let row = |b: &BBox| sequence.base.to_numbers(b).map(|v| format!("{v:.3}")).join(",") + "\n";
+    let boxes: String = trace.boxes.iter().map(row).collect();
+    let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
+    write_file(&rows, boxes.as_bytes())?;
+    write_file(&times, seconds.as_bytes())
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    use super::*;
+    use crate::media::annotation::Base;
+
+    pub(crate) fn sequence(name: &str, n: usize, base: Base) -> LabelledSequence {
+        LabelledSequence {
+            name: name.into(),
+            frames: vec![PathBuf::from("x.jpg"); n],
+            skipped: 0,
+            truth: vec![Some(BBox::new(0.0, 1.0, 10.0, 12.0)); n],
+            attributes: vec![],
+            base,
+        }
+    }
+
+    fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    fn read(files: &[(&str, &str)], sequence: &LabelledSequence) -> Result<ReadResult> {
+        ResultFiles::open("t", written(files).path()).unwrap().read(sequence)
+    }
+
+    #[test]
+    fn reads_every_layout_and_separator() {
+        for (path, text) in [
+            ("Jogging-2.txt", "1,2,10,12\n2,2,10,12\n"),
+            ("Jogging.2.txt", "1\t2\t10\t12\r\n2\t2\t10\t12\r\n"),
+            ("jogging_2.txt", "1 2 10 12\n2 2 10 12"),
+            ("Jogging-2/Jogging-2_001.txt", "1.0000,2.0000,10.0000,12.0000\n2,2,10,12\n"),
+        ] {
+            let files = [(path, text), ("times/Jogging-2_time.txt", "0.5\n0.5")];
+            let read = read(&files, &sequence("Jogging-2", 2, Base::One)).unwrap();
+            assert_eq!(read.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
+            assert_eq!((read.rows, read.fps), (2, Some(2.0)), "{path}");
+        }
+        for file in ["Human4.txt", "Human4-2.txt"] {
+            assert_eq!(read(&[(file, "1,2,10,12\n")], &sequence("Human4", 1, Base::One)).unwrap().rows, 1, "{file}");
+        }
+    }
+
+    #[test]
+    fn rows_of_mot_are_one_based_and_of_the_target_at_the_first_label() {
+        let rows = |target: usize, x: usize, images: &[usize]| {
+            images.iter().map(|image| format!("{image},{target},{x},2,10,12,1,-1,-1,-1\n")).collect::<String>()
+        };
+        let car = sequence("car", 2, Base::Zero);
+        for text in [rows(1, 1, &[1, 2]), rows(3, 60, &[1, 2]) + &rows(5, 1, &[1, 2]) + &rows(7, 5, &[1, 2])] {
+            let read = read(&[("car.txt", &text)], &car).unwrap();
+            assert_eq!(read.boxes, [BBox::new(0.0, 1.0, 10.0, 12.0); 2]);
+            assert!(!read.moved);
+        }
+        let error = read(&[("car.txt", &(rows(3, 60, &[1, 2]) + &rows(5, 90, &[1, 2])))], &car).unwrap_err();
+        assert!(error.to_string().contains("none of its targets overlaps the first label of car"), "{error}");
+        // Plain rows in the wrong base get a warning.
+        let read = read(&[("car.txt", "1,2,10,12\n1,2,10,12\n")], &car).unwrap();
+        assert!(read.warning("t", "car", Toolkit::Otb).unwrap().contains("moved by (1, 1)"));
+    }
+
+    #[test]
+    fn assigns_rows_to_the_evaluated_frames() {
+        // Evaluated from the third image on.
+        let late = LabelledSequence { skipped: 2, ..sequence("late", 3, Base::Zero) };
+        let plain = |xs: &[usize]| xs.iter().map(|x| format!("{x},1,10,12\n")).collect::<String>();
+        let mot = |frames: &[usize]| {
+            frames.iter().map(|frame| format!("{frame},1,{},2,10,12,1,-1,-1,-1\n", frame + 1)).collect::<String>()
+        };
+        let read = |text: &str| {
+            let read = read(&[("late.txt", text)], &late);
+            read.map(|read| (read.boxes.iter().map(|b| b.x).collect::<Vec<f64>>(), read.rows, read.skipped))
+        };
+        for (text, xs, rows, skipped) in [
+            // A row per evaluated frame, then with rows beyond the last.
+            (plain(&[0, 1, 2]), [0.0, 1.0, 2.0], 3, 0),
+            (plain(&[0, 1, 2, 3, 4]), [0.0, 1.0, 2.0], 5, 0),
+            // A row per image, with and without boxes before the first evaluated one.
+            (plain(&[5, 4, 0, 1, 2]), [0.0, 1.0, 2.0], 3, 2),
+            (format!("NaN,NaN,NaN,NaN\nNaN,NaN,NaN,NaN\n{}", plain(&[0, 1, 2])), [0.0, 1.0, 2.0], 3, 2),
+            // Rows that name their images.
+            (mot(&[3, 4, 5]), [3.0, 4.0, 5.0], 3, 2),
+            (mot(&[1, 2, 3, 4, 5]), [3.0, 4.0, 5.0], 3, 2),
+        ] {
+            assert_eq!(read(&text).unwrap(), (xs.to_vec(), rows, skipped), "{text}");
+        }
+        let error = read(&mot(&[1, 2])).unwrap_err().to_string();
+        assert!(error.contains("ends with image 2, but late begins with image 3"), "{error}");
+    }
+
+    #[test]
+    fn an_exact_name_wins_and_ambiguous_files_are_refused() {
+        let dir = written(&[("car-1.txt", "0,1,10,12\n"), ("car_1.txt", "5,5,10,12\n")]);
+        let files = ResultFiles::open("t", dir.path()).unwrap();
+        let first = |name: &str| files.read(&sequence(name, 1, Base::Zero)).map(|read| read.boxes[0].x);
+        assert_eq!((first("car-1").unwrap(), first("car_1").unwrap()), (0.0, 5.0));
+        assert!(first("car.1").unwrap_err().to_string().contains("both match car.1"));
+        let runs = [("car/car_001.txt", "0,1,10,12\n"), ("car/car_002.txt", "5,5,10,12\n")];
+        assert_eq!(read(&runs, &sequence("car", 1, Base::Zero)).unwrap().rows, 1);
+    }
+
+    #[test]
+    fn warns_of_other_lengths_by_the_rules_of_the_toolkit() {
+        let toy = sequence("Toy", 2, Base::One);
+        let warning = |text: &str, toolkit| read(&[("Toy.txt", text)], &toy).unwrap().warning("t", "Toy", toolkit);
+        let row = "1,2,10,12\n";
+        assert_eq!(warning(&row.repeat(2), Toolkit::Otb), None);
+        assert!(warning(&row.repeat(3), Toolkit::Otb).unwrap().contains("3 rows for 2 frames: the last rows are"));
+        assert!(warning(row, Toolkit::Otb).unwrap().contains("the last box is repeated"));
+        assert!(warning(row, Toolkit::Got10k).unwrap().contains("frames without a box are misses"));
+    }
+
+    #[test]
+    fn names_unreadable_results() {
+        for (text, expected) in [("", "empty"), ("1,2,three,4", "line 1")] {
+            let error = read(&[("Toy.txt", text)], &sequence("Toy", 2, Base::One)).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = read(&[("Toy.txt", "1,2,3,4")], &sequence("Girl", 2, Base::One)).unwrap_err().to_string();
+        assert!(error.contains("no file for Girl"), "{error}");
+        assert!(ResultFiles::open("none", tempfile::tempdir().unwrap().path()).is_err());
+        assert!(ResultFiles::open("none", Path::new("/nowhere")).is_err());
+    }
+
+    #[test]
+    #[cfg(feature = "cli")]
+    fn saved_results_are_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let boxes = vec![BBox::new(0.0, 1.0, 10.0, 12.0), BBox::new(1.25, 1.5, 10.0, 12.0)];
+        let trace = Trace { micros: vec![2000, 4000], ..as_trace(boxes.clone()) };
+        for (name, base, home) in
+            [("Jogging-2", Base::One, "OTB2015/paper"), ("GOT-10k_Val_000001", Base::Zero, "GOT-10k/paper")]
+        {
+            let sequence = sequence(name, 2, base);
+            save_results(dir.path(), "paper", &sequence, &trace).unwrap();
+            let read = ResultFiles::open("us", &dir.path().join(home)).unwrap().read(&sequence).unwrap();
+            assert_eq!((read.boxes, read.fps.map(f64::round)), (boxes.clone(), Some(333.0)), "{name}");
+        }
+        let text = fs::read_to_string(dir.path().join("OTB2015/paper/Jogging.2.txt")).unwrap();
+        assert_eq!(text, "1.000,2.000,10.000,12.000\n2.250,2.500,10.000,12.000\n");
+    }
+
+    #[test]
+    #[cfg(feature = "cli")]
+    fn checking_a_save_folder_leaves_nothing_behind() {
+        let dir = written(&[("file", "")]);
+        check_save_folder(&dir.path().join("a/b")).unwrap();
+        assert!(check_save_folder(&dir.path().join("file")).is_err());
+        assert!(check_save_folder(&dir.path().join("file/below")).is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

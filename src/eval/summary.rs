@@ -1,22 +1,28 @@
-//! From scores per sequence to a report: means per attribute and overall, intervals, and differences between trackers.
+//! From scores per sequence to a report: means overall and by attribute, bootstrap intervals, and differences.
 //!
-//! The mean is over sequences, not over frames: a long sequence counts as much as a short one (OTB). Everything here is
-//! computed in a fixed order from the boxes alone, so that two evaluations of the same boxes give the same report to
-//! the byte.
+//! Means are over sequences, not over frames: a long sequence counts as much as a short one (OTB). All sums run in a
+//! fixed order, so the same boxes give the same report to the byte.
+//!
+//! Intervals are percentile bootstrap intervals over sequences (Efron 1979): a benchmark's sequences are a sample, and
+//! resampling shows how much the mean depends on it. Two trackers are compared on the same resamples, because a hard
+//! sequence is hard for both; the interval of a paired difference is far narrower than those of the two means.
 
 use std::collections::BTreeMap;
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
-use super::bootstrap::{Interval, mean_interval};
+use super::dataset::LabelledSequence;
 use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, Toolkit, frame_errors};
-use super::protocol::Protocol;
-use super::runner::Trace;
+use super::protocols::Protocol;
+use super::results::as_trace;
+use super::runner::{Evaluation, Store, Stored, Trace};
 use crate::bbox::BBox;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// The eleven attributes of OTB and what they stand for, in the benchmark's order.
-pub const ATTRIBUTES: [(&str, &str); 11] = [
+/// The eleven attributes of OTB and their meanings, in the benchmark's order.
+pub(super) const ATTRIBUTES: [(&str, &str); 11] = [
     ("IV", "illumination variation"),
     ("SV", "scale variation"),
     ("OCC", "occlusion"),
@@ -31,7 +37,7 @@ pub const ATTRIBUTES: [(&str, &str); 11] = [
 ];
 
 /// The document `report.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// `kcf-track-eval/1`.
     pub schema: String,
@@ -41,54 +47,62 @@ pub struct Report {
     pub protocol: Protocol,
     /// Whose rules the scores follow.
     pub toolkit: Toolkit,
-    /// The sequences that were evaluated, by name.
+    /// The evaluated sequences, by name.
     pub sequences: Vec<SequenceFacts>,
     /// The trackers, best AUC first.
     pub trackers: Vec<TrackerReport>,
     /// Every pair of trackers, on the sequences that both have.
     pub differences: Vec<Difference>,
-    /// What was left out, and why.
+    /// What is left out, and why.
     pub left_out: Vec<LeftOut>,
-    /// What was scored although something about it was odd.
+    /// Remarks on what is scored.
     pub warnings: Vec<String>,
 }
 
 impl Report {
-    /// The identifier of this document's form.
-    pub const SCHEMA: &'static str = "kcf-track-eval/1";
+    /// Says whether the truth files are 0- or 1-based.
+    #[cfg(feature = "cli")]
+    pub(super) fn bases(&self) -> String {
+        let one = self.sequences.iter().filter(|s| s.base == 1).count();
+        match (one, self.sequences.len() - one) {
+            (0, _) => "labels are 0-based".into(),
+            (_, 0) => "labels are 1-based".into(),
+            (one, zero) => format!("labels are 1-based in {one} sequences and 0-based in {zero}"),
+        }
+    }
 }
 
 /// A sequence of the report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SequenceFacts {
     /// Its name.
     pub name: String,
     /// Number of frames.
     pub frames: usize,
-    /// What the numbers of its truth count the first pixel as: 0 or 1.
+    /// The number of the first pixel in its truth file, 0 or 1.
     pub base: u8,
     /// Its attributes, abbreviated.
     pub attributes: Vec<String>,
 }
 
 /// Where a tracker's boxes come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// This program ran it.
+    /// The evaluation ran it.
     Run,
-    /// Its boxes were read from files.
+    /// They are read from files.
     Results,
 }
 
 /// All scores of one tracker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrackerReport {
     /// Its name.
     pub name: String,
     /// Where its boxes come from.
     pub origin: Origin,
-    /// Its parameters; null for results of others.
+    /// Its parameters; null for result files.
     pub parameters: serde_json::Value,
     /// The means over all its sequences.
     pub overall: Aggregate,
@@ -99,7 +113,7 @@ pub struct TrackerReport {
 }
 
 /// Means over sequences.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
     /// Number of sequences.
     pub sequences: usize,
@@ -119,9 +133,9 @@ pub struct Aggregate {
     pub overlap_rate_50: f64,
     /// Mean of the sequences' mean overlaps.
     pub mean_overlap: f64,
-    /// Mean of the sequences' mean centre errors, in pixels; `None` where one of them has none.
+    /// Mean of the sequences' mean centre errors, in pixels; `None` when one of them has none.
     pub mean_center_error: Option<f64>,
-    /// Losses of the target in all sequences together.
+    /// Losses of the target in all sequences.
     pub failures: usize,
     /// Mean success curve.
     pub success: Vec<f64>,
@@ -132,9 +146,9 @@ pub struct Aggregate {
 }
 
 /// How much better one tracker is than another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The one with the higher AUC overall.
+    /// The tracker with the higher AUC overall.
     pub better: String,
     /// The other one.
     pub worse: String,
@@ -150,23 +164,167 @@ pub struct Difference {
     pub precision_20_interval: Option<Interval>,
 }
 
-/// Something that was left out.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A sequence, or a tracker on a sequence, that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct LeftOut {
     /// The sequence.
     pub sequence: String,
-    /// The tracker; null when the sequence was left out for all.
+    /// The tracker; null when the sequence is left out for all.
     pub tracker: Option<String>,
     /// Why.
     pub reason: String,
 }
 
-/// Scores the pooled runs of one tracker on one sequence: the errors of all runs are put one after the other, as OTB
-/// does.
-///
-/// # Errors
-/// As [`frame_errors`].
-pub fn score_traces(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
+/// The document `timings.json`, which differs from run to run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Timings {
+    /// `kcf-track-timings/1`.
+    pub schema: String,
+    /// Speed by tracker; trackers without times are missing.
+    pub trackers: BTreeMap<String, TrackerTiming>,
+}
+
+/// The speed of one tracker, without decoding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrackerTiming {
+    /// Mean frames per second over sequences.
+    pub fps: f64,
+    /// Frames per second of each sequence.
+    pub sequences: BTreeMap<String, f64>,
+}
+
+/// The outcome of an evaluation.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// All that follows from boxes alone.
+    pub report: Report,
+    /// The trackers' speed.
+    pub timings: Timings,
+    /// The boxes of each tracker's first run, by tracker and sequence.
+    pub(super) boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>>,
+}
+
+/// A tracker's scores by sequence, before they are summed up.
+struct Scored {
+    name: String,
+    origin: Origin,
+    parameters: serde_json::Value,
+    scores: BTreeMap<String, Score>,
+}
+
+/// The runs of a tracker on a sequence, or why there are none, with its speed where files tell it.
+type Loaded = (std::result::Result<Vec<Trace>, String>, Option<f64>);
+
+impl Evaluation {
+    /// Scores the stored runs and the result files.
+    ///
+    /// # Errors
+    /// As [`Evaluation::check`]; [`Error::Evaluation`] when runs are missing or no sequence can be scored.
+    pub fn report(&self, store: &Store) -> Result<Evaluated> {
+        self.check()?;
+        let mut left_out = self.dataset.left_out.clone();
+        let mut warnings = self.dataset.warnings.clone();
+        let mut usable = Vec::new();
+        for sequence in &self.dataset.sequences {
+            match self.starts(sequence) {
+                Ok(starts) => usable.push((sequence, starts)),
+                Err(error) => {
+                    let (sequence, reason) = (sequence.name.clone(), error.to_string());
+                    left_out.push(LeftOut { sequence, tracker: None, reason });
+                }
+            }
+        }
+        let mut loaded = Vec::new();
+        for runner in &self.runners {
+            let mut runs: Vec<Loaded> = Vec::new();
+            for (sequence, starts) in &usable {
+                runs.push(match store.load(&self.key(runner.as_ref(), sequence, starts)) {
+                    Stored::Runs(traces) => (Ok(traces), None),
+                    Stored::Failed(reason) => (Err(reason), None),
+                    Stored::Absent | Stored::Unusable(_) => {
+                        return Err(Error::Evaluation {
+                            what: format!("{}, {}", runner.name(), sequence.name),
+                            reason: "its runs are missing: the evaluation is not finished".into(),
+                        });
+                    }
+                });
+            }
+            loaded.push((runner.name(), Origin::Run, runner.parameters(), runs));
+        }
+        for files in &self.results {
+            let read = |sequence: &LabelledSequence| match files.read(sequence) {
+                Ok(read) => {
+                    warnings.extend(read.warning(&files.name, &sequence.name, self.toolkit));
+                    (Ok(vec![as_trace(read.boxes)]), read.fps)
+                }
+                Err(error) => (Err(error.to_string()), None),
+            };
+            let runs = usable.iter().map(|(sequence, _)| *sequence).map(read).collect();
+            loaded.push((&files.name, Origin::Results, serde_json::Value::Null, runs));
+        }
+
+        let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
+        let mut boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>> = BTreeMap::new();
+        let mut scored = Vec::new();
+        for (name, origin, parameters, runs) in loaded {
+            let (mut scores, mut fps) = (BTreeMap::new(), BTreeMap::new());
+            for ((sequence, _), (traces, rate)) in usable.iter().zip(runs) {
+                let outcome = traces.and_then(|traces| Ok((self.score(sequence, &traces)?, traces)));
+                let (score, traces) = match outcome {
+                    Ok(outcome) => outcome,
+                    Err(reason) => {
+                        let (sequence, tracker) = (sequence.name.clone(), Some(name.to_owned()));
+                        left_out.push(LeftOut { sequence, tracker, reason });
+                        continue;
+                    }
+                };
+                if 2 * score.labelled < score.frames {
+                    let (labelled, all, name) = (score.labelled, score.frames, &sequence.name);
+                    warnings.push(format!("{name}: only {labelled} of {all} frames have a label that counts"));
+                }
+                scores.insert(sequence.name.clone(), score);
+                fps.extend(rate.or_else(|| rate_of(&traces)).map(|rate| (sequence.name.clone(), rate)));
+                if let Some(first) = traces.into_iter().next() {
+                    boxes.entry(name.to_owned()).or_default().insert(sequence.name.clone(), first.boxes);
+                }
+            }
+            if !fps.is_empty() {
+                let mean = mean(&fps.values().copied().collect::<Vec<_>>());
+                timings.trackers.insert(name.to_owned(), TrackerTiming { fps: mean, sequences: fps });
+            }
+            // A tracker without any score has no rank.
+            if !scores.is_empty() {
+                scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
+            }
+        }
+        if scored.is_empty() {
+            let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
+            return Err(Error::Evaluation {
+                what: "report".into(),
+                reason: format!("no sequence could be scored{first}"),
+            });
+        }
+        let facts = usable.iter().map(|(s, _)| SequenceFacts {
+            name: s.name.clone(),
+            frames: s.frames.len(),
+            base: s.base.offset() as u8,
+            attributes: s.attributes.clone(),
+        });
+        let report = summarize(self.protocol, self.toolkit, facts.collect(), scored, left_out, warnings);
+        Ok(Evaluated { report, timings, boxes })
+    }
+
+    /// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs).
+    fn score(&self, sequence: &LabelledSequence, traces: &[Trace]) -> std::result::Result<Score, String> {
+        let score = pooled_score(&sequence.truth, traces, self.toolkit).map_err(|error| error.to_string())?;
+        match score.labelled {
+            0 => Err("no frame has a label that counts by the rules of this toolkit".into()),
+            _ => Ok(score),
+        }
+    }
+}
+
+fn pooled_score(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
     let mut errors = FrameErrors::default();
     for trace in traces {
         let labels = truth.get(trace.start.frame..).unwrap_or_default();
@@ -175,25 +333,34 @@ pub fn score_traces(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) 
     Ok(Score::of(&errors))
 }
 
-/// The means over some sequences.
-pub fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Aggregate {
+/// Frames per second of all runs of a sequence together.
+fn rate_of(traces: &[Trace]) -> Option<f64> {
+    let micros: u64 = traces.iter().flat_map(|t| &t.micros).map(|&m| u64::from(m)).sum();
+    let frames: usize = traces.iter().map(|t| t.micros.len()).sum();
+    (micros > 0).then(|| frames as f64 * 1e6 / micros as f64)
+}
+
+fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Aggregate {
     let scores: Vec<&Score> = scores.into_iter().collect();
-    let success = mean_curve(scores.iter().map(|s| &s.success), SUCCESS_THRESHOLDS);
-    let precision = mean_curve(scores.iter().map(|s| &s.precision), PRECISION_THRESHOLDS);
-    let normalized = mean_curve(scores.iter().map(|s| &s.normalized), PRECISION_THRESHOLDS);
-    // A mean over the others would be of fewer sequences than those of other trackers.
+    let values = |value: fn(&Score) -> f64| scores.iter().map(|s| value(s)).collect::<Vec<_>>();
+    let curve = |points: usize, curve: fn(&Score) -> &Vec<f64>| -> Vec<f64> {
+        (0..points).map(|i| mean(&scores.iter().map(|s| curve(s)[i]).collect::<Vec<_>>())).collect()
+    };
+    let success = curve(SUCCESS_THRESHOLDS, |s| &s.success);
+    let precision = curve(PRECISION_THRESHOLDS, |s| &s.precision);
+    let normalized = curve(PRECISION_THRESHOLDS, |s| &s.normalized);
+    // A mean without some sequences would not compare with those of other trackers.
     let center_errors: Option<Vec<f64>> = scores.iter().map(|s| s.mean_center_error).collect();
-    let interval = |value: fn(&Score) -> f64| mean_interval(&scores.iter().map(|s| value(s)).collect::<Vec<_>>());
     Aggregate {
         sequences: scores.len(),
         frames: scores.iter().map(|s| s.frames).sum(),
         auc: mean(&success),
-        auc_interval: interval(|s| s.auc),
+        auc_interval: mean_interval(&values(|s| s.auc)),
         precision_20: precision[20],
-        precision_20_interval: interval(|s| s.precision_20),
+        precision_20_interval: mean_interval(&values(|s| s.precision_20)),
         normalized_precision: normalized[20],
         overlap_rate_50: success[10],
-        mean_overlap: mean(&scores.iter().map(|s| s.mean_overlap).collect::<Vec<_>>()),
+        mean_overlap: mean(&values(|s| s.mean_overlap)),
         mean_center_error: center_errors.filter(|all| !all.is_empty()).map(|all| mean(&all)),
         failures: scores.iter().map(|s| s.failures).sum(),
         success,
@@ -206,26 +373,7 @@ fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-fn mean_curve<'a>(curves: impl Iterator<Item = &'a Vec<f64>>, points: usize) -> Vec<f64> {
-    let curves: Vec<&Vec<f64>> = curves.collect();
-    (0..points).map(|i| mean(&curves.iter().map(|c| c[i]).collect::<Vec<_>>())).collect()
-}
-
-/// What a tracker scored on each sequence, before it is summed up.
-#[derive(Debug)]
-pub struct Scored {
-    /// The tracker's name.
-    pub name: String,
-    /// Where its boxes come from.
-    pub origin: Origin,
-    /// Its parameters.
-    pub parameters: serde_json::Value,
-    /// Score by sequence.
-    pub scores: BTreeMap<String, Score>,
-}
-
-/// Sums up the scores of trackers.
-pub fn summarize(
+fn summarize(
     protocol: Protocol,
     toolkit: Toolkit,
     mut sequences: Vec<SequenceFacts>,
@@ -237,29 +385,23 @@ pub fn summarize(
     let with_attribute = |attribute: &str, name: &str| {
         sequences.iter().any(|s| s.name == name && s.attributes.iter().any(|a| a == attribute))
     };
+    let by_attribute = |scores: &BTreeMap<String, Score>, attribute: &str| {
+        let some: Vec<&Score> =
+            scores.iter().filter(|(name, _)| with_attribute(attribute, name)).map(|(_, s)| s).collect();
+        (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some)))
+    };
     let mut trackers: Vec<TrackerReport> = scored
         .into_iter()
-        .map(|s| {
-            let attributes = ATTRIBUTES
-                .iter()
-                .filter_map(|&(attribute, _)| {
-                    let some: Vec<&Score> =
-                        s.scores.iter().filter(|(name, _)| with_attribute(attribute, name)).map(|(_, s)| s).collect();
-                    (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some)))
-                })
-                .collect();
-            TrackerReport {
-                overall: aggregate(s.scores.values()),
-                attributes,
-                name: s.name,
-                origin: s.origin,
-                parameters: s.parameters,
-                sequences: s.scores,
-            }
+        .map(|s| TrackerReport {
+            overall: aggregate(s.scores.values()),
+            attributes: ATTRIBUTES.iter().filter_map(|&(attribute, _)| by_attribute(&s.scores, attribute)).collect(),
+            name: s.name,
+            origin: s.origin,
+            parameters: s.parameters,
+            sequences: s.scores,
         })
         .collect();
     trackers.sort_by(|a, b| b.overall.auc.total_cmp(&a.overall.auc).then_with(|| a.name.cmp(&b.name)));
-
     let mut differences = Vec::new();
     for (i, better) in trackers.iter().enumerate() {
         differences.extend(trackers[i + 1..].iter().map(|worse| difference(better, worse)));
@@ -269,7 +411,7 @@ pub fn summarize(
     warnings.sort();
     warnings.dedup();
     Report {
-        schema: Report::SCHEMA.into(),
+        schema: "kcf-track-eval/1".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         protocol,
         toolkit,
@@ -297,79 +439,129 @@ fn difference(better: &TrackerReport, worse: &TrackerReport) -> Difference {
     }
 }
 
+/// The ends of a 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The 2.5 % quantile of the resampled means.
+    pub low: f64,
+    /// The 97.5 % quantile.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether a difference with this interval is significant at 5 %.
+    pub fn excludes_zero(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+}
+
+const RESAMPLES: usize = 10_000;
+/// A fixed seed: two evaluations give the same intervals.
+const SEED: u64 = 0x6b63_665f_7472_6163;
+
+/// The 95 % interval of the mean of `values`, one per sequence; `None` for fewer than two. Equally many values are
+/// resampled alike, which pairs differences.
+fn mean_interval(values: &[f64]) -> Option<Interval> {
+    let n = values.len();
+    if n < 2 || values.iter().any(|v| !v.is_finite()) {
+        return None;
+    }
+    let mut random = Pcg64Mcg::seed_from_u64(SEED ^ n as u64);
+    let mut means: Vec<f64> =
+        (0..RESAMPLES).map(|_| (0..n).map(|_| values[random.random_range(0..n)]).sum::<f64>() / n as f64).collect();
+    means.sort_by(f64::total_cmp);
+    // Linear interpolation between order statistics, numpy's default.
+    let quantile = |q: f64| {
+        let at = q * (means.len() - 1) as f64;
+        let (below, share) = (at.floor() as usize, at.fract());
+        means[below] + share * (means[(below + 1).min(means.len() - 1)] - means[below])
+    };
+    Some(Interval { low: quantile(0.025), high: quantile(0.975) })
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::eval::protocol::Start;
+    use crate::eval::metrics::score;
+    use crate::eval::protocols::Start;
 
-    fn of_overlaps(boxes: &[BBox], toolkit: Toolkit) -> Score {
-        let truth = vec![Some(BBox::new(0.0, 0.0, 20.0, 20.0)); boxes.len()];
-        super::super::metrics::score(&truth, boxes, toolkit).unwrap()
-    }
-
-    fn good() -> Score {
-        of_overlaps(&[BBox::new(0.0, 0.0, 20.0, 20.0); 4], Toolkit::Otb)
-    }
-
-    fn zero() -> Score {
-        // Where the first box is the label, only a sequence without any usable label is zero everywhere.
-        Score { auc: 0.0, success: vec![0.0; 21], ..good() }
+    /// Three trackers on three sequences; some names need escapes.
+    pub(in crate::eval) fn report() -> Report {
+        let truth = vec![Some(BBox::new(10.0, 10.0, 40.0, 40.0)); 20];
+        let sequences = ["A", "B", "C"];
+        let scored =
+            [("good", 1.0), ("a|b_<1>", 6.0), ("<script>alert(1)</script>", 15.0)].map(|(name, speed)| Scored {
+                name: name.into(),
+                origin: if name == "good" { Origin::Run } else { Origin::Results },
+                parameters: serde_json::json!({"sigma": 0.5}),
+                scores: (1..)
+                    .zip(sequences)
+                    .map(|(i, sequence)| {
+                        let x = |t: usize| 10.0 + speed * (t * i) as f64 / 2.0;
+                        let boxes: Vec<BBox> = (0..20).map(|t| BBox::new(x(t), 10.0, 40.0, 40.0)).collect();
+                        (sequence.to_owned(), score(&truth, &boxes, Toolkit::Otb).unwrap())
+                    })
+                    .collect(),
+            });
+        let attributes = ["IV", "SV", "OCC"].map(String::from).to_vec();
+        let facts = sequences.map(|name| SequenceFacts {
+            name: name.into(),
+            frames: 20,
+            base: u8::from(name == "A"),
+            attributes: attributes.clone(),
+        });
+        let left_out = vec![LeftOut { sequence: "D".into(), tracker: None, reason: "<b>broken</b>".into() }];
+        let warnings = vec!["odd & even".into()];
+        summarize(Protocol::Ope, Toolkit::Otb, facts.into(), scored.into(), left_out, warnings)
     }
 
     #[test]
-    fn matlab_leaves_zero_curves_out_of_the_mean() {
-        let scores = [good(), zero()];
-        assert!((aggregate(&scores).auc - 10.0 / 21.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn the_mean_is_over_sequences_not_frames() {
-        let long = of_overlaps(&[BBox::new(0.0, 0.0, 20.0, 20.0); 100], Toolkit::Otb);
-        let mut lost = vec![BBox::new(500.0, 0.0, 20.0, 20.0); 2];
-        lost[0] = BBox::new(0.0, 0.0, 20.0, 20.0);
-        let short = of_overlaps(&lost, Toolkit::Otb);
-        assert_eq!(aggregate(&[long, short]).precision_20, 0.75);
+    fn means_are_over_sequences_not_frames() {
+        let (good, far) = (BBox::new(0.0, 0.0, 20.0, 20.0), BBox::new(500.0, 0.0, 20.0, 20.0));
+        let of = |boxes: &[BBox]| score(&vec![Some(good); boxes.len()], boxes, Toolkit::Otb).unwrap();
+        assert_eq!(aggregate(&[of(&[good; 100]), of(&[good, far])]).precision_20, 0.75);
     }
 
     #[test]
     fn runs_are_pooled_by_frame() {
         let b = BBox::new(0.0, 0.0, 20.0, 20.0);
-        let truth = vec![Some(b); 4];
         let trace = |frame: usize, boxes: Vec<BBox>| Trace { start: Start { frame, init: b }, micros: vec![], boxes };
         let far = b.translated(400.0, 0.0);
         let traces = [trace(0, vec![b, far, far, far]), trace(2, vec![b, b])];
-        let score = score_traces(&truth, &traces, Toolkit::Otb).unwrap();
+        let score = pooled_score(&[Some(b); 4], &traces, Toolkit::Otb).unwrap();
         assert_eq!((score.frames, score.precision_20), (6, 0.5));
     }
 
     #[test]
     fn differences_are_paired_on_common_sequences() {
-        let scored = |name: &str, scores: &[(&str, f64)]| Scored {
-            name: name.into(),
-            origin: Origin::Results,
-            parameters: serde_json::Value::Null,
-            scores: scores
-                .iter()
-                .map(|&(n, auc)| (n.into(), Score { auc, success: vec![auc; 21], ..good() }))
-                .collect(),
-        };
-        let facts = ["a", "b", "c"]
-            .map(|n| SequenceFacts { name: n.into(), frames: 4, base: 1, attributes: vec!["IV".into(), "??".into()] })
-            .to_vec();
-        let report = summarize(
-            Protocol::Ope,
-            Toolkit::Otb,
-            facts,
-            vec![scored("low", &[("a", 0.1), ("b", 0.5)]), scored("high", &[("a", 0.2), ("b", 0.6), ("c", 0.9)])],
-            vec![],
-            vec![],
-        );
-        assert_eq!(report.trackers[0].name, "high");
-        assert_eq!(report.trackers[0].attributes.keys().collect::<Vec<_>>(), ["IV"]);
-        let d = &report.differences[0];
-        assert_eq!((d.better.as_str(), d.worse.as_str(), d.sequences), ("high", "low", 2));
-        assert!((d.auc - 0.1).abs() < 1e-12 && d.auc_interval.unwrap().excludes_zero());
-        let text = serde_json::to_string(&report).unwrap();
-        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+        let mut report = report();
+        assert_eq!(report.trackers.iter().map(|t| t.name.as_str()).next(), Some("good"));
+        assert_eq!(report.trackers[0].attributes.keys().collect::<Vec<_>>(), ["IV", "OCC", "SV"]);
+        report.trackers[1].sequences.remove("A");
+        let d = difference(&report.trackers[0], &report.trackers[1]);
+        let auc = |tracker: usize, name: &str| report.trackers[tracker].sequences[name].auc;
+        let expected = (auc(0, "B") - auc(1, "B") + auc(0, "C") - auc(1, "C")) / 2.0;
+        assert!(d.sequences == 2 && (d.auc - expected).abs() < 1e-12, "{d:?}");
+        assert!(d.auc_interval.unwrap().excludes_zero());
+    }
+
+    #[test]
+    fn intervals_follow_the_normal_limit_and_repeat() {
+        // Mean 0.5, standard deviation 0.5 over 400 values: standard error 0.025, so ±1.96 of it.
+        let values: Vec<f64> = (0..400).map(|i| f64::from(i % 2)).collect();
+        let ci = mean_interval(&values).unwrap();
+        assert!((ci.low - (0.5 - 0.049)).abs() < 0.004 && (ci.high - (0.5 + 0.049)).abs() < 0.004, "{ci:?}");
+        assert_eq!(mean_interval(&values), Some(ci));
+        let ci = mean_interval(&[0.25; 4]).unwrap();
+        assert!((ci.low - 0.25).abs() < 1e-12 && (ci.high - 0.25).abs() < 1e-12 && ci.excludes_zero());
+        assert_eq!((mean_interval(&[0.5]), mean_interval(&[0.5, f64::NAN])), (None, None));
+    }
+
+    #[test]
+    fn tells_the_bases_of_the_truth_files() {
+        let mut report = report();
+        assert_eq!(report.bases(), "labels are 1-based in 1 sequences and 0-based in 2");
+        report.sequences.truncate(1);
+        assert_eq!(report.bases(), "labels are 1-based");
     }
 }

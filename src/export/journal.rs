@@ -7,7 +7,7 @@ use super::record::{FrameRecord, Run, SourceRecord, TargetRecord, rounded, to_mi
 use super::{Export, FrameView};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::eval::metrics;
+use crate::eval::score_labelled;
 use crate::media::{Item, Source, Span};
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::run::{Follower, Step};
@@ -389,7 +389,7 @@ impl<'a> Journal<'a> {
         if !self.found {
             return None;
         }
-        let score = metrics::score_labelled(&self.labelled);
+        let score = score_labelled(&self.labelled);
         Some(TruthSummary {
             frames: score.frames,
             precision_20: score.precision_20,

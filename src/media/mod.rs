@@ -32,7 +32,6 @@ pub use item::{Demand, Item, Span};
 pub use open::{OpenOptions, open};
 pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
 pub use sequence::Sequence;
-pub(crate) use truth::row_of_each;
 pub use truth::{SequenceOptions, Truth};
 #[cfg(feature = "cli")]
 pub(crate) use video::local;

@@ -2,121 +2,94 @@
 
 use std::fs;
 
-use predicates::prelude::*;
-use predicates::str::contains;
-
 use super::eval_data::{dataset, eval, read, report, results, sequence, text};
-use crate::helper::run;
-use crate::pictures;
 
 #[test]
-fn jobs_shards_and_resume_give_the_same_bytes() {
+fn jobs_and_resume_give_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     dataset(&data);
     results(&data, &dir.path().join("lag"), 1.5);
     let other = format!("lag={}", text(&dir.path().join("lag")));
-    let base = ["--data", text(&data), "--preset", "paper", "--preset", "paper-gray", "--results", &other, "--quiet"];
+    let base = ["--data", text(&data), "--preset", "paper", "--preset", "paper-gray", "--results", &other];
     let run = |name: &str, more: &[&str]| {
-        let out = dir.path().join(name);
-        let outcome = eval(&[&base[..], more, &["--out", text(&out)]].concat());
+        let outcome = eval(&[&base[..], more, &["--out", text(&dir.path().join(name))]].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        out
+        outcome
     };
-    let one = run("one", &["--jobs", "1"]);
-    let expected = read(&one, "report.json");
+    let outcome = run("one", &["--jobs", "1"]);
+    assert!(outcome.stdout.contains("labels are 1-based"), "{}", outcome.stdout);
+    let one = dir.path().join("one");
     let scores = report(&one);
-    let trackers: Vec<&str> =
-        scores["trackers"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(trackers.len(), 3, "{trackers:?}");
+    assert_eq!(scores["trackers"].as_array().unwrap().len(), 3);
+    assert_eq!(scores["sequences"][0]["base"], 1);
     assert!(scores["trackers"][0]["overall"]["auc"].as_f64().unwrap() > 0.6, "the tracker follows a textured square");
-    for file in
-        ["report.html", "timings.json", "table.tex", "table.md", "success.png", "precision.svg", "attributes.svg"]
-    {
+    for file in ["report.html", "timings.json", "normalized_precision.svg"] {
         assert!(!read(&one, file).is_empty());
     }
-
-    let same =
-        ["report.json", "success.svg", "success.png", "precision.svg", "attributes.svg", "table.md", "table.tex"];
-    let check = |name: &str| {
-        for file in same {
+    let same = |name: &str| {
+        for file in ["report.json", "scores.csv", "success.svg", "success.png", "precision.svg"] {
             assert_eq!(read(&dir.path().join(name), file), read(&one, file), "{name}/{file}");
         }
     };
     run("three", &["--jobs", "3"]);
-    check("three");
-
-    run("part1", &["--shard", "1/2"]);
-    run("part2", &["--shard", "2/2"]);
-    assert!(!dir.path().join("part1/report.json").exists());
-    let (a, b, merged) = (dir.path().join("part1"), dir.path().join("part2"), dir.path().join("merged"));
-    let half = eval(&["merge", text(&a), "--out", text(&merged)]);
-    assert_eq!(half.code, 1);
-    assert!(half.stderr.contains("shard 2/2 is missing"), "{}", half.stderr);
-    let whole = eval(&["merge", text(&b), text(&a), "--out", text(&merged), "--quiet"]);
-    assert_eq!(whole.code, 0, "{}", whole.stderr);
-    check("merged");
-
-    // A killed run: some runs are there, one is cut off, a temporary file lies about, the report was never written.
-    let killed = run("killed", &["--shard", "1/2"]);
-    let runs = killed.join("runs/ope/paper");
-    let cut = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
-    let kept = fs::read(&cut).unwrap();
-    fs::write(&cut, &kept[..kept.len() / 3]).unwrap();
-    fs::write(runs.join(".kcf-track-x1y2z3.tmp"), "{").unwrap();
-    let again = eval(&[&base[..8], &["--out", text(&killed)]].concat());
-    assert_eq!(again.code, 2, "an evaluation is gone on with only if asked to");
-    assert!(again.stderr.contains("--resume"), "{}", again.stderr);
-    let resumed = eval(&[&base[..8], &["--out", text(&killed), "--resume"]].concat());
-    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
-    assert!(
-        resumed.stderr.contains("were done before") && resumed.stderr.contains("computed again"),
-        "{}",
-        resumed.stderr
-    );
-    assert_eq!(read(&killed, "report.json"), expected);
-    assert!(!runs.join(".kcf-track-x1y2z3.tmp").exists(), "what a kill leaves is gone after the next run");
+    same("three");
+    // After a kill: a run is missing, another one is cut.
+    let runs = dir.path().join("three/runs/ope/paper");
+    fs::remove_file(runs.join("plain.json")).unwrap();
+    let cut = fs::read(runs.join("Deer.json")).unwrap();
+    fs::write(runs.join("Deer.json"), &cut[..cut.len() / 3]).unwrap();
+    let again = eval(&[&base[..], &["--out", text(&dir.path().join("three"))]].concat());
+    assert!(again.code == 2 && again.stderr.contains("--resume"), "{}", again.stderr);
+    let resumed = run("three", &["--resume"]);
+    for expected in ["57 of 86 frames were done before", "computed again"] {
+        assert!(resumed.stderr.contains(expected), "{}", resumed.stderr);
+    }
+    same("three");
 }
 
-/// The names and the number of the pictures are the same; only what they show is not.
 #[test]
-fn resume_does_not_take_over_boxes_of_other_pictures() {
+fn base_overrides_the_name_of_the_truth_file() {
     let dir = tempfile::tempdir().unwrap();
-    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
-    sequence(&data.join("Deer"), 12, 2.0);
-    sequence(&data.join("plain"), 9, 1.0);
-    let run = |more: &[&str]| eval(&[&["--data", text(&data), "--out", text(&out)], more].concat());
-    assert_eq!(run(&[]).code, 0);
-    let first = report(&out);
-    let again = run(&["--resume"]);
-    assert!(again.stderr.contains("21 of 21 frames were done before"), "{}", again.stderr);
-    // The last frames of one sequence now show something else.
-    for position in 6..=12 {
-        let path = data.join(format!("Deer/img/{position:04}.png"));
-        let other = image::GrayImage::from_fn(160, 100, |x, y| image::Luma([(x * 7 + y * 13) as u8]));
-        pictures::save(other, &path);
+    let data = dir.path().join("data");
+    sequence(&data.join("short"), 4, 1.0);
+    for base in ["0", "1"] {
+        let out = dir.path().join(base);
+        let outcome = eval(&["--data", text(&data), "--preset", "paper", "--base", base, "--out", text(&out)]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.contains(&format!("labels are {base}-based")), "{}", outcome.stdout);
+        assert_eq!(report(&out)["sequences"][0]["base"].to_string(), base);
+        assert!(String::from_utf8(read(&out, "report.html")).unwrap().contains(&format!("labels are {base}-based")));
     }
-    let resumed = run(&["--resume"]);
-    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
-    let said = ["9 of 21 frames were done before", "computed again", "made from other frames"];
-    assert!(said.iter().all(|said| resumed.stderr.contains(said)), "{}", resumed.stderr);
-    let auc = |report: &serde_json::Value| report["trackers"][0]["sequences"]["Deer"]["auc"].as_f64().unwrap();
-    assert_ne!(auc(&report(&out)), auc(&first));
-    // A copy elsewhere is other files, but the same pictures: its runs are done anew, and shards of it fit together.
-    let copied = dir.path().join("copied");
-    assert!(std::process::Command::new("cp").arg("-r").arg(&data).arg(&copied).status().unwrap().success());
-    let parts = ["one", "two"].map(|name| dir.path().join(name));
-    for (part, (data, shard)) in parts.iter().zip([(&data, "1/2"), (&copied, "2/2")]) {
-        assert_eq!(eval(&["--data", text(data), "--shard", shard, "--out", text(part)]).code, 0);
-    }
-    let merged = dir.path().join("merged");
-    let outcome = eval(&["merge", text(&parts[0]), text(&parts[1]), "--out", text(&merged)]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert_eq!(auc(&report(&merged)), auc(&report(&out)));
 }
 
 #[test]
-fn other_protocols_run_from_other_starts() {
+fn saved_results_score_the_same_and_a_refused_run_makes_no_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));
+    dataset(&data);
+    let first = dir.path().join("first");
+    let args = ["--data", text(&data), "-p", "paper", "--out", text(&first), "--save-results", text(&saved), "-q"];
+    let occupied = dir.path().join("occupied");
+    fs::create_dir(&occupied).unwrap();
+    fs::write(occupied.join("notes.txt"), "").unwrap();
+    let refused = eval(&[&args[..4], &["--out", text(&occupied), "--save-results", text(&saved)]].concat());
+    assert!(refused.code == 2 && !saved.exists(), "{}", refused.stderr);
+
+    let outcome = eval(&args);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let second = dir.path().join("second");
+    let theirs = format!("theirs={}", text(&saved.join("OTB2015/paper")));
+    let outcome = eval(&["--data", text(&data), "--out", text(&second), "--results", &theirs, "--quiet"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let overall = |folder| report(folder)["trackers"][0]["overall"].clone();
+    assert_eq!(overall(&second), overall(&first));
+    let timings: serde_json::Value = serde_json::from_slice(&read(&second, "timings.json")).unwrap();
+    assert!(timings["trackers"]["theirs"]["fps"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn tre_and_sre_run_from_other_starts() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     sequence(&data.join("long"), 30, 2.0);
@@ -134,123 +107,13 @@ fn other_protocols_run_from_other_starts() {
     let outcome =
         eval(&["--data", text(&data), "--protocol", "tre", "--results", &given, "--out", text(&dir.path().join("no"))]);
     assert_eq!(outcome.code, 2);
-    let said = "--results x: results are of one-pass runs (ope), not of the protocol tre";
+    let said = "--protocol ope, not tre";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     assert!(!dir.path().join("no").exists());
 }
 
 #[test]
-fn a_detector_is_another_tracker() {
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    sequence(&data.join("short"), 6, 1.0);
-    let changed = ["--data", text(&data), "--preset", "paper", "--loss", "hinge", "--quiet"];
-    let parts = ["1/2", "2/2"].map(|shard| {
-        let out = dir.path().join(shard.replace('/', "of"));
-        let outcome = eval(&[&changed[..], &["--shard", shard, "--out", text(&out)]].concat());
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        out
-    });
-    let out = dir.path().join("merged");
-    let outcome = eval(&["merge", text(&parts[0]), text(&parts[1]), "--out", text(&out), "--quiet"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let tracker = &report(&out)["trackers"][0];
-    assert_eq!(tracker["name"], "paper+hinge");
-    assert_eq!(tracker["parameters"]["search"]["filter"]["loss"], "hinge");
-
-    for (flags, name) in [(["--guard", "krr"], "paper+guard-krr"), (["--detector", "svm"], "paper+svm")] {
-        let out = dir.path().join(name);
-        let outcome =
-            eval(&[&["--data", text(&data), "--preset", "paper", "-q", "--out", text(&out)], &flags[..]].concat());
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        let tracker = &report(&out)["trackers"][0];
-        assert_eq!(tracker["name"], name);
-        assert!(tracker["parameters"].to_string().contains(&format!("\"machine\":{{\"{}\"", flags[1])));
-        assert!(tracker["overall"]["auc"].as_f64().unwrap() > 0.6, "{name}");
-    }
-
-    let refused = dir.path().join("refused");
-    let outcome = eval(&["--data", text(&data), "--detector", "kdspe", "--loss", "hinge", "--out", text(&refused)]);
-    assert_eq!(outcome.code, 2);
-    assert!(outcome.stderr.contains("needs --detector kcf") && !refused.exists(), "{}", outcome.stderr);
-}
-
-/// A report that is there is of what the folder was last asked for.
-#[test]
-fn resuming_leaves_no_file_of_another_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
-    dataset(&data);
-    let run = |more: &[&str]| {
-        let outcome = eval(&[&["--data", text(&data), "-p", "paper", "-q", "--out", text(&out)], more].concat());
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    };
-    let written = || -> Vec<String> {
-        let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.filter(|name| name != "evaluation.json" && name != "runs").collect();
-        names.sort();
-        names
-    };
-    run(&[]);
-    let whole = written();
-    assert!(whole.len() == 13 && whole.contains(&"attributes.svg".to_owned()), "{whole:?}");
-    fs::write(out.join("notes.txt"), "mine").unwrap();
-    // A sequence without attributes has no radar.
-    run(&["--resume", "--sequences", "plain"]);
-    let mut plain: Vec<_> = whole.into_iter().filter(|name| !name.starts_with("attributes")).collect();
-    plain.push("notes.txt".into());
-    plain.sort();
-    assert_eq!(written(), plain);
-    run(&["--resume", "--shard", "1/2"]);
-    assert_eq!(written(), ["notes.txt"]);
-}
-
-#[test]
-fn any_number_of_settings_may_be_changed() {
-    let dir = tempfile::tempdir().unwrap();
-    let (data, out, saved) = (dir.path().join("data"), dir.path().join("out"), dir.path().join("saved"));
-    sequence(&data.join("short"), 4, 1.0);
-    let mut args = vec!["--data", text(&data), "--preset", "paper", "-q", "--out", text(&out)];
-    args.extend(["--save-results", text(&saved)]);
-    let changes = "--lambda 0.00012345678912 --padding 1.52345678901234 --output-sigma 0.112345678912 --cell-size 5 \
-                   --learning-rate 0.02123456789123 --kernel-sigma 0.51234567891234 --max-cells 3000.51234567 \
-                   --states psr --uncertain-psr 5.12345678912345 --lost-psr 3.12345678912345 \
-                   --reuse-shift 0.1123456789123";
-    args.extend(changes.split_whitespace());
-    let outcome = eval(&args);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let name = report(&out)["trackers"][0]["name"].as_str().unwrap().to_owned();
-    assert!(name.len() > 255, "{name}");
-    args.push("--resume");
-    let outcome = eval(&args);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-}
-
-#[test]
-fn our_boxes_are_saved_for_other_tools_and_score_the_same_there() {
-    let dir = tempfile::tempdir().unwrap();
-    let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));
-    dataset(&data);
-    let first = dir.path().join("first");
-    let outcome =
-        eval(&["--data", text(&data), "-p", "paper", "--out", text(&first), "--save-results", text(&saved), "-q"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let second = dir.path().join("second");
-    let pysot = format!("pysot={}", text(&saved.join("pysot/paper")));
-    let got10k = format!("got10k={}", text(&saved.join("got10k/OTB2015/paper")));
-    let outcome =
-        eval(&["--data", text(&data), "--out", text(&second), "--results", &pysot, "--results", &got10k, "--quiet"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let (ours, theirs) = (report(&first), report(&second));
-    for tracker in theirs["trackers"].as_array().unwrap() {
-        assert_eq!(tracker["overall"], ours["trackers"][0]["overall"], "{}", tracker["name"]);
-    }
-    let timings: serde_json::Value = serde_json::from_slice(&read(&second, "timings.json")).unwrap();
-    assert!(timings["trackers"]["got10k"]["fps"].as_f64().unwrap() > 0.0);
-}
-
-#[test]
-fn what_cannot_be_used_is_named_and_the_rest_goes_on() {
+fn unusable_sequences_and_results_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     dataset(&data);
@@ -291,30 +154,7 @@ fn what_cannot_be_used_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
-fn documents_that_are_damaged_are_said_to_be_in_plain_words() {
-    let folder = tempfile::tempdir().unwrap();
-    for (text, words) in [
-        ("{", "it is damaged: no JSON from line 1"),
-        ("x", "it is damaged: no JSON from line 1"),
-        ("[]", "it is not what this version of kcf-track writes there"),
-        (r#"{"schema": 1}"#, "it is not what this version of kcf-track writes there"),
-    ] {
-        std::fs::write(folder.path().join("evaluation.json"), text).unwrap();
-        let parts = [folder.path().as_os_str(), folder.path().as_os_str()];
-        let out = folder.path().join("out");
-        let mut command = run(["eval", "merge"]);
-        command
-            .args(parts)
-            .arg("--out")
-            .arg(out)
-            .assert()
-            .failure()
-            .stderr(contains(words).and(contains("struct").not()));
-    }
-}
-
-#[test]
-fn wrong_usage_touches_nothing() {
+fn wrong_usage_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     dataset(&data);
@@ -325,10 +165,10 @@ fn wrong_usage_touches_nothing() {
         assert!(outcome.stderr.contains(part), "{args:?}: {}", outcome.stderr);
         assert!(!out.exists(), "{args:?}");
     };
-    wrong(&["--shard", "3/2"], "i from 1 to n");
+    wrong(&["--base", "2"], "--base");
     wrong(&["--sequences", "Deer,Tyger"], "Tyger");
     wrong(&["--preset", "papre"], "paper-dcf");
-    wrong(&["--toolkit", "vot"], "pytracking");
+    wrong(&["--toolkit", "vot"], "got10k");
     wrong(&["--protocol", "all"], "sre");
     wrong(&["--jobs", "0"], "--jobs");
     wrong(&["--results", "no-folder"], "NAME=DIR");
@@ -338,7 +178,7 @@ fn wrong_usage_touches_nothing() {
 
     let mine = dir.path().join("mine");
     fs::create_dir(&mine).unwrap();
-    fs::write(mine.join("thesis.tex"), "years of work").unwrap();
+    fs::write(mine.join("notes.txt"), "years of work").unwrap();
     for resume in [&[][..], &["--resume"]] {
         let outcome = eval(&[&["--data", text(&data), "--out", text(&mine)], resume].concat());
         assert_eq!(outcome.code, 2, "{}", outcome.stderr);
@@ -349,12 +189,12 @@ fn wrong_usage_touches_nothing() {
     fs::create_dir(&nothing).unwrap();
     let outcome = eval(&["--data", text(&nothing), "--out", text(&out)]);
     assert_eq!(outcome.code, 1);
-    assert!(outcome.stderr.contains("no sequence here"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("no sequence"), "{}", outcome.stderr);
 }
 
 /// The colour frames of the demo: both ways must decode them alike.
 #[test]
-fn a_preset_scores_as_it_does_when_it_tracks() {
+fn eval_and_track_give_the_same_scores() {
     let dir = tempfile::tempdir().unwrap();
     let (data, out, json) = (dir.path().join("data"), dir.path().join("out"), dir.path().join("run.json"));
     let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");

@@ -125,8 +125,8 @@ fn the_report_works_in_a_browser() {
     let numbers = |key: &str| probe[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect::<Vec<_>>();
 
     let plots = probe["plots"].as_array().unwrap();
-    assert!(plots.len() >= 3, "success, precision and radar: {}", plots.len());
-    for plot in &plots[..3] {
+    assert!(plots.len() >= 2, "success and precision: {}", plots.len());
+    for plot in &plots[..2] {
         assert!(plot["width"].as_f64().unwrap() > 300.0 && plot["height"].as_f64().unwrap() > 150.0, "{plot}");
         assert!(plot["lines"].as_u64().unwrap() > 15, "{plot}");
     }

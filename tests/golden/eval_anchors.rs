@@ -1,17 +1,13 @@
 //! The published boxes score what the literature and an independent scorer say.
 
-use kcf_track::eval::dataset::Dataset;
-use kcf_track::eval::evaluation::Evaluation;
-use kcf_track::eval::results::ResultFiles;
-use kcf_track::eval::store::Store;
-use kcf_track::eval::{Protocol, Toolkit};
+use kcf_track::eval::{Dataset, Evaluation, Protocol, ResultFiles, Store, Toolkit};
 
 use crate::otb;
 
 fn evaluation(names: &[&str], toolkit: Toolkit) -> Evaluation {
     let results = otb::results();
     let results = names.iter().map(|name| ResultFiles::open(name, &results.join(name)).unwrap()).collect();
-    let dataset = Dataset::open(&otb::root(), &[]).unwrap();
+    let dataset = Dataset::open(&otb::root(), &[], None).unwrap();
     Evaluation { dataset, runners: vec![], results, protocol: Protocol::Ope, toolkit }
 }
 

@@ -5,8 +5,7 @@
 //! sequences, among others.
 
 use kcf_track::Params;
-use kcf_track::eval::Toolkit;
-use kcf_track::eval::metrics::score;
+use kcf_track::eval::{Toolkit, score};
 use kcf_track::machines::MachineKind;
 use kcf_track::tracker::{GuardParams, WindowParams};
 

@@ -5,8 +5,7 @@
 //!
 //!     KCF_TRACK_OTB=DIR cargo test --release --test golden otb_parity -- --ignored --nocapture
 
-use kcf_track::eval::Toolkit;
-use kcf_track::eval::metrics::score;
+use kcf_track::eval::{Toolkit, score};
 use kcf_track::media::annotation::{Annotations, Base};
 
 use crate::otb;

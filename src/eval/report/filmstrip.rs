@@ -7,9 +7,8 @@ use image::imageops::FilterType;
 
 use crate::bbox::BBox;
 use crate::eval::dataset::LabelledSequence;
-use crate::eval::evaluation::Evaluation;
 use crate::eval::metrics::frame_errors;
-use crate::eval::outcome::Evaluated;
+use crate::eval::{Evaluated, Evaluation};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
 use crate::jpeg;
 use crate::media::{Channels, decode};
@@ -75,7 +74,8 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], a
     let from = sequence.truth.len().checked_sub(boxes.len())?;
     let (truth, files) = (&sequence.truth[from..], sequence.frames.get(from..)?);
     let errors = frame_errors(truth, boxes, evaluation.toolkit).ok()?;
-    let lost = (0..errors.len()).find(|&i| errors.valid[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
+    let lost = (0..errors.overlap.len())
+        .find(|&i| errors.labelled[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
     let pictures = moments(&errors.overlap, lost)
         .into_iter()
         .filter_map(|(i, caption)| {
@@ -84,7 +84,7 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, boxes: &[BBox], a
             Some(Picture {
                 number: from + i + 1,
                 caption,
-                overlap: errors.valid[i].then_some(errors.overlap[i]),
+                overlap: errors.labelled[i].then_some(errors.overlap[i]),
                 size: view.map_or((4, 3), |v| (v.width(), v.height())),
                 truth: truth[i].filter(BBox::is_valid),
                 predicted: errors.boxes[i],
@@ -167,7 +167,7 @@ mod tests {
     fn of_six_frames(protocol: Protocol) -> (tempfile::TempDir, Evaluation) {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("Toy"), "img", 6, "groundtruth_rect.txt", &rows(6));
-        let dataset = Dataset::open(dir.path(), &[]).unwrap();
+        let dataset = Dataset::open(dir.path(), &[], None).unwrap();
         (dir, Evaluation { dataset, runners: vec![], results: vec![], protocol, toolkit: Toolkit::Otb })
     }
 

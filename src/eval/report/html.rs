@@ -6,11 +6,8 @@ use super::plot::Plot;
 use super::series::color_of;
 use super::table::{attributes, heading, own_count};
 use super::{Plots, styles};
-use crate::eval::Protocol;
-use crate::eval::Toolkit;
-use crate::eval::bootstrap::Interval;
-use crate::eval::summary::{Difference, Origin, Report};
-use crate::eval::timings::Timings;
+use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
+use crate::eval::{Protocol, Toolkit};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -67,13 +64,14 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, stri
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · \
+         <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · {} · \
          intervals: 95 %, \
          bootstrap over sequences</p>\n{noted}<nav>{links}</nav></header>\n<main>\n{body}</main>\n\
-         <footer>Made by kcf-track {}. The numbers are in report.json, the scores by sequence in scores.csv, the plots as \
-         SVG and PNG and the table in Markdown beside this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         <footer>Made by kcf-track {}. The numbers are in report.json, in scores.csv, and the plots as SVG and \
+         PNG beside this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         plural(report.trackers.len(), "tracker", "trackers"),
         report.toolkit,
+        report.bases(),
         escape(&report.version),
     )
 }
@@ -295,21 +293,15 @@ fn method(report: &Report) -> String {
         "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides \
          the error by the label's size, at 0.2.",
     );
-    let one_based = report.sequences.iter().filter(|s| s.base == 1).count();
-    item(&format!(
-        "The truth of {} is 1-based (its first pixel is 1, as in OTB), of {} 0-based.",
-        plural(one_based, "sequence", "sequences"),
-        plural(report.sequences.len() - one_based, "sequence", "sequences"),
-    ));
-    item("The first box counts as the label. Means are over sequences, not frames.");
-    match report.toolkit {
+    item("The label replaces the first box. Means are over sequences, not frames.");
+    item(match report.toolkit {
         Toolkit::Otb => {
-            item("A label counts when all four of its numbers are above zero, 1-based.");
-            item("A frame whose label does not count is a miss for success and a hit for precision.");
-            item("A predicted box without area repeats the one before.");
+            "A label counts when all four of its numbers are above zero, 1-based. A frame without such a label is a \
+             miss for success and a hit for precision. An invalid box repeats the one before."
         }
-        Toolkit::Got10k => item("Every label counts, and every predicted box is scored as it is."),
-    }
+        Toolkit::Got10k => "Every label counts. An invalid box is scored as it is.",
+    });
+    item(&format!("In the truth files, {}.", report.bases()));
     text += "</ul>\n";
     if !report.left_out.is_empty() {
         text += "<h3>Left out</h3>\n<ul>\n";

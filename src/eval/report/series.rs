@@ -30,7 +30,7 @@ pub struct Series {
     pub style: usize,
     /// Whether it is drawn thicker.
     pub emphasis: bool,
-    /// The curve's values at the thresholds, or one value per spoke of a radar, NaN on those that it is left out of.
+    /// The curve's values at the thresholds.
     pub values: Vec<f64>,
 }
 

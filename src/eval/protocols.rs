@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::metrics::Toolkit;
+use super::metrics::counts_for_otb;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 
@@ -107,8 +107,7 @@ fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
     let usable: Vec<Start> = truth
         .iter()
         .enumerate()
-        .filter(|(_, label)| Toolkit::Otb.counts(label.as_ref()))
-        .filter_map(|(frame, label)| label.map(|init| Start { frame, init }))
+        .filter_map(|(frame, label)| label.filter(counts_for_otb).map(|init| Start { frame, init }))
         .collect();
     let last = usable.iter().rposition(|s| truth.len() - s.frame >= TRE_MIN_FRAMES);
     // A sequence of less than 20 frames, for which the toolkit has no answer, is run once from its first frame.
