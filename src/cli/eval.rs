@@ -29,10 +29,10 @@ use super::track::MAX_THREADS;
 #[command(after_long_help = EXAMPLES)]
 pub struct EvalArgs {
     /// Folder of sequences: OTB, VOT, GOT-10k, or any folders with images and a truth file
-    #[arg(long, value_name = "DIR", required_unless_present = "print-config")]
+    #[arg(long, value_name = "DIR", required_unless_present = "print_config")]
     data: Option<PathBuf>,
     /// New folder for the report and the runs
-    #[arg(long, short, value_name = "DIR", required_unless_present = "print-config")]
+    #[arg(long, short, value_name = "DIR", required_unless_present = "print_config")]
     out: Option<PathBuf>,
     /// Only these sequences, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]

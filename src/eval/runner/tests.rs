@@ -116,7 +116,7 @@ fn every_run_lasts_from_its_start_to_the_end_and_errors_name_the_frame() {
         }
     }
     let error = run_sequence(&Infinite, "Deer", &starts[..1], frames(3), &|| ()).unwrap_err().to_string();
-    assert!(error.contains("Deer, infinite, run from frame 1, at frame 1"), "{error}");
+    assert!(error.contains("Deer, infinite, run from frame 1, at frame 2"), "{error}");
     let broken = frames(1).chain([item(2, Err(Error::Decode { path: "0002.jpg".into(), reason: "cut".into() }))]);
     let error = run_sequence(&drift("drift", 2.0), "Deer", &starts[..1], broken, &|| ()).unwrap_err().to_string();
     assert!(error.contains("0002.jpg"), "{error}");
@@ -132,7 +132,7 @@ fn names_presets_after_their_changes() {
     let paper = Preset::named("paper").unwrap();
     assert_eq!((paper.name(), paper.parameters()), ("paper", named("paper", &[]).parameters()));
     let changed = named("paper", &[("search.filter.padding", "2")]);
-    assert_eq!(changed.name(), "paper+padding=2");
+    assert_eq!(changed.name(), "paper+padding=2.0");
     assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.padding"]));
     assert_eq!(named("paper", &[("guard", "svm")]).name(), "paper+guard-svm");
     assert_eq!(named("paper", &[("search", "svm")]).name(), "paper+svm");
