@@ -2,11 +2,56 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// The folder that a path lies in.
+/// A file under construction. [`commit`](Self::commit) renames it over its target; dropped before that, it leaves the
+/// old file.
+#[derive(Debug)]
+pub(crate) struct AtomicFile {
+    target: PathBuf,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl AtomicFile {
+    /// Creates a temporary file in the folder of `path`. A link stays; the file behind it is replaced.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        Ok(Self { file: BufWriter::new(temporary_beside(&target)?), target })
+    }
+
+    /// Path of the temporary file, for a program that writes it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn temporary_path(&self) -> &Path {
+        self.file.get_ref().path()
+    }
+
+    /// Puts the file in its place and returns it, open.
+    pub(crate) fn commit(self) -> io::Result<File> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.persist(&self.target).map_err(|error| error.error)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Replaces the file at `path` by what `write` writes.
+pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> io::Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    write(&mut file)?;
+    file.commit().map(drop)
+}
+
+/// The folder that contains a path.
 pub(crate) fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -15,27 +60,14 @@ pub(crate) fn parent(path: &Path) -> &Path {
 pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".kcf-").suffix(".tmp");
-    // A temporary file is the owner's alone by default; a result has the usual permissions, less the umask.
+    // tempfile's default is 0600; an output gets the usual permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let file = builder.tempfile_in(parent(path))?;
-    if let Ok(old) = fs::metadata(path)
-        && old.is_file()
-    {
+    if let Ok(old) = fs::metadata(path) {
         file.as_file().set_permissions(old.permissions())?;
     }
     Ok(file)
-}
-
-/// Puts what `write` writes in the place of `path`.
-pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
-    let file = temporary_beside(path)?;
-    let mut buffered = BufWriter::new(file.as_file());
-    write(&mut buffered)?;
-    buffered.flush()?;
-    drop(buffered);
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 /// Removes a file; a missing file is not an error.
@@ -60,5 +92,22 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn permissions_and_links_of_the_old_file_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = tempfile::tempdir().unwrap();
+        let [usual, ours, link] = ["usual", "ours", "link"].map(|name| folder.path().join(name));
+        fs::write(&usual, "").unwrap();
+        replace(&ours, |file| file.write_all(b"1")).unwrap();
+        assert_eq!(mode(&ours), mode(&usual));
+        fs::set_permissions(&ours, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&ours, &link).unwrap();
+        replace(&link, |file| file.write_all(b"2")).unwrap();
+        assert_eq!((mode(&ours), fs::read(&ours).unwrap()), (0o640, b"2".to_vec()));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 }

@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::Failure;
 use crate::export::{
-    Coco, Csv, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, Mot, Otb, OverlayOptions, Overlays,
-    ResponseMaps, TargetRecord, check_distinct, is_video,
+    Coco, Cvat, Destination, Exports, Json, LabelStudio, OverlayOptions, Overlays, ResponseMaps, Rows, TargetRecord,
+    check_distinct, is_video,
 };
-use crate::media::{Source, Span};
+use crate::media::Source;
 
 /// Any number of outputs at once; `-` is the standard output.
 #[derive(Debug, Args)]
@@ -163,13 +163,6 @@ impl Outputs {
         concerned.then(|| "MOT and CVAT take the id 0 for no target: number targets from 1".into())
     }
 
-    /// The frames to read for a run of `span`. CVAT's annotations say whether there is a frame after the last one; where
-    /// the source does not know, that frame is read too.
-    pub fn span_to_read(&self, source: &dyn Source, span: Span) -> Span {
-        let uncertain = self.has(Form::Cvat) && source.length().is_none() && !source.is_live();
-        Span { last: span.last.map(|last| last.saturating_add(uncertain.into())), ..span }
-    }
-
     /// Checks that no output is a file that is read.
     ///
     /// # Errors
@@ -203,13 +196,13 @@ impl Outputs {
         for (_, form, to) in &self.all {
             match form {
                 Form::Json => exports.push(Json::create(to)?),
-                Form::JsonLines => exports.push(JsonLines::create(to)?),
-                Form::Otb => exports.push(Otb::create(to)?),
-                Form::Csv => exports.push(Csv::create(to)?),
-                Form::Mot => exports.push(Mot::create(to)?),
+                Form::JsonLines => exports.push(Rows::json_lines(to)?),
+                Form::Otb => exports.push(Rows::otb(to)?),
+                Form::Csv => exports.push(Rows::csv(to)?),
+                Form::Mot => exports.push(Rows::mot(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
-                Form::Cvat => exports.push(Cvat::create(to)?.of_frames(source.length(), source.expected_length())),
-                Form::LabelStudio => exports.push(LabelStudio::create(to)?.at_rate(source.rate())),
+                Form::Cvat => exports.push(Cvat::create(to, source.length().or(source.expected_length()))?),
+                Form::LabelStudio => exports.push(LabelStudio::create(to, source.rate())?),
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 Form::Overlay => {
                     let (rate, pixel_aspect) = (source.rate(), source.pixel_aspect());

@@ -1,6 +1,5 @@
 //! One run, from its first frame to its files.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -66,20 +65,11 @@ impl RunConfig<'_> {
         journal.switch_profile(self.profile);
         let cancel = &self.cancel;
         let mut writer = Writer { journal, progress, cancel, unchecked: Some(&self.targets), refused: None, last: 0 };
-        let seen = Cell::new(None);
-        // A frame behind the last one ends the run; outputs may say that there are more.
-        let wanted = frames.into_iter().take_while(|item| {
-            if item.frame.is_ok() {
-                seen.set(Some(item.position));
-            }
-            self.span.last.is_none_or(|last| item.position <= last)
-        });
-        let ended = session.run(wanted, &mut writer);
+        let ended = session.run(frames, &mut writer);
         let Writer { mut journal, progress, refused, last, .. } = writer;
         if let Some(warning) = self.source.warning_after() {
             progress.warn(&warning);
         }
-        seen.take().into_iter().for_each(|position| journal.saw(position));
         let mut result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),

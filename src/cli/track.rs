@@ -125,11 +125,11 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build_global();
         pool.map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))?;
     }
-    let demand = Demand { channels: resolved.params.channels(), color: exports.draw() };
+    let demand = Demand { channels: resolved.params.channels(), color: exports.draws() };
     let started = Instant::now();
     let (first, frames) = match begun {
         Some((first, frames)) => (Some(first), frames),
-        None => (None, Prefetch::open(source, outputs.span_to_read(source, span), demand)?),
+        None => (None, Prefetch::open(source, span, demand)?),
     };
     let config = RunConfig {
         source,

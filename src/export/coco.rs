@@ -1,65 +1,44 @@
-//! Boxes as COCO has them, for tools that annotate images.
+//! COCO annotations.
 
 use serde_json::{Value, json};
 
-use super::output::{Destination, Document};
+use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
-use super::{Export, FrameRecord, FrameView, Run, Summary};
+use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::tracker::State;
 
-/// A COCO document: an image a frame, an annotation a target and frame, its box `[x, y, w, h]` with the corner
-/// **0-based**. Of a target that has turned `segmentation` is the turned outline, `bbox` the upright box around that
-/// and `area` the outline's, as COCO has it. `attributes` hold what COCO has no place for: `track_id`, `state`, `given`
-/// (whether a person drew the box), `confidence` and, where the target has turned, the tracker's own `box`, which is
-/// that of all other outputs. A target that is lost has no annotation.
+/// A COCO document: an image per frame, an annotation per target and frame, its box `[x, y, w, h]` with the corner
+/// **0-based**. For a rotated target `segmentation` is the rotated outline, `bbox` the upright box around it and `area`
+/// that of the outline. `attributes` hold what COCO has no field for: `track_id`, `state`, `given`, `confidence` and, for
+/// a rotated target, the tracker's own `box`. A lost target has no annotation.
 ///
-/// It appears when the run is over; its annotations are kept in memory until then.
+/// The frames of a video are not image files, so its images have no `file_name`: they name the video and the 0-based
+/// frame in it (`video_id`, `frame_id`, as CocoVID does).
 #[derive(Debug)]
 pub struct Coco {
-    document: Document,
-    size: (usize, usize),
+    output: Output,
     images: Vec<Value>,
     annotations: Vec<Value>,
-    /// Position of the last image.
-    last: Option<usize>,
+    is_video: bool,
 }
 
 impl Coco {
-    /// Checks that `destination` can be written to.
+    /// Opens the output.
     ///
     /// # Errors
-    /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
-    pub fn create(destination: &Destination) -> Result<Self> {
-        let document = Document::create(destination)?;
-        Ok(Self { document, size: (0, 0), images: Vec::new(), annotations: Vec::new(), last: None })
-    }
-}
-
-/// What a turned rectangle covers.
-fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
-    ((bx - ax) * (dy - ay) - (by - ay) * (dx - ax)).abs()
-}
-
-impl Export for Coco {
-    fn begin(&mut self, run: &Run) -> Result<()> {
-        self.size = (run.source.width, run.source.height);
-        Ok(())
+    /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
+    pub fn create(to: &Destination) -> Result<Self> {
+        Ok(Self { output: Output::create(to)?, images: Vec::new(), annotations: Vec::new(), is_video: false })
     }
 
-    fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
-        if self.last != Some(record.index) {
-            self.last = Some(record.index);
-            let (width, height) = self.size;
-            let (id, file_name) = (record.index, &record.file);
-            self.images.push(json!({ "id": id, "file_name": file_name, "width": width, "height": height }));
-        }
-        let Some(bbox) = record.finite_box().filter(|_| record.is_visible()) else { return Ok(()) };
+    fn annotation(&self, record: &FrameRecord) -> Option<Value> {
+        let bbox = record.finite_box().filter(|_| record.is_visible())?;
         let outline = record.polygon.and_then(|corners| Some((corners, BBox::around_polygon(&corners)?)));
         let around = outline.map_or(bbox, |(_, around)| around);
         let [x, y, w, h] = <[f64; 4]>::from(around).map(|number| rounded(number, BOX_DIGITS));
-        let upright = [x, y, x + w, y, x + w, y + h, x, y + h];
+        let upright = [x, y, x + w, y, x + w, y + h, x, y + h].map(|number| rounded(number, BOX_DIGITS));
         let mut attributes = json!({
             "track_id": record.id.unwrap_or(1),
             "state": record.state,
@@ -69,73 +48,111 @@ impl Export for Coco {
         if outline.is_some() {
             attributes["box"] = json!(bbox);
         }
-        self.annotations.push(json!({
+        Some(json!({
             "id": self.annotations.len() + 1,
             "image_id": record.index,
             "category_id": 1,
             "bbox": [x, y, w, h],
-            "area": outline.map_or(w * h, |(corners, _)| rounded(area(corners), BOX_DIGITS)),
+            "area": rounded(outline.map_or(w * h, |(corners, _)| area(corners)), BOX_DIGITS),
             "segmentation": [outline.map_or(upright, |(corners, _)| corners)],
             "iscrowd": 0,
             "attributes": attributes,
-        }));
+        }))
+    }
+}
+
+/// The area of a rotated rectangle.
+fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
+    ((bx - ax) * (dy - ay) - (by - ay) * (dx - ax)).abs()
+}
+
+impl Exporter for Coco {
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        let Some(first) = frame.records.first() else { return Ok(()) };
+        let source = &frame.run.source;
+        let mut image = json!({ "id": first.index, "width": source.width, "height": source.height });
+        self.is_video = frame.path.is_none();
+        if self.is_video {
+            image["video_id"] = 1.into();
+            image["frame_id"] = first.index.saturating_sub(1).into();
+        } else {
+            image["file_name"] = first.file.as_str().into();
+        }
+        self.images.push(image);
+        for record in frame.records {
+            let annotation = self.annotation(record);
+            self.annotations.extend(annotation);
+        }
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _: &Summary) -> Result<()> {
-        let document = json!({
+    fn finish(self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
+        let mut document = json!({
             "info": { "description": concat!("kcf-track ", env!("CARGO_PKG_VERSION")) },
             "images": self.images,
             "annotations": self.annotations,
             "categories": [{ "id": 1, "name": "target" }],
         });
-        self.document.commit_json(&document)
+        if self.is_video {
+            document["videos"] = json!([{ "id": 1, "name": run.source.path }]);
+        }
+        self.output.finish_json(&document)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::export::Tally;
-    use crate::export::record::tests::{self, run};
+    use std::path::Path;
 
-    /// What is written of `records`.
-    fn written(run: &Run, records: &[FrameRecord]) -> Value {
-        let summary = Tally::default().completed(None);
-        serde_json::from_str(&tests::written("run.json", Coco::create, (run, records), &summary)).unwrap()
+    use super::*;
+    use crate::export::record::tests::run;
+
+    /// The document of some records, as frames of a video or of image files.
+    fn written(records: &[FrameRecord], path: Option<&Path>) -> Value {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("run.json");
+        let (run, mut coco) = (run().0, Box::new(Coco::create(&to.as_path().into()).unwrap()));
+        for records in records.chunk_by(|a, b| a.index == b.index) {
+            coco.write(&FrameResult { path, ..FrameResult::new(&run, records) }).unwrap();
+        }
+        coco.finish(&run, &Summary::default()).unwrap();
+        serde_json::from_slice(&std::fs::read(to).unwrap()).unwrap()
     }
 
     #[test]
-    fn an_image_a_frame_and_an_annotation_a_target() {
-        let (run, records) = run();
+    fn an_image_per_frame_and_an_annotation_per_visible_target() {
+        let (_, records) = run();
         let of = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
         let lost = FrameRecord { state: State::Lost, ..of(&records[1], 9) };
-        let sure = FrameRecord { confidence: Some(0.9994), ..of(&records[1], 3) };
-        let document = written(&run, &[of(&records[0], 3), of(&records[0], 9), sure, lost]);
+        let records = [of(&records[0], 3), of(&records[0], 9), of(&records[1], 3), lost];
+        let document = written(&records, Some(Path::new("car/0002.jpg")));
         assert_eq!(document["images"].as_array().unwrap().len(), 2);
         assert_eq!(document["images"][1], json!({"id": 2, "file_name": "0002.jpg", "width": 64, "height": 48}));
+        assert_eq!(document.get("videos"), None);
         let annotations = document["annotations"].as_array().unwrap();
         assert_eq!(annotations.len(), 3);
         let third = &annotations[2];
         assert_eq!(
-            (&third["id"], &third["image_id"], &third["bbox"]),
-            (&json!(3), &json!(2), &json!([-0.5, 21.0, 30.0, 40.25]))
+            (&third["id"], &third["image_id"], &third["bbox"], &third["area"]),
+            (&json!(3), &json!(2), &json!([-0.5, 21.0, 30.0, 40.25]), &json!(30.0 * 40.25))
         );
-        assert_eq!(third["area"], 30.0 * 40.25);
-        assert_eq!(
-            third["attributes"],
-            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.9994})
-        );
-        assert_eq!(annotations[0]["attributes"]["given"], true);
+        let attributes = json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75});
+        assert_eq!((&third["attributes"], &annotations[0]["attributes"]["given"]), (&attributes, &json!(true)));
     }
 
     #[test]
-    fn the_box_of_a_target_that_has_turned_bounds_its_outline() {
-        let (run, records) = run();
-        // 20 x 10 pixels around (30, 20), turned by 30 degrees.
+    fn images_of_a_video_name_no_files() {
+        let document = written(&run().1, None);
+        assert_eq!(document["images"][1], json!({"id": 2, "video_id": 1, "frame_id": 1, "width": 64, "height": 48}));
+        assert_eq!(document["videos"], json!([{"id": 1, "name": "seq/car"}]));
+    }
+
+    #[test]
+    fn the_box_of_a_rotated_target_bounds_its_outline() {
+        // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
         let bbox = BBox::new(20.9861, 13.3856, 18.0278, 13.2288);
-        let document = written(&run, &[FrameRecord { polygon: Some(polygon), bbox, ..records[1].clone() }]);
+        let document = written(&[FrameRecord { polygon: Some(polygon), bbox, ..run().1[1].clone() }], None);
         let annotation = &document["annotations"][0];
         assert_eq!(annotation["segmentation"], json!([polygon]));
         assert_eq!(annotation["bbox"], json!([18.8397, 10.6699, 22.3206, 18.6602]));

@@ -1,68 +1,50 @@
-//! Boxes as CVAT has them, for tools that annotate videos.
+//! CVAT annotations.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::output::{Destination, Document};
-use super::record::{BOX_DIGITS, Shape, Track, Tracks, rounded};
-use super::{Export, FrameRecord, FrameView, Run, Summary};
+use super::output::{Destination, Output};
+use super::record::{BOX_DIGITS, rounded};
+use super::tracks::{Shape, Track, Tracks};
+use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::Result;
 
 /// The label of every track.
 const LABEL: &str = "target";
 
-/// Tracks as CVAT has them: a track a target, a rectangle from its left upper to its right lower corner a frame, frames
-/// and corners **0-based**; of a target that has turned the upright rectangle and the `rotation` about its centre, in
-/// degrees clockwise. What a person drew is `manual`, all else `auto`; a target that is lost is `outside`. Every frame
-/// is a keyframe: nothing is interpolated. Every track has the label `target`.
+/// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
+/// rectangle and its `rotation` about the centre, in degrees clockwise. A given box has the source `manual`, others
+/// `auto`; a lost target is `outside`. Every frame is a keyframe. Every track has the label `target`.
 ///
-/// In a file with the ending `.xml` they are "CVAT for video 1.1", which "Upload annotations" in the menu of a task
-/// takes; else the JSON list of `annotations.json` in the backup of a task of one job.
-///
-/// The document appears when the run is over; it is kept in memory until then.
+/// A file with the ending `.xml` is "CVAT for video 1.1", for "Upload annotations" in the menu of a task; other files are
+/// the `annotations.json` in the backup of a task of one job.
 #[derive(Debug)]
 pub struct Cvat {
-    document: Document,
+    output: Output,
     tracks: Tracks,
-    xml: bool,
-    size: (usize, usize),
-    /// Frames of the source, where that is known.
-    frames: Option<usize>,
-    /// About how many there are.
-    expected: Option<usize>,
+    is_xml: bool,
+    /// Frames of the source, exact or expected.
+    length: Option<usize>,
 }
 
 impl Cvat {
-    /// Checks that `destination` can be written to.
+    /// Opens the output for a source of `length` frames. A run that ends before them ends its tracks with `outside`; CVAT
+    /// would draw the last box until the end.
     ///
     /// # Errors
-    /// [`Error::Output`](crate::Error::Output), which says why not and what to do.
-    pub fn create(destination: &Destination) -> Result<Self> {
-        let xml = destination.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
-        Ok(Self {
-            document: Document::create(destination)?,
-            tracks: Tracks::default(),
-            xml,
-            size: (0, 0),
-            frames: None,
-            expected: None,
-        })
+    /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
+    pub fn create(to: &Destination, length: Option<usize>) -> Result<Self> {
+        let is_xml = to.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), is_xml, length })
     }
 
-    /// Of a source of so many frames, or about so many: where a track ends before the last of them, it is `outside`
-    /// from then on. CVAT would draw its last box until the end.
-    pub fn of_frames(self, frames: Option<usize>, expected: Option<usize>) -> Self {
-        Self { frames, expected, ..self }
-    }
-
-    /// How many frames there are. CVAT refuses a box in a frame that it does not have: a number that is only likely
-    /// counts where a frame was seen behind the last one that was followed.
-    fn count(&self, summary: &Summary) -> usize {
+    /// Frames of the source. CVAT refuses boxes behind its last frame, so an expected length counts only if the run was
+    /// cut short.
+    fn frames(&self, run: &Run, summary: &Summary) -> usize {
         let last = self.tracks.last();
-        let beyond = summary.seen.filter(|seen| *seen > last);
-        let likely = beyond.map_or(last, |seen| self.expected.map_or(seen, |expected| expected.max(seen)));
-        self.frames.unwrap_or(likely)
+        let is_cut = !summary.completed || run.source.end.is_some_and(|end| end <= last);
+        self.length.filter(|&length| is_cut && length > last).unwrap_or(last)
     }
 }
 
@@ -70,14 +52,14 @@ fn source(given: bool) -> &'static str {
     if given { "manual" } else { "auto" }
 }
 
-/// The group of a target; those that CVAT's database has no room for are in none.
+/// The group of a target; ids beyond CVAT's 32 bits have none.
 fn group(id: u32) -> i32 {
     i32::try_from(id).unwrap_or(0)
 }
 
 fn corners(shape: &Shape) -> [f64; 4] {
     let [x, y, w, h] = <[f64; 4]>::from(shape.bbox);
-    [x, y, x + w, y + h]
+    [x, y, x + w, y + h].map(|at| rounded(at, BOX_DIGITS))
 }
 
 fn json_track(track: &Track) -> Value {
@@ -88,7 +70,7 @@ fn json_track(track: &Track) -> Value {
             "points": corners(shape),
             "rotation": shape.turn,
             "occluded": false,
-            "outside": !shape.seen,
+            "outside": !shape.visible,
             "z_order": 0,
             "attributes": [],
             "source": source(shape.given),
@@ -106,7 +88,7 @@ fn json_track(track: &Track) -> Value {
     })
 }
 
-/// Nothing in it needs to be escaped: all but the label is numbers.
+/// The XML document. Everything but the label is a number, so nothing needs escaping.
 fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> String {
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
@@ -123,12 +105,12 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
 "#
     );
     for Track { id, shapes } in &tracks.0 {
-        // CVAT counts tracks from 0 and keeps ids of its own: the group tells ours.
+        // CVAT renumbers tracks; the group keeps the id.
         let group = group(*id);
         let _ = writeln!(text, r#"  <track id="{id}" label="{LABEL}" source="auto" group_id="{group}">"#);
         for shape in shapes {
-            let [left, top, right, bottom] = corners(shape).map(|at| rounded(at, BOX_DIGITS));
-            let (frame, outside) = (shape.index - 1, u8::from(!shape.seen));
+            let [left, top, right, bottom] = corners(shape);
+            let (frame, outside) = (shape.index - 1, u8::from(!shape.visible));
             let _ = write!(text, r#"    <box frame="{frame}" outside="{outside}" occluded="0" keyframe="1""#);
             let _ = write!(text, r#" xtl="{left}" ytl="{top}" xbr="{right}" ybr="{bottom}""#);
             if shape.turn != 0.0 {
@@ -141,57 +123,48 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
     text + "</annotations>\n"
 }
 
-impl Export for Cvat {
-    fn begin(&mut self, run: &Run) -> Result<()> {
-        self.size = (run.source.width, run.source.height);
+impl Exporter for Cvat {
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        frame.records.iter().for_each(|record| self.tracks.add(record));
         Ok(())
     }
 
-    fn frame(&mut self, record: &FrameRecord, _: &FrameView<'_>) -> Result<()> {
-        self.tracks.add(record);
-        Ok(())
-    }
-
-    fn finish(mut self: Box<Self>, summary: &Summary) -> Result<()> {
-        let frames = self.count(summary);
+    fn finish(mut self: Box<Self>, run: &Run, summary: &Summary) -> Result<()> {
+        let frames = self.frames(run, summary);
         for track in &mut self.tracks.0 {
             let last = track.shapes.last().filter(|last| last.index < frames);
-            let end = last.map(|last| Shape { index: last.index + 1, seen: false, given: false, ..*last });
+            let end = last.map(|last| Shape { index: last.index + 1, visible: false, given: false, ..*last });
             track.shapes.extend(end);
         }
-        if self.xml {
-            self.document.write(xml(&self.tracks, self.size, frames).as_bytes())?;
-            return self.document.commit();
+        if self.is_xml {
+            self.output.write(xml(&self.tracks, (run.source.width, run.source.height), frames).as_bytes())?;
+            return self.output.finish();
         }
         let tracks: Vec<Value> = self.tracks.0.iter().map(json_track).collect();
-        self.document.commit_json(&json!([{ "version": 0, "tags": [], "shapes": [], "tracks": tracks }]))
+        self.output.finish_json(&json!([{ "version": 0, "tags": [], "shapes": [], "tracks": tracks }]))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::Tally;
-    use crate::export::record::tests::{self, run};
+    use crate::export::FrameRecord;
+    use crate::export::record::tests::{run, written};
     use crate::tracker::State;
 
-    /// What is written of two targets, the second lost at once, in so many frames.
-    fn written(name: &str, frames: impl Into<Option<usize>>) -> String {
-        written_where(name, frames.into(), None)
-    }
-
-    /// The same where the last frame that was seen is this one.
-    fn written_where(name: &str, frames: Option<usize>, seen: Option<usize>) -> String {
-        let (run, mut records) = run();
+    /// A run of two targets, the second lost at once, from a source of `length` frames.
+    fn text(name: &str, length: Option<usize>, end: Option<usize>, completed: bool) -> String {
+        let (mut run, mut records) = run();
+        run.source.end = end;
         records.push(FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() });
-        let create = |to: &Destination| Ok(Cvat::create(to)?.of_frames(frames, Some(9)));
-        tests::written(name, create, (&run, &records), &Summary { seen, ..Tally::default().completed(None) })
+        let summary = Summary { completed, ..Summary::default() };
+        written(name, |to| Cvat::create(to, length), (&run, &records), &summary)
     }
 
     #[test]
-    fn a_track_a_target() {
-        let document: Value = serde_json::from_str(&written("run.json", 2)).unwrap();
-        assert_eq!(document.as_array().unwrap().len(), 1, "an element a job");
+    fn a_track_per_target() {
+        let document: Value = serde_json::from_str(&text("run.json", Some(2), Some(2), true)).unwrap();
+        assert_eq!(document.as_array().unwrap().len(), 1, "one element per job");
         let tracks = document[0]["tracks"].as_array().unwrap();
         assert_eq!((tracks.len(), &tracks[1]["frame"], &tracks[1]["group"]), (2, &json!(1), &json!(9)));
         let shapes = tracks[0]["shapes"].as_array().unwrap();
@@ -199,83 +172,57 @@ mod tests {
         assert_eq!((&shapes[0]["source"], &shapes[1]["source"]), (&json!("manual"), &json!("auto")));
         assert_eq!(shapes[1]["points"], json!([-0.5, 21.0, 29.5, 61.25]));
         assert_eq!((&shapes[1]["outside"], &tracks[1]["shapes"][0]["outside"]), (&json!(false), &json!(true)));
+        assert_eq!([0, 2_147_483_647, 2_147_483_648].map(group), [0, 2_147_483_647, 0]);
     }
 
     #[test]
-    fn by_its_ending_it_is_what_a_task_uploads() {
-        let text = written("run.XML", 2);
+    fn xml_is_chosen_by_the_ending() {
+        let text = text("run.XML", Some(2), Some(2), true);
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         let track = lines.iter().position(|line| line.starts_with("<track")).unwrap();
         assert_eq!(lines[2], "<version>1.1</version>");
         assert!(text.contains("<size>2</size>") && text.contains("<width>64</width><height>48</height>"), "{text}");
         assert_eq!(lines[track], r#"<track id="1" label="target" source="auto" group_id="1">"#);
-        assert_eq!(
-            lines[track + 2],
-            concat!(
-                r#"<box frame="1" outside="0" occluded="0" keyframe="1" xtl="-0.5" ytl="21" xbr="29.5" ybr="61.25""#,
-                r#" z_order="0"></box>"#
-            )
+        let expected = concat!(
+            r#"<box frame="1" outside="0" occluded="0" keyframe="1" xtl="-0.5" ytl="21" xbr="29.5" ybr="61.25""#,
+            r#" z_order="0"></box>"#
         );
+        assert_eq!(lines[track + 2], expected);
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
         assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);
     }
 
     #[test]
-    fn a_track_that_ends_early_is_outside_from_then_on() {
-        let document: Value = serde_json::from_str(&written("run.json", 3)).unwrap();
-        let shapes = document[0]["tracks"][0]["shapes"].as_array().unwrap();
-        assert_eq!((shapes.len(), &shapes[2]["frame"], &shapes[2]["outside"]), (3, &json!(2), &json!(true)));
-        let text = written("run.xml", 3);
-        assert!(text.contains("<size>3</size>") && text.contains(r#"<box frame="2" outside="1""#), "{text}");
-        assert!(!written("run.xml", 2).contains(r#"<box frame="2""#));
-        // Where it is not known how many there are, those that were followed are all.
-        let text = written("run.xml", None);
-        assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
-    }
-
-    #[test]
-    fn a_number_of_frames_that_is_only_likely_puts_no_box_where_none_was_seen() {
-        // Two frames were followed up to `--end 2`, of about nine.
-        let text = written_where("run.xml", None, Some(2));
-        assert!(text.contains("<size>2</size>") && !text.contains(r#"<box frame="2""#), "{text}");
-        let text = written_where("run.xml", None, Some(3));
-        assert!(text.contains("<size>9</size>") && text.contains(r#"<box frame="2" outside="1""#), "{text}");
-    }
-
-    #[test]
-    fn a_target_that_has_turned_is_turned_about_the_centre_of_its_box() {
-        let (run, mut records) = run();
-        // The corners of a box of 20 x 10 pixels around (30, 20), turned by 30 degrees.
-        let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
-        records[1].polygon = Some(polygon);
-        let [xml, json] = ["run.xml", "run.json"]
-            .map(|name| tests::written(name, Cvat::create, (&run, &records), &Tally::default().completed(None)));
-        let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
-        assert!(!lines[0].contains("rotation"), "{xml}");
-        let number = |name: &str| -> f64 {
-            let (_, rest) = lines[1].split_once(&format!(r#" {name}=""#)).unwrap();
-            rest.split('"').next().unwrap().parse().unwrap()
-        };
-        let document: Value = serde_json::from_str(&json).unwrap();
-        let shape = &document[0]["tracks"][0]["shapes"][1];
-        let points = serde_json::from_value::<[f64; 4]>(shape["points"].clone()).unwrap();
-        for ([left, top, right, bottom], rotation) in [
-            (["xtl", "ytl", "xbr", "ybr"].map(number), number("rotation")),
-            (points, shape["rotation"].as_f64().unwrap()),
+    fn tracks_of_a_run_that_was_cut_short_end_outside() {
+        for (length, end, completed, frames) in [
+            (Some(2), Some(2), true, 2),
+            (Some(9), Some(2), true, 9),
+            (Some(9), None, false, 9),
+            // The run reached the end of a source whose expected length was wrong.
+            (Some(9), None, true, 2),
+            (None, Some(2), true, 2),
         ] {
-            let (x, y) = ((left + right) / 2.0, (top + bottom) / 2.0);
-            let (sin, cos) = rotation.to_radians().sin_cos();
-            let turned = |(a, b): (f64, f64)| {
-                let (a, b) = (a - x, b - y);
-                [x + cos * a - sin * b, y + sin * a + cos * b]
-            };
-            let corners = [(left, top), (right, top), (right, bottom), (left, bottom)].map(turned).concat();
-            assert!(corners.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.01), "{corners:?}");
+            let text = text("run.xml", length, end, completed);
+            assert!(text.contains(&format!("<size>{frames}</size>")), "{text}");
+            assert_eq!(text.contains(r#"<box frame="2" outside="1""#), frames > 2, "{text}");
         }
     }
 
     #[test]
-    fn groups_have_room_in_the_database() {
-        assert_eq!([0, 7, 2_147_483_647, 2_147_483_648].map(group), [0, 7, 2_147_483_647, 0]);
+    fn a_rotated_target_is_an_upright_box_and_an_angle() {
+        let (run, mut records) = run();
+        // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
+        records[1].polygon = Some([23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301]);
+        let [xml, json] = ["run.xml", "run.json"]
+            .map(|name| written(name, |to| Cvat::create(to, None), (&run, &records), &Summary::default()));
+        let document: Value = serde_json::from_str(&json).unwrap();
+        let shape = &document[0]["tracks"][0]["shapes"][1];
+        let expected = [20.0, 15.0, 40.0, 25.0, 30.0];
+        let [left, top, right, bottom] = serde_json::from_value::<[f64; 4]>(shape["points"].clone()).unwrap();
+        let found = [left, top, right, bottom, shape["rotation"].as_f64().unwrap()];
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.01), "{found:?}");
+        let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
+        assert!(!lines[0].contains("rotation"), "{xml}");
+        assert!(lines[1].contains(&format!(r#"rotation="{}""#, found[4])), "{xml}");
     }
 }

@@ -1,4 +1,4 @@
-//! Lines, letters, colours and response maps on a picture. What lies outside of the picture is cut off.
+//! Lines, letters, colours and response maps on a picture, clipped to it.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ use crate::tracker::ResponseMap;
 pub(super) struct Letters(FontRef<'static>);
 
 impl Letters {
-    /// Loads them; `path` is what they are needed for.
+    /// Loads the font; errors name `path`.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let font = FontRef::try_from_slice(dejavu::sans::regular());
         let wrong = |error| Error::Output { path: path.into(), reason: format!("the built-in font: {error}") };
         font.map(Self).map_err(wrong)
     }
 
-    /// Width and height of a text, in pixels, in letters of `size` pixels.
+    /// Width and height of a text in pixels, at this font size.
     pub(super) fn extent(&self, text: &str, size: f32) -> (u32, u32) {
         text_size(size, &self.0, text)
     }
@@ -35,12 +35,12 @@ impl Letters {
     }
 }
 
-/// How thick lines are: they grow with the picture.
+/// The thickness of lines, which grows with the picture.
 pub(super) fn stroke(picture: &RgbImage) -> i32 {
     (picture.width().min(picture.height()) / 200 + 1).min(24) as i32
 }
 
-/// Draws a line from a point to another, `thick` pixels thick.
+/// Draws a line, `thick` pixels thick.
 pub(super) fn line(picture: &mut RgbImage, from: (f32, f32), to: (f32, f32), thick: i32, ink: Rgb<u8>) {
     let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().max(1.0) as i32;
     for step in 0..=steps {
@@ -51,7 +51,7 @@ pub(super) fn line(picture: &mut RgbImage, from: (f32, f32), to: (f32, f32), thi
     }
 }
 
-/// Fills the pixels from `left, top` up to, but without, `right, bottom`.
+/// Fills the pixels from `left, top` to `right, bottom`, the latter exclusive.
 pub(super) fn fill(picture: &mut RgbImage, [left, top, right, bottom]: [i32; 4], ink: Rgb<u8>) {
     let [width, height] = [picture.width(), picture.height()].map(|size| i32::try_from(size).unwrap_or(i32::MAX));
     let (left, right) = (left.clamp(0, width), right.clamp(0, width));
@@ -61,7 +61,7 @@ pub(super) fn fill(picture: &mut RgbImage, [left, top, right, bottom]: [i32; 4],
     }
 }
 
-/// Makes the pixels from `left, top` up to, but without, `right, bottom` as dark as a backdrop for words must be.
+/// Darkens the background of text, `right, bottom` exclusive.
 pub(super) fn darken(picture: &mut RgbImage, [left, top, right, bottom]: [i32; 4]) {
     let inside = |value: i32, size: u32| u32::try_from(value).unwrap_or(0).min(size);
     for y in inside(top, picture.height())..inside(bottom, picture.height()) {
@@ -73,12 +73,12 @@ pub(super) fn darken(picture: &mut RgbImage, [left, top, right, bottom]: [i32; 4
     }
 }
 
-/// Draws the frame between the box grown by `inner` pixels and the box grown by `outer` pixels on every side.
+/// Fills the space between the box grown by `inner` and by `outer` pixels on every side.
 pub(super) fn outline(picture: &mut RgbImage, bbox: &BBox, inner: i32, outer: i32, ink: Rgb<u8>) {
-    // Far outside is as good as anywhere outside, and safe to calculate with. NaN becomes 0.
+    // Clamping avoids overflow; NaN becomes 0.
     let pixel = |edge: f64| edge.round().clamp(-1e8, 1e8) as i32;
     let (left, top) = (pixel(bbox.x), pixel(bbox.y));
-    // However thin, a box holds a pixel.
+    // A box has at least one pixel.
     let (right, bottom) = (pixel(bbox.x + bbox.w).max(left + 1), pixel(bbox.y + bbox.h).max(top + 1));
     let (far_left, far_top, far_right, far_bottom) = (left - outer, top - outer, right + outer, bottom + outer);
     fill(picture, [far_left, far_top, far_right, top - inner], ink);
@@ -87,7 +87,7 @@ pub(super) fn outline(picture: &mut RgbImage, bbox: &BBox, inner: i32, outer: i3
     fill(picture, [right + inner, top - inner, far_right, bottom + inner], ink);
 }
 
-/// Coefficients of red, green and blue in rising powers.
+/// Polynomial coefficients of red, green and blue, in rising powers.
 ///
 /// Matt Zucker's fit of matplotlib's viridis (<https://www.shadertoy.com/view/WlfXRN>, public domain); viridis is by
 /// Stéfan van der Walt and Nathaniel Smith, 2015.
@@ -101,7 +101,7 @@ const VIRIDIS: [[f32; 3]; 7] = [
     [-5.435_456, 4.645_852_6, 26.312_435],
 ];
 
-/// Viridis: from dark blue at 0 over green to yellow at 1; evenly perceived, also by the colour-blind and in gray.
+/// Viridis, from dark blue at 0 over green to yellow at 1: perceptually uniform, also for colour-blind people.
 pub(super) fn viridis(share: f32) -> Rgb<u8> {
     let share = share.clamp(0.0, 1.0);
     Rgb([0, 1, 2].map(|channel| {
@@ -110,11 +110,11 @@ pub(super) fn viridis(share: f32) -> Rgb<u8> {
     }))
 }
 
-/// About as long, in pixels, as the longer side of a map becomes.
+/// Approximate length of the longer side of a heat map, in pixels.
 const LONG_SIDE: usize = 480;
-/// No element becomes a larger square than this.
+/// Largest square of an element.
 const MAX_ENLARGEMENT: usize = 48;
-/// The legend's words need this many pixels.
+/// Width of the legend.
 const MIN_WIDTH: usize = 250;
 
 const MARGIN: usize = 12;
@@ -128,17 +128,16 @@ const NO_NUMBER: Rgb<u8> = Rgb([110, 110, 110]);
 const MARK: Rgb<u8> = Rgb([255, 70, 70]);
 const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
 
-/// Row, column and value of the highest element; none when there is no finite one.
+/// Row, column and value of the highest finite element.
 pub(super) fn peak(map: ArrayView2<'_, f32>) -> Option<((usize, usize), f32)> {
     let finite = map.indexed_iter().filter(|(_, value)| value.is_finite());
     let highest = finite.reduce(|best, next| if next.1 > best.1 { next } else { best });
     highest.map(|(place, value)| (place, *value))
 }
 
-/// Draws a response, given also as its centred map: every element a square, its value a colour of viridis from the
-/// lowest to the highest (gray: not a number), the peak framed in red, the element of no motion between ticks at the
-/// edges; a legend below says the range and how far the peak lies from the element of no motion, in pixels of the
-/// image.
+/// Draws a response and its centred `map`: a square per element in viridis from the lowest value to the highest (gray:
+/// not a number), the peak framed in red, ticks at zero motion, and a legend with the range and the motion of the peak in
+/// pixels of the image.
 pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, letters: &Letters) -> RgbImage {
     let (rows, columns) = map.dim();
     let enlargement = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);
@@ -161,15 +160,15 @@ pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, let
         return picture;
     };
     mark(&mut picture, (left + column * enlargement, top + row * enlargement), enlargement);
-    let words = told(value, response.motion((row, column)));
+    let words = legend_text(value, response.motion((row, column)));
     letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
     bar(&mut picture, legend + LINE, width, [low, high], letters);
     picture
 }
 
-/// The legend's first line.
-fn told(peak: f32, motion: (f64, f64)) -> String {
-    // Rounded first, and zero added: no "-0.0".
+/// The first line of the legend.
+fn legend_text(peak: f32, motion: (f64, f64)) -> String {
+    // Adding zero avoids "-0.0".
     let [dx, dy] = [motion.0, motion.1].map(|pixels| (pixels * 10.0).round() / 10.0 + 0.0);
     format!("peak {peak:.3}, moved by {dx:+.1}, {dy:+.1} px")
 }
@@ -180,14 +179,14 @@ pub(super) fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
     finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
 }
 
-/// The colour of a value on a map that goes from `low` to `high`.
+/// The colour of a value between `low` and `high`.
 pub(super) fn color(value: f32, low: f32, high: f32) -> Rgb<u8> {
     if value.is_finite() { viridis(share(value, low, high)) } else { NO_NUMBER }
 }
 
-/// Where `value` lies between `low` and `high`, 0 to 1; the middle when they are one.
+/// The position of `value` between `low` and `high`, 0 to 1; the middle if they are equal.
 fn share(value: f32, low: f32, high: f32) -> f32 {
-    // In f64, as the range of an f32 map may be larger than an f32.
+    // The range of an f32 map can exceed f32.
     let (value, low, high) = (f64::from(value), f64::from(low), f64::from(high));
     if high > low { ((value - low) / (high - low)) as f32 } else { 0.5 }
 }
@@ -196,7 +195,7 @@ pub(super) fn square(left: usize, top: usize, size: usize) -> [i32; 4] {
     [left, top, left + size, top + size].map(|edge| i32::try_from(edge).unwrap_or(i32::MAX))
 }
 
-/// Short lines outside of the map that point at the element of no motion.
+/// Draws ticks around the map at zero motion.
 fn ticks(
     picture: &mut RgbImage,
     (left, top): (usize, usize),
@@ -213,17 +212,17 @@ fn ticks(
     fill(picture, [right + 2, y, right + 8, y + 1], WORDS);
 }
 
-/// A frame around the peak's square.
+/// Frames the peak.
 fn mark(picture: &mut RgbImage, (left, top): (usize, usize), enlargement: usize) {
     let peak = BBox::new(left as f64, top as f64, enlargement as f64, enlargement as f64);
-    // Small squares are framed at a distance, so that they stay in sight.
+    // Small squares get a gap so that they stay visible.
     let gap = if enlargement < 8 { 4 } else { 0 };
     outline(picture, &peak, gap, gap + 1, BLACK);
     outline(picture, &peak, gap + 1, gap + 3, MARK);
     outline(picture, &peak, gap + 3, gap + 4, BLACK);
 }
 
-/// The range of values and its colours.
+/// Draws the colour bar and its range.
 fn bar(picture: &mut RgbImage, top: usize, width: usize, [low, high]: [f32; 2], letters: &Letters) {
     let (left, right) = (MARGIN, width - MARGIN);
     for x in left..right {
@@ -241,30 +240,30 @@ fn bar(picture: &mut RgbImage, top: usize, width: usize, [low, high]: [f32; 2], 
 /// The share of a picture's shorter side that an inset takes.
 const SHARE: usize = 3;
 
-/// Below so many pixels it shows nothing, and is left out.
+/// Smaller insets are left out.
 const SMALLEST: usize = 16;
 
-/// Pixels between it and the border.
+/// Pixels between inset and border.
 const INSET_MARGIN: usize = 2;
 
 const FRAME: Rgb<u8> = Rgb([230, 230, 230]);
 
-/// Where it stands.
+/// The corner of an inset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Corner {
     #[default]
     UpperRight,
     UpperLeft,
     LowerRight,
-    /// Where words stand that count targets.
+    /// The corner of the caption of several targets.
     LowerLeft,
 }
 
 impl Corner {
-    /// In the order in which they are taken.
+    /// In order of preference.
     const ALL: [Self; 4] = [Self::UpperRight, Self::UpperLeft, Self::LowerRight, Self::LowerLeft];
 
-    /// This one while no box lies there, else the first in which none does; where there is no such corner, this one.
+    /// This corner while no box lies in it, else the first free one, else this one.
     pub fn free_of(self, boxes: &[BBox], picture: (u32, u32), map: (usize, usize)) -> Self {
         let free = |corner: &Self| {
             let place = corner.place(picture, map);
@@ -312,8 +311,11 @@ pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>, corner: Co
 }
 
 #[cfg(test)]
-mod drawing_tests {
+mod tests {
+    use ndarray::{Array2, array};
+
     use super::*;
+    use crate::tracker::ResponseLayout;
 
     const INK: Rgb<u8> = Rgb([255, 0, 0]);
 
@@ -324,46 +326,30 @@ mod drawing_tests {
     }
 
     #[test]
-    fn an_outline_surrounds_its_box() {
+    fn an_outline_surrounds_its_box_and_is_clipped() {
         let around = drawn(BBox::new(2.0, 2.0, 2.0, 1.0), 0, 1);
-        let expected = [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (4, 2), (1, 3), (2, 3), (3, 3), (4, 3)];
-        assert_eq!(around, expected);
-        // Within the box for a negative growth.
+        assert_eq!(around, [(1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (4, 2), (1, 3), (2, 3), (3, 3), (4, 3)]);
         assert_eq!(drawn(BBox::new(2.0, 2.0, 3.0, 3.0), -1, 0).len(), 8);
         assert_eq!(drawn(BBox::new(2.2, 1.9, 0.0, 0.0), -1, 0), [(2, 2)]);
+        assert_eq!(drawn(BBox::new(-5.0, -5.0, 7.0, 7.0), 0, 1), [(2, 0), (2, 1), (0, 2), (1, 2), (2, 2)]);
+        for far in [-1e300, -1e9, -20.0, 20.0, 3e9, 1e300, f64::MAX] {
+            assert_eq!(drawn(BBox::new(far, 1.0, 4.0, 4.0), 0, 2), []);
+        }
     }
 
     #[test]
-    fn a_line_is_as_thick_as_it_is_told_and_without_gaps() {
+    fn a_line_has_its_thickness_and_no_gaps() {
         let mut picture = RgbImage::new(40, 30);
         line(&mut picture, (5.0, 5.0), (30.0, 15.0), 3, INK);
         for x in 5..30 {
             let inked = (0..30).filter(|&y| *picture.get_pixel(x, y) == INK).count();
             assert!((3..=4).contains(&inked), "{x}: {inked}");
         }
-        assert_eq!(stroke(&RgbImage::new(360, 240)), 2);
-        assert_eq!(stroke(&RgbImage::new(3840, 2160)), 11);
+        assert_eq!([(360, 240), (3840, 2160)].map(|(w, h)| stroke(&RgbImage::new(w, h))), [2, 11]);
     }
 
     #[test]
-    fn a_box_outside_is_cut_off() {
-        assert_eq!(drawn(BBox::new(-5.0, -5.0, 7.0, 7.0), 0, 1), [(2, 0), (2, 1), (0, 2), (1, 2), (2, 2)]);
-        for far in [-1e300, -1e9, -20.0, 20.0, 3e9, 1e300, f64::MAX] {
-            assert_eq!(drawn(BBox::new(far, 1.0, 4.0, 4.0), 0, 2), []);
-            assert_eq!(drawn(BBox::new(1.0, far, 4.0, 4.0), 0, 2), []);
-        }
-        assert_eq!(drawn(BBox::new(-1e300, -1e300, f64::MAX, f64::MAX), 0, 2), []);
-        // Not a number: drawn somewhere or not, but without a panic.
-        drawn(BBox::new(f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::NAN), 0, 2);
-    }
-}
-
-#[cfg(test)]
-mod colormap_tests {
-    use super::*;
-
-    #[test]
-    fn it_is_matplotlibs_viridis() {
+    fn the_colours_are_those_of_matplotlib() {
         // matplotlib.colormaps["viridis"] at 0, 1/4, 1/2, 3/4 and 1.
         let table = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
         for (step, expected) in table.into_iter().enumerate() {
@@ -373,70 +359,10 @@ mod colormap_tests {
         }
     }
 
-    #[test]
-    fn brightness_rises_all_the_way() {
-        let brightness = (0..=255).map(|step| {
-            let Rgb([r, g, b]) = viridis(step as f32 / 255.0);
-            0.2126 * f32::from(r) + 0.7152 * f32::from(g) + 0.0722 * f32::from(b)
-        });
-        let brightness: Vec<f32> = brightness.collect();
-        assert!(brightness.windows(2).all(|pair| pair[1] > pair[0] - 0.5));
-        assert!(brightness[255] - brightness[0] > 150.0);
-    }
-}
-
-#[cfg(test)]
-mod heat_map_tests {
-    use std::path::Path;
-
-    use ndarray::{Array2, array};
-
-    use super::*;
-    use crate::tracker::ResponseLayout;
-
-    fn response(values: &Array2<f32>, layout: ResponseLayout) -> ResponseMap<'_> {
-        ResponseMap { values: values.view(), layout, center: (50.0, 50.0), step: (4.0, 4.0), angle: 0.0 }
-    }
-
-    fn drawn(map: &Array2<f32>) -> RgbImage {
-        let response = response(map, ResponseLayout::Centered);
+    fn heat_map_of(map: &Array2<f32>) -> RgbImage {
+        let layout = ResponseLayout::Centered;
+        let response = ResponseMap { values: map.view(), layout, center: (50.0, 50.0), step: (4.0, 4.0), angle: 0.0 };
         heat_map(map.view(), &response, &Letters::load(Path::new("test")).unwrap())
-    }
-
-    #[test]
-    fn a_still_frame_has_not_moved() {
-        for (rows, columns) in [(5, 7), (4, 6), (5, 6), (1, 1), (1, 9)] {
-            // The highest score is that of no motion, as in a frame that shows the same as the one before.
-            let mut wrapped = Array2::zeros((rows, columns));
-            wrapped[[0, 0]] = 1.0;
-            let mut centered = Array2::zeros((rows, columns));
-            centered[[rows / 2, columns / 2]] = 1.0;
-            for (values, layout) in [(wrapped, ResponseLayout::Wrapped), (centered, ResponseLayout::Centered)] {
-                let response = response(&values, layout);
-                let map = response.centered();
-                let (place, _) = peak(map.view()).unwrap();
-                assert_eq!(response.motion(place), (0.0, 0.0), "{rows}x{columns}, {layout:?}");
-                // The ticks stand in the row and the column of the peak.
-                let picture = heat_map(map.view(), &response, &Letters::load(Path::new("test")).unwrap());
-                let size = (LONG_SIDE / rows.max(columns)).min(MAX_ENLARGEMENT);
-                let left = (picture.width() as usize - columns * size) / 2;
-                let x = (0..picture.width()).find(|&x| *picture.get_pixel(x, MARGIN as u32 - 6) == WORDS).unwrap();
-                assert_eq!((x as usize - left) / size, place.1, "{rows}x{columns}, {layout:?}");
-                let tick = (0..MARGIN + rows * size).find(|&y| *picture.get_pixel(left as u32 - 6, y as u32) == WORDS);
-                assert_eq!((tick.unwrap() - MARGIN) / size, place.0, "{rows}x{columns}, {layout:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_peak_that_is_turned_moves_as_the_image_does() {
-        let mut values = Array2::zeros((5, 5));
-        values[[2, 4]] = 1.0;
-        let angle = std::f64::consts::FRAC_PI_2;
-        let response = ResponseMap { angle, ..response(&values, ResponseLayout::Centered) };
-        let (place, value) = peak(values.view()).unwrap();
-        assert_eq!(told(value, response.motion(place)), "peak 1.000, moved by +0.0, +8.0 px");
-        assert_eq!(told(value, (-0.04, -0.06)), "peak 1.000, moved by +0.0, -0.1 px");
     }
 
     /// The colour in the middle of an element.
@@ -448,58 +374,36 @@ mod heat_map_tests {
     }
 
     #[test]
-    fn low_is_dark_high_is_bright_and_no_number_is_gray() {
+    fn heat_maps_go_from_the_lowest_to_the_highest_value() {
         let map = array![[0.0, 0.5, 1.0], [f32::NAN, f32::INFINITY, -0.0]];
-        let picture = drawn(&map);
-        assert_eq!(at(&picture, &map, 0, 0), viridis(0.0));
-        assert_eq!(at(&picture, &map, 0, 1), viridis(0.5));
-        assert_eq!(at(&picture, &map, 0, 2), viridis(1.0));
-        assert_eq!(at(&picture, &map, 1, 0), NO_NUMBER);
-        assert_eq!(at(&picture, &map, 1, 1), NO_NUMBER);
+        let picture = heat_map_of(&map);
+        assert_eq!([0, 1, 2].map(|column| at(&picture, &map, 0, column)), [0.0, 0.5, 1.0].map(viridis));
+        assert_eq!([0, 1].map(|column| at(&picture, &map, 1, column)), [NO_NUMBER; 2]);
         assert_eq!(peak(map.view()), Some(((0, 2), 1.0)));
         assert!(picture.pixels().any(|pixel| *pixel == MARK));
-    }
+        assert_eq!(legend_text(1.0, (-0.04, -0.06)), "peak 1.000, moved by +0.0, -0.1 px");
 
-    #[test]
-    fn odd_maps_are_drawn_too() {
-        let nothing = array![[f32::NAN]];
-        assert_eq!(peak(nothing.view()), None);
-        assert_eq!(at(&drawn(&nothing), &nothing, 0, 0), NO_NUMBER);
-        let one = array![[3.0]];
-        assert_eq!(at(&drawn(&one), &one, 0, 0), viridis(0.5));
+        let empty = array![[f32::NAN]];
+        assert_eq!((peak(empty.view()), at(&heat_map_of(&empty), &empty, 0, 0)), (None, NO_NUMBER));
         let constant = Array2::from_elem((5, 9), -1.0);
-        assert_eq!(at(&drawn(&constant), &constant, 4, 8), viridis(0.5));
+        assert_eq!(at(&heat_map_of(&constant), &constant, 4, 8), viridis(0.5));
         let huge = array![[f32::MIN, f32::MAX]];
-        assert_eq!(at(&drawn(&huge), &huge, 0, 1), viridis(1.0));
-        drawn(&Array2::zeros((0, 4)));
-        // Larger than the picture would be: one pixel an element.
-        assert!(drawn(&Array2::zeros((3, 2000))).width() >= 2000);
+        assert_eq!(at(&heat_map_of(&huge), &huge, 0, 1), viridis(1.0));
+        heat_map_of(&Array2::zeros((0, 4)));
+        assert!(heat_map_of(&Array2::zeros((3, 2000))).width() >= 2000);
     }
-}
-
-#[cfg(test)]
-mod inset_tests {
-    use super::*;
 
     #[test]
-    fn an_inset_goes_where_no_box_is_and_stays_there() {
+    fn an_inset_leaves_its_corner_only_for_a_box() {
         let (picture, map) = ((300, 200), (30, 40));
         let free = |corner: Corner, boxes: &[BBox]| corner.free_of(boxes, picture, map);
         let upper_right = BBox::new(250.0, 10.0, 30.0, 30.0);
         let upper_left = BBox::new(-5.0, -5.0, 30.0, 30.0);
-        assert_eq!(free(Corner::default(), &[]), Corner::UpperRight);
         let moved = free(Corner::default(), &[upper_right]);
-        assert_eq!(moved, Corner::UpperLeft);
-        // It does not go back before it must.
-        assert_eq!(free(moved, &[]), Corner::UpperLeft);
-        assert_eq!(free(moved, &[upper_left]), Corner::UpperRight);
+        assert_eq!((free(Corner::default(), &[]), moved), (Corner::UpperRight, Corner::UpperLeft));
+        assert_eq!((free(moved, &[]), free(moved, &[upper_left])), (Corner::UpperLeft, Corner::UpperRight));
         assert_eq!(free(moved, &[upper_left, upper_right]), Corner::LowerRight);
         assert_eq!(free(moved, &[BBox::new(0.0, 0.0, 300.0, 200.0)]), moved);
-        for corner in Corner::ALL {
-            let place = corner.place(picture, map).unwrap();
-            assert_eq!((place.w, place.h), (66.0, 49.0));
-            assert!(place.visible_share(300, 200) == 1.0, "{corner:?}: {place:?}");
-        }
         assert_eq!(Corner::default().place((40, 40), map), None);
     }
 }

@@ -1,67 +1,27 @@
-//! What a run leaves behind: documents, lines and pictures, one export a file.
+//! Outputs of a run: documents, rows and pictures, one [`Exporter`] each.
 //!
-//! | export | what | where |
+//! | exporter | output | destination |
 //! | --- | --- | --- |
 //! | [`Json`] | one versioned document (`assets/result.schema.json`) | a file or `-` |
-//! | [`JsonLines`] | one object a frame | a file or `-` |
-//! | [`Otb`] | one 1-based `x,y,w,h` a frame | a file or `-` |
-//! | [`Csv`] | a table of all fields but the polygon | a file or `-` |
-//! | [`Mot`] | MOT-challenge text, any number of targets | a file or `-` |
-//! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotators | a file or `-` |
-//! | [`ResponseMaps`] | each frame's response as `.npy` and as a heat map (feature `cli`) | a folder |
-//! | [`Overlays`] | each frame with its boxes drawn on it (feature `cli`) | a folder, or a video |
+//! | [`Rows`] | JSON lines, CSV, OTB or MOT text | a file or `-` |
+//! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotation tools | a file or `-` |
+//! | `ResponseMaps` | the response of each frame as `.npy` and as a heat map | a folder |
+//! | `Overlays` | each frame with its boxes drawn on it | a folder or a video |
 //!
-//! Documents and pictures are written beside their place and renamed when they are complete; a run that fails is
-//! finished too, with `"completed": false` and the reason. Lines are written one by one. Where something is to be written
-//! is checked when an export is created, before anything is tracked.
+//! An exporter opens its destination when it is created, so a wrong path fails before anything is tracked. Files are
+//! written beside their place and renamed at the end of the run, also of a run that fails. JSON lines, the standard
+//! output, pipes and devices are written frame by frame.
 //!
-//! # Use
-//! ```
-//! use kcf_track::BBox;
-//! use kcf_track::export::{Csv, Exports, FrameRecord, FrameView, Json, Run, SourceRecord, Tally};
-//! use kcf_track::tracker::State;
-//!
-//! # fn main() -> kcf_track::Result<()> {
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let (json, csv) = (folder.path().join("run.json"), folder.path().join("run.csv"));
-//! let mut exports = Exports::default();
-//! exports.push(Json::create(&json.as_path().into())?);
-//! exports.push(Csv::create(&csv.as_path().into())?);
-//! let source = SourceRecord { path: "cars".into(), start: 1, end: Some(1), width: 640, height: 480 };
-//! exports.begin(&Run::new(source, serde_json::json!({ "preset": "paper" })))?;
-//! let mut tally = Tally::default();
-//! let record = FrameRecord {
-//!     index: 1,
-//!     file: "0001.jpg".into(),
-//!     time: None,
-//!     id: None,
-//!     bbox: BBox::new(10.0, 20.0, 30.0, 40.0),
-//!     polygon: None,
-//!     peak: None,
-//!     psr: None,
-//!     apce: None,
-//!     decision: None,
-//!     refit_kept: false,
-//!     state: State::Initial,
-//!     confidence: None,
-//!     long_term: None,
-//!     decode_ms: 2.5,
-//!     track_ms: 1.25,
-//! };
-//! tally.add(&record);
-//! exports.frame(&record, &FrameView::default())?;
-//! exports.finish(&tally.completed(None))?;
-//! assert!(std::fs::read_to_string(csv).unwrap().contains("1,0001.jpg,10,20,30,40,,,,,false,initial,,,2.5,1.25,"));
-//! # Ok(())
-//! # }
-//! ```
+//! A new format is a file here that implements [`Exporter`], its line below, and its flag in `cli/outputs.rs`.
 
 mod coco;
 mod cvat;
 #[cfg(feature = "cli")]
 mod drawing;
+#[cfg(feature = "cli")]
+mod folder;
 mod journal;
-pub(crate) mod json;
+mod json;
 mod label_studio;
 mod output;
 #[cfg(feature = "cli")]
@@ -73,80 +33,167 @@ mod record;
 mod response;
 #[cfg(test)]
 mod schema;
+mod summary;
 mod text;
+mod tracks;
 
 use std::path::Path;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
-pub use self::journal::{Exports, Journal, StateCounts, Summary, Tally, TargetSummary, TruthSummary};
+pub use self::journal::Journal;
 pub use self::json::Json;
 pub use self::label_studio::LabelStudio;
 pub use self::output::{Destination, check_distinct, is_video};
 #[cfg(feature = "cli")]
 pub use self::overlay::{OverlayOptions, Overlays};
-pub use self::record::{FrameRecord, Run, SCHEMA, SCHEMA_OF_MANY, SourceRecord, TargetRecord};
+pub use self::record::{FrameRecord, Run, SourceRecord, TargetRecord};
 #[cfg(feature = "cli")]
 pub use self::response::ResponseMaps;
-pub use self::text::{Csv, JsonLines, Mot, Otb};
+pub use self::summary::{StateCounts, Summary, Tally, TargetSummary, TruthSummary};
+pub use self::text::Rows;
 
 use crate::bbox::BBox;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::tracker::ResponseMap;
 
-/// What an export may look at besides the record: all of it is borrowed, and copied only by an export that needs it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FrameView<'a> {
-    /// The image file, which no export writes over.
+/// One frame of a run, with everything that an output may show of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameResult<'a> {
+    /// The run, with the size of its frames.
+    pub run: &'a Run,
+    /// One record per target that has begun, at least one.
+    pub records: &'a [FrameRecord],
+    /// The image file; `None` for a frame of a video.
     pub path: Option<&'a Path>,
-    /// The frame's pixels, in colour where [`Export::draws`] asked for it; none of a frame that could not be read.
+    /// The pixels, in colour if an exporter [draws](Exporter::draws); `None` for an unreadable frame.
     pub pixels: Option<Frame<'a>>,
-    /// The true box.
+    /// The true box of the only target.
     pub truth: Option<BBox>,
-    /// The detector's response to the target in this frame.
-    pub response: Option<ResponseMap<'a>>,
-    /// How many more targets of the same frame follow.
-    pub further: usize,
+    /// The response to each target, in the order of the records; may be shorter.
+    pub responses: &'a [Option<ResponseMap<'a>>],
 }
 
-/// Something that a run is written to.
-///
-/// `begin` once, `frame` for every frame in order and in it for every target, `finish` once: of a run that failed, too.
-/// An export that is dropped without `finish` leaves whole lines or the old file.
-pub trait Export: Send {
-    /// Whether it draws on the frames, which should then be in colour.
+impl<'a> FrameResult<'a> {
+    /// A frame of which only the records are known.
+    pub fn new(run: &'a Run, records: &'a [FrameRecord]) -> Self {
+        Self { run, records, path: None, pixels: None, truth: None, responses: &[] }
+    }
+}
+
+/// Writes a run in one format.
+pub trait Exporter: Send {
+    /// Whether it draws on the frames and needs their colours.
     fn draws(&self) -> bool {
         false
     }
 
-    /// Takes note of the run, before its first frame.
+    /// Writes one frame. Frames come in order.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) with the path.
-    fn begin(&mut self, run: &Run) -> Result<()> {
-        let _ = run;
-        Ok(())
-    }
+    /// [`Error::Io`] or [`Error::Output`] with the path.
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()>;
 
-    /// Writes one target in one frame.
+    /// Completes the output, also of a run that failed. Not called for a run without frames; its old files stay.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) with the path: the disk is full, the reader of a pipe has gone.
-    fn frame(&mut self, record: &FrameRecord, view: &FrameView<'_>) -> Result<()>;
+    /// [`Error::Io`] or [`Error::Output`] with the path.
+    fn finish(self: Box<Self>, run: &Run, summary: &Summary) -> Result<()>;
+}
 
-    /// Writes what remains and makes the file visible.
-    ///
-    /// # Errors
-    /// [`Error::Io`](crate::Error::Io) with the path.
-    fn finish(self: Box<Self>, summary: &Summary) -> Result<()> {
-        let _ = summary;
-        Ok(())
+/// All outputs of a run. One that fails is dropped; the others go on.
+#[derive(Default)]
+pub struct Exports(Vec<Box<dyn Exporter>>);
+
+impl std::fmt::Debug for Exports {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Exports").field(&self.0.len()).finish()
     }
 }
 
-impl std::fmt::Debug for dyn Export + '_ {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Export").field("draws", &self.draws()).finish_non_exhaustive()
+impl Exports {
+    /// Adds an exporter.
+    pub fn push(&mut self, exporter: impl Exporter + 'static) {
+        self.0.push(Box::new(exporter));
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether an exporter draws on the frames.
+    pub fn draws(&self) -> bool {
+        self.0.iter().any(|exporter| exporter.draws())
+    }
+
+    /// Writes one frame to all.
+    ///
+    /// # Errors
+    /// The first failure, after all others have the frame.
+    pub fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        let mut failure = None;
+        self.0.retain_mut(|exporter| keep_first(&mut failure, exporter.write(frame)));
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Completes all.
+    ///
+    /// # Errors
+    /// The first failure, after all others are complete.
+    pub fn finish(self, run: &Run, summary: &Summary) -> Result<()> {
+        let mut failure = None;
+        for exporter in self.0 {
+            keep_first(&mut failure, exporter.finish(run, summary));
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Keeps the first failure; a broken pipe gives way to any other. Returns whether `result` is `Ok`.
+fn keep_first(failure: &mut Option<Error>, result: Result<()>) -> bool {
+    let Err(error) = result else { return true };
+    if failure.as_ref().is_none_or(|first| first.is_broken_pipe() && !error.is_broken_pipe()) {
+        *failure = Some(error);
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::sync::{Arc, Mutex};
+
+    use super::record::tests::run;
+    use super::*;
+
+    struct Probe(&'static str, Arc<Mutex<Vec<String>>>, Option<ErrorKind>);
+
+    impl Exporter for Probe {
+        fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+            self.1.lock().unwrap().push(format!("{} {}", self.0, frame.records[0].index));
+            self.2.map_or(Ok(()), |kind| Err(Error::io(self.0, kind.into())))
+        }
+
+        fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
+            self.1.lock().unwrap().push(format!("{} end", self.0));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failing_exporter_does_not_stop_the_others() {
+        let (run, records) = run();
+        let log = Arc::default();
+        let mut exports = Exports::default();
+        exports.push(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe)));
+        exports.push(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull)));
+        exports.push(Probe("good", Arc::clone(&log), None));
+        let error = exports.write(&FrameResult::new(&run, &records[..1])).unwrap_err();
+        assert!(!error.is_broken_pipe() && error.to_string().starts_with("full"), "{error}");
+        exports.write(&FrameResult::new(&run, &records[1..])).unwrap();
+        exports.finish(&run, &Summary::default()).unwrap();
+        assert_eq!(*log.lock().unwrap(), ["pipe 1", "full 1", "good 1", "good 2", "good end"]);
     }
 }

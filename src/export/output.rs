@@ -1,13 +1,13 @@
-//! Where results go: a file or the standard output.
+//! Destinations of outputs, and the writer behind all of them.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::atomic_file::{parent, replace};
+use crate::atomic_file::{AtomicFile, parent};
 use crate::error::{Error, Result};
 
 /// A file, or `-` for the standard output.
@@ -55,25 +55,6 @@ impl Destination {
         match self {
             Self::Stdout => Path::new("-"),
             Self::File(path) => path,
-        }
-    }
-
-    /// Checks that a file can be written here; the old content stays.
-    ///
-    /// # Errors
-    /// [`Error::Output`] with the operating system's reason.
-    pub(super) fn check(&self) -> Result<()> {
-        let Self::File(path) = self else { return Ok(()) };
-        let wrong = |reason: String| Error::Output { path: path.clone(), reason };
-        match fs::metadata(path) {
-            Ok(there) if there.is_dir() => Err(wrong("it is a folder; name a file".into())),
-            Ok(there) if !there.is_file() => Ok(()),
-            Ok(_) => OpenOptions::new().write(true).open(path).map(drop).map_err(|error| wrong(error.to_string())),
-            Err(_) => {
-                let folder = parent(path);
-                let probe = tempfile::tempfile_in(folder);
-                probe.map(drop).map_err(|error| wrong(format!("in the folder {}: {error}", folder.display())))
-            }
         }
     }
 
@@ -126,104 +107,117 @@ pub fn is_video(path: &Path) -> bool {
     ending.is_some_and(|ending| VIDEOS.contains(&ending.as_str()))
 }
 
-/// A document: text that is collected in an unnamed temporary file and put in its place at the end.
+/// An output under construction. A file appears at [`finish`](Self::finish), a live one with its first bytes; the
+/// standard output, pipes and devices are written at once.
 #[derive(Debug)]
-pub(super) struct Document {
-    to: Destination,
-    text: io::BufWriter<File>,
-}
-
-impl Document {
-    /// Checks that `destination` can be written.
-    pub(super) fn create(destination: &Destination) -> Result<Self> {
-        destination.check()?;
-        let text = tempfile::tempfile().map_err(|source| Error::io(std::env::temp_dir(), source))?;
-        Ok(Self { to: destination.clone(), text: io::BufWriter::new(text) })
-    }
-
-    /// The destination, for messages.
-    pub(super) fn path(&self) -> &Path {
-        self.to.path()
-    }
-
-    /// Adds text to the end.
-    pub(super) fn write(&mut self, text: &[u8]) -> Result<()> {
-        self.text.write_all(text).map_err(|source| Error::io(self.to.path(), source))
-    }
-
-    /// Puts the document in its place.
-    pub(super) fn commit(self) -> Result<()> {
-        let Self { to, text } = self;
-        let finished = (|| {
-            let mut text = text.into_inner().map_err(io::IntoInnerError::into_error)?;
-            text.rewind()?;
-            match &to {
-                Destination::Stdout => {
-                    let mut out = io::stdout().lock();
-                    io::copy(&mut text, &mut out)?;
-                    out.flush()
-                }
-                Destination::File(path) if fs::metadata(path).is_ok_and(|there| !there.is_file()) => {
-                    io::copy(&mut text, &mut OpenOptions::new().write(true).open(path)?).map(drop)
-                }
-                // The file behind a link is replaced, not the link. Synced before the rename, or a power cut could
-                // leave an empty file under the new name.
-                Destination::File(path) => {
-                    let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-                    replace(&path, |file| {
-                        io::copy(&mut text, file)?;
-                        file.flush()?;
-                        file.get_ref().sync_all()
-                    })
-                }
-            }
-        })();
-        finished.map_err(|source| Error::io(to.path(), source))
-    }
-
-    /// Makes one value the whole document, and puts it in its place.
-    pub(super) fn commit_json(mut self, value: &impl serde::Serialize) -> Result<()> {
-        let text = super::json::compact(value).map_err(|error| Error::io(self.to.path(), error.into()))?;
-        self.write(&text)?;
-        self.commit()
-    }
-}
-
-/// Text that is read while it is written: whole lines, each with one write. A file is emptied when the first line is
-/// there.
-pub(super) struct Lines {
+pub(super) struct Output {
     path: PathBuf,
-    out: Option<Box<dyn Write + Send>>,
+    to: To,
 }
 
-impl std::fmt::Debug for Lines {
+enum To {
+    File { file: AtomicFile, live: bool },
+    Stream(Box<dyn Write + Send>),
+}
+
+impl std::fmt::Debug for To {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("path", &self.path).finish_non_exhaustive()
+        f.write_str(if matches!(self, Self::File { .. }) { "File" } else { "Stream" })
     }
 }
 
-impl Lines {
-    /// Checks that `destination` can be written.
+impl Output {
+    /// Opens an output whose file appears when it is complete.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
-        destination.check()?;
-        let out = (*destination == Destination::Stdout).then(|| Box::new(io::stdout()) as Box<dyn Write + Send>);
-        Ok(Self { path: destination.path().to_path_buf(), out })
+        Self::open(destination, false)
     }
 
-    /// Writes to anything that takes bytes.
-    pub(super) fn to_writer(writer: impl Write + Send + 'static) -> Self {
-        Self { path: "-".into(), out: Some(Box::new(writer)) }
+    /// Opens an output that others read while it grows.
+    pub(super) fn live(destination: &Destination) -> Result<Self> {
+        Self::open(destination, true)
     }
 
-    /// Writes whole lines.
-    pub(super) fn write(&mut self, lines: &[u8]) -> Result<()> {
-        let wrong = |source| Error::io(&self.path, source);
-        let out = match &mut self.out {
-            Some(out) => out,
-            None => self.out.insert(Box::new(File::create(&self.path).map_err(wrong)?)),
+    fn open(destination: &Destination, live: bool) -> Result<Self> {
+        let path = destination.path().to_path_buf();
+        let wrong = |reason: String| Error::Output { path: path.clone(), reason };
+        let to = match destination {
+            Destination::Stdout => To::Stream(Box::new(io::stdout())),
+            Destination::File(path) => match fs::metadata(path) {
+                Ok(old) if old.is_dir() => return Err(wrong("it is a folder; name a file".into())),
+                // Opening for writing finds a read-only file before a rename replaces it.
+                Ok(old) => match OpenOptions::new().append(true).open(path) {
+                    Err(error) => return Err(wrong(error.to_string())),
+                    Ok(open) if !old.is_file() || is_open_file(path) => To::Stream(Box::new(open)),
+                    Ok(_) => To::file(path, live)?,
+                },
+                Err(_) => To::file(path, live)?,
+            },
         };
-        out.write_all(lines).and_then(|()| out.flush()).map_err(wrong)
+        Ok(Self { path, to })
     }
+
+    /// Path of the destination, for messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path of the temporary file, for a program that writes it; `None` for a stream.
+    #[cfg(feature = "cli")]
+    pub(super) fn temporary_path(&self) -> Option<&Path> {
+        match &self.to {
+            To::File { file, .. } => Some(file.temporary_path()),
+            To::Stream(_) => None,
+        }
+    }
+
+    /// Appends bytes.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.try_write(bytes).map_err(|source| Error::io(&self.path, source))
+    }
+
+    fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.to {
+            To::File { file, live: false } => file.write_all(bytes),
+            To::Stream(out) => out.write_all(bytes).and_then(|()| out.flush()),
+            To::File { file, live: true } => {
+                file.write_all(bytes)?;
+                let to = std::mem::replace(&mut self.to, To::Stream(Box::new(io::sink())));
+                if let To::File { file, .. } = to {
+                    self.to = To::Stream(Box::new(file.commit()?));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts the file in its place.
+    pub(super) fn finish(self) -> Result<()> {
+        match self.to {
+            To::File { file, .. } => file.commit().map(drop).map_err(|source| Error::io(self.path, source)),
+            To::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Writes a value as the whole document and finishes.
+    pub(super) fn finish_json(mut self, value: &serde_json::Value) -> Result<()> {
+        self.write(value.to_string().as_bytes())?;
+        self.finish()
+    }
+}
+
+impl To {
+    fn file(path: &Path, live: bool) -> Result<Self> {
+        let wrong = |error: io::Error| Error::Output {
+            path: path.into(),
+            reason: format!("in the folder {}: {error}", parent(path).display()),
+        };
+        Ok(Self::File { file: AtomicFile::create(path).map_err(wrong)?, live })
+    }
+}
+
+/// Whether a path names a file that this process has open, such as `/dev/stderr`: a rename would detach it.
+fn is_open_file(path: &Path) -> bool {
+    ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
 }
 
 #[cfg(test)]
@@ -231,40 +225,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_replaces_the_old_file_at_the_end_only() {
+    fn a_file_appears_at_the_end_and_a_live_one_with_its_first_line() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.json");
-        fs::write(&path, "old").unwrap();
+        let path = folder.path().join("out");
         let to = Destination::File(path.clone());
-        let mut document = Document::create(&to).unwrap();
-        document.write(b"new").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        document.commit().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        drop(Document::create(&to).unwrap());
-        assert_eq!(fs::read(&path).unwrap(), b"new", "a run without a frame changes nothing");
-    }
-
-    #[test]
-    fn lines_are_there_as_soon_as_they_are_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.jsonl");
+        let read = || fs::read_to_string(&path).unwrap();
         fs::write(&path, "old").unwrap();
-        let mut lines = Lines::create(&Destination::File(path.clone())).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        lines.write(b"1\n").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"1\n");
-        lines.write(b"2\n").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"1\n2\n");
+        let mut output = Output::create(&to).unwrap();
+        output.write(b"1\n").unwrap();
+        assert_eq!(read(), "old");
+        output.finish().unwrap();
+        assert_eq!(read(), "1\n");
+        let mut output = Output::live(&to).unwrap();
+        assert_eq!(read(), "1\n");
+        output.write(b"2\n").unwrap();
+        assert_eq!(read(), "2\n");
+        output.write(b"3\n").unwrap();
+        assert_eq!(read(), "2\n3\n");
+        drop((output, Output::create(&to).unwrap()));
+        assert_eq!(read(), "2\n3\n", "an output without frames changes nothing");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn places_that_cannot_be_written_are_refused_at_once() {
+    fn destinations_that_cannot_be_written_are_errors_at_once() {
         let folder = tempfile::tempdir().unwrap();
         for wrong in [folder.path().to_path_buf(), folder.path().join("none/out.csv")] {
-            let error = Lines::create(&Destination::File(wrong.clone())).unwrap_err().to_string();
+            let error = Output::create(&Destination::File(wrong.clone())).unwrap_err().to_string();
             assert!(error.contains(wrong.to_str().unwrap()), "{error}");
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error_with_the_path() {
+        let mut output = Output::create(&Path::new("/dev/full").into()).unwrap();
+        let error = output.write(b"one\n").unwrap_err();
+        assert!(error.to_string().starts_with("/dev/full: ") && !error.is_broken_pipe(), "{error}");
     }
 
     #[test]
@@ -272,11 +269,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [a, b] = ["a.csv", "b.csv"].map(|name| Destination::File(folder.path().join(name)));
         let pictures = Destination::File(folder.path().to_path_buf());
+        let stdout = Destination::Stdout;
         assert!(check_distinct(&[("--csv", false, &a), ("--mot", false, &b)]).is_ok());
         assert!(check_distinct(&[("--csv", false, &a), ("--mot", false, &a)]).is_err());
-        assert!(
-            check_distinct(&[("--csv", false, &Destination::Stdout), ("--mot", false, &Destination::Stdout)]).is_err()
-        );
+        assert!(check_distinct(&[("--csv", false, &stdout), ("--mot", false, &stdout)]).is_err());
         let error = check_distinct(&[("--csv", false, &a), ("--overlay", true, &pictures)]).unwrap_err();
         assert!(error.to_string().contains("--overlay"), "{error}");
     }

@@ -1,37 +1,30 @@
-//! Drawn frames as a video, encoded by one `ffmpeg` process that reads raw pictures.
+//! A video, encoded by one `ffmpeg` process that reads raw pictures.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Stdio};
 
 use image::RgbImage;
 use tempfile::NamedTempFile;
 
-use super::output::Destination;
-use super::overlay::{Deliver, Place};
-use crate::atomic_file::temporary_beside;
+use super::output::{Destination, Output};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 
-/// The rate of a video whose frames have none.
+/// Frames per second of a video whose source has no rate.
 const DEFAULT_RATE: f64 = 25.0;
-/// Pictures that wait to be encoded.
-const WAITING: usize = 4;
-/// Bytes of ffmpeg's log that are kept.
-const LOG: usize = 1 << 16;
-/// A pause longer than this many frames is shown as this many.
-const MAX_COPIES: usize = 10_000;
+/// A pause of more frames than this is shortened to it.
+const MAX_REPEATS: usize = 10_000;
+/// Lines of ffmpeg's log in an error.
+const LOG_LINES: usize = 3;
 
-/// H.264 of the widest support: 4:2:0, which needs even sides.
 const H264: &[&str] = &["-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-movflags", "+faststart"];
 const VP9: &[&str] = &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-crf", "32", "-b:v", "0"];
-/// A palette for each frame: one for all would keep all frames in memory.
-const GIF: &[&str] = &["-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1"];
 const WEBP: &[&str] = &["-c:v", "libwebp_anim", "-quality", "80", "-loop", "0"];
-/// RGB becomes BT.709, and the file says so.
+/// A palette per frame; one for all would keep all frames in memory.
+const GIF: &[&str] = &["-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1"];
+/// Converts RGB to BT.709, tagged as such, in 4:2:0 for all players, which needs even sides.
 const BT709: &[&str] = &[
     "-vf",
     "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
@@ -45,156 +38,137 @@ const BT709: &[&str] = &[
     "tv",
 ];
 
-/// ffmpeg's name of the format of a path, and the arguments for it.
-fn format(path: &Path) -> (&'static str, [&'static [&'static str]; 2]) {
+/// ffmpeg's format for a path, and its arguments.
+fn format(path: &Path) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     match ending.as_str() {
-        "mkv" => ("matroska", [H264, BT709]),
-        "mov" => ("mov", [H264, BT709]),
-        "avi" => ("avi", [&H264[..6], BT709]),
-        "webm" => ("webm", [VP9, BT709]),
-        "gif" => ("gif", [GIF, &[]]),
-        "webp" => ("webp", [WEBP, &[]]),
-        _ => ("mp4", [H264, BT709]),
+        "mkv" => ("matroska", H264, BT709),
+        "mov" => ("mov", H264, BT709),
+        "avi" => ("avi", H264, BT709),
+        "webm" => ("webm", VP9, BT709),
+        "gif" => ("gif", GIF, &[]),
+        "webp" => ("webp", WEBP, &[]),
+        _ => ("mp4", H264, BT709),
     }
 }
 
-/// A video that pictures are added to, from any thread and in any order, and that appears when it is complete.
+/// A running ffmpeg and its log; killed when dropped.
 #[derive(Debug)]
-pub(super) struct OverlayVideo {
-    path: PathBuf,
-    file: NamedTempFile,
+struct Process {
+    child: Child,
+    log: NamedTempFile,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        ffmpeg::kill(&mut self.child);
+        let _ = self.child.wait();
+    }
+}
+
+/// A video under construction. It appears when it is complete.
+#[derive(Debug)]
+pub(super) struct VideoEncoder {
+    output: Output,
     rate: f64,
-    /// Width to height of a pixel as it is shown.
+    /// Width to height of a displayed pixel.
     pixel_aspect: (u32, u32),
-    pictures: SyncSender<(Turn, RgbImage)>,
-    /// Until the size of the pictures is known.
-    waiting: Option<Receiver<(Turn, RgbImage)>>,
-    encoder: Option<Encoder>,
-    /// Frames and pictures so far, and the time of the first frame.
-    frames: usize,
+    /// The process and its log, after the first picture.
+    process: Option<Process>,
+    last: RgbImage,
+    /// Pictures so far, and the time of the first one.
     written: usize,
     begun: Option<f64>,
 }
 
-/// The place of a picture in a video.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Turn {
-    number: usize,
-    /// Times that the picture before it is repeated, so that this one is shown in time.
-    pause: usize,
-}
-
-/// The process and the threads at its pipes.
-#[derive(Debug)]
-struct Encoder {
-    child: Child,
-    writer: JoinHandle<io::Result<()>>,
-    log: JoinHandle<String>,
-}
-
-impl OverlayVideo {
-    /// Checks that the video can be written.
-    pub fn create(path: &Path, rate: Option<f64>, pixel_aspect: Option<(u32, u32)>) -> Result<Self> {
-        Destination::File(path.into()).check()?;
-        let file = temporary_beside(path).map_err(|source| Error::io(path, source))?;
-        let (pictures, waiting) = sync_channel(WAITING);
+impl VideoEncoder {
+    /// Checks that the video can be written and that ffmpeg is installed.
+    pub(super) fn create(path: &Path, rate: Option<f64>, pixel_aspect: Option<(u32, u32)>) -> Result<Self> {
+        let output = Output::create(&Destination::File(path.into()))?;
+        if output.temporary_path().is_none() {
+            return Err(Error::Output { path: path.into(), reason: "a video needs a file".into() });
+        }
+        let mut version = ffmpeg::command("ffmpeg");
+        version.arg("-version").stdout(Stdio::null()).stderr(Stdio::null());
+        ffmpeg::start(version, path)?.wait().map_err(|source| Error::io("ffmpeg", source))?;
         Ok(Self {
-            path: path.into(),
-            file,
+            output,
             rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(DEFAULT_RATE),
             pixel_aspect: pixel_aspect.unwrap_or((1, 1)),
-            pictures,
-            waiting: Some(waiting),
-            encoder: None,
-            frames: 0,
+            process: None,
+            last: RgbImage::default(),
             written: 0,
             begun: None,
         })
     }
 
-    /// What hands pictures to the encoder.
-    pub fn deliver(&self) -> Box<Deliver> {
-        let (pictures, path) = (self.pictures.clone(), self.path.clone());
-        Box::new(move |picture, place| match place {
-            Place::Turn(turn) => pictures
-                .send((turn, picture))
-                .map_err(|_| Error::Output { path: path.clone(), reason: "ffmpeg ended before the video".into() }),
-            Place::File(_) => Ok(()),
-        })
-    }
-
-    /// The place of the next picture, of a frame that is shown at `time`. The first picture starts the encoder.
-    pub fn turn(&mut self, width: u32, height: u32, time: Option<f64>) -> Result<Turn> {
-        if let Some(pictures) = self.waiting.take() {
-            self.encoder = Some(self.start(pictures, width, height)?);
+    /// Adds a picture that is shown at `time`. The video has one rate, so the picture before it is repeated until then.
+    pub(super) fn write(&mut self, picture: RgbImage, time: Option<f64>) -> Result<()> {
+        if self.process.is_none() {
+            self.process = Some(self.start(picture.dimensions())?);
         }
-        // The video has one rate: a frame that comes late lets the one before it stay.
         let due = time.map_or(self.written, |time| {
             let seconds = time - *self.begun.get_or_insert(time - self.written as f64 / self.rate);
             (seconds * self.rate).round().max(0.0) as usize
         });
-        let pause = due.saturating_sub(self.written).min(MAX_COPIES);
-        let turn = Turn { number: self.frames, pause };
-        self.frames += 1;
-        self.written += pause + 1;
-        Ok(turn)
+        let repeats = due.saturating_sub(self.written).min(MAX_REPEATS);
+        let Some(stdin) = self.process.as_mut().and_then(|process| process.child.stdin.as_mut()) else { return Ok(()) };
+        let mut written = (0..repeats).try_for_each(|_| stdin.write_all(&self.last));
+        written = written.and_then(|()| stdin.write_all(&picture));
+        self.written += repeats + 1;
+        self.last = picture;
+        written.or_else(|error| self.end()?.map_or(Err(self.failure(&error.to_string())), Err))
     }
 
-    fn start(&self, pictures: Receiver<(Turn, RgbImage)>, width: u32, height: u32) -> Result<Encoder> {
-        let (format, [codec, color]) = format(&self.path);
+    fn start(&self, (width, height): (u32, u32)) -> Result<Process> {
+        let (format, codec, color) = format(self.output.path());
+        let log = NamedTempFile::new().map_err(|source| Error::io(std::env::temp_dir(), source))?;
+        let stderr = log.reopen().map_err(|source| Error::io(log.path(), source))?;
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-s", &format!("{width}x{height}"), "-r", &self.rate.to_string(), "-i", "pipe:0", "-an"]);
         command.args(codec).args(color);
         if self.pixel_aspect != (1, 1) {
-            let (wide, high) = self.pixel_aspect;
-            command.args([
-                "-aspect",
-                &format!("{}:{}", u64::from(width) * u64::from(wide), u64::from(height) * u64::from(high)),
-            ]);
+            let [wide, high] = [(width, self.pixel_aspect.0), (height, self.pixel_aspect.1)];
+            let [wide, high] = [wide, high].map(|(side, aspect)| u64::from(side) * u64::from(aspect));
+            command.args(["-aspect", &format!("{wide}:{high}")]);
         }
-        command.args(["-f", format]).arg(self.file.path()).stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut child = ffmpeg::start(command, &self.path)?;
-        let (input, stderr) = (child.stdin.take(), child.stderr.take());
-        let thread = |name: &str| std::thread::Builder::new().name(name.into());
-        let wrong = |source| Error::io("a thread for ffmpeg", source);
-        let log = thread("ffmpeg log")
-            .spawn(move || stderr.map(|stderr| ffmpeg::drained(stderr, LOG, |_| ())).unwrap_or_default());
-        let writer = thread("encode").spawn(move || input.map_or(Ok(()), |input| write_in_turn(&pictures, input)));
-        Ok(Encoder { child, writer: writer.map_err(wrong)?, log: log.map_err(wrong)? })
+        command.args(["-f", format]).args(self.output.temporary_path());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::from(stderr));
+        Ok(Process { child: ffmpeg::start(command, self.output.path())?, log })
     }
 
-    /// Ends the video and puts it in its place. One without a picture leaves the old file.
-    pub fn finish(self) -> Result<()> {
-        let Self { path, file, pictures, encoder, .. } = self;
-        drop(pictures);
-        let Some(Encoder { mut child, writer, log }) = encoder else { return Ok(()) };
-        let written = writer.join().unwrap_or_else(|_| Err(io::Error::other("the encoding thread ended")));
-        let status = child.wait().map_err(|source| Error::io(&path, source))?;
-        let log = log.join().unwrap_or_default();
-        if !status.success() || written.is_err() {
-            let last = log.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned);
-            let reason = last.or(written.err().map(|error| error.to_string())).unwrap_or(status.to_string());
-            return Err(Error::Output { path, reason: format!("ffmpeg could not encode the video: {reason}") });
+    /// Ends ffmpeg; returns its failure, if any.
+    fn end(&mut self) -> Result<Option<Error>> {
+        let Some(mut process) = self.process.take() else { return Ok(None) };
+        drop(process.child.stdin.take());
+        let status = process.child.wait().map_err(|source| Error::io("ffmpeg", source))?;
+        let log = fs::read(process.log.path()).map_err(|source| Error::io(process.log.path(), source))?;
+        let log = String::from_utf8_lossy(&log);
+        // ffmpeg succeeds even if the end of the file does not fit on the disk.
+        if status.success() && !log.contains("No space left") && !log.contains("Error writing trailer") {
+            return Ok(None);
         }
-        file.persist(&path).map(drop).map_err(|error| Error::io(&path, error.error))
+        let lines: Vec<_> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("; ");
+        Ok(Some(self.failure(if last.is_empty() { status.to_string() } else { last }.as_str())))
     }
-}
 
-/// Writes pictures by their numbers, in whatever order they arrive.
-fn write_in_turn(pictures: &Receiver<(Turn, RgbImage)>, input: ChildStdin) -> io::Result<()> {
-    let mut input = BufWriter::new(input);
-    let (mut early, mut number, mut last) = (BTreeMap::new(), 0, None::<RgbImage>);
-    for (turn, picture) in pictures {
-        early.insert(turn.number, (turn.pause, picture));
-        while let Some((pause, picture)) = early.remove(&number) {
-            for _ in 0..pause {
-                input.write_all(last.as_ref().unwrap_or(&picture))?;
-            }
-            input.write_all(&picture)?;
-            (last, number) = (Some(picture), number + 1);
+    fn failure(&self, reason: &str) -> Error {
+        Error::Output {
+            path: self.output.path().into(),
+            reason: format!("ffmpeg could not encode the video: {reason}"),
         }
     }
-    input.flush()
+
+    /// Ends the video and puts it in its place. Without a picture the old file stays.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if self.process.is_none() {
+            return Ok(());
+        }
+        match self.end()? {
+            Some(error) => Err(error),
+            None => self.output.finish(),
+        }
+    }
 }

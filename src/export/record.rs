@@ -1,4 +1,4 @@
-//! What is known of a run and of each of its frames; in files, every field keeps the order it has here.
+//! The record of a run and of each frame. Files keep the order of the fields.
 
 use serde::{Serialize, Serializer};
 
@@ -7,64 +7,64 @@ use crate::media::Item;
 use crate::run::Outcome;
 use crate::tracker::State;
 
-/// Name and version of the form of the JSON document of one target.
-pub const SCHEMA: &str = "kcf-track/1";
+/// Name and version of the JSON format of one target.
+pub(super) const SCHEMA: &str = "kcf-track/1";
 
-/// The same of a document of several targets.
-pub const SCHEMA_OF_MANY: &str = "kcf-track/2";
+/// The same for several targets.
+pub(super) const SCHEMA_OF_MANY: &str = "kcf-track/2";
 
-/// What was run: the head of the JSON document.
+/// The start of the JSON document.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
-    /// The form of the document.
+    /// The format of the document.
     pub schema: &'static str,
     /// The version of kcf-track that wrote it.
     pub version: &'static str,
-    /// Where the frames came from.
+    /// The source of the frames.
     pub source: SourceRecord,
-    /// All parameters of the tracker, by name.
+    /// All settings of the tracker.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub parameters: serde_json::Value,
-    /// The targets, where there are several.
+    /// The targets, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetRecord>,
 }
 
 impl Run {
-    /// A run of this version of the library with one target. `parameters` is a JSON object.
+    /// A run of one target. `parameters` is a JSON object.
     pub fn new(source: SourceRecord, parameters: serde_json::Value) -> Self {
         Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets: Vec::new() }
     }
 
-    /// The same with several targets.
+    /// A run of several targets.
     pub fn of_many(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>) -> Self {
         Self { schema: SCHEMA_OF_MANY, targets, ..Self::new(source, parameters) }
     }
 }
 
-/// One of several targets, as it was given.
+/// One of several targets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetRecord {
-    /// What it is called in every output.
+    /// Its id in every output.
     pub id: u32,
-    /// 1-based position of the frame that it begins in.
+    /// 1-based position of its first frame.
     pub start: usize,
     /// Its box there, `[x, y, w, h]` in pixels, the corner 0-based.
     #[cfg_attr(test, schemars(with = "[f64; 4]"))]
     pub bbox: BBox,
 }
 
-/// Where the frames came from.
+/// The source of the frames.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceRecord {
-    /// The folder of frames, as it was given.
+    /// The source as the user named it.
     pub path: String,
-    /// 1-based position of the first frame in the sorted folder.
+    /// 1-based position of the first frame.
     pub start: usize,
-    /// 1-based position of the last frame in the sorted folder; null where it is not known when the run begins.
+    /// 1-based position of the last frame; null if it is unknown when the run begins.
     pub end: Option<usize>,
     /// Width of the frames, in pixels.
     pub width: usize,
@@ -72,30 +72,30 @@ pub struct SourceRecord {
     pub height: usize,
 }
 
-/// One frame: where the target is, how sure that is, and what it cost.
+/// One target in one frame: its box, the evidence for it, and the time it took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FrameRecord {
-    /// 1-based position in the sorted folder.
+    /// 1-based position of the frame.
     pub index: usize,
-    /// Name of the image file; of a video the position in six digits.
+    /// Name of the image file; for a video, the position in six digits.
     pub file: String,
-    /// Seconds from the first frame of the source; not there of frames that have no time.
+    /// Seconds since the first frame of the source; absent for frames without times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
-    /// The target, where there are several.
+    /// The target, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
-    /// The target's box `[x, y, w, h]` in pixels, its corner 0-based; null where no box is known.
+    /// The box `[x, y, w, h]` in pixels, the corner 0-based; null if it is unknown.
     #[serde(serialize_with = "finite_box")]
     #[cfg_attr(test, schemars(with = "Option<[f64; 4]>"))]
     pub bbox: BBox,
-    /// The corners `[x1, y1, …, x4, y4]` of a target that has turned, clockwise from what was the upper left one; not
-    /// there of one that stands upright.
+    /// The corners `[x1, y1, …, x4, y4]` of a rotated target, clockwise from its original top-left corner; absent for an
+    /// upright one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polygon: Option<[f64; 8]>,
-    /// The filter's answer at the box, or a machine's decision: near 1 for a KCF that sees what it has learned, up to
-    /// about 2 for `robust`, whose response map is this merged with colour. Null where nothing was searched for.
+    /// The response at the box, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about 2
+    /// for `robust`, whose response merges in colour. Null if nothing was searched for.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub peak: Option<f32>,
@@ -107,36 +107,36 @@ pub struct FrameRecord {
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub apce: Option<f32>,
-    /// What the kernel machine decides of the window at the box; null where no machine looked at one.
+    /// The kernel machine's decision about the window at the box; null without one.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub decision: Option<f32>,
-    /// Whether a refit of the machine could not settle in this frame, so that its earlier decision was kept.
+    /// Whether a refit of the machine did not converge in this frame, so the earlier model was kept.
     pub refit_kept: bool,
-    /// How far the box can be trusted.
+    /// The state of the target.
     pub state: State,
-    /// The probability that the box overlaps the target by more than half; null of trackers that are not calibrated,
-    /// and in frames that are `initial` or `missing`.
+    /// The probability that the box overlaps the target by more than half; null for trackers without calibration and
+    /// for `initial` and `missing` frames.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub confidence: Option<f32>,
-    /// What a filter that follows far more slowly answers at the box, or how like it is to a memory that does (`fast`);
-    /// null of trackers without one.
+    /// The response of a slowly learning filter at the box, or the similarity to a slowly learning memory (`fast`); null
+    /// for trackers without one.
     #[serde(serialize_with = "finite")]
     #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub long_term: Option<f32>,
-    /// Milliseconds that reading and decoding took, to the microsecond.
+    /// Milliseconds of reading and decoding, to the microsecond.
     #[serde(serialize_with = "milliseconds")]
     #[cfg_attr(test, schemars(with = "f64"))]
     pub decode_ms: f64,
-    /// Milliseconds that the tracker took, to the microsecond.
+    /// Milliseconds of tracking, to the microsecond.
     #[serde(serialize_with = "milliseconds")]
     #[cfg_attr(test, schemars(with = "f64"))]
     pub track_ms: f64,
 }
 
 impl FrameRecord {
-    /// What became of a target in a frame, in numbers that are rounded to what they mean.
+    /// The outcome of a target in a frame, rounded to significant digits.
     pub fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
         let evidence = outcome.estimate.map(|estimate| estimate.evidence);
         Self {
@@ -173,23 +173,23 @@ impl FrameRecord {
     }
 }
 
-/// The number, or null when it is none: JSON knows neither NaN nor infinity.
+/// The number, or null: JSON has neither NaN nor infinity.
 fn finite<S: Serializer>(value: &Option<f32>, serializer: S) -> Result<S::Ok, S::Error> {
     value.filter(|v| v.is_finite()).serialize(serializer)
 }
 
-/// The box, or null: a box that is half numbers and half null helps nobody.
+/// The box, or null if one of its numbers is not finite.
 fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Error> {
     Some(bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())).serialize(serializer)
 }
 
-/// Decimals of a pixel: as many as a truth file has at most.
+/// Decimals of a pixel.
 pub(crate) const BOX_DIGITS: i32 = 4;
 
 /// Decimals of a confidence.
 pub(crate) const CONFIDENCE_DIGITS: i32 = 4;
 
-/// A number with so many decimals; one that is none, or too large to have any, stays as it is.
+/// Rounds to `digits` decimals; NaN and huge numbers stay as they are.
 pub(crate) fn rounded(value: f64, digits: i32) -> f64 {
     let unit = 10f64.powi(digits);
     let scaled = value * unit;
@@ -201,7 +201,7 @@ fn rounded_f32(value: f32, digits: i32) -> f32 {
     rounded(f64::from(value), digits) as f32
 }
 
-/// Digits below the microsecond are noise.
+/// Rounds milliseconds to the microsecond.
 pub(super) fn to_microseconds(ms: f64) -> f64 {
     rounded(ms, 3)
 }
@@ -214,11 +214,11 @@ fn milliseconds<S: Serializer>(ms: &f64, serializer: S) -> Result<S::Ok, S::Erro
 pub(super) mod tests {
     use super::*;
     use crate::error::Result;
-    use crate::export::{Destination, Export, FrameView, Summary};
+    use crate::export::{Destination, Exporter, FrameResult, Summary};
     use crate::tracker::{Estimate, Evidence};
 
-    /// What an export writes of `records` into a file of that name.
-    pub(in crate::export) fn written<E: Export>(
+    /// The text that an exporter writes for `records` into a file of this name.
+    pub(in crate::export) fn written<E: Exporter>(
         name: &str,
         create: impl FnOnce(&Destination) -> Result<E>,
         (run, records): (&Run, &[FrameRecord]),
@@ -227,9 +227,10 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         let mut export = Box::new(create(&path.as_path().into()).unwrap());
-        export.begin(run).unwrap();
-        records.iter().for_each(|record| export.frame(record, &FrameView::default()).unwrap());
-        export.finish(summary).unwrap();
+        for records in records.chunk_by(|a, b| a.index == b.index) {
+            export.write(&FrameResult::new(run, records)).unwrap();
+        }
+        export.finish(run, summary).unwrap();
         std::fs::read_to_string(path).unwrap()
     }
 
@@ -276,7 +277,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_record_is_one_object_in_the_order_of_the_fields() {
+    fn a_record_keeps_the_order_of_its_fields() {
         let (_, records) = run();
         assert_eq!(
             serde_json::to_string(&records[1]).unwrap(),
@@ -289,7 +290,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn numbers_are_rounded_to_what_they_mean() {
+    fn numbers_are_rounded_to_significant_digits() {
         let item = Item {
             position: 2,
             name: "0002.jpg".into(),
@@ -323,118 +324,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_become_null() {
+    fn nonfinite_numbers_become_null() {
         let (_, mut records) = run();
         records[1].bbox.w = f64::NAN;
         records[1].peak = Some(f32::NAN);
         let text = serde_json::to_string(&records[1]).unwrap();
         assert!(text.contains(r#""bbox":null,"peak":null,"psr":9.1,"#), "{text}");
         assert_eq!(records[1].finite_box(), None);
-    }
-}
-
-/// One target in one frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shape {
-    /// 1-based position of the frame.
-    pub index: usize,
-    /// Seconds from the first frame of the source.
-    pub time: Option<f64>,
-    /// Its box; of a target that has turned, as it would stand if it were turned back about its centre.
-    pub bbox: BBox,
-    /// By how many degrees it has turned, clockwise, from 0 to 360.
-    pub turn: f64,
-    /// Whether a person drew the box.
-    pub given: bool,
-    /// Whether the target is there at all.
-    pub seen: bool,
-}
-
-impl Shape {
-    /// The corners `x, y` of the target where it is, clockwise from what was the upper left one.
-    pub fn corners(&self) -> [(f64, f64); 4] {
-        let BBox { w, h, .. } = self.bbox;
-        let (x, y) = self.bbox.center();
-        let (sin, cos) = self.turn.to_radians().sin_cos();
-        let corner = |(w, h): (f64, f64)| (x + cos * w - sin * h, y + sin * w + cos * h);
-        let (w, h) = (w / 2.0, h / 2.0);
-        [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner)
-    }
-}
-
-/// The box of a polygon of four corners as it would stand if it were turned back, and by how much that is.
-fn turned_back([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> (BBox, f64) {
-    let (w, h) = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
-    let (x, y) = ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0);
-    let bbox = [x - w / 2.0, y - h / 2.0, w, h].map(|number| rounded(number, BOX_DIGITS));
-    let turn = rounded((by - ay).atan2(bx - ax).to_degrees(), TURN_DIGITS);
-    // What is a hair below 0 is none below 360.
-    (bbox.into(), rounded(turn.rem_euclid(360.0), TURN_DIGITS) % 360.0)
-}
-
-/// Digits behind the point of an angle: a corner that is a thousand pixels away is a hundredth of one aside.
-const TURN_DIGITS: i32 = 4;
-
-/// One target, and where it was.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Track {
-    pub id: u32,
-    pub shapes: Vec<Shape>,
-}
-
-/// The tracks of a run, in the order in which they begin.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tracks(pub Vec<Track>);
-
-impl Tracks {
-    /// Notes a record. A box that is no number, or that lasts while nothing is believed, stays the last one.
-    pub fn add(&mut self, record: &FrameRecord) {
-        let id = record.id.unwrap_or(1);
-        let track = match self.0.iter().position(|track| track.id == id) {
-            Some(place) => &mut self.0[place],
-            None => {
-                self.0.push(Track { id, shapes: Vec::new() });
-                let last = self.0.len() - 1;
-                &mut self.0[last]
-            }
-        };
-        let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
-        let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
-        let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
-        let (given, seen) = (record.state == State::Initial, record.is_visible());
-        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, seen });
-    }
-
-    /// Position of the last frame.
-    pub fn last(&self) -> usize {
-        self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
-    }
-}
-
-#[cfg(test)]
-mod tracks_tests {
-    use super::*;
-    use crate::export::record::tests::run;
-
-    #[test]
-    fn a_target_that_has_turned_is_turned_back_and_by_how_much() {
-        let (_, records) = run();
-        for degrees in [0.5_f64, 30.0, 90.0, 179.0, 200.0, 359.9] {
-            let (sin, cos) = degrees.to_radians().sin_cos();
-            let corner = |(x, y): (f64, f64)| [40.0 + cos * x - sin * y, 30.0 + sin * x + cos * y];
-            let corners = [(-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0)].map(corner);
-            let polygon: [f64; 8] = corners.concat().try_into().unwrap();
-            let mut tracks = Tracks::default();
-            tracks.add(&FrameRecord { polygon: Some(polygon), ..records[1].clone() });
-            let shape = tracks.0[0].shapes[0];
-            assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
-            assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
-            let found = shape.corners().map(|(x, y)| [x, y]).concat();
-            assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
-        }
-        // An upright one stays as it is, to the bit.
-        let mut tracks = Tracks::default();
-        tracks.add(&records[1]);
-        assert_eq!((tracks.0[0].shapes[0].bbox, tracks.0[0].shapes[0].turn), (records[1].bbox, 0.0));
     }
 }

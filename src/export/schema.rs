@@ -1,49 +1,48 @@
-//! `assets/result.schema.json`, of one target, and `assets/results.schema.json`, of several, are generated from the
-//! types that write the documents, and checked against what is written.
+//! Generates `assets/result.schema.json` (one target) and `assets/results.schema.json` (several) from the record types,
+//! and validates documents against them.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::record::tests::run;
-use super::{
-    Export, FrameRecord, FrameView, Json, Run, SCHEMA, SCHEMA_OF_MANY, Summary, Tally, TargetRecord, TruthSummary,
-};
+use super::record::tests::{self, run};
+use super::record::{SCHEMA, SCHEMA_OF_MANY};
+use super::{FrameRecord, Json, Run, Summary, Tally, TargetRecord, TruthSummary};
 
 #[path = "../../tests/support/schema.rs"]
 mod validator;
 
 use validator::errors;
 
-/// The result of tracking one target through one sequence, as kcf-track writes it with --json.
+/// The result of tracking one target, written by kcf-track --json.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(title = "kcf-track result")]
 struct Result {
     #[serde(flatten)]
     head: Run,
-    /// One record a frame, in order; the first holds the initial box.
+    /// One record per frame, in order; the first has the initial box.
     frames: Vec<FrameRecord>,
-    /// What the run came to.
+    /// Counts and means of the run.
     summary: Summary,
 }
 
-/// The result of tracking several targets through one sequence, as kcf-track writes it with --json.
+/// The result of tracking several targets, written by kcf-track --json.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(title = "kcf-track results")]
 struct Results {
     #[serde(flatten)]
     head: Run,
-    /// One record a target and frame, in the order of the frames; the first of each holds the box that was given.
+    /// One record per target and frame, in the order of the frames; the first of each target has the given box.
     frames: Vec<FrameRecord>,
-    /// What the run came to.
+    /// Counts and means of the run.
     summary: Summary,
 }
 
-/// `KCF_TRACK_BLESS=1 cargo test` writes the files anew.
+/// `KCF_TRACK_BLESS=1 cargo test` rewrites the files.
 fn schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     let mut schema = serde_json::to_value(settings.into_generator().into_root_schema_for::<Result>()).unwrap();
-    // Of one target nothing has a name.
+    // A run of one target has no ids.
     schema["properties"]["schema"]["const"] = json!(SCHEMA);
     schema["properties"].as_object_mut().unwrap().remove("targets");
     schema["$defs"].as_object_mut().unwrap().remove("TargetRecord");
@@ -53,7 +52,7 @@ fn schema() -> Value {
     schema
 }
 
-/// The same for several targets, where all have names.
+/// The same for several targets, which all have ids.
 fn schema_of_many() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     let mut schema = serde_json::to_value(settings.into_generator().into_root_schema_for::<Results>()).unwrap();
@@ -80,22 +79,15 @@ fn document_of_many() -> Value {
 }
 
 fn written(run: Run, records: &[FrameRecord], truth: Option<TruthSummary>, ids: &[u32]) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.json");
-    let mut json = Box::new(Json::create(&path.as_path().into()).unwrap());
     let mut tally = Tally::default();
-    json.begin(&run).unwrap();
-    for record in records {
-        tally.add(record);
-        json.frame(record, &FrameView::default()).unwrap();
-    }
+    records.iter().for_each(|record| tally.add(record));
     let targets = ids.iter().map(|&id| tally.of_target(id)).collect();
-    json.finish(&Summary { targets, ..tally.completed(truth) }).unwrap();
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    let summary = Summary { targets, ..tally.completed(truth) };
+    serde_json::from_str(&tests::written("run.json", Json::create, (&run, records), &summary)).unwrap()
 }
 
 #[test]
-fn the_files_are_what_the_types_say() {
+fn the_schema_files_match_the_types() {
     for (name, schema) in [("result", schema()), ("results", schema_of_many())] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("assets/{name}.schema.json"));
         let generated = serde_json::to_string_pretty(&schema).unwrap() + "\n";
@@ -108,7 +100,7 @@ fn the_files_are_what_the_types_say() {
 }
 
 #[test]
-fn several_targets_have_a_form_of_their_own() {
+fn several_targets_have_their_own_schema() {
     let (one, many) = (schema(), schema_of_many());
     assert_eq!(errors(&many, &document_of_many()), [""; 0]);
     assert!(!errors(&one, &document_of_many()).is_empty());
@@ -116,7 +108,7 @@ fn several_targets_have_a_form_of_their_own() {
 }
 
 #[test]
-fn what_is_written_is_valid() {
+fn documents_are_valid() {
     let schema = schema();
     let truth = TruthSummary { frames: 2, precision_20: 1.0, auc: 0.5, mean_overlap: f64::NAN, mean_center_error: 2.0 };
     for document in [document(None), document(Some(truth))] {
@@ -125,7 +117,7 @@ fn what_is_written_is_valid() {
 }
 
 #[test]
-fn a_wrong_document_is_refused() {
+fn invalid_documents_are_refused() {
     let schema = schema();
     let wrong: [(&str, Value); 9] = [
         ("/schema", json!("kcf-track/0")),

@@ -11,8 +11,7 @@ use crate::atomic_file::replace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Export, FrameRecord, FrameView, Json, JsonLines, Mot, Otb, Run, SourceRecord, Summary, Tally,
-    TargetRecord,
+    Destination, Exporter, FrameRecord, FrameResult, Json, Rows, Run, SourceRecord, Summary, Tally, TargetRecord,
 };
 use crate::media::Span;
 
@@ -44,7 +43,7 @@ impl Results {
     /// As [`Results::json`].
     pub fn mot(&self, shared: &SharedState) -> Result<Vec<u8>> {
         let found = self.found(shared)?;
-        written(|to| Ok(Box::new(Mot::create(to)?)), &found)
+        written(|to| Ok(Box::new(Rows::mot(to)?)), &found)
     }
 
     /// OTB text of one target: a row for each frame from its first box to the last frame that it was followed in. It
@@ -77,7 +76,7 @@ impl Results {
             rows.push(record);
         }
         let found = Found { records: rows, ..self.found(shared)? };
-        written(|to| Ok(Box::new(Otb::create(to)?)), &found)
+        written(|to| Ok(Box::new(Rows::otb(to)?)), &found)
     }
 
     /// A copy of all that is known, so that pages and the tracker do not wait for the file.
@@ -146,17 +145,15 @@ struct Found {
 }
 
 /// What an export writes.
-fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Export>>, found: &Found) -> Result<Vec<u8>> {
+fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Exporter>>, found: &Found) -> Result<Vec<u8>> {
     let io = |source| Error::io("a temporary folder", source);
     let folder = tempfile::tempdir().map_err(io)?;
     let path = folder.path().join("result");
     let mut export = open(&path.as_path().into())?;
-    export.begin(&found.run)?;
-    for (place, record) in found.records.iter().enumerate() {
-        let further = found.records[place + 1..].iter().take_while(|other| other.index == record.index).count();
-        export.frame(record, &FrameView { further, ..FrameView::default() })?;
+    for records in found.records.chunk_by(|a, b| a.index == b.index) {
+        export.write(&FrameResult::new(&found.run, records))?;
     }
-    export.finish(&found.summary)?;
+    export.finish(&found.run, &found.summary)?;
     std::fs::read(&path).map_err(io)
 }
 
@@ -167,7 +164,7 @@ fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Export>>, found: &F
 /// taken back.
 #[derive(Default)]
 pub struct Log {
-    lines: Option<(Destination, JsonLines)>,
+    lines: Option<(Destination, Rows)>,
     /// Whether the file has outdated or unsorted lines.
     outdated: bool,
     /// The frame and the target of the last line.
@@ -178,9 +175,9 @@ impl Log {
     /// Checks that `destination` can be written to.
     ///
     /// # Errors
-    /// As [`JsonLines::create`].
+    /// As [`Rows::json_lines`].
     pub fn create(destination: Option<Destination>) -> Result<Self> {
-        let lines = destination.map(|to| Ok((to.clone(), JsonLines::create(&to)?))).transpose()?;
+        let lines = destination.map(|to| Ok((to.clone(), Rows::json_lines(&to)?))).transpose()?;
         Ok(Self { lines, ..Self::default() })
     }
 
@@ -198,7 +195,7 @@ impl Log {
         let before = std::mem::replace(&mut self.last, (record.index, record.id));
         self.outdated |= self.last < before;
         match &mut self.lines {
-            Some((_, lines)) => lines.frame(record, &FrameView::default()),
+            Some((_, lines)) => lines.record(record),
             None => Ok(()),
         }
     }

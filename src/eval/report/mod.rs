@@ -24,7 +24,6 @@ pub use table::plain;
 use super::runner::{Evaluation, write_file};
 use super::summary::{Aggregate, Evaluated, Origin, Report, TrackerReport};
 use crate::error::{Error, Result};
-use crate::export::json;
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;
@@ -164,7 +163,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
 }
 
 fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
-    let mut text = json::pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
     text.push(b'\n');
     write_file(path, &text)
 }

@@ -1,0 +1,222 @@
+use std::fs;
+
+use super::*;
+use crate::export::record::tests::run;
+use crate::media::{Channels, decode};
+
+fn opened(path: &Path) -> RgbImage {
+    let picture = decode(path, Channels::Color).unwrap();
+    let (width, height) = (picture.as_frame().width(), picture.as_frame().height());
+    let rows = (0..height).flat_map(|y| picture.as_frame().row(y).to_vec()).collect();
+    RgbImage::from_raw(width as u32, height as u32, rows).unwrap()
+}
+
+fn letters() -> Letters {
+    Letters::load(Path::new("test")).unwrap()
+}
+
+fn record(bbox: BBox) -> FrameRecord {
+    FrameRecord { file: "0002.png".into(), bbox, ..run().1[1].clone() }
+}
+
+fn run_of(width: usize, height: usize) -> Run {
+    let mut run = run().0;
+    (run.source.width, run.source.height) = (width, height);
+    run
+}
+
+/// Writes one frame into a folder.
+fn overlay(folder: &Path, frame: &FrameResult<'_>) -> Result<()> {
+    let mut overlays = Box::new(Overlays::create(folder, OverlayOptions::default())?);
+    overlays.write(frame)?;
+    overlays.finish(frame.run, &Summary::default())
+}
+
+#[test]
+fn boxes_have_the_colours_of_their_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pixels, run) = (vec![40; 160 * 120 * 3], run_of(160, 120));
+    let pixels = Some(Frame::rgb(&pixels, 160, 120).unwrap());
+    let truth = Some(BBox::new(60.0, 60.0, 30.0, 20.0));
+    let records = [record(BBox::new(50.0, 50.0, 30.0, 20.0))];
+    overlay(folder.path(), &FrameResult { pixels, truth, ..FrameResult::new(&run, &records) }).unwrap();
+    let picture = opened(&folder.path().join("0002.png"));
+    assert_eq!(picture.dimensions(), (160, 120));
+    assert_eq!(*picture.get_pixel(49, 55), ink(State::Tracking));
+    assert_eq!(*picture.get_pixel(50, 55), Rgb([40; 3]));
+    assert_eq!(*picture.get_pixel(60, 75), TRUTH);
+    assert_eq!(*picture.get_pixel(120, 100), Rgb([40; 3]));
+    assert!(picture.enumerate_pixels().any(|(_, y, pixel)| y < 20 && pixel[0] > 200), "no caption");
+
+    let two = [(20.0, State::Tracking), (100.0, State::Lost)].map(|(x, state)| FrameRecord {
+        id: Some(x as u32),
+        state,
+        ..record(BBox::new(x, 60.0, 30.0, 20.0))
+    });
+    overlay(folder.path(), &FrameResult { pixels, ..FrameResult::new(&run, &two) }).unwrap();
+    let picture = opened(&folder.path().join("0002.png"));
+    assert_eq!((*picture.get_pixel(19, 65), *picture.get_pixel(99, 65)), (ink(State::Tracking), ink(State::Lost)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a picture and the index");
+}
+
+#[test]
+fn no_box_and_no_size_panics() {
+    let letters = letters();
+    let far = [-1e300, -1e6, -5.0, 0.0, 0.4, 7.0, 1e6, 1e300, f64::NAN, f64::INFINITY];
+    for (width, height) in [(1, 1), (1, 40), (40, 1), (90, 40)] {
+        for (x, w) in far.iter().flat_map(|x| far.map(|w| (*x, w))) {
+            let bbox = BBox::new(x, x, w, w);
+            let drawn = || Drawn { record: record(bbox), trail: vec![(x as f32, x as f32), (w as f32, 3.0)] };
+            for targets in [vec![drawn()], vec![drawn(), drawn()]] {
+                let picture = RgbImage::new(width, height);
+                let inset = Some(ndarray::array![[x as f32, w as f32]]);
+                let truth = Some(bbox).filter(BBox::is_valid);
+                Painting { picture, targets, truth, inset, ..Painting::default() }.paint(&letters);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_jpeg_stays_a_jpeg_and_no_other_file_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, out) = (folder.path().join("0001.JPG"), folder.path().join("out"));
+    fs::write(&source, "the frame").unwrap();
+    let pixels: Vec<u8> = (0..64 * 48).flat_map(|i| [(i % 64) as u8 * 3, (i / 64) as u8 * 4, 90]).collect();
+    let run = run_of(64, 48);
+    let records = [FrameRecord { file: "0001.JPG".into(), ..record(BBox::new(30.0, 20.0, 10.0, 10.0)) }];
+    let pixels = Some(Frame::rgb(&pixels, 64, 48).unwrap());
+    let frame = FrameResult { pixels, ..FrameResult::new(&run, &records) };
+    overlay(&out, &frame).unwrap();
+    let drawn = opened(&out.join("0001.JPG"));
+    let distance = drawn.get_pixel(60, 40).0.iter().zip([180, 160, 90]).map(|(a, b): (_, u8)| a.abs_diff(b));
+    assert!(distance.max() < Some(16));
+    assert!(matches!(overlay(folder.path(), &frame), Err(Error::Output { .. })));
+    assert_eq!(fs::read_to_string(&source).unwrap(), "the frame");
+}
+
+#[test]
+fn an_unreadable_frame_is_an_empty_picture_with_the_last_box() {
+    let (out, run) = (tempfile::tempdir().unwrap(), run().0);
+    let mut overlays = Box::new(Overlays::create(out.path(), OverlayOptions::default()).unwrap());
+    let other = vec![90; 65 * 48];
+    for (number, pixels) in [(2, None), (3, Frame::gray(&other, 65, 48).ok())] {
+        let bbox = BBox::new(20.0, 30.0, 16.0, 12.0);
+        let records = [FrameRecord { file: format!("{number}.png"), state: State::Missing, ..record(bbox) }];
+        overlays.write(&FrameResult { pixels, ..FrameResult::new(&run, &records) }).unwrap();
+    }
+    overlays.finish(&run, &Summary::default()).unwrap();
+    for number in [2, 3] {
+        let picture = opened(&out.path().join(format!("{number}.png")));
+        assert_eq!(picture.dimensions(), (64, 48));
+        assert_eq!((*picture.get_pixel(19, 35), *picture.get_pixel(24, 33)), (ink(State::Missing), NO_PICTURE));
+    }
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_an_error_of_the_run() {
+    let out = tempfile::tempdir().unwrap();
+    // A folder in the place of the file.
+    fs::create_dir(out.path().join("0003.png")).unwrap();
+    let mut painters = Painters::start(out.path(), vec![Sink::Files]).unwrap();
+    let painting = Painting { picture: RgbImage::new(8, 8), ..Painting::default() };
+    painters.paint(Job { painting, file: out.path().join("0003.png"), time: None }).unwrap();
+    let error = painters.join().unwrap_err();
+    assert!(error.to_string().contains("0003.png"), "{error}");
+}
+
+#[test]
+fn every_pixel_format_gives_the_same_picture() {
+    let orders: [(PixelFormat, &[u8]); 4] = [
+        (PixelFormat::Rgb8, &[200, 100, 50]),
+        (PixelFormat::Bgr8, &[50, 100, 200]),
+        (PixelFormat::Rgba8, &[200, 100, 50, 7]),
+        (PixelFormat::Bgra8, &[50, 100, 200, 7]),
+    ];
+    for (format, bytes) in orders {
+        let frame = Frame::new(bytes, 1, 1, bytes.len(), format).unwrap();
+        assert_eq!(in_color(&frame).unwrap().get_pixel(0, 0).0, [200, 100, 50], "{format:?}");
+    }
+}
+
+#[test]
+fn a_caption_drops_psr_and_peak_first() {
+    let mut record = run().1[1].clone();
+    let parts = ["#2", "tracking", "confidence 0.75", "decision 0.25", "peak 0.50", "PSR 9.1"];
+    assert_eq!(caption_parts(&record, None, None), parts);
+    record.state = State::Initial;
+    assert_eq!(caption_parts(&record, None, None), ["#2", "initial", "decision 0.25"]);
+
+    // A portrait picture has no space for the whole line: the frame and the state stay, at the left.
+    let drawn = |width| {
+        let record = FrameRecord { bbox: BBox::new(f64::NAN, 0.0, 0.0, 0.0), ..run().1[1].clone() };
+        let mut picture = RgbImage::from_pixel(width, 640, Rgb([200; 3]));
+        caption(&mut picture, &record, [None; 3], &letters());
+        picture
+    };
+    let (wide, portrait) = (drawn(2000), drawn(360));
+    let end = (0..360).find(|&x| *portrait.get_pixel(x, 1) == Rgb([200; 3])).unwrap_or(360);
+    assert!((100..=360).contains(&end), "{end}");
+    // Same font size up to 640 pixels of the shorter side is not given, so only the presence of letters is compared.
+    assert!(portrait.enumerate_pixels().any(|(x, y, pixel)| x < end && y < 40 && pixel[0] > 220));
+    assert!(wide.enumerate_pixels().any(|(_, y, pixel)| y < 60 && pixel[0] > 220));
+}
+
+#[test]
+fn labels_do_not_overlap_and_stay_inside() {
+    let size = (200, 100);
+    let mut taken: Vec<Area> = Vec::new();
+    for x in [60.0, 75.0, 90.0, 62.0] {
+        let area = place(&BBox::new(x, 40.0, 14.0, 20.0), [50, 12], size, 2, &taken);
+        assert!(taken.iter().all(|other| !overlap(&area, other)), "{area:?} over {taken:?}");
+        taken.push(area);
+    }
+    assert_eq!(taken[0], [60, 25, 110, 37]);
+    // Without free space, above the box as if it were alone.
+    assert_eq!(place(&BBox::new(60.0, 40.0, 14.0, 20.0), [50, 12], size, 2, &[[0, 0, 200, 100]]), taken[0]);
+    for (x, y, expected) in [
+        (0.0, 0.0, [0, 3, 50, 15]),
+        (190.0, 50.0, [150, 35, 200, 47]),
+        (-1e300, 1e300, [0, 88, 50, 100]),
+        (1e300, -1e300, [150, 0, 200, 12]),
+    ] {
+        assert_eq!(place(&BBox::new(x, y, 10.0, 10.0), [50, 12], size, 2, &[]), expected, "{x}, {y}");
+    }
+}
+
+#[test]
+fn each_target_has_a_short_trail() {
+    let mut trails = Trails::default();
+    for step in 0..100 {
+        for id in [1, 2] {
+            let bbox = BBox::new(f64::from(step * id), 0.0, 2.0, 2.0);
+            let trail = trails.follow(&FrameRecord { id: Some(id as u32), ..record(bbox) });
+            assert_eq!(trail.len(), TRAIL.min(step as usize + 1));
+            assert_eq!(trail.last().copied(), Some(((step * id) as f32 + 1.0, 1.0)));
+        }
+    }
+    let mut picture = RgbImage::new(20, 20);
+    super::trail(&mut picture, &[(2.0, 5.0), (12.0, 5.0), (1e30, 5.0)], Rgb([9, 9, 9]));
+    assert_eq!((picture.get_pixel(7, 5).0, picture.get_pixel(15, 5).0), ([9, 9, 9], [0, 0, 0]));
+}
+
+#[test]
+fn an_inset_covers_neither_boxes_nor_the_caption() {
+    let bbox = BBox::new(250.0, 30.0, 30.0, 20.0);
+    let painted = |inset: Option<Array2<f32>>, id| {
+        let targets = vec![Drawn { record: FrameRecord { id, ..record(bbox) }, trail: Vec::new() }];
+        let picture = RgbImage::from_pixel(300, 200, Rgb([40; 3]));
+        let mut painting = Painting { picture, targets, inset, ..Painting::default() };
+        painting.paint(&letters());
+        painting.picture
+    };
+    let map = || Some(Array2::zeros((9, 9)));
+    for id in [None, Some(7)] {
+        let (with, without) = (painted(map(), id), painted(None, id));
+        assert_eq!(
+            (with.get_pixel(249, 40), without.get_pixel(249, 40)),
+            (&ink(State::Tracking), &ink(State::Tracking))
+        );
+        assert_ne!(with.get_pixel(265, 40), without.get_pixel(265, 40));
+    }
+}

@@ -1,0 +1,97 @@
+//! Overlay videos: colours, frame times, pixel shape, and failures of ffmpeg.
+
+use std::process::Command;
+
+use predicates::str::contains;
+
+use crate::helper::{Place, place, run};
+use crate::stream::{INIT, ffmpeg};
+
+/// ffprobe's values of the first video of a file, one per line.
+fn probed(place: &Place, name: &str, entries: &str) -> Vec<String> {
+    let mut command = Command::new("ffprobe");
+    command.args(["-v", "error", "-select_streams", "V:0", "-count_frames", "-of", "default=nk=1:nw=1"]);
+    let output = command.args(["-show_entries", entries]).arg(place.path(name)).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(String::from).collect()
+}
+
+/// Draws the boxes on the frames of a clip.
+fn draw(place: &Place, clip: &str, name: &str) {
+    let mut run = run([place.path(clip)]);
+    run.args(["--init", INIT, "-p", "paper", "-q", "--overlay"]).arg(place.path(name)).assert().success();
+}
+
+#[test]
+fn colours_are_bt709_and_tagged() {
+    let place = place(1);
+    // One colour whose BT.601 and BT.709 forms differ by far more than the tolerance.
+    let clip = "-f lavfi -i color=c=0x20C040:size=160x120:rate=25:duration=0.2 \
+                -vf scale=out_color_matrix=bt709,format=yuv420p -colorspace bt709 -color_primaries bt709 \
+                -color_trc bt709 -c:v libx264 -crf 5 clip.mp4";
+    if !ffmpeg(&place.path(""), clip) {
+        return;
+    }
+    for name in ["drawn.mp4", "drawn.mkv", "drawn.webm"] {
+        draw(&place, "clip.mp4", name);
+        let tags = probed(&place, name, "stream=color_space,color_transfer,color_primaries,color_range");
+        assert_eq!(tags, ["tv", "bt709", "bt709", "bt709"], "{name}");
+        let mut decode = Command::new("ffmpeg");
+        decode.args(["-v", "error", "-i"]).arg(place.path(name));
+        let output = decode.args(["-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]).output().unwrap();
+        // A pixel away from the box and the caption.
+        let pixel = &output.stdout[3 * (60 * 160 + 150)..][..3];
+        let distance = pixel.iter().zip([0x20, 0xC0, 0x40]).map(|(&a, b): (_, u8)| a.abs_diff(b)).max();
+        assert!(distance < Some(9), "{name}: {pixel:?}");
+    }
+}
+
+#[test]
+fn pixels_keep_their_shape() {
+    let place = place(1);
+    let wide = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=0.2 -vf setsar=4/3 -pix_fmt yuv420p";
+    if !ffmpeg(&place.path(""), &format!("{wide} -c:v libx264 wide.mp4")) {
+        return;
+    }
+    for name in ["drawn.mp4", "drawn.mkv"] {
+        draw(&place, "wide.mp4", name);
+        let found = probed(&place, name, "stream=width,height,sample_aspect_ratio");
+        assert_eq!(found, ["160", "120", "4:3"], "{name}");
+    }
+}
+
+#[test]
+fn a_video_of_constant_rate_keeps_its_frames_and_a_pause_its_length() {
+    let place = place(1);
+    let clip = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=0.6";
+    if !ffmpeg(&place.path(""), &format!("{clip} -c:v libx264 clip.mp4")) {
+        return;
+    }
+    // Frame 9 comes two seconds late.
+    let pause = "-vf settb=1/1000,setpts=N*40+gte(N\\,9)*2000 -fps_mode passthrough -enc_time_base 1:1000 -bf 0";
+    ffmpeg(&place.path(""), &format!("{clip} {pause} -c:v libx264 pause.mp4"));
+    for name in ["drawn.mp4", "drawn.webm"] {
+        draw(&place, "clip.mp4", name);
+        assert_eq!(probed(&place, name, "stream=nb_read_frames"), ["15"], "{name}");
+        draw(&place, "pause.mp4", name);
+        let length: f64 = probed(&place, name, "format=duration")[0].parse().unwrap();
+        assert!((length - 2.6).abs() < 0.3, "{name} lasts {length} s");
+    }
+}
+
+/// A script in the place of ffmpeg that fails after the first picture.
+#[test]
+#[cfg(unix)]
+fn an_encoder_that_dies_is_one_error_and_the_other_outputs_are_complete() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place(6);
+    std::fs::create_dir(place.path("bin")).unwrap();
+    let script =
+        "#!/bin/sh\ncase $1 in -version) exit 0;; esac\nhead -c 1000 >/dev/null\necho 'disk on fire' >&2\nexit 1\n";
+    std::fs::write(place.path("bin/ffmpeg"), script).unwrap();
+    std::fs::set_permissions(place.path("bin/ffmpeg"), PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut run = place.run("--init 40,30,24,32 --overlay @o.mp4 --json @o.json -q");
+    run.env("PATH", path).assert().code(1).stderr(contains("ffmpeg could not encode the video: disk on fire"));
+    assert!(!place.path("o.mp4").exists());
+    assert!(!place.json("o.json")["frames"].as_array().unwrap().is_empty());
+}
