@@ -191,7 +191,7 @@ impl Outputs {
         let is_folder =
             |form: Form, to: &Destination| form == Form::Response || form == Form::Overlay && !is_video(to.path());
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
-        check_distinct(&all)?;
+        check_distinct(&all).map_err(Failure::usage)?;
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
             match form {

@@ -173,7 +173,7 @@ fn legend_text(peak: f32, motion: (f64, f64)) -> String {
     format!("peak {peak:.3}, moved by {dx:+.1}, {dy:+.1} px")
 }
 
-/// The lowest and the highest of the finite values.
+/// The lowest and the highest finite value.
 pub(super) fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
     let finite = map.iter().filter(|value| value.is_finite());
     finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
@@ -272,8 +272,7 @@ impl Corner {
         [self].into_iter().chain(Self::ALL).find(free).unwrap_or(self)
     }
 
-    /// The pixels of a map of so many rows and columns in a picture of this width and height; `None` where it would be
-    /// too small.
+    /// The area of a map of this size in a picture of this size; `None` if it would be too small.
     pub fn place(self, (width, height): (u32, u32), (rows, columns): (usize, usize)) -> Option<BBox> {
         let room = width.min(height) as usize / SHARE;
         let longer = rows.max(columns);
@@ -294,7 +293,7 @@ impl Corner {
     }
 }
 
-/// Draws a centred map into a corner, framed, without words; where it stands.
+/// Draws a centred map into a corner, framed; returns its area.
 pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>, corner: Corner) -> Option<BBox> {
     let (rows, columns) = map.dim();
     let place = corner.place(picture.dimensions(), (rows, columns))?;

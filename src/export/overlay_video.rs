@@ -14,6 +14,8 @@ use crate::ffmpeg;
 
 /// Frames per second of a video whose source has no rate.
 const DEFAULT_RATE: f64 = 25.0;
+/// Upper limit of a rate that follows from the times of pictures.
+const MAX_RATE: f64 = 1000.0;
 /// A pause of more frames than this is shortened to it.
 const MAX_REPEATS: usize = 10_000;
 /// Lines of ffmpeg's log in an error.
@@ -70,12 +72,15 @@ impl Drop for Process {
 #[derive(Debug)]
 pub(super) struct VideoEncoder {
     output: Output,
+    /// Frames per second; stated by the source, until the first two pictures tell more.
     rate: f64,
     /// Width to height of a displayed pixel.
     pixel_aspect: (u32, u32),
     /// The process and its log, after the first picture.
     process: Option<Process>,
+    /// The latest picture, and the time of the first one while it waits for the second.
     last: RgbImage,
+    waiting: Option<Option<f64>>,
     /// Pictures so far, and the time of the first one.
     written: usize,
     begun: Option<f64>,
@@ -97,6 +102,7 @@ impl VideoEncoder {
             pixel_aspect: pixel_aspect.unwrap_or((1, 1)),
             process: None,
             last: RgbImage::default(),
+            waiting: None,
             written: 0,
             begun: None,
         })
@@ -104,9 +110,31 @@ impl VideoEncoder {
 
     /// Adds a picture that is shown at `time`. The video has one rate, so the picture before it is repeated until then.
     pub(super) fn write(&mut self, picture: RgbImage, time: Option<f64>) -> Result<()> {
-        if self.process.is_none() {
-            self.process = Some(self.start(picture.dimensions())?);
+        if self.process.is_some() {
+            return self.encode(picture, time);
         }
+        let Some(first) = self.waiting else {
+            (self.waiting, self.last) = (Some(time), picture);
+            return Ok(());
+        };
+        // A mean rate is too low for the bursts of a video with pauses.
+        let rate = first.zip(time).map_or(0.0, |(first, time)| 1.0 / (time - first));
+        if rate.is_finite() && rate > 1.5 * self.rate {
+            self.rate = rate.min(MAX_RATE);
+        }
+        self.encode_first()?;
+        self.encode(picture, time)
+    }
+
+    /// Starts ffmpeg with the picture that waits.
+    fn encode_first(&mut self) -> Result<()> {
+        let Some(time) = self.waiting.take() else { return Ok(()) };
+        let picture = std::mem::take(&mut self.last);
+        self.process = Some(self.start(picture.dimensions())?);
+        self.encode(picture, time)
+    }
+
+    fn encode(&mut self, picture: RgbImage, time: Option<f64>) -> Result<()> {
         let due = time.map_or(self.written, |time| {
             let seconds = time - *self.begun.get_or_insert(time - self.written as f64 / self.rate);
             (seconds * self.rate).round().max(0.0) as usize
@@ -163,6 +191,7 @@ impl VideoEncoder {
 
     /// Ends the video and puts it in its place. Without a picture the old file stays.
     pub(super) fn finish(mut self) -> Result<()> {
+        self.encode_first()?;
         if self.process.is_none() {
             return Ok(());
         }
