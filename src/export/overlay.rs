@@ -70,7 +70,7 @@ impl Overlays {
     pub fn create(path: &Path, options: OverlayOptions) -> Result<Self> {
         let (folder, painters) = if is_video(path) {
             let video = VideoEncoder::create(path, options.rate, options.pixel_aspect)?;
-            (None, Painters::start(path, vec![Sink::Video(video)])?)
+            (None, Painters::start(path, vec![Sink::Video(Box::new(video))])?)
         } else {
             let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
             (Some(Folder::create(path)?), Painters::start(path, (0..count).map(|_| Sink::Files).collect())?)
@@ -406,7 +406,7 @@ struct Job {
 #[derive(Debug)]
 enum Sink {
     Files,
-    Video(VideoEncoder),
+    Video(Box<VideoEncoder>),
 }
 
 /// Threads that draw and write pictures.

@@ -20,6 +20,7 @@ mod helper;
 mod outputs;
 mod served;
 mod stream;
+mod stream_overlay;
 mod synth;
 mod targets;
 mod truth;

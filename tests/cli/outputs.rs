@@ -196,7 +196,7 @@ fn a_turned_target_has_a_polygon_in_json() {
 #[test]
 fn every_output_works_alone_and_on_the_standard_output() {
     let place = place(3);
-    for (flag, lines) in [("--json", 12), ("--jsonl", 3), ("--otb", 3), ("--csv", 4), ("--mot", 3)] {
+    for (flag, lines) in [("--json", 7), ("--jsonl", 3), ("--otb", 3), ("--csv", 4), ("--mot", 3)] {
         let file = place.path(flag);
         place.run("-q").arg(flag).arg(&file).assert().success().stdout("").stderr("");
         assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), lines, "{flag}");
@@ -289,4 +289,36 @@ fn every_preset_follows_the_target() {
         assert_eq!(document["parameters"]["preset"], preset);
         assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.6, "{preset}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_one_error_with_the_path() {
+    let place = place(30);
+    let program = env!("CARGO_BIN_EXE_kcf-track");
+    let script =
+        format!("trap '' XFSZ; ulimit -f 1; exec '{program}' '{}' --csv u.csv --json u.json -q", place.seq().display());
+    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("File too large"), "{:?}: {said}", output.status);
+}
+
+/// On an error in the middle, every output has the frames before it.
+#[test]
+fn a_run_that_fails_completes_its_outputs() {
+    let place = place(8);
+    fs::write(place.frame(5), "").unwrap();
+    let outputs = "--json @o.json --jsonl @o.jsonl --csv @o.csv --mot @o.txt --coco @coco.json --cvat @cvat.xml \
+                   --overlay @boxes";
+    place.run(&format!("--init 40,30,24,32 {outputs} -q")).assert().code(1).stderr(contains("frame 5"));
+    let document = place.json("o.json");
+    assert_eq!((document["frames"].as_array().unwrap().len(), &document["summary"]["completed"]), (4, &false.into()));
+    let lines = ["o.jsonl", "o.csv", "o.txt"].map(|name| place.read(name).lines().count());
+    assert_eq!(lines, [4, 5, 4]);
+    assert_eq!(place.json("coco.json")["images"].as_array().unwrap().len(), 4);
+    assert!(place.read("cvat.xml").ends_with("</annotations>\n"));
+    assert_eq!(place.visible("boxes").len(), 4);
+    // A run without frames leaves the old file.
+    place.run("--init 500,500,9,9 --csv @o.csv").assert().code(2);
+    assert_eq!(place.read("o.csv").lines().count(), 5);
 }
