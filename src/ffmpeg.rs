@@ -74,17 +74,6 @@ pub(crate) fn kill(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Reads to the end and keeps the first `max` bytes; calls `on_read` with the size of every piece.
-#[cfg(feature = "cli")]
-pub(crate) fn drained(mut from: impl std::io::Read, max: usize, on_read: impl Fn(usize)) -> String {
-    let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
-    while let Ok(read @ 1..) = from.read(&mut piece) {
-        on_read(read);
-        kept.extend_from_slice(&piece[..read.min(max.saturating_sub(kept.len()))]);
-    }
-    String::from_utf8_lossy(&kept).into_owned()
-}
-
 /// Major and minor number of a version such as `5.1.9-0+deb12u1` or `n7.0`.
 pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.trim_start_matches('n').split(|c: char| !c.is_ascii_digit());
