@@ -201,6 +201,7 @@ pub struct Evaluated {
     /// The trackers' speed.
     pub timings: Timings,
     /// The boxes of each tracker's first run, by tracker and sequence.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "pictures are of the report"))]
     pub(super) boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>>,
 }
 
