@@ -34,14 +34,12 @@ fn long_run(place: &Place) -> (Child, BufReader<ChildStdout>, usize) {
 }
 
 #[test]
-fn a_kill_keeps_the_old_document_and_leaves_whole_rows() {
+fn a_kill_keeps_the_old_files() {
     let place = place(1);
     let (mut child, ..) = long_run(&place);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(place.read("run.json"), "old\n");
-    let rows = place.read("run.csv");
-    assert!(rows.ends_with('\n') && rows.lines().all(|row| row.split(',').count() == 17), "{rows}");
+    assert_eq!((place.read("run.json"), place.read("run.csv")), ("old\n".into(), "old\n".into()));
 }
 
 #[test]
@@ -133,7 +131,8 @@ fn a_full_disk_is_an_error_and_the_other_outputs_are_complete() {
         command.args([flag, "/dev/full", other]).arg(place.path(flag));
         command.assert().code(1).stderr(contains("/dev/full: ").and(contains("space").count(1)));
         match other {
-            "--csv" => assert_eq!(place.read(flag).lines().count(), 4),
+            // The document fails with its head.
+            "--csv" => assert_eq!(place.read(flag).lines().count(), 2),
             _ => assert_eq!(place.json(flag)["summary"]["completed"], false),
         }
     }
