@@ -1,6 +1,7 @@
 //! An image file, decoded for its luma and for its colours.
 
-use kcf_track::media::{Channels, decode_bytes};
+use kcf_track::Channels;
+use kcf_track::media::decode_bytes;
 
 fn main() {
     // A decoder that panics is caught by the program, and so it is here.

@@ -2,7 +2,8 @@
 
 use std::io::Cursor;
 
-use kcf_track::media::{Channels, Demand, Source, Y4m};
+use kcf_track::Channels;
+use kcf_track::media::{Demand, Source, Y4m};
 
 /// A pipe that goes on is read as far as this.
 const FRAMES: usize = 64;
