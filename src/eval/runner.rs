@@ -84,12 +84,33 @@ impl Preset {
             Some(guard) if base.guard.is_none() => name += &format!("+guard-{}", guard.windows.machine.kind()),
             _ => {}
         }
-        // Settings of a branch that the preset lacks are covered by the names above.
+        let named = |path: &str| {
+            (path.starts_with("search") && params.search.detector() != base.search.detector())
+                || (path.starts_with("guard") && base.guard.is_none())
+        };
         let known = base.values();
         for (path, value) in params.values() {
-            let (_, last) = path.rsplit_once('.').unwrap_or(("", &path));
-            if known.iter().any(|(other, before)| *other == path && *before != value) && path.contains('.') {
-                name += &format!("+{last}={}", crate::settings::text_of(&value));
+            let text = crate::settings::text_of(&value);
+            let change = match known.iter().find(|(other, _)| *other == path) {
+                Some((_, before)) if *before == value => continue,
+                Some(_) => (path.as_str(), text.as_str()),
+                None if named(&path) => continue,
+                // Another branch of a choice, such as `kernel = linear` in place of `kernel.gaussian.sigma = 0.5`.
+                None => {
+                    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+                    let is_known = |end: &usize| {
+                        known
+                            .iter()
+                            .any(|(other, _)| other.strip_prefix(&path[..*end]).is_some_and(|r| r.starts_with('.')))
+                    };
+                    let end = ends.filter(is_known).max().unwrap_or(0);
+                    let branch = path[end..].trim_start_matches('.').split('.').next().unwrap_or("");
+                    (&path[..end], if branch.is_empty() { text.as_str() } else { branch })
+                }
+            };
+            let part = format!("+{}={}", change.0.rsplit('.').next().unwrap_or(""), change.1);
+            if path.contains('.') && !name.contains(&part) {
+                name += &part;
             }
         }
         Ok(Self { name, preset: preset.to_owned(), params })
