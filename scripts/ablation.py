@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each part of the preset `robust` is worth: all parts that are on by default, and one off; or one more on.
+"""What each part of the preset `robust` is worth: all parts on, and one off.
 
     scripts/ablation.py FOLDER [FOLDER ...] [--starts N] [--only NAME,NAME] [--set NAME=FLAGS]... [--by-sequence]
                         [--runs FILE] [--rounds N] [--program FILE]
@@ -13,7 +13,7 @@ that what else the machine does meets all parts alike: the first 100 frames of e
 --rounds times; the mean of the shortest three quarters of each run's updates, the least of the rounds, the geometric
 mean over the sequences, and how many times that of all parts on.
 
---set tries settings that are no part, such as --set "wider=--padding 5". --by-sequence prints the largest changes.
+--set tries settings that are no part, such as --set "wider=--set search.background.padding=5". --by-sequence prints the largest changes.
 --runs FILE keeps each run's scores, a line each, and takes those that stand there already: of other programs or data
 take another file.
 """
@@ -28,22 +28,25 @@ from pathlib import Path
 
 from labelled import SHIFTS, accuracy, area_under_roc, labels, marked, overlap, program, targets
 
-# What takes each part away, or adds it.
+def setting(path, value):
+    """The flags that set one setting of `robust`."""
+    return ["--set", f"search.background.{path}={value}"]
+
+
+# What takes each part away, or puts another one in its place.
 PARTS = {
     "nothing": [],
-    "colour histograms": ["--color-weight", "0"],
-    "angle": ["--rotation", "none"],
-    "size": ["--scale", "none"],
-    "size by a pyramid instead": ["--scale", "pyramid"],
-    "mask": ["--mask", "false", "--weight", "0.1"],
-    "temporal term": ["--temporal", "0", "--learning-rate", "0.015"],
-    "second solver step": ["--solver-steps", "1"],
-    "learning each frame at first": ["--settle", "0"],
-    "learning from the area at hand": ["--reuse-shift", "0"],
-    "rule of the faint answer": ["--faint-below", "0"],
-    "search for a lost target": ["--lost-tiles", "0"],
-    "aspect on": ["--aspect", "filter"],
-    "colour by separation on": ["--color-weighting", "separation"],
+    "colour histograms": setting("color-weight", 0),
+    "angle": setting("rotation", "none"),
+    "size": setting("scale", "none"),
+    "size by a pyramid instead": setting("scale", "pyramid"),
+    "mask": setting("mask", "false") + setting("weight", 0.1),
+    "temporal term": setting("temporal", 0) + setting("learning-rate", 0.015),
+    "second solver step": setting("solver-steps", 1),
+    "learning each frame at first": setting("warmup-frames", 0),
+    "learning from the area at hand": setting("reuse-shift", 0),
+    "rule of the long-term response": setting("confidence.long-term-drop", 0),
+    "search for a lost target": setting("confidence.tiles", 0),
 }
 # Frames of a run that is timed.
 TIMED = 100

@@ -2,12 +2,12 @@
 # Plants small mistakes in the code, one at a time, and names those that the unit tests of the same room do not see.
 #
 #     scripts/mutants.sh                                        all four rooms: some 5,600, days on two cores
-#     scripts/mutants.sh machine                                one room
+#     scripts/mutants.sh machines                               one room
 #     scripts/mutants.sh tracker -f src/tracker/guard.rs        one file (-f takes globs, and may stand several times)
 #     scripts/mutants.sh tracker --shard 2/8                    the third of eight parts
-#     scripts/mutants.sh kernel --list                          what there is to plant, planting nothing
+#     scripts/mutants.sh kernels --list                         what there is to plant, planting nothing
 #
-# The rooms are tracker, detector, machine and kernel. Needs cargo-mutants (cargo install cargo-mutants --locked); what
+# The rooms are tracker, filters, machines and kernels. Needs cargo-mutants (cargo install cargo-mutants --locked); what
 # else it takes may be added behind the room. target/mutants/ROOM/mutants.out has caught.txt, missed.txt and the log of
 # each build. Exit code 2: some were missed.
 set -euo pipefail
@@ -25,21 +25,21 @@ unoptimised=(--cargo-arg=--config "--cargo-arg=profile.dev.package.kcf-track.opt
 plant() {
     local room=$1 tests=("$1::") files=(-f "src/$1/**")
     shift
-    [ "$room" != kernel ] || tests+=(machine::)
+    [ "$room" != kernels ] || tests+=(machines::)
     for argument in "$@"; do
         case $argument in -f | -f?* | --file | --file=*) files=() ;; esac
     done
     mkdir -p "target/mutants/$room"
     cargo mutants --output "target/mutants/$room" --no-shuffle --colors never \
         --timeout-multiplier 5 --minimum-test-timeout 60 --cargo-arg=--lib "${unoptimised[@]}" "${files[@]}" \
-        -e '**/tests.rs' -e '**/tests/**' -e src/tracker/scenes.rs -e src/machine/vectors.rs "$@" -- -- "${tests[@]}"
+        -e '**/tests.rs' -e '**/tests/**' -e src/tracker/scenes.rs "$@" -- -- "${tests[@]}"
 }
 
 case ${1:-} in
-    tracker | detector | machine | kernel) plant "$@" ;;
+    tracker | filters | machines | kernels) plant "$@" ;;
     *)
         failed=0
-        for room in tracker detector machine kernel; do
+        for room in tracker filters machines kernels; do
             plant "$room" "$@" || failed=$?
         done
         exit "$failed"

@@ -7,7 +7,7 @@
 Without a clip one is rendered: H.264 of 1920x1080, noisy as of a camera, with as many seconds of 30 frames as --seconds
 says. One after the other, ffmpeg alone decodes it to the raw gray frames that the program asks for, to nowhere and
 through a pipe to `cat`, and the program follows its first target. Then the program follows 1, 2, 4 and 8 targets on one
-thread and on two, 4 and 8 by --stagger too, in the same frames from a pipe, which costs hardly any decoding. Prints
+thread and on two, in the same frames from a pipe, which costs hardly any decoding. Prints
 medians of the paired ratios: of whole times, and on one thread of the updates' own times. Without further boxes the
 eight lie around the first one, moved by an eighth of its size.
 """
@@ -92,10 +92,10 @@ def main():
             nowhere.append(whole / alone)
             pipe.append(whole / through)
             for threads in (1, 2):
-                for count, stagger in ((1, []), (2, []), (4, []), (8, []), (4, ["--stagger"]), (8, ["--stagger"])):
+                for count in (1, 2, 4, 8):
                     flags = [part for box in all_boxes[:count] for part in ("--init", box)]
-                    follow = [executable, "-", "--preset", args.preset, *flags, *stagger, "--jobs", threads]
-                    key = f"{count} targets on {threads} threads{', staggered' if stagger else ''}"
+                    follow = [executable, "-", "--preset", args.preset, *flags, "--jobs", threads]
+                    key = f"{count} targets on {threads} threads"
                     targets.setdefault(key, []).append(followed([*follow, "--quiet", "--jsonl", "-"], raw))
     ratios = (statistics.median(nowhere), statistics.median(pipe))
     said = f"{ratios[0]:.2f} times as long as decoding to nowhere, {ratios[1]:.2f} to a pipe"

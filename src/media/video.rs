@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::decode::{Decoded, MAX_PIXELS, demanded};
 use super::y4m::Reader;
-use super::yuv::Levels;
+use super::yuv::{Levels, Standard};
 use super::{Demand, Item, Source, Span, Stream, is_same_file};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -103,10 +103,12 @@ impl Video {
         };
         match (PLANAR.contains(&pixels), demand.color) {
             // `-pix_fmt gray` alone gives the same luma, but stretches the levels much more slowly.
-            (true, false) => (Form::Y4m(levels), "gray", rotated.map_or(",extractplanes=y", |(_, luma)| luma)),
+            (true, false) => {
+                (Form::Y4m(levels, self.probe.standard), "gray", rotated.map_or(",extractplanes=y", |(_, luma)| luma))
+            }
             // Both pictures come from the same planes, so drawing does not change tracking.
-            (true, true) => (Form::Y4m(levels), rotated.map_or(pixels, |(planes, _)| planes), ""),
-            (false, _) => (Form::Y4m(levels), "yuv420p", ""),
+            (true, true) => (Form::Y4m(levels, self.probe.standard), rotated.map_or(pixels, |(planes, _)| planes), ""),
+            (false, _) => (Form::Y4m(levels, self.probe.standard), "yuv420p", ""),
         }
     }
 
@@ -132,7 +134,7 @@ impl Video {
             command.args(["-frames:v", &last.to_string()]);
         }
         match (&form, pixels) {
-            (Form::Y4m(_), _) => command.args(["-f", "yuv4mpegpipe"]),
+            (Form::Y4m(..), _) => command.args(["-f", "yuv4mpegpipe"]),
             (Form::Pnm, "gray") => command.args(["-f", "image2pipe", "-c:v", "pgm"]),
             (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
         };
@@ -150,7 +152,7 @@ impl Video {
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
         let decoder = match form {
             Form::Pnm => Decoder::Pnm(out),
-            Form::Y4m(gray) => Decoder::Y4m(Some(out), gray, None),
+            Form::Y4m(gray, standard) => Decoder::Y4m(Some(out), (gray, standard), None),
         };
         let (path, endless) = (self.input.path.clone(), self.input.kind == Kind::Camera);
         Ok(Frames {
@@ -323,6 +325,7 @@ struct Probe {
     /// The same, or by rate and duration.
     frames: Option<usize>,
     pixels: String,
+    standard: Standard,
     codec: String,
     /// Width to height of a pixel as shown, unless it is square.
     aspect: Option<(u32, u32)>,
@@ -349,6 +352,7 @@ struct VideoStream {
     width: usize,
     height: usize,
     pix_fmt: String,
+    color_space: String,
     sample_aspect_ratio: String,
     codec_name: String,
     avg_frame_rate: String,
@@ -375,7 +379,7 @@ struct Version {
 
 impl Probe {
     fn new(input: &Input, options: &VideoOptions) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
+        let entries = "stream=width,height,pix_fmt,color_space,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
                        stream_side_data=rotation:format=duration";
         let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
@@ -404,6 +408,7 @@ impl Probe {
             announced: frames,
             frames: frames.or(by_rate),
             pixels: video.pix_fmt,
+            standard: if video.color_space == "bt709" { Standard::Bt709 } else { Standard::Bt601 },
             codec: video.codec_name,
             aspect: aspect.filter(|&(w, h): &(u32, u32)| w > 0 && h > 0 && w != h).map(swap),
             rotated: rotation % 180.0 != 0.0,
@@ -501,13 +506,13 @@ enum Form {
     /// Binary PGM or PPM pictures.
     Pnm,
     /// Y4M; a gray stream has these levels.
-    Y4m(Levels),
+    Y4m(Levels, Standard),
 }
 
 enum Decoder {
     Pnm(BufReader<ChildStdout>),
     /// The output until the header is read, and the reader after it.
-    Y4m(Option<BufReader<ChildStdout>>, Levels, Option<Reader<BufReader<ChildStdout>>>),
+    Y4m(Option<BufReader<ChildStdout>>, (Levels, Standard), Option<Reader<BufReader<ChildStdout>>>),
 }
 
 /// The frames of a video until its end or the first error.
@@ -623,9 +628,9 @@ impl Decoder {
             Self::Pnm(out) => {
                 Ok(pnm(out)?.map(|picture| if skipped { (picture, None) } else { demanded(picture, demand) }))
             }
-            Self::Y4m(out, gray, reader) => {
+            Self::Y4m(out, (gray, standard), reader) => {
                 if let Some(out) = out.take() {
-                    *reader = Some(Reader::open(out, *gray)?);
+                    *reader = Some(Reader::open(out, *gray, *standard)?);
                 }
                 let Some(reader) = reader else { return Ok(None) };
                 let Some(()) = reader.read()? else { return Ok(None) };

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::decode::{Decoded, check_size};
 use super::video::ratio;
-use super::yuv::{Chroma, Levels, Planes};
+use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Item, Source, Span, Stream, is_same_file};
 use crate::error::{Error, Result};
 use crate::frame::Channels;
@@ -40,7 +40,7 @@ impl Y4m {
     pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
         let input: Input = Box::new(BufReader::with_capacity(1 << 16, reader));
-        let reader = Reader::open(input, Levels::Full);
+        let reader = Reader::open(input, Levels::Full, Standard::Bt601);
         let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
         let Header { planes, rate } = reader.header;
         Ok(Self { name, size: (planes.width, planes.height), rate, path: None, reader: Mutex::new(Some(reader)) })
@@ -160,7 +160,10 @@ impl Header {
             }
         };
         let default = if chroma == Chroma::Mono { gray } else { Levels::Limited };
-        Ok(Self { planes: Planes { width, height, chroma, levels: levels.unwrap_or(default) }, rate })
+        Ok(Self {
+            planes: Planes { width, height, chroma, levels: levels.unwrap_or(default), standard: Standard::Bt601 },
+            rate,
+        })
     }
 }
 
@@ -179,10 +182,12 @@ impl<R> fmt::Debug for Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Waits for the header; `gray` are the levels of a gray stream that does not tell them.
-    pub fn open(mut input: R, gray: Levels) -> Result<Self, String> {
+    /// Waits for the header; `gray` are the levels of a gray stream that does not tell them, `standard`
+    /// that of the colours, which no header tells.
+    pub fn open(mut input: R, gray: Levels, standard: Standard) -> Result<Self, String> {
         let line = line(&mut input)?.ok_or("it is empty")?;
-        let header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
+        let mut header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
+        header.planes.standard = standard;
         Ok(Self { input, header, frames: 0, picture: Vec::new() })
     }
 
@@ -243,7 +248,8 @@ mod tests {
     fn reads_headers_of_real_programs() {
         let read = |line| Header::parse(line, Levels::Full).unwrap();
         let ffmpeg = read("YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG");
-        let planes = Planes { width: 64, height: 48, chroma: Chroma::C420, levels: Levels::Limited };
+        let planes =
+            Planes { width: 64, height: 48, chroma: Chroma::C420, levels: Levels::Limited, standard: Standard::Bt601 };
         assert_eq!((ffmpeg.planes, ffmpeg.rate.map(|rate| (rate * 1e3) as u32)), (planes, Some(29_970)));
         let gray = read("YUV4MPEG2 W65 H1 F0:0 Ip A1:1 Cmono");
         assert_eq!((gray.planes.chroma, gray.planes.levels, gray.rate), (Chroma::Mono, Levels::Full, None));

@@ -29,6 +29,16 @@ pub enum Levels {
     Limited,
 }
 
+/// Which weights the colours have in the luma.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standard {
+    /// ITU-R BT.601, also of JFIF and of videos that name no standard.
+    #[default]
+    Bt601,
+    /// ITU-R BT.709: high definition.
+    Bt709,
+}
+
 /// The form of a planar picture of 8 bits a sample: Y, then Cb and Cr where there is chroma, rows without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planes {
@@ -40,6 +50,8 @@ pub struct Planes {
     pub chroma: Chroma,
     /// Black and white.
     pub levels: Levels,
+    /// Colours.
+    pub standard: Standard,
 }
 
 impl Planes {
@@ -74,7 +86,7 @@ impl Planes {
         FrameBuf::new(picture, self.width, self.height, PixelFormat::Gray8)
     }
 
-    /// A picture of [`Planes::bytes`] bytes as RGB by ITU-R BT.601, chroma repeated; one without chroma as gray.
+    /// A picture of [`Planes::bytes`] bytes as RGB, chroma repeated; one without chroma as gray.
     ///
     /// # Errors
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
@@ -87,7 +99,7 @@ impl Planes {
         let (cb, cr) = chroma.split_at(across * down);
         let mut rgb = vec![0; 3 * luma.len()];
         let rows = rgb.chunks_exact_mut(3 * self.width).zip(luma.chunks_exact(self.width)).enumerate();
-        let matrix = Matrix::of(self.levels);
+        let matrix = Matrix::of(self.levels, self.standard);
         // A row of each chroma at the luma's width.
         let mut repeated = [vec![0; self.width + 1], vec![0; self.width + 1]];
         for (y, (out, luma)) in rows {
@@ -138,8 +150,12 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// BT.601: parts .299 of red and .114 of blue in the luma.
-    fn of(levels: Levels) -> Self {
+    /// The parts of red and blue in the luma are .299 and .114 in BT.601, .2126 and .0722 in BT.709.
+    fn of(levels: Levels, standard: Standard) -> Self {
+        let [red_of_cr, green_of_cr, green_of_cb, blue_of_cb] = match standard {
+            Standard::Bt601 => [1.402, -0.714_136, -0.344_136, 1.772],
+            Standard::Bt709 => [1.5748, -0.468_124, -0.187_324, 1.8556],
+        };
         let (black, luma, chroma) = match levels {
             Levels::Full => (0, 1.0, 1.0),
             Levels::Limited => (16, 255.0 / 219.0, 255.0 / 224.0),
@@ -148,10 +164,10 @@ impl Matrix {
         Self {
             black,
             luma: fixed(luma),
-            red_of_cr: fixed(1.402 * chroma),
-            green_of_cr: fixed(-0.714_136 * chroma),
-            green_of_cb: fixed(-0.344_136 * chroma),
-            blue_of_cb: fixed(1.772 * chroma),
+            red_of_cr: fixed(red_of_cr * chroma),
+            green_of_cr: fixed(green_of_cr * chroma),
+            green_of_cb: fixed(green_of_cb * chroma),
+            blue_of_cb: fixed(blue_of_cb * chroma),
         }
     }
 }
@@ -203,7 +219,7 @@ mod tests {
     use super::*;
 
     fn planes(width: usize, height: usize, chroma: Chroma, levels: Levels) -> Planes {
-        Planes { width, height, chroma, levels }
+        Planes { width, height, chroma, levels, standard: Standard::Bt601 }
     }
 
     #[test]
@@ -272,6 +288,14 @@ mod tests {
     }
 
     /// Each pixel by itself, in double precision.
+    #[test]
+    fn colours_of_bt709_have_its_weights() {
+        let planes = Planes { standard: Standard::Bt709, ..planes(1, 1, Chroma::C444, Levels::Limited) };
+        // Red of 255 in BT.709 with limited levels (ITU-R BT.709-6, items 3.2 to 3.5).
+        let red = planes.color(&[63, 102, 240]).unwrap();
+        assert!(red.as_frame().row(0).iter().zip([255u8, 0, 0]).all(|(&got, is)| got.abs_diff(is) <= 2), "{red:?}");
+    }
+
     #[test]
     fn every_pixel_has_the_colour_of_its_samples_on_all_levels() {
         let sizes = [(1, 1), (2, 3), (37, 5), (64, 4), (131, 3)];
