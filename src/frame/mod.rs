@@ -143,7 +143,7 @@ impl<'a> Frame<'a> {
         &self.data[y * self.stride..][..self.width * self.format.bytes()]
     }
 
-    /// The gray value at column `x`, row `y`: the byte itself, or the [`luma`] of a colour pixel.
+    /// The gray value at column `x`, row `y`: the byte itself, or the luma of a colour pixel.
     ///
     /// # Panics
     /// If `x` or `y` is outside the frame.

@@ -50,7 +50,7 @@ impl Slem {
     /// Factors the negatives of the Gram matrix `gram` (n x n), all of the same weight.
     ///
     /// # Errors
-    /// [`Error::Gram`](crate::Error::Gram) for an invalid Gram matrix (see [`Samples::new`]).
+    /// [`Error::Gram`] for an invalid Gram matrix (see [`Samples::new`]).
     pub fn encoder(&self, gram: ArrayView2<f64>) -> Result<Encoder> {
         let gram = check_gram(gram)?;
         Encoder::new(self.0, &gram, &DVector::from_element(gram.nrows(), 1.0))
