@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+use crate::error::{Error, Result};
+
 /// A file under construction. [`commit`](Self::commit) renames it over its target; dropped before that, it leaves the
 /// old file.
 #[derive(Debug)]
@@ -49,6 +51,27 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Re
     let mut file = AtomicFile::create(path)?;
     write(&mut file)?;
     file.commit().map(drop)
+}
+
+/// Writes a file, and makes the folders above it.
+///
+/// # Errors
+/// [`Error::Io`] with the path.
+pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
+    let folder = parent(path);
+    fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    replace(path, |file| file.write_all(contents)).map_err(|e| Error::io(path, e))
+}
+
+/// [Writes](write) a JSON document for people, indented and with a line end.
+///
+/// # Errors
+/// As [`write`].
+#[cfg(feature = "cli")]
+pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
+    text.push(b'\n');
+    write(path, &text)
 }
 
 /// The folder that contains a path.

@@ -222,11 +222,9 @@ macro_rules! settings {
                 #[allow(unused_imports)]
                 use $crate::settings::{Field, Range::{self, *}};
                 $({
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut range = Range::Any;
-                    $(range = $range;)?
                     let path = field.below(&$crate::settings::kebab(stringify!($field)));
-                    let place = Field { path: &path, doc: concat!($($doc),+).trim_ascii(), range, names: &[] };
+                    let (doc, range) = (concat!($($doc),+).trim_ascii(), settings!(@range $($range)?));
+                    let place = Field { path: &path, doc, range, names: &[] };
                     $crate::settings::Setting::visit(&self.$field, &place, visit);
                 })*
             }
@@ -242,17 +240,16 @@ macro_rules! settings {
                 use $crate::settings::{Field, Range::{self, *}};
                 let (first, below) = rest.split_once('.').unwrap_or((rest, ""));
                 $(if first == $crate::settings::kebab(stringify!($field)) {
-                    #[allow(unused_mut, unused_assignments)]
-                    let mut range = Range::Any;
-                    $(range = $range;)?
                     let path = field.below(first);
-                    let place = Field { path: &path, range, ..Field::ROOT };
+                    let place = Field { path: &path, range: settings!(@range $($range)?), ..Field::ROOT };
                     return $crate::settings::Setting::set(&mut self.$field, &place, below, text, choose);
                 })*
                 Err(field.unknown(rest, &[$($crate::settings::kebab(stringify!($field))),*]))
             }
         }
     };
+    (@range) => { Range::Any };
+    (@range $range:expr) => { $range };
 }
 
 /// An enum of settings: each variant is a name alone, or has settings of its own. The first one is the default.

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::atomic_file;
 use crate::eval::{
     Dataset, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Store, Toolkit, check_save_folder,
-    report, save_results, write_file,
+    report, save_results,
 };
 use crate::media::annotation::Base;
 use crate::media::layout::EVALUATION;
@@ -189,10 +190,7 @@ impl Manifest {
     }
 
     fn write(&self, folder: &Path) -> Result<(), Failure> {
-        let path = folder.join(EVALUATION);
-        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::io(&path, e.into()))?;
-        text.push(b'\n');
-        Ok(write_file(&path, &text)?)
+        Ok(atomic_file::write_json(&folder.join(EVALUATION), self)?)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::Error;
 pub struct SettingsArgs {
     /// TOML file with settings, as --print-config writes it
     #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Set any setting of --print-config by its path; repeatable
     ///
     /// As in --set search.background.padding=3.

@@ -19,8 +19,6 @@ pub use protocols::{Protocol, Start};
 pub use results::ResultFiles;
 #[cfg(feature = "cli")]
 pub(crate) use results::{check_save_folder, save_results};
-#[cfg(feature = "cli")]
-pub(crate) use runner::write_file;
 pub use runner::{Evaluation, Event, Preset, Runner, Store, Trace};
 pub use summary::{
     Aggregate, Difference, Evaluated, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport,

@@ -237,7 +237,7 @@ pub(crate) fn check_save_folder(folder: &Path) -> Result<()> {
 #[cfg(feature = "cli")]
 pub(crate) fn save_results(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
     use super::dataset::file_name;
-    use super::runner::write_file;
+    use crate::atomic_file::write;
     use crate::media::annotation::Base;
 
     let tracker = file_name(tracker);
@@ -257,8 +257,8 @@ pub(crate) fn save_results(folder: &Path, tracker: &str, sequence: &LabelledSequ
     let row = |b: &BBox| sequence.base.to_numbers(b).map(|v| format!("{v:.3}")).join(",") + "\n";
     let boxes: String = trace.boxes.iter().map(row).collect();
     let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
-    write_file(&rows, boxes.as_bytes())?;
-    write_file(&times, seconds.as_bytes())
+    write(&rows, boxes.as_bytes())?;
+    write(&times, seconds.as_bytes())
 }
 
 #[cfg(test)]

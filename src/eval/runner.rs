@@ -2,23 +2,24 @@
 //! evaluation resumes.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::dataset::{Dataset, LabelledSequence, file_name};
 use super::metrics::Toolkit;
 use super::protocols::{Protocol, Start};
 use super::results::ResultFiles;
-use crate::atomic_file::{parent, replace};
+use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::media::{Images, Item, decode};
 use crate::run::{Cause, Follower, Halt, Outcome, Session, Step};
+use crate::settings::text_of;
 use crate::tracker::{Params, Tracker};
 
 /// A kind of tracker that an evaluation runs.
@@ -84,37 +85,31 @@ impl Preset {
             Some(guard) if base.guard.is_none() => name += &format!("+guard-{}", guard.windows.machine.kind()),
             _ => {}
         }
-        let named = |path: &str| {
-            (path.starts_with("search") && params.search.detector() != base.search.detector())
-                || (path.starts_with("guard") && base.guard.is_none())
-        };
+        // The detector and the guard are named above, with what they bring.
+        let detector = params.search.detector() != base.search.detector();
+        let is_named =
+            |path: &str| detector && path.starts_with("search") || base.guard.is_none() && path.starts_with("guard");
         let known = base.values();
-        for (path, value) in params.values() {
-            let text = crate::settings::text_of(&value);
-            let change = match known.iter().find(|(other, _)| *other == path) {
-                Some((_, before)) if *before == value => continue,
-                Some(_) => (path.as_str(), text.as_str()),
-                None if named(&path) => continue,
-                // Another branch of a choice, such as `kernel = linear` in place of `kernel.gaussian.sigma = 0.5`.
-                None => {
-                    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
-                    let is_known = |end: &usize| {
-                        known
-                            .iter()
-                            .any(|(other, _)| other.strip_prefix(&path[..*end]).is_some_and(|r| r.starts_with('.')))
-                    };
-                    let end = ends.filter(is_known).max().unwrap_or(0);
-                    let branch = path[end..].trim_start_matches('.').split('.').next().unwrap_or("");
-                    (&path[..end], if branch.is_empty() { text.as_str() } else { branch })
-                }
-            };
-            let part = format!("+{}={}", change.0.rsplit('.').next().unwrap_or(""), change.1);
-            if path.contains('.') && !name.contains(&part) {
+        for (path, value) in params.changes(&base).into_iter().filter(|(path, _)| !is_named(path)) {
+            let part = changed_part(&path, &text_of(&value), &known);
+            if !name.contains(&part) {
                 name += &part;
             }
         }
         Ok(Self { name, preset: preset.to_owned(), params })
     }
+}
+
+/// A change as part of a name: `+padding=2.0`, or `+kernel=linear` where `known` has another branch of `kernel`.
+fn changed_part(path: &str, value: &str, known: &[(String, Value)]) -> String {
+    let is_known = |path: &str| {
+        known.iter().any(|(known, _)| known.strip_prefix(path).is_some_and(|r| r.is_empty() || r.starts_with('.')))
+    };
+    let (mut path, mut value) = (path, value);
+    while let Some((parent, branch)) = path.rsplit_once('.').filter(|_| !is_known(path)) {
+        (path, value) = (parent, branch);
+    }
+    format!("+{}={value}", path.rsplit('.').next().unwrap_or(path))
 }
 
 impl Runner for Preset {
@@ -448,15 +443,8 @@ impl Store {
     fn write(&self, file: RunFile) -> Result<()> {
         let path = self.path(&file.key);
         let text = serde_json::to_vec(&file).map_err(|e| Error::io(&path, e.into()))?;
-        write_file(&path, &text)
+        atomic_file::write(&path, &text)
     }
-}
-
-/// Writes a file atomically and makes the folders above it.
-pub(crate) fn write_file(path: &Path, contents: &[u8]) -> Result<()> {
-    let folder = parent(path);
-    fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    replace(path, |file| file.write_all(contents)).map_err(|e| Error::io(path, e))
 }
 
 #[cfg(test)]

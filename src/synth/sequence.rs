@@ -1,7 +1,6 @@
 //! A scene on disk in the layout of OTB, and a scene as a source of frames.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -11,7 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Scene, SceneParams, Truth};
-use crate::atomic_file::{remove, replace};
+use crate::atomic_file::{self, remove};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
@@ -166,17 +165,17 @@ fn write(scene: &Scene, out: &Path, options: &WriteOptions, progress: &(dyn Fn(u
     };
     let path = out.join("scene.json");
     let document = file.to_json().map_err(|e| Error::io(&path, e.into()))?;
-    write_whole(&path, document.as_bytes())?;
+    atomic_file::write(&path, document.as_bytes())?;
     let (bytes, done) = (AtomicU64::new(0), AtomicUsize::new(0));
     (0..scene.frames()).into_par_iter().try_for_each(|index| {
         let path = images.join(options.format.file_name(index, scene.frames()));
         let encoded = options.format.encode(&scene.render(index).0).map_err(|e| Error::io(&path, e))?;
-        write_whole(&path, &encoded)?;
+        atomic_file::write(&path, &encoded)?;
         bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         Ok(())
     })?;
-    write_whole(&out.join("groundtruth_rect.txt"), rows.as_bytes())?;
+    atomic_file::write(&out.join("groundtruth_rect.txt"), rows.as_bytes())?;
     Ok(Written { frames: scene.frames(), bytes: bytes.into_inner() })
 }
 
@@ -209,11 +208,6 @@ fn prepare(out: &Path, images: &Path, force: bool) -> Result<()> {
         None => {}
     }
     fs::create_dir_all(images).map_err(|e| Error::io(images, e))
-}
-
-/// Writes a file so that it is never seen half written.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, |file| file.write_all(bytes)).map_err(|e| Error::io(path, e))
 }
 
 impl SceneFile {

@@ -502,10 +502,18 @@ impl Default for Params {
     }
 }
 
+/// The names that `guard` takes: `none`, and the machines that guard.
+fn guard_names() -> &'static [&'static str] {
+    static NAMES: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
+        std::iter::once("none").chain(MachineKind::all_guards().map(MachineKind::name)).collect()
+    });
+    &NAMES
+}
+
 impl Setting for Option<GuardParams> {
     fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
         match self {
-            None => visit(&Field { names: &["none", "krr", "svm", "klda", "slem"], ..*field }, "none".into()),
+            None => visit(&Field { names: guard_names(), ..*field }, "none".into()),
             Some(guard) => guard.visit(field, visit),
         }
     }
@@ -516,7 +524,8 @@ impl Setting for Option<GuardParams> {
                 "none" => None,
                 name => {
                     let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
-                    let kind = kind.ok_or_else(|| field.refuse(name, "must be one of none, krr, svm, klda, slem"))?;
+                    let kind =
+                        kind.ok_or_else(|| field.refuse(name, format!("must be one of {}", guard_names().join(", "))))?;
                     match self.take() {
                         Some(guard) if guard.windows.machine.kind() == kind => Some(guard),
                         _ => Some(GuardParams::of(kind)),
@@ -629,6 +638,12 @@ impl Params {
         values
     }
 
+    /// The settings that `base` has not, or has with other values.
+    pub(crate) fn changes(&self, base: &Self) -> Vec<(String, Value)> {
+        let base = base.values();
+        self.values().into_iter().filter(|value| !base.contains(value)).collect()
+    }
+
     /// Sets the value at `path` to what `text` says. Another variant of an enum brings its defaults; the same one
     /// changes nothing.
     ///
@@ -706,8 +721,8 @@ impl Params {
 
     /// These settings as a document: the preset, the paths that differ from it, and the whole tree.
     pub fn document(&self, preset: &str) -> Value {
-        let base = Self::preset(preset).unwrap_or_default().values();
-        let changed = self.values().into_iter().filter(|value| !base.contains(value)).map(|(path, _)| path);
+        let base = Self::preset(preset).unwrap_or_default();
+        let changed = self.changes(&base).into_iter().map(|(path, _)| path);
         let mut document = serde_json::json!({ "preset": preset, "changed": changed.collect::<Vec<_>>() });
         // Plain numbers, names and options serialise.
         if let (Some(all), Ok(Value::Object(tree))) = (document.as_object_mut(), serde_json::to_value(self)) {
@@ -753,8 +768,8 @@ impl Params {
         };
         let guard = self.guard.as_ref().map(|guard| ("guard.windows", &guard.windows));
         if let Some((_, windows)) = guard.filter(|(_, windows)| !windows.machine.kind().guards()) {
-            let expected = "must be one of krr, svm, klda, slem";
-            return refuse("guard.windows.machine", windows.machine.kind().to_string(), expected.into());
+            let expected = format!("must be one of {}", guard_names()[1..].join(", "));
+            return refuse("guard.windows.machine", windows.machine.kind().to_string(), expected);
         }
         for (path, windows) in search.into_iter().chain(guard) {
             if let Err(error) = windows.machine.build() {

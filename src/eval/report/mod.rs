@@ -21,8 +21,9 @@ use plot::{Axes, Plot, curves};
 use series::Series;
 pub use table::plain;
 
-use super::runner::{Evaluation, write_file};
+use super::runner::Evaluation;
 use super::summary::{Aggregate, Evaluated, Origin, Report, TrackerReport};
+use crate::atomic_file;
 use crate::error::{Error, Result};
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
@@ -148,24 +149,18 @@ fn focus(report: &Report) -> &str {
 /// When a plot cannot be drawn or a file cannot be written.
 pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Result<()> {
     let report = &evaluated.report;
-    write_json(&out.join("report.json"), report)?;
-    write_json(&out.join("timings.json"), &evaluated.timings)?;
-    write_file(&out.join("scores.csv"), table::csv(report).as_bytes())?;
+    atomic_file::write_json(&out.join("report.json"), report)?;
+    atomic_file::write_json(&out.join("timings.json"), &evaluated.timings)?;
+    atomic_file::write(&out.join("scores.csv"), table::csv(report).as_bytes())?;
     let plots = Plots::draw(report)?;
     for (name, plot) in PLOTS.into_iter().zip([&plots.success, &plots.precision, &plots.normalized]) {
-        write_file(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
-        write_file(&out.join(format!("{name}.png")), &plot.png()?)?;
+        atomic_file::write(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
+        atomic_file::write(&out.join(format!("{name}.png")), &plot.png()?)?;
     }
     let focus = focus(report);
     let strips = filmstrip::worst(evaluation, evaluated, focus);
     let page = html::page(report, &evaluated.timings, &plots, focus, &strips);
-    write_file(&out.join("report.html"), page.as_bytes())
-}
-
-fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
-    let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
-    text.push(b'\n');
-    write_file(path, &text)
+    atomic_file::write(&out.join("report.html"), page.as_bytes())
 }
 
 #[cfg(test)]

@@ -135,6 +135,9 @@ fn names_presets_after_their_changes() {
     assert_eq!(changed.name(), "paper+padding=2.0");
     assert_eq!(changed.parameters()["changed"], serde_json::json!(["search.filter.padding"]));
     assert_eq!(named("paper", &[("guard", "svm")]).name(), "paper+guard-svm");
+    assert_eq!(named("paper", &[("search.filter.kernel", "linear")]).name(), "paper+kernel=linear");
+    assert_eq!(named("paper", &[("search.filter.scale", "filter")]).name(), "paper+scale=filter");
+    assert_eq!(named("fast", &[("search.filter.scale", "filter")]).name(), "fast+scale=filter");
     assert_eq!(named("paper", &[("search", "svm")]).name(), "paper+svm");
     assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
 }

@@ -24,8 +24,7 @@ use mot::Entry;
 use parse::Content;
 
 /// Which coordinates the first pixel of an image has in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// The first pixel is (0, 0): VOT, GOT-10k.
     Zero,
