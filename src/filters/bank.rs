@@ -120,27 +120,6 @@ impl SampleBank {
         self.gram[(a, b)]
     }
 
-    /// The kernel values of the windows in all places; of those in use they mean something.
-    pub fn gram(&self) -> &DMatrix<f64> {
-        &self.gram
-    }
-
-    /// The kernel values of the window `sample` with itself and with those in `places`.
-    pub fn values_of(&self, sample: &[f32], places: &[usize]) -> (f64, Vec<f64>) {
-        let mut masked = vec![0.0; sample.len()];
-        weigh(sample, &self.mask, &mut masked);
-        let own = dot(&masked, &masked);
-        let value = |slot: &usize| {
-            self.kernel.eval64(dot(&masked, self.masked(*slot)), own, self.dots[(*slot, *slot)], self.per_feature)
-        };
-        (self.kernel.eval64(own, own, own, self.per_feature), places.iter().map(value).collect())
-    }
-
-    /// The places of a class.
-    pub fn places_of(&self, class: Class) -> Vec<usize> {
-        self.of(class).collect()
-    }
-
     /// Takes in a window of the target with `share` of the whole class's weight; the earlier ones keep the rest. Of a
     /// full bank the two closest windows become one first. The places that changed.
     pub fn add_positive(&mut self, sample: &[f32], share: f64, soft_label: f64) -> [Option<usize>; 2] {

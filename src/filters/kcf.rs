@@ -29,7 +29,7 @@ pub struct Kcf {
     model_energy: f32,
     trained: bool,
     memory: Option<Memory>,
-    /// The map at hand: features go in, its spectrum stays.
+    /// The current map: features go in, its spectrum stays.
     input: FeatureMap,
     correlation: Vec<Complex32>,
     response: Vec<f32>,

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use nalgebra::DVector;
 use ndarray::Array2;
 
-use super::bank::{Class, SampleBank};
+use super::bank::SampleBank;
 use super::dense::{DenseHead, DenseKernel, DenseSettings};
 use super::projection::Projection;
 use crate::error::Result;
 use crate::fft::CHANNELS;
 use crate::kernels::Kernel;
-use crate::machines::slem::Params as ExemplarParams;
-use crate::machines::{Encoder, Machine, Samples};
+use crate::machines::{Machine, Samples};
 
 /// What a [`WindowDetector`] is made of.
 #[derive(Clone, Debug)]
@@ -101,7 +99,7 @@ impl WindowDetector {
         &mut self.input
     }
 
-    /// Takes the input in as the search map at hand: [`WindowDetector::add_negative_at`] and
+    /// Takes the input in as the current search map: [`WindowDetector::add_negative_at`] and
     /// [`WindowDetector::respond`] look at it.
     pub fn take_input(&mut self) {
         match &self.projection {
@@ -110,7 +108,7 @@ impl WindowDetector {
         }
     }
 
-    /// Scores all windows of the search map at hand.
+    /// Scores all windows of the current search map.
     pub fn respond(&mut self) -> &[f32] {
         let bank = &self.bank;
         self.dense.search(&self.map, |pair| bank.places().any(|slot| slot / CHANNELS == pair));
@@ -139,7 +137,7 @@ impl WindowDetector {
         self.store_positive(share, soft_label);
     }
 
-    /// Remembers the window at `row`, `col` of the search map at hand as a sample of the target.
+    /// Remembers the window at `row`, `col` of the current search map as a sample of the target.
     pub fn add_positive_at(&mut self, row: usize, col: usize, share: f64, soft_label: f64) {
         self.cut(row, col);
         self.store_positive(share, soft_label);
@@ -152,7 +150,7 @@ impl WindowDetector {
         }
     }
 
-    /// Remembers the window at `row`, `col` of the search map at hand as background.
+    /// Remembers the window at `row`, `col` of the current search map as background.
     pub fn add_negative_at(&mut self, row: usize, col: usize) {
         self.cut(row, col);
         let slot = self.bank.add_negative(&self.template);
@@ -184,36 +182,6 @@ impl WindowDetector {
             let from = &self.map[((row + r) * width + col) * stride..][..cols * stride];
             self.template[r * cols * stride..][..cols * stride].copy_from_slice(from);
         }
-    }
-
-    /// How much alike the window at `row`, `col` of the search map at hand and the samples of the target are: the mean,
-    /// by their weights, of the matching scores of the exemplar machines with `params` (Rezende et al., CVPR 2017,
-    /// section 3), each over the norms of both: 1 for the same window, about 0 for unlike ones.
-    ///
-    /// # Errors
-    /// What the factorisation of the background's samples says.
-    pub fn matching_score_at(&mut self, row: usize, col: usize, params: ExemplarParams) -> Result<f64> {
-        self.cut(row, col);
-        let (target, background) = (self.bank.places_of(Class::Positive), self.bank.places_of(Class::Negative));
-        let gram = self.bank.gram();
-        let negatives = gram.select_rows(&background).select_columns(&background);
-        let encoder = Encoder::new(params, &negatives, &DVector::from_element(background.len(), 1.0))?;
-        let (own, with_background) = self.bank.values_of(&self.template, &background);
-        let (_, with_target) = self.bank.values_of(&self.template, &target);
-        let candidate = encoder.encode(&with_background, own)?;
-        let strength = candidate.matching_score(&candidate, own);
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for (&slot, &value) in target.iter().zip(&with_target) {
-            let own = gram[(slot, slot)];
-            let exemplar = encoder.encode_vector(&gram.column(slot).select_rows(&background), own);
-            let norms = (strength * exemplar.matching_score(&exemplar, own)).sqrt();
-            let weight = self.bank.label(slot).map_or(0.0, |(_, weight, _)| weight);
-            if norms > 0.0 {
-                sum += weight * candidate.matching_score(&exemplar, value) / norms;
-            }
-            weights += weight;
-        }
-        Ok(if weights > 0.0 { sum / weights } else { 0.0 })
     }
 
     /// Kernel values of all samples, those of the target first.

@@ -92,39 +92,6 @@ fn a_fit_that_fails_keeps_the_earlier_decision() {
     assert!((detector.respond()[0] + 1.0).abs() < 0.2);
 }
 
-/// The matching score of the exemplars' machines: 1 for the very window that is the target's only sample, and by the
-/// definition, a machine each and the inner product of their weights, for any other.
-#[test]
-fn the_matching_score_is_the_cosine_of_two_exemplar_machines() {
-    let mut detector = detector(regression(), 11);
-    detector.add_positive_at(3, 4, 1.0, 1.0);
-    let negatives = [(0, 0), (0, 9), (8, 0), (8, 9), (6, 1)];
-    for (row, col) in negatives {
-        detector.add_negative_at(row, col);
-    }
-    let params = crate::machines::slem::Params::default();
-    let own = detector.matching_score_at(3, 4, params).unwrap();
-    assert!((own - 1.0).abs() < 1e-6, "{own}");
-    for place in [(1, 6), (7, 3), (3, 5)] {
-        let score = detector.matching_score_at(place.0, place.1, params).unwrap();
-        // The same from the Gram matrix of all windows that take part: the sample, the other, the negatives.
-        let mut all = self::detector(regression(), 11);
-        all.add_positive_at(3, 4, 0.5, 1.0);
-        all.add_positive_at(place.0, place.1, 0.5, 1.0);
-        negatives.into_iter().for_each(|(row, col)| all.add_negative_at(row, col));
-        let gram = all.gram();
-        let slem = crate::machines::slem::Slem::new(params).unwrap();
-        let encoder = slem.encoder(gram.slice(ndarray::s![2.., 2..])).unwrap();
-        let code = |i: usize| encoder.encode(&gram.slice(ndarray::s![2.., i]).to_vec(), gram[(i, i)]).unwrap();
-        let (a, b) = (code(0), code(1));
-        let product = |a: &crate::machines::Encoding, b: &crate::machines::Encoding, k| a.matching_score(b, k);
-        let norms = product(&a, &a, gram[(0, 0)]) * product(&b, &b, gram[(1, 1)]);
-        let wanted = product(&a, &b, gram[(0, 1)]) / norms.sqrt();
-        assert!((score - wanted).abs() < 1e-6, "{place:?}: {score}, not {wanted}");
-        assert!(score < 0.9);
-    }
-}
-
 /// Fits coefficients that grow with the place, and remembers which ones each fit was to start from.
 #[derive(Debug, Default)]
 struct Starts(Mutex<Vec<Vec<f64>>>);
