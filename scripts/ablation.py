@@ -44,7 +44,7 @@ PARTS = {
     "temporal term": setting("temporal", 0) + setting("learning-rate", 0.015),
     "second solver step": setting("solver-steps", 1),
     "learning each frame at first": setting("warmup-frames", 0),
-    "learning from the area at hand": setting("reuse-shift", 0),
+    "learning from the area of the detection": setting("reuse-shift", 0),
     "rule of the long-term response": setting("confidence.long-term-drop", 0),
     "search for a lost target": setting("confidence.tiles", 0),
 }

@@ -28,7 +28,7 @@
 //! ```
 //!
 //! # Frames
-//! A [`Frame`] looks at pixels that somebody else owns, in gray, RGB or BGR, with or without a fourth byte, rows at any
+//! A [`Frame`] borrows pixels in gray, RGB or BGR, with or without a fourth byte, rows at any
 //! stride; nothing is copied. `image`'s pictures become one by `Frame::try_from`. A [`FrameBuf`] owns its pixels.
 //!
 //! ```

@@ -62,7 +62,7 @@ module.exports = async function byKeys(browser) {
   assert.ok(near(await numbers(), await shown()), "the selected target's box");
   await page.keyboard.press("ArrowRight");
   await standsAt(page, 2);
-  assert.ok(near(await numbers(), await shown()), "the box of the frame at hand");
+  assert.ok(near(await numbers(), await shown()), "the box of the current frame");
   assert.equal(await page.textContent("#box-give"), "Give target 1 this box");
   await page.fill("#box-x", "33");
   await page.keyboard.press("2");

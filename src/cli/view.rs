@@ -149,8 +149,8 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     Err(Failure::Interrupted)
 }
 
-/// Gives the targets their boxes. A frame that is slow to come, of a camera or far on in a video, is waited for as
-/// tracking waits for it: until somebody wants it to end. Whether there is a view then.
+/// Gives the targets their boxes. Waits for a frame of a camera or far on in a video until the run is cancelled.
+/// Returns whether the view goes on.
 fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
     for target in targets {
         let command = Command::Add { id: Some(target.id), position: target.start, bbox: target.bbox };

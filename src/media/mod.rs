@@ -180,7 +180,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-/// Refuses positions that are none of `length` frames.
+/// Refuses positions outside of `length` frames.
 fn check_positions(length: Option<usize>, start: Option<usize>, end: Option<usize>) -> Result<()> {
     for (name, position) in [("start", start), ("end", end)] {
         let Some(value) = position else { continue };

@@ -45,7 +45,7 @@ impl Sequence {
     ///
     /// # Errors
     /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file or has no images,
-    /// [`Error::Parameter`] when there is no truth of the target that is asked for, [`Error::Annotation`] for a truth
+    /// [`Error::Parameter`] when the target has no truth, [`Error::Annotation`] for a truth
     /// file that cannot be understood.
     pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
         Self::open_at(path.as_ref(), options)
@@ -293,7 +293,7 @@ impl Source for Sequence {
         &self.warnings
     }
 
-    /// A frame, the truth that took somebody days to draw, the folder of the frames, where a file could take one's
+    /// A frame, the truth, the folder of the frames, where a file could take one's
     /// name, or one that would be taken for that folder if there were images in it.
     fn occupies(&self, path: &Path) -> Option<&'static str> {
         if self.hides_frames(path) {

@@ -80,7 +80,7 @@ pub(super) fn listed(numbers: &[u32]) -> String {
 /// Reads the truth that `options` ask for, looking into `folders` one after the other.
 ///
 /// # Errors
-/// As [`Annotations::read`]; [`Error::Parameter`] for a target that there is no truth of.
+/// As [`Annotations::read`]; [`Error::Parameter`] for a target without truth.
 pub(super) fn find(folders: &[&Path], options: &SequenceOptions) -> Result<Option<Found>> {
     match &options.truth {
         Truth::Ignore => return Ok(None),

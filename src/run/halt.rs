@@ -28,7 +28,7 @@ pub enum Cause {
         /// Why not.
         error: Error,
     },
-    /// Whoever watches the session could not go on.
+    /// The watcher of the session failed.
     Watch(Error),
 }
 

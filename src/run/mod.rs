@@ -1,5 +1,5 @@
-//! The one loop over frames: a [`Session`] takes them from a source, gives them to whatever follows targets, and tells
-//! whoever watches. The command line, evaluations, tests, examples and benchmarks all use it.
+//! The one loop over frames: a [`Session`] takes them from a source, gives them to the followers of all
+//! targets, and tells its watcher. The command line, evaluations, tests, examples and benchmarks all use it.
 //!
 //! ```
 //! use kcf_track::run::{Session, Step};

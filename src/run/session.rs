@@ -16,8 +16,8 @@ use crate::tracker::{Estimate, ResponseMap};
 
 /// Any number of targets, each followed from a frame of its own on; every frame is decoded once for all of them.
 ///
-/// [`Session::run`] takes a stream of frames to its end. Whoever has the frames already, or wants to go back and forth,
-/// gives them one by one by [`Session::feed`]; targets are added, dropped and given a new box at any time. A clone goes
+/// [`Session::run`] takes a stream of frames to its end. A caller that has the frames already, or goes back and forth,
+/// gives them one by one to [`Session::feed`]; targets are added, dropped and given a new box at any time. A clone goes
 /// on by itself from the same place. All frames have the size of the first one, until the last target is dropped.
 #[derive(Clone, Debug)]
 pub struct Session<F> {
@@ -65,11 +65,11 @@ impl<F: Follower> Step<'_, F> {
 pub enum End {
     /// There are no more frames.
     Complete,
-    /// Whoever watches wanted it to end.
+    /// The watcher stopped it.
     Stopped,
 }
 
-/// Whoever watches a session and tells it when to stop. A closure that takes steps is one.
+/// Watches a session and tells it when to stop. A closure that takes steps is one.
 pub trait Watch<F> {
     /// Whether to stop now, asked before the next frame is taken, so that none is lost to who goes on later; not before
     /// the first one. It is not asked while a frame is waited for: frames that may be long in coming end themselves.
@@ -144,7 +144,7 @@ impl<F: Follower> Session<F> {
         ended
     }
 
-    /// Gives a target a new box in the frame at hand: its follower learns it anew, and what became of it there is that
+    /// Gives a target a new box in the current frame: its follower learns it anew, and what became of it there is that
     /// the box was given. One that is still to begin begins here.
     ///
     /// # Errors
@@ -191,11 +191,11 @@ impl<F: Follower> Session<F> {
         self.targets.iter().enumerate().filter_map(waiting)
     }
 
-    /// Takes all frames of a stream, one after the other, until it ends or somebody wants to stop. Who stopped goes on
-    /// with the same stream, by reference: the next frame in it is the next one.
+    /// Takes all frames of a stream, one after the other, until it ends or the watcher stops it. To go on after a stop,
+    /// pass the same stream again, by reference.
     ///
     /// # Errors
-    /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of whoever watches.
+    /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of the watcher.
     pub fn run(&mut self, frames: impl IntoIterator<Item = Item>, watch: &mut impl Watch<F>) -> Result<End, Halt> {
         let mut frames = frames.into_iter();
         let mut begun = false;
@@ -211,7 +211,7 @@ impl<F: Follower> Session<F> {
         }
     }
 
-    /// One item: to all targets, and what became of them to whoever watches.
+    /// One item: to all targets, and their outcomes to the watcher.
     fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
         let skips = self.skip_bad_frames && !self.starts_at(item.position);
         let item = match item {

@@ -22,7 +22,7 @@ pub(super) struct Target<F> {
     last: Option<BBox>,
     /// Whether it could not begin there.
     failed: bool,
-    /// Of the frame at hand, until it is taken.
+    /// The answer to the current frame, until it is taken.
     answer: Said,
 }
 

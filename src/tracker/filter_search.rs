@@ -129,7 +129,7 @@ impl FilterSearch {
         matches!(self.params.states, StateParams::Confidence(_))
     }
 
-    /// The evidence of the peak at hand.
+    /// The evidence of the current peak.
     fn detection(&mut self, peak: &Peak, seen: bool) -> Detection {
         let Peak { value, psr, apce, .. } = *peak;
         let long_term = self.remembers().then(|| self.filter.likeness(self.shift) as f32);
@@ -187,7 +187,7 @@ impl Search for FilterSearch {
         // Where nothing is to be reused, an area at another size has another look.
         let stands = at.center == self.pose.center && (at.scale == self.pose.scale || self.params.reuse_shift > 0.0);
         if stands && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
-            // The area at hand holds the target still; where it did not move, another one would hold the same pixels.
+            // The current area still holds the target. Without a move, a new area would hold the same pixels.
             self.filter.learn_again(rate, self.shift, watch);
         } else {
             self.place(at);

@@ -61,7 +61,7 @@ pub enum Command {
         /// The target.
         target: u32,
     },
-    /// On from the frame at hand, tracking.
+    /// Track on from the current frame.
     Play,
     /// No further.
     Pause,
@@ -80,7 +80,7 @@ pub enum Command {
         /// As a multiple of the source's rate; null for as fast as it goes.
         times: Option<f64>,
     },
-    /// The first box that somebody was asked for: the page is done.
+    /// The first box, for which the page was opened.
     Pick {
         /// The box, 0-based.
         bbox: BBox,
@@ -219,7 +219,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The frame at `position`. That on the screen is at hand, whatever has become of it in the source.
+    /// The frame at `position`. The frame on the screen is always available, even if the source has lost it.
     fn frame(&mut self, position: usize) -> Result<Arc<Item>, Refusal> {
         if let Some(item) = self.shown.as_ref().filter(|item| item.position == position) {
             return Ok(Arc::clone(item));

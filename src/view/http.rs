@@ -401,7 +401,7 @@ impl Response {
 /// of its requests is answered.
 ///
 /// A program that listens at all addresses does not know by which names it is reached: this machine's own, or one that
-/// a router or somebody's `hosts` file gives it. There a request may name any host, if it knows the token. That lets in
+/// a router or a `hosts` file gives it. There a request may name any host, if it knows the token. That lets in
 /// nobody who was kept out before. A page of another site that has its own name stand for this machine (DNS rebinding)
 /// has a browser send the cookies of that name, among which ours is not, and does not know the token otherwise; and the
 /// `Origin` of a request must still be the very host that it names. Where no token is demanded, which only happens
@@ -412,7 +412,7 @@ pub struct Gate {
     pub token: Option<String>,
     /// The name by which the program was told to be reached, besides its addresses.
     pub name: Option<String>,
-    /// Whether it listens at all addresses, and whoever knows the token may call it by any name.
+    /// Whether it listens at all addresses. A client that knows the token may then call it by any name.
     pub anywhere: bool,
 }
 

@@ -229,8 +229,8 @@ impl Source for Still {
     }
 }
 
-/// Serves a page with the frame `item` of `source` on this machine, at [`PORT`] or another one, until somebody has
-/// drawn a box that can be tracked with `params`; `None` when `stop` says so before. `told` hears the page's address.
+/// Serves a page with the frame `item` of `source` on this machine, at [`PORT`] or another one, until a box is drawn
+/// that can be tracked with `params`; `None` when `stop` says so before. `told` gets the page's address.
 ///
 /// # Errors
 /// When the frame could not be read, or no port can be listened on.

@@ -79,7 +79,7 @@ pub struct ViewState {
     pub picture: Option<Arc<Picture>>,
     /// Width and height of the last frame that was shown and could be read.
     pub size: Option<(usize, usize)>,
-    /// The first box, once somebody who was asked for it has given it.
+    /// The first box, once it was drawn.
     pub picked: Option<BBox>,
     tracks: BTreeMap<u32, Track>,
     maps: Maps,
@@ -191,7 +191,7 @@ impl ViewState {
         self.picture = Some(picture);
     }
 
-    /// Says something to whoever watches.
+    /// Shows a message on the page.
     pub fn say(&mut self, said: impl Into<String>) {
         self.status.said = (self.status.said.0 + 1, said.into());
     }

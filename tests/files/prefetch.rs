@@ -72,7 +72,7 @@ fn dropping_ends_the_thread_at_once() {
 }
 
 #[test]
-fn images_come_in_order_whoever_decodes_them() {
+fn images_come_in_order_from_any_thread() {
     let root = tempfile::tempdir().unwrap();
     let list = listed(root.path(), 40);
     for (threads, depth) in [(1, 1), (1, 4), (2, 1), (3, 4)] {
@@ -112,7 +112,7 @@ fn who_waits_for_an_image_decodes_the_next_one() {
     let list = listed(root.path(), 3);
     let pipe = list[0].1.clone();
     std::fs::remove_file(&pipe).unwrap();
-    // Opening a pipe that nobody writes to takes for ever: the thread is at it until somebody does.
+    // Opening a pipe that nobody writes to takes for ever: the thread blocks until a writer opens it.
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     if !made.is_ok_and(|status| status.success()) {
         eprintln!("SKIPPED: there is no mkfifo");

@@ -402,7 +402,7 @@ fn leading_pictures_without_reference_are_not_damage() {
     assert!(items(lenient.as_ref(), Channels::Luma).iter().all(|item| item.frame.is_ok()));
 }
 
-/// The address of a server that gives these bytes to whoever connects, so many times where that is said.
+/// The address of a server that gives these bytes to every client, or to so many of them.
 fn served(bytes: Vec<u8>, times: Option<usize>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap());

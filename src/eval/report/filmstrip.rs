@@ -176,7 +176,7 @@ mod tests {
         let (_dir, evaluation) = of_six_frames(Protocol::Ope);
         let toy = &evaluation.dataset.sequences[0];
         let mut boxes: Vec<BBox> = toy.truth.iter().map(|label| label.unwrap()).collect();
-        // The box before stands for one that is none, and the label for the first.
+        // The box before replaces an invalid one, and the label replaces the first.
         boxes[0] = boxes[0].translated(30.0, 0.0);
         boxes[5] = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
         let strip = strip(&evaluation, toy, &boxes, 0.5).unwrap();

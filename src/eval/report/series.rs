@@ -49,7 +49,7 @@ impl Series {
 
     /// Dash and gap in pixels of a plot of this scale; `None` for a solid line.
     pub(super) fn dash(&self, scale: u32) -> Option<(u32, u32)> {
-        // Colours that come again do so with another dash, as 13 is no multiple of 3.
+        // A colour that is used again gets another dash, as 13 is not a multiple of 3.
         match self.style % 3 {
             0 => None,
             1 => Some((10 * scale, 4 * scale)),

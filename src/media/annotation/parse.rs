@@ -182,7 +182,7 @@ mod tests {
         let mot = read("1,7,13,45,38,60,1,1\n2,7,13,44,38,60,1,1\n2,8,1,1,2,2,0,12\n");
         let boxes: Vec<_> = mot.boxes().into_iter().flatten().map(<[f64; 4]>::from).collect();
         assert_eq!(boxes, [[12.0, 44.0, 38.0, 60.0], [12.0, 43.0, 38.0, 60.0]]);
-        // Frames that go back, a class that is none, a frame 0, a corner within the picture: corners, all of them.
+        // Frames that go back, an unknown class, a frame 0, a corner within the picture: corners, all of them.
         for polygon in [
             "2,7,13,45,38,60,1,1\n1,7,13,44,38,60,1,1",
             "1,7,13,45,38,60,1,100",

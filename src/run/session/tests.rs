@@ -146,7 +146,7 @@ fn what_a_target_said_of_one_frame_is_not_taken_for_another() {
 }
 
 #[test]
-fn whoever_watches_ends_it() {
+fn the_watcher_ends_it() {
     struct Once(usize);
     impl Watch<Drift> for Once {
         fn wants_to_stop(&mut self) -> bool {

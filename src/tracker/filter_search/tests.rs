@@ -29,7 +29,7 @@ fn a_peak_to_sidelobe_ratio_is_worth_a_state() {
     assert_eq!([8.0, 30.0].map(judged), [State::Tracking; 2]);
 }
 
-/// The ratio of the peak is that of the look at hand: a limit just above it makes the frame lost, one just below not.
+/// The ratio is that of the current peak: a limit just above it makes the frame lost, one just below not.
 #[test]
 fn a_look_whose_ratio_is_below_the_limit_is_lost() {
     let gone = Picture::ground(180, 150).with_likeness(START, 0.0);

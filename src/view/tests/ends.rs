@@ -15,7 +15,7 @@ fn document(seat: &Seat) -> serde_json::Value {
 }
 
 #[test]
-fn whoever_goes_beyond_an_unknown_end_sees_the_last_frame() {
+fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
         let seat = seat_of(Scenery::video(), 0, None);
         seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
@@ -38,7 +38,7 @@ fn whoever_goes_beyond_an_unknown_end_sees_the_last_frame() {
 }
 
 #[test]
-fn whoever_goes_beyond_an_unknown_end_before_a_frame_is_shown_sees_the_last_one() {
+fn a_seek_beyond_an_unknown_end_before_a_frame_is_shown_shows_the_last_one() {
     // The first frame is still waited for when the command comes.
     let seat = seat_of(Scenery { lasts: |_| Duration::from_millis(45), ..Scenery::camera() }, 0, None);
     seat.command(Command::Step { by: 200 });

@@ -8,7 +8,7 @@ fn a_frame_far_on_is_found_by_asking_for_it_again() {
     let source = Scenery { lasts: |_| Duration::from_millis(100), ..Scenery::video() };
     let seat = seat_of(source, 0, None);
     let command = Command::Add { id: Some(1), position: 28, bbox: seat.truth(28) };
-    // Whoever is asked before the first frame is shown does not go back to that in between.
+    // A command before the first frame is shown does not go back to it in between.
     assert_eq!(seat.view.command(command), Err(Refusal::NotYet { position: 28 }));
     let asked = (1..6).find(|_| seat.view.command(command) != Err(Refusal::NotYet { position: 28 }));
     assert!(asked.is_some(), "it is still on its way");

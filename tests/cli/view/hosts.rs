@@ -4,7 +4,7 @@ use crate::helper::{place, run};
 use crate::served::serve;
 
 #[test]
-fn at_all_addresses_whoever_knows_the_token_may_use_any_name() {
+fn at_all_addresses_a_client_with_the_token_may_use_any_name() {
     let place = place(2);
     let mut served = serve(&place, "--host 0.0.0.0 --token my-own-token");
     let port = served.host.split(':').nth(1).unwrap().to_owned();

@@ -28,7 +28,7 @@ fn lines_that_cannot_be_written_are_a_failure_and_no_refused_order() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("error: /dev/full: ") && said.contains("space"), "{said}");
     assert!(!said.contains("target 1") && !said.contains("complete"), "{said}");
-    // Whoever read the lines has gone: no failure, as in tracking.
+    // The reader of the lines has gone: no failure, as in tracking.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let (code, said) = ended(view(&["--init", "40,30,24,32", "--jsonl", "-"]).stdout(writer));
