@@ -15,7 +15,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
-use kcf_track::media::{Channels, Prefetch, Sequence, SequenceOptions, Source};
+use kcf_track::Channels;
+use kcf_track::media::{Prefetch, Sequence, SequenceOptions, Source};
 use kcf_track::run::Session;
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 

@@ -48,7 +48,7 @@
 //!
 //! Several targets in the frames of a camera: [`run::Session`] follows any number of them; `add` begins one, and `feed`
 //! takes a frame in memory (feature `files`). To read a folder of images with the truth beside it, decoded ahead on
-//! another thread, see [`media::Sequence`]; to write results as JSON, CSV, OTB text or pictures, [`export`].
+//! another thread, see [`media::Sequence`].
 //!
 //! # Boxes and states
 //! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one,
@@ -78,32 +78,31 @@
 //! compared with the published ones.
 //!
 //! # Features
-//! `cli` (default) is everything: the command line program, and the exports that draw. A library user switches it off
-//! and takes what is needed: `files` (sequences of images and videos, results, evaluation, several targets at once),
-//! `synth` (rendered sequences), `view` (the live view in a browser). Without any, the tracker follows one target in
-//! frames in memory.
+//! `cli` (default) is everything: the command line program with its exports and the live view. A library user switches
+//! it off and takes what is needed: `files` (sequences of images and videos, evaluation, several targets at once) and
+//! `synth` (rendered sequences). Without any, the tracker follows one target in frames in memory.
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 
 #[cfg(feature = "files")]
 mod atomic_file;
-pub mod bbox;
+mod bbox;
 #[cfg(feature = "files")]
 pub mod cancel;
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod error;
+mod error;
 #[cfg(feature = "files")]
 pub mod eval;
-#[cfg(feature = "files")]
-pub mod export;
+#[cfg(feature = "cli")]
+mod export;
 mod features;
 #[cfg(feature = "files")]
 mod ffmpeg;
 mod fft;
-pub mod filters;
+mod filters;
 mod frame;
-#[cfg(any(feature = "synth", feature = "view"))]
+#[cfg(feature = "synth")]
 mod jpeg;
 pub mod kernels;
 pub mod machines;
@@ -111,7 +110,7 @@ pub mod machines;
 pub mod media;
 #[cfg(any(feature = "synth", all(test, feature = "files")))]
 mod png;
-pub mod profile;
+mod profile;
 #[cfg(feature = "files")]
 pub mod run;
 pub(crate) mod settings;
@@ -119,14 +118,15 @@ mod simd;
 #[cfg(feature = "synth")]
 pub mod synth;
 pub mod tracker;
-#[cfg(feature = "view")]
-pub mod view;
+#[cfg(feature = "cli")]
+mod view;
 
 pub use bbox::BBox;
 pub use error::{Error, Result};
 pub use frame::{Channels, Frame, FrameBuf, PixelFormat};
 
 pub use kernels::Kernel;
+pub use profile::Profile;
 pub use tracker::{Estimate, Evidence, Params, ResponseMap, State, Tracker};
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// What the time is spent on, in the order in which a frame passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Waiting for a decoded frame.
     Wait,
     /// Cutting the search area out of the frame, resampled where it is searched at another scale.
@@ -119,12 +119,12 @@ pub struct Profile {
 
 impl Profile {
     /// How often a stage was gone through, and the time in all.
-    pub fn of(&self, stage: Stage) -> (u64, Duration) {
+    pub(crate) fn of(&self, stage: Stage) -> (u64, Duration) {
         self.stages[stage as usize]
     }
 
     /// Adds one visit of `stage`.
-    pub fn add(&mut self, stage: Stage, time: Duration) {
+    pub(crate) fn add(&mut self, stage: Stage, time: Duration) {
         let (count, total) = &mut self.stages[stage as usize];
         *count += 1;
         *total += time;
@@ -169,7 +169,7 @@ impl Profile {
 
 /// Measures the time between laps. Made switched off.
 #[derive(Clone, Debug, Default)]
-pub struct Stopwatch {
+pub(crate) struct Stopwatch {
     on: bool,
     last: Option<Instant>,
     profile: Profile,
@@ -179,11 +179,6 @@ impl Stopwatch {
     /// Switches it on or off. What was measured stays.
     pub fn switch(&mut self, on: bool) {
         *self = Self { on, last: None, profile: self.profile };
-    }
-
-    /// Forgets what was measured. It stays switched on or off.
-    pub fn clear(&mut self) {
-        *self = Self { on: self.on, ..Self::default() };
     }
 
     /// Begins a series of laps.
@@ -248,11 +243,5 @@ mod tests {
         let twice = watch.profile().plus(watch.profile());
         assert_eq!(twice.of(Stage::Peak).0, 2);
         assert_eq!(twice.total(), watch.profile().total() * 2);
-        watch.clear();
-        assert_eq!(watch.profile(), &Profile::default());
-        // It is still on.
-        watch.start();
-        watch.lap(Stage::Crop);
-        assert_eq!(watch.profile().of(Stage::Crop).0, 1);
     }
 }

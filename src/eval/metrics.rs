@@ -259,6 +259,7 @@ pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result
 }
 
 /// Scores pairs of label and predicted box as they are: nothing is replaced, and empty labels do not count.
+#[cfg(feature = "cli")]
 pub(crate) fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
     let mut errors = FrameErrors::default();
     for (label, predicted) in pairs.iter().filter(|(label, _)| label.is_valid()) {

@@ -13,6 +13,7 @@ mod runner;
 mod summary;
 
 pub use dataset::{Dataset, LabelledSequence};
+#[cfg(feature = "cli")]
 pub(crate) use metrics::score_labelled;
 pub use metrics::{Score, Toolkit, score};
 pub use protocols::{Protocol, Start};

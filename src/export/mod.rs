@@ -50,7 +50,7 @@ pub use self::overlay::{OverlayOptions, Overlays};
 pub use self::record::{FrameRecord, Run, SourceRecord, TargetRecord};
 #[cfg(feature = "cli")]
 pub use self::response::ResponseMaps;
-pub use self::summary::{StateCounts, Summary, Tally, TargetSummary, TruthSummary};
+pub use self::summary::{StateCounts, Summary, Tally};
 pub use self::text::Rows;
 
 use crate::bbox::BBox;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::record::tests::{self, run};
 use super::record::{SCHEMA, SCHEMA_OF_MANY};
-use super::{FrameRecord, Json, Run, Summary, Tally, TargetRecord, TruthSummary};
+use super::summary::TruthSummary;
+use super::{FrameRecord, Json, Run, Summary, Tally, TargetRecord};
 
 #[path = "../../tests/support/schema.rs"]
 mod validator;

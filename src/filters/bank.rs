@@ -97,6 +97,7 @@ impl SampleBank {
     }
 
     /// How many windows of a class there are.
+    #[cfg(test)]
     pub fn count(&self, class: Class) -> usize {
         self.of(class).count()
     }

@@ -90,6 +90,7 @@ impl WindowDetector {
     }
 
     /// Rows and columns of the response: the offsets of windows in the search map.
+    #[cfg(test)]
     pub fn windows(&self) -> (usize, usize) {
         self.dense.windows()
     }

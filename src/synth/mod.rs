@@ -29,7 +29,7 @@ mod sequence;
 use image::RgbImage;
 
 pub use motion::Truth;
-pub use params::{Backdrop, MAX_CLUTTER, MAX_FRAMES, Pattern, Preset, SIDE, SceneParams, TARGET_SIDE};
+pub use params::{Backdrop, Pattern, Preset, SceneParams};
 pub use sequence::{Format, SceneFile, WriteOptions, Written, write_sequence};
 
 use crate::bbox::BBox;

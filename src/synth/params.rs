@@ -6,13 +6,13 @@ use super::motion::Outline;
 use crate::error::{Error, Result};
 
 /// The sides that an image may have, in pixels.
-pub const SIDE: std::ops::RangeInclusive<u32> = 16..=4096;
+const SIDE: std::ops::RangeInclusive<u32> = 16..=4096;
 /// The smallest side of a target, in pixels.
-pub const TARGET_SIDE: u32 = 8;
+const TARGET_SIDE: u32 = 8;
 /// The longest sequence, in frames.
-pub const MAX_FRAMES: usize = 100_000;
+const MAX_FRAMES: usize = 100_000;
 /// The largest number of distractors.
-pub const MAX_CLUTTER: usize = 64;
+const MAX_CLUTTER: usize = 64;
 
 /// What lies behind the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

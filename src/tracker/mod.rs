@@ -8,7 +8,7 @@
 mod area;
 mod background_search;
 mod calibration;
-pub mod confidence;
+pub(crate) mod confidence;
 mod engine;
 mod filter_search;
 mod grid;
@@ -56,7 +56,7 @@ pub(crate) fn is_too_small(bbox: &BBox) -> bool {
 }
 
 /// What to say of a box of such a target, behind the words for the box.
-#[cfg(feature = "view")]
+#[cfg(feature = "cli")]
 pub(crate) fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;
     is_too_small(bbox)

@@ -25,9 +25,11 @@ pub struct Evidence {
     /// 2 for a background-aware filter, whose response map is this merged with colour. There, PSR and APCE are of the
     /// filter alone too.
     pub peak: f32,
-    /// Peak-to-sidelobe ratio, see [`Peak::psr`](super::confidence::Peak::psr).
+    /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` of the cells around it (Bolme et al., CVPR 2010);
+    /// 0 for a flat map.
     pub psr: f32,
-    /// Average peak-to-correlation energy, see [`Peak::apce`](super::confidence::Peak::apce).
+    /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017); 0 for a flat
+    /// map.
     pub apce: f32,
     /// What a kernel machine, the detector or the guard, says of the box. Its classes lie about +1 and -1: their means
     /// do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there was no

@@ -28,7 +28,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use self::commands::{Command, Refusal};
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
-pub use self::state::MAX_SIDE;
 
 use self::controller::{Controller, Handled, Message};
 use self::results::Log;

@@ -6,7 +6,8 @@ mod lines;
 
 use std::io::{BufReader, Write};
 
-use kcf_track::media::{Channels, decode_bytes};
+use kcf_track::Channels;
+use kcf_track::media::decode_bytes;
 use predicates::str::contains;
 use serde_json::{Value, json};
 

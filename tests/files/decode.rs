@@ -4,7 +4,8 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, Rgba};
-use kcf_track::media::{Channels, Demand, Images, decode, decode_bytes};
+use kcf_track::Channels;
+use kcf_track::media::{Demand, Images, decode, decode_bytes};
 use kcf_track::{Error, Frame, FrameBuf, PixelFormat};
 use proptest::prelude::*;
 

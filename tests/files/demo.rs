@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use image::RgbImage;
-use kcf_track::media::{Channels, decode};
+use kcf_track::Channels;
+use kcf_track::media::decode;
 use kcf_track::synth::{Preset, Scene, SceneFile};
 
 use crate::video::bytes;

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kcf_track::media::{Channels, Images, Item, Prefetch, Wait};
+use kcf_track::Channels;
+use kcf_track::media::{Images, Item, Prefetch, Wait};
 use kcf_track::{Error, FrameBuf, PixelFormat};
 
 use crate::sequence::{images, numbered, open};

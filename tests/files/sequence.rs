@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kcf_track::media::{Channels, Prefetch, Sequence, SequenceOptions, Truth};
+use kcf_track::Channels;
+use kcf_track::media::{Prefetch, Sequence, SequenceOptions, Truth};
 use kcf_track::{BBox, Error};
 
 /// A folder of small images under `at`, one gray pixel each, whose level is the place in `names`.

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::time::Duration;
 
-use kcf_track::media::{Channels, Demand, Prefetch, Source, Wait, Y4m};
+use kcf_track::Channels;
+use kcf_track::media::{Demand, Prefetch, Source, Wait, Y4m};
 
 /// A stream of `frames` frames of 3x2 gray pixels, each of its own level.
 fn stream(frames: u8) -> Vec<u8> {

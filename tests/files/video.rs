@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use image::{GrayImage, Luma};
-use kcf_track::media::{Channels, Demand, Item, OpenOptions, Source, VideoOptions, open};
+use kcf_track::Channels;
+use kcf_track::media::{Demand, Item, OpenOptions, Source, VideoOptions, open};
 use kcf_track::{Error, FrameBuf};
 
 use crate::pictures;

@@ -1,6 +1,7 @@
 //! The published sequences themselves.
 
-use kcf_track::media::{Channels, Sequence, SequenceOptions, decode, otb};
+use kcf_track::Channels;
+use kcf_track::media::{Sequence, SequenceOptions, decode, otb};
 
 #[test]
 #[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]

@@ -172,11 +172,6 @@ impl BackgroundAware {
         }
     }
 
-    /// Rows and columns of the maps.
-    pub fn size(&self) -> (usize, usize) {
-        (self.rows, self.cols)
-    }
-
     /// The memory to write the next feature map to, `[block][row][column][32]`, before [`respond`](Self::respond) or
     /// [`learn`](Self::learn) uses it up. Lanes that no channel has stay zero.
     pub fn input(&mut self) -> &mut [f32] {
@@ -250,6 +245,7 @@ impl BackgroundAware {
     }
 
     /// The filter itself, `[block][row][column][32]`, in double precision: slow, to look at.
+    #[cfg(test)]
     pub fn taps(&self) -> Vec<f64> {
         let (rows, cols) = (self.rows, self.cols);
         let half = cols / 2 + 1;
