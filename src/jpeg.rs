@@ -80,8 +80,9 @@ fn take_pixels_apart<const N: usize>(row: &[u8], at: [usize; 3], [luma, blue, re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Channels;
     use crate::frame::FrameBuf;
-    use crate::media::{Channels, decode_bytes};
+    use crate::media::decode_bytes;
 
     #[test]
     fn the_colours_of_every_layout_come_back() {

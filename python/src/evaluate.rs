@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kcf_track::cancel::CancelToken;
-use kcf_track::eval::{Dataset, Evaluation, Event, Preset, ResultFiles, Runner, Store};
+use kcf_track::eval::{Dataset, Evaluation, Event, Preset, ResultFiles, Runner};
 use kcf_track::run::Follower;
 use kcf_track::{BBox, Channels, Error, Estimate, Evidence, Frame, PixelFormat, ResponseMap, State};
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -81,11 +81,7 @@ pub fn evaluate(
         progress.iter().try_for_each(|progress| progress.call1(py, (done, all)).map(drop))
     };
     let poll = |py: Python<'_>| py.check_signals().and_then(|()| show(py));
-    let work = move || {
-        let store = Store::in_folder(&folder);
-        evaluation.run(&store, jobs, &watch)?;
-        evaluation.report(&store)
-    };
+    let work = move || evaluation.run(&folder, jobs, &watch);
     let evaluated = interruptible(py, &cancel, poll, work)?.or_raise(py)?;
     show(py)?;
     Ok(json!({ "report": evaluated.report, "timings": evaluated.timings }).to_string())
@@ -104,10 +100,6 @@ impl<R: Runner> Runner for Cancellable<R> {
 
     fn parameters(&self) -> Value {
         self.inner.parameters()
-    }
-
-    fn is_described(&self) -> bool {
-        self.inner.is_described()
     }
 
     fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
@@ -150,10 +142,6 @@ impl Runner for PyRunner {
 
     fn parameters(&self) -> Value {
         Value::Null
-    }
-
-    fn is_described(&self) -> bool {
-        false
     }
 
     fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {

@@ -4,13 +4,12 @@ use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Error;
 use crate::atomic_file;
 use crate::eval::{
-    Dataset, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Store, Toolkit, check_save_folder,
-    report, save_results,
+    Dataset, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit, report,
 };
 use crate::media::annotation::Base;
 use crate::media::layout::EVALUATION;
@@ -112,161 +111,108 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     if args.save_results.is_some() && args.protocol != Protocol::Ope {
         return Err(Failure::usage("--save-results: other tools have files for --protocol ope only"));
     }
+    let presets = trackers.into_iter().map(|resolved| Preset::changed(&resolved.preset, resolved.params));
+    let presets = presets.collect::<Result<Vec<_>, _>>()?;
+    // All checks come before anything is written.
+    let evaluation = open(args, data, &presets)?;
+    check_folder(out, args.resume)?;
     let manifest = Manifest {
-        schema: Manifest::SCHEMA.into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        data: data.clone(),
-        sequences: args.sequences.clone(),
-        trackers: trackers
-            .into_iter()
-            .map(|resolved| Preset::changed(&resolved.preset, resolved.params))
-            .collect::<Result<_, _>>()?,
-        results: args.results.clone(),
+        schema: "kcf-track-evaluation/3",
+        version: env!("CARGO_PKG_VERSION"),
+        data,
+        sequences: &args.sequences,
+        trackers: &presets,
+        results: &args.results,
         protocol: args.protocol,
         toolkit: args.toolkit,
         base: args.base,
     };
-    // All checks come before anything is written.
-    let evaluation = open(&manifest)?;
-    manifest.check_folder(out, args.resume)?;
-    args.save_results.as_deref().map_or(Ok(()), check_save_folder)?;
-    let same = Manifest::read(out).is_some_and(|there| there == manifest);
-    manifest.write(out)?;
-    if !same {
-        report::remove(out)?;
-    }
+    atomic_file::write_json(&out.join(EVALUATION), &manifest)?;
 
-    let store = Store::in_folder(out);
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let progress = Progress::new(args.quiet > 0);
-    let ran = evaluation.run(&store, jobs, &|event| progress.show(event));
+    let evaluated = evaluation.run(out, jobs, &|event| progress.show(event));
     progress.finish();
-    ran?;
+    let evaluated = evaluated?;
     if let Some(folder) = &args.save_results {
-        save_all(&evaluation, &store, folder)?;
+        evaluated.save_results(&evaluation, folder)?;
     }
-    finish(&evaluation, &store, out, args.quiet)
+    report::write(&evaluation, &evaluated, out)?;
+    print(&evaluated, out, args.quiet)
 }
 
 /// The document `evaluation.json` in the folder of an evaluation: its arguments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Manifest {
-    schema: String,
-    version: String,
-    data: PathBuf,
-    sequences: Vec<String>,
-    trackers: Vec<Preset>,
-    results: Vec<(String, PathBuf)>,
+#[derive(Serialize)]
+struct Manifest<'a> {
+    schema: &'a str,
+    version: &'a str,
+    data: &'a Path,
+    sequences: &'a [String],
+    trackers: &'a [Preset],
+    results: &'a [(String, PathBuf)],
     protocol: Protocol,
     toolkit: Toolkit,
     base: Option<u8>,
 }
 
-impl Manifest {
-    const SCHEMA: &'static str = "kcf-track-evaluation/3";
-
-    /// The evaluation in `folder`, if there is one that this version can read.
-    fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(EVALUATION)).ok()?).ok()
-    }
-
-    /// Checks that `folder` is new, empty, or holds an evaluation to `resume`.
-    fn check_folder(&self, folder: &Path, resume: bool) -> Result<(), Failure> {
-        let refused = |expected: &str| {
-            let (name, value) = ("out", folder.display().to_string());
-            Err(Failure::from(Error::Parameter { name, value, expected: expected.into() }))
-        };
-        match fs::read_dir(folder) {
-            Ok(mut entries) => match (entries.next().is_some(), folder.join(EVALUATION).is_file(), resume) {
-                (false, ..) | (true, true, true) => Ok(()),
-                (true, true, false) => refused("a new folder, or --resume to continue the evaluation in it"),
-                (true, false, _) => refused("a new or empty folder; it holds something else"),
-            },
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotADirectory => refused("a folder; it is a file"),
-            Err(error) => Err(Error::io(folder, error).into()),
-        }
-    }
-
-    fn write(&self, folder: &Path) -> Result<(), Failure> {
-        Ok(atomic_file::write_json(&folder.join(EVALUATION), self)?)
+/// Checks that `folder` is new, empty, or holds an evaluation to `resume`.
+fn check_folder(folder: &Path, resume: bool) -> Result<(), Failure> {
+    let refused = |expected: &str| {
+        let (name, value) = ("out", folder.display().to_string());
+        Err(Failure::from(Error::Parameter { name, value, expected: expected.into() }))
+    };
+    match fs::read_dir(folder) {
+        Ok(mut entries) => match (entries.next().is_some(), folder.join(EVALUATION).is_file(), resume) {
+            (false, ..) | (true, true, true) => Ok(()),
+            (true, true, false) => refused("a new folder, or --resume to continue the evaluation in it"),
+            (true, false, _) => refused("a new or empty folder; it holds something else"),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io(folder, error).into()),
     }
 }
 
-fn open(manifest: &Manifest) -> Result<Evaluation, Failure> {
-    let mut runners: Vec<Box<dyn Runner>> = Vec::new();
-    for tracker in &manifest.trackers {
-        runners.push(Box::new(tracker.clone()));
-    }
-    let results = manifest.results.iter().map(|(name, _)| name.as_str());
+fn open(args: &EvalArgs, data: &Path, presets: &[Preset]) -> Result<Evaluation, Failure> {
+    let runners: Vec<Box<dyn Runner>> = presets.iter().map(|preset| Box::new(preset.clone()) as _).collect();
+    let results = args.results.iter().map(|(name, _)| name.as_str());
     let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).chain(results).collect();
     names.sort_unstable();
     if let Some(name) = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]) {
-        let read = manifest.results.iter().any(|(read, _)| read == name);
+        let read = args.results.iter().any(|(read, _)| read == name);
         let advice = if read { "give another name by --results NAME=DIR" } else { "give each --preset once" };
         return Err(Failure::usage(format!("two trackers are called {name}: {advice}")));
     }
-    let mut results = Vec::new();
-    for (name, folder) in &manifest.results {
-        results.push(ResultFiles::open(name, folder).map_err(|error| match error {
-            Error::Io { path, source } if path == *folder => named(&format!("results {name}="), &path, &source),
-            error => error.into(),
-        })?);
-    }
-    let base = manifest.base.map(|base| if base == 1 { Base::One } else { Base::Zero });
-    let dataset = Dataset::open(&manifest.data, &manifest.sequences, base).map_err(|error| match error {
-        Error::Io { path, source } if path == manifest.data => named("data", &path, &source),
-        error => error.into(),
-    })?;
-    let evaluation = Evaluation { dataset, runners, results, protocol: manifest.protocol, toolkit: manifest.toolkit };
+    let base = args.base.map(|base| if base == 1 { Base::One } else { Base::Zero });
+    let evaluation = Evaluation {
+        dataset: Dataset::open(data, &args.sequences, base)?,
+        runners,
+        results: args.results.iter().map(|(name, at)| ResultFiles::open(name, at)).collect::<Result<_, _>>()?,
+        protocol: args.protocol,
+        toolkit: args.toolkit,
+    };
     evaluation.check()?;
     Ok(evaluation)
 }
 
-/// A folder that cannot be read, with the flag that it was given by.
-fn named(flag: &str, path: &Path, error: &std::io::Error) -> Failure {
-    let sign = if flag.ends_with('=') { "" } else { " " };
-    match error.kind() {
-        ErrorKind::NotFound => Failure::usage(format!("--{flag}{sign}{}: there is no such folder", path.display())),
-        _ => Failure::usage(format!("--{flag}{sign}{}: {error}", path.display())),
+fn print(evaluated: &Evaluated, out: &Path, quiet: u8) -> Result<(), Failure> {
+    let report = &evaluated.report;
+    let mut stderr = std::io::stderr();
+    for warning in report.warnings.iter().filter(|_| quiet < 2) {
+        let _ = writeln!(stderr, "warning: {warning}");
     }
-}
-
-fn save_all(evaluation: &Evaluation, store: &Store, folder: &Path) -> Result<(), Failure> {
-    for runner in &evaluation.runners {
-        for sequence in &evaluation.dataset.sequences {
-            let traces = evaluation.traces(store, runner.as_ref(), sequence);
-            if let Some(trace) = traces.as_ref().and_then(|t| t.first()) {
-                save_results(folder, runner.name(), sequence, trace)?;
-            }
-        }
+    for LeftOut { sequence, tracker, reason } in &report.left_out {
+        let tracker = tracker.as_ref().map_or(String::new(), |tracker| format!(" ({tracker})"));
+        let _ = writeln!(stderr, "left out: {sequence}{tracker}: {reason}");
     }
-    Ok(())
-}
-
-fn finish(evaluation: &Evaluation, store: &Store, out: &Path, quiet: u8) -> Result<(), Failure> {
-    let evaluated = evaluation.report(store)?;
-    report::write(evaluation, &evaluated, out)?;
-    for warning in evaluated.report.warnings.iter().filter(|_| quiet < 2) {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
-    }
-    say_left_out(&evaluated.report.left_out);
     if quiet == 0 {
         let mut stdout = std::io::stdout().lock();
-        write!(stdout, "{}", report::plain(&evaluated.report, &evaluated.timings))?;
+        write!(stdout, "{}", report::plain(report, &evaluated.timings))?;
         writeln!(stdout, "{}", out.join("report.html").display())?;
     }
-    match evaluated.report.left_out.len() {
+    match report.left_out.len() {
         0 => Ok(()),
         n => Err(Failure::failed(format!("{n} of the sequences or results were left out; the rest is in the report"))),
-    }
-}
-
-fn say_left_out(all: &[LeftOut]) {
-    for left in all {
-        let tracker = left.tracker.as_ref().map_or(String::new(), |t| format!(" ({t})"));
-        let _ = writeln!(std::io::stderr(), "left out: {}{tracker}: {}", left.sequence, left.reason);
     }
 }
 

@@ -12,16 +12,294 @@ mod results;
 mod runner;
 mod summary;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rayon::iter::{ParallelBridge, ParallelIterator};
+use serde_json::Value;
+
 pub use dataset::{Dataset, LabelledSequence};
 #[cfg(feature = "cli")]
 pub(crate) use metrics::score_labelled;
 pub use metrics::{Score, Toolkit, score};
-pub use protocols::{Protocol, Start};
+pub use protocols::Protocol;
 pub use results::ResultFiles;
-#[cfg(feature = "cli")]
-pub(crate) use results::{check_save_folder, save_results};
-pub use runner::{Evaluation, Event, Preset, Runner, Store, Trace};
+pub use runner::{Preset, Runner};
 pub use summary::{
-    Aggregate, Difference, Evaluated, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport,
-    TrackerTiming,
+    Aggregate, Difference, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport, TrackerTiming,
 };
+
+use crate::error::{Error, Result};
+use crate::frame::Channels;
+use crate::media::{Images, decode};
+use metrics::{FrameErrors, frame_errors};
+use protocols::Start;
+use runner::{RunKey, Trace, run_sequence};
+use summary::{Scored, mean, summarize};
+
+/// Trackers and published results over a dataset.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// The labelled sequences.
+    pub dataset: Dataset,
+    /// Trackers to run.
+    pub runners: Vec<Box<dyn Runner>>,
+    /// Trackers whose boxes are read from files.
+    pub results: Vec<ResultFiles>,
+    /// Where runs start.
+    pub protocol: Protocol,
+    /// Whose rules the scores follow.
+    pub toolkit: Toolkit,
+}
+
+/// The progress of [`Evaluation::run`].
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Sent once, before the first frame.
+    Planned {
+        /// Frames of all runs.
+        frames: u64,
+        /// Frames of runs that are already stored.
+        done: u64,
+    },
+    /// A frame is tracked.
+    Frame,
+    /// A tracker has finished a sequence.
+    Finished {
+        /// The tracker.
+        tracker: &'a str,
+        /// The sequence.
+        sequence: &'a str,
+    },
+    /// A tracker has failed on a sequence.
+    Failed {
+        /// The tracker.
+        tracker: &'a str,
+        /// The sequence.
+        sequence: &'a str,
+        /// The error.
+        reason: &'a str,
+    },
+    /// A stored run cannot be used, with the reason, and is computed again.
+    Again(&'a str),
+}
+
+/// The outcome of an evaluation.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// All that follows from boxes alone.
+    pub report: Report,
+    /// The trackers' speed.
+    pub timings: Timings,
+    /// The first run of each tracker on each sequence.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "pictures are of the report"))]
+    traces: BTreeMap<String, BTreeMap<String, Trace>>,
+}
+
+/// The runs of a tracker on a sequence, or why there are none.
+type Runs = Result<Vec<Trace>, String>;
+
+impl Evaluation {
+    /// Checks that the settings fit together.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for results with another protocol than one-pass: their files hold one run.
+    pub fn check(&self) -> Result<()> {
+        match self.results.first() {
+            Some(files) if self.protocol != Protocol::Ope => Err(Error::Parameter {
+                name: "results",
+                value: files.name.clone(),
+                expected: format!("--protocol ope, not {}: result files hold one run per sequence", self.protocol),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs every tracker on every sequence, `jobs` at a time, and scores the runs and the result files. Each run is
+    /// stored in `folder` at once; stored runs are not computed again. A failure does not stop the others.
+    ///
+    /// # Errors
+    /// As [`Evaluation::check`]; when runs cannot be stored or threads cannot be started; [`Error::Evaluation`] when no
+    /// sequence can be scored.
+    pub fn run(&self, folder: &Path, jobs: usize, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<Evaluated> {
+        self.check()?;
+        let (mut left_out, mut warnings) = (self.dataset.left_out.clone(), self.dataset.warnings.clone());
+        let mut usable = Vec::new();
+        for sequence in &self.dataset.sequences {
+            match self.starts(sequence) {
+                Ok(starts) => usable.push((sequence, starts)),
+                Err(error) => {
+                    let (sequence, reason) = (sequence.name.clone(), error.to_string());
+                    left_out.push(LeftOut { sequence, tracker: None, reason });
+                }
+            }
+        }
+        let mut tracked = self.track(&usable, folder, jobs, watch)?.into_iter();
+        let mut all: Vec<(&str, Origin, Value, Vec<Runs>)> = Vec::new();
+        for runner in &self.runners {
+            let runs = tracked.by_ref().take(usable.len()).collect();
+            all.push((runner.name(), Origin::Run, runner.parameters(), runs));
+        }
+        for files in &self.results {
+            let read = |(sequence, _): &(&LabelledSequence, _)| match files.read(sequence, self.toolkit) {
+                Ok((trace, warning)) => {
+                    warnings.extend(warning);
+                    Ok(vec![trace])
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            all.push((&files.name, Origin::Results, Value::Null, usable.iter().map(read).collect()));
+        }
+
+        let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
+        let mut first_traces = BTreeMap::new();
+        let mut scored = Vec::new();
+        for (name, origin, parameters, runs) in all {
+            let (mut scores, mut fps, mut first) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+            for ((sequence, _), runs) in usable.iter().zip(runs) {
+                let sequence_name = || sequence.name.clone();
+                match runs.and_then(|runs| Ok((pooled_score(sequence, &runs, self.toolkit)?, runs))) {
+                    Ok((score, runs)) => {
+                        if 2 * score.labelled < score.frames {
+                            let (labelled, all, name) = (score.labelled, score.frames, &sequence.name);
+                            warnings.push(format!("{name}: only {labelled} of {all} frames have a label that counts"));
+                        }
+                        scores.insert(sequence_name(), score);
+                        fps.extend(rate_of(&runs).map(|rate| (sequence_name(), rate)));
+                        first.extend(runs.into_iter().next().map(|run| (sequence_name(), run)));
+                    }
+                    Err(reason) => {
+                        left_out.push(LeftOut { sequence: sequence_name(), tracker: Some(name.into()), reason });
+                    }
+                }
+            }
+            first_traces.insert(name.to_owned(), first);
+            if !fps.is_empty() {
+                let mean = mean(&fps.values().copied().collect::<Vec<_>>());
+                timings.trackers.insert(name.to_owned(), TrackerTiming { fps: mean, sequences: fps });
+            }
+            // A tracker without any score has no rank.
+            if !scores.is_empty() {
+                scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
+            }
+        }
+        if scored.is_empty() {
+            let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
+            let reason = format!("no sequence could be scored{first}");
+            return Err(Error::Evaluation { what: "report".into(), reason });
+        }
+        let sequences = usable.iter().map(|(sequence, _)| *sequence);
+        let report = summarize(self.protocol, self.toolkit, sequences, scored, left_out, warnings);
+        Ok(Evaluated { report, timings, traces: first_traces })
+    }
+
+    /// The runs of the first tracker on each of `sequences`, of the second, and so on: those stored in `folder`, and
+    /// all others, computed now.
+    fn track(
+        &self,
+        sequences: &[(&LabelledSequence, Vec<Start>)],
+        folder: &Path,
+        jobs: usize,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Vec<Runs>> {
+        let (mut frames, mut done) = (0, 0);
+        let (mut all, mut todo) = (Vec::new(), Vec::new());
+        for runner in &self.runners {
+            for (sequence, starts) in sequences {
+                let key = RunKey::new(runner.as_ref(), sequence, self.protocol, starts);
+                let stored = key.load(folder).unwrap_or_else(|reason| {
+                    watch(Event::Again(&reason));
+                    None
+                });
+                frames += sequence.frames.len() as u64;
+                match stored {
+                    Some(_) => done += sequence.frames.len() as u64,
+                    None => todo.push((all.len(), runner.as_ref(), *sequence, key)),
+                }
+                all.push(stored.ok_or_else(String::new));
+            }
+        }
+        watch(Event::Planned { frames, done });
+        // The longest first, so that no thread starts a long one when the others have finished.
+        todo.sort_by_key(|(.., sequence, key)| Reverse(sequence.frames.len() * key.starts.len()));
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(jobs.max(1))
+            .build()
+            .map_err(|e| Error::Evaluation { what: format!("{jobs} jobs"), reason: e.to_string() })?;
+        // A bridge keeps this order; a parallel slice does not.
+        let computed = pool.install(|| {
+            let run = |(at, runner, sequence, key): &(usize, &dyn Runner, &LabelledSequence, RunKey)| {
+                let (tracker, name) = (runner.name(), sequence.name.as_str());
+                let frames = Images::new((1..).zip(sequence.frames.iter().cloned()).collect(), runner.channels());
+                let runs = run_sequence(*runner, name, &key.starts, frames, &|| watch(Event::Frame));
+                match &runs {
+                    Ok(traces) => {
+                        key.save(folder, traces)?;
+                        watch(Event::Finished { tracker, sequence: name });
+                    }
+                    Err(error) => watch(Event::Failed { tracker, sequence: name, reason: &error.to_string() }),
+                }
+                Ok((*at, runs.map_err(|error| error.to_string())))
+            };
+            todo.iter().par_bridge().map(run).collect::<Result<Vec<_>>>()
+        })?;
+        for (at, runs) in computed {
+            all[at] = runs;
+        }
+        Ok(all)
+    }
+
+    fn starts(&self, sequence: &LabelledSequence) -> Result<Vec<Start>> {
+        let (width, height) = match (self.protocol, sequence.frames.first()) {
+            // Only SRE clips boxes to the image.
+            (Protocol::Sre, Some(path)) => {
+                let frame = decode(path, Channels::Luma)?;
+                (frame.as_frame().width(), frame.as_frame().height())
+            }
+            _ => (0, 0),
+        };
+        self.protocol.starts(&sequence.truth, width, height)
+    }
+}
+
+#[cfg(feature = "cli")]
+impl Evaluated {
+    /// Writes the boxes of the trackers that were run below `folder`, as the got10k package reads them.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a file cannot be written.
+    pub(crate) fn save_results(&self, evaluation: &Evaluation, folder: &Path) -> Result<()> {
+        for runner in &evaluation.runners {
+            for sequence in &evaluation.dataset.sequences {
+                if let Some(trace) = self.traces.get(runner.name()).and_then(|of| of.get(&sequence.name)) {
+                    results::save(folder, runner.name(), sequence, trace)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs).
+fn pooled_score(sequence: &LabelledSequence, runs: &[Trace], toolkit: Toolkit) -> Result<Score, String> {
+    let mut errors = FrameErrors::default();
+    for run in runs {
+        let labels = sequence.truth.get(run.start.frame..).unwrap_or_default();
+        errors.extend(&frame_errors(labels, &run.boxes, toolkit).map_err(|error| error.to_string())?);
+    }
+    match Score::of(&errors) {
+        Score { labelled: 0, .. } => Err("no frame has a label that counts by the rules of this toolkit".into()),
+        score => Ok(score),
+    }
+}
+
+/// Frames per second of all runs of a sequence together.
+fn rate_of(runs: &[Trace]) -> Option<f64> {
+    let micros: u64 = runs.iter().flat_map(|run| &run.micros).map(|&m| u64::from(m)).sum();
+    let frames: usize = runs.iter().map(|run| run.micros.len()).sum();
+    (micros > 0).then(|| frames as f64 * 1e6 / micros as f64)
+}
+
+#[cfg(test)]
+mod tests;

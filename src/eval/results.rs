@@ -39,42 +39,6 @@ pub struct ResultFiles {
     times: BTreeMap<String, PathBuf>,
 }
 
-/// Boxes of one sequence, as read.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct ReadResult {
-    /// One box for each frame of the sequence; NaN for a frame without one.
-    pub boxes: Vec<BBox>,
-    /// Number of rows from the first evaluated frame on.
-    pub rows: usize,
-    /// Number of rows before the first evaluated frame.
-    pub skipped: usize,
-    /// Frames per second, where times are stored.
-    pub fps: Option<f64>,
-    /// Whether the first box is the label moved by one pixel in both directions, a sign of another base.
-    pub moved: bool,
-}
-
-impl ReadResult {
-    /// Says that rows and frames do not match, and what the toolkit does about it.
-    pub fn warning(&self, tracker: &str, sequence: &str, toolkit: Toolkit) -> Option<String> {
-        if self.moved {
-            return Some(format!(
-                "{tracker}, {sequence}: the first box is the label moved by (1, 1): one of them is 1-based, the other \
-                 0-based"
-            ));
-        }
-        let (rows, frames) = (self.rows, self.boxes.len());
-        let from = if self.skipped == 0 { String::new() } else { format!(" from image {} on", self.skipped + 1) };
-        let what = match (rows.cmp(&frames), toolkit) {
-            (Ordering::Equal, _) => return None,
-            (Ordering::Greater, _) => "the last rows are ignored",
-            (Ordering::Less, Toolkit::Otb) => "the last box is repeated",
-            (Ordering::Less, Toolkit::Got10k) => "frames without a box are misses",
-        };
-        Some(format!("{tracker}, {sequence}: {rows} rows{from} for {frames} frames: {what}"))
-    }
-}
-
 impl ResultFiles {
     /// Lists the files in `folder`.
     ///
@@ -109,12 +73,12 @@ impl ResultFiles {
         Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files, times })
     }
 
-    /// Reads the boxes for a sequence. Rows beyond the last frame are ignored, missing rows become NaN.
+    /// Reads the run of a sequence. Rows beyond the last frame are ignored, missing rows become NaN; a warning says so.
     ///
     /// # Errors
     /// [`Error::Evaluation`] when there is no file or no box for the sequence, [`Error::Io`] and [`Error::Annotation`]
     /// when the file cannot be read.
-    pub(super) fn read(&self, sequence: &LabelledSequence) -> Result<ReadResult> {
+    pub(super) fn read(&self, sequence: &LabelledSequence, toolkit: Toolkit) -> Result<(Trace, Option<String>)> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
         let known = sequence.file_names().find_map(|name| self.files.get(&key(&name))).map_or(&[][..], Vec::as_slice);
         let exact: Vec<_> = known.iter().filter(|(name, _)| *name == sequence.name).collect();
@@ -146,26 +110,37 @@ impl ResultFiles {
         boxes.drain(..skipped);
         let rows = boxes.len();
         boxes.resize(sequence.truth.len(), NO_BOX);
-        let by_one = |at: f64, label: f64| ((at - label).abs() - 1.0).abs() < 1e-9;
-        let moved = boxes.first().zip(sequence.truth.first().copied().flatten()).is_some_and(|(first, label)| {
-            let same_way = (first.x - label.x) * (first.y - label.y) > 0.0;
-            same_way && by_one(first.x, label.x) && by_one(first.y, label.y) && (first.w, first.h) == (label.w, label.h)
-        });
-        Ok(ReadResult { boxes, rows, skipped, fps: self.fps(sequence), moved })
+        let frames = boxes.len();
+        let from = if skipped == 0 { String::new() } else { format!(" from image {} on", skipped + 1) };
+        let lengths = |what: &str| Some(format!("{rows} rows{from} for {frames} frames: {what}"));
+        let warning = match (rows.cmp(&frames), toolkit) {
+            _ if is_moved_by_one(boxes[0], sequence) => {
+                Some("the first box is the label moved by (1, 1): one of them is 1-based, the other 0-based".into())
+            }
+            (Ordering::Equal, _) => None,
+            (Ordering::Greater, _) => lengths("the last rows are ignored"),
+            (Ordering::Less, Toolkit::Otb) => lengths("the last box is repeated"),
+            (Ordering::Less, Toolkit::Got10k) => lengths("frames without a box are misses"),
+        };
+        let start = Start { frame: 0, init: boxes[0] };
+        let warning = warning.map(|warning| format!("{}, {}: {warning}", self.name, sequence.name));
+        Ok((Trace { start, boxes, micros: self.micros(sequence) }, warning))
     }
 
-    /// Frames divided by their total time. (got10k takes the mean of the frames' rates, in which a few quick frames
-    /// hide many slow ones.)
-    fn fps(&self, sequence: &LabelledSequence) -> Option<f64> {
-        let path = sequence.file_names().find_map(|name| self.times.get(&key(&name)))?;
-        let text = fs::read_to_string(path).ok()?;
-        let seconds: Vec<f64> = text
-            .split(|c: char| c.is_whitespace() || c == ',')
-            .filter_map(|word| word.parse().ok())
-            .filter(|&seconds: &f64| seconds > 0.0 && seconds.is_finite())
-            .collect();
-        (!seconds.is_empty()).then(|| seconds.len() as f64 / seconds.iter().sum::<f64>())
+    /// The times of the frames, where a file has them.
+    fn micros(&self, sequence: &LabelledSequence) -> Vec<u32> {
+        let path = sequence.file_names().find_map(|name| self.times.get(&key(&name)));
+        let text = path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        let words = text.split(|c: char| c.is_whitespace() || c == ',').filter_map(|word| word.parse().ok());
+        words.filter(|&seconds: &f64| seconds > 0.0).map(|seconds| (seconds * 1e6).round() as u32).collect()
     }
+}
+
+/// Whether a box is the first label moved by one pixel in both directions.
+fn is_moved_by_one(first: BBox, sequence: &LabelledSequence) -> bool {
+    let by_one = |a: f64, b: f64| (a - b - 1.0).abs() < 1e-9;
+    let moved = |a: BBox, b: BBox| by_one(a.x, b.x) && by_one(a.y, b.y) && (a.w, a.h) == (b.w, b.h);
+    sequence.truth.first().copied().flatten().is_some_and(|label| moved(first, label) || moved(label, first))
 }
 
 /// Selects the target that overlaps the first label best, where a file has several.
@@ -205,37 +180,13 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
     Ok(())
 }
 
-/// Results as the trace of a one-pass run.
-pub(super) fn as_trace(boxes: Vec<BBox>) -> Trace {
-    let init = boxes.first().copied().unwrap_or_default();
-    Trace { start: Start { frame: 0, init }, boxes, micros: Vec::new() }
-}
-
-/// Checks that [`save_results`] can write into `folder`, without leaving anything behind.
-///
-/// # Errors
-/// [`Error::Parameter`] when it is a file, [`Error::Io`] when nothing can be written there.
-#[cfg(feature = "cli")]
-pub(crate) fn check_save_folder(folder: &Path) -> Result<()> {
-    let existing = folder.ancestors().find(|path| path.as_os_str().is_empty() || path.exists());
-    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !existing.is_dir() {
-        return Err(Error::Parameter {
-            name: "save-results",
-            value: folder.display().to_string(),
-            expected: format!("a folder; {} is a file", existing.display()),
-        });
-    }
-    crate::atomic_file::temporary_beside(&existing.join("probe")).map(drop).map_err(|error| Error::io(existing, error))
-}
-
 /// Writes a run of `tracker` below `folder` as the got10k package reads it: `OTB2015/<tracker>/<sequence>.txt` for a
 /// 1-based sequence, else `GOT-10k/<tracker>/<sequence>/<sequence>_001.txt`, each with a file of times.
 ///
 /// # Errors
 /// [`Error::Io`] when a file cannot be written.
 #[cfg(feature = "cli")]
-pub(crate) fn save_results(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
+pub(super) fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
     use super::dataset::file_name;
     use crate::atomic_file::write;
     use crate::media::annotation::Base;
@@ -287,8 +238,8 @@ pub(crate) mod tests {
         dir
     }
 
-    fn read(files: &[(&str, &str)], sequence: &LabelledSequence) -> Result<ReadResult> {
-        ResultFiles::open("t", written(files).path()).unwrap().read(sequence)
+    fn read(files: &[(&str, &str)], sequence: &LabelledSequence) -> Result<(Trace, Option<String>)> {
+        ResultFiles::open("t", written(files).path()).unwrap().read(sequence, Toolkit::Otb)
     }
 
     #[test]
@@ -300,12 +251,12 @@ pub(crate) mod tests {
             ("Jogging-2/Jogging-2_001.txt", "1.0000,2.0000,10.0000,12.0000\n2,2,10,12\n"),
         ] {
             let files = [(path, text), ("times/Jogging-2_time.txt", "0.5\n0.5")];
-            let read = read(&files, &sequence("Jogging-2", 2, Base::One)).unwrap();
-            assert_eq!(read.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
-            assert_eq!((read.rows, read.fps), (2, Some(2.0)), "{path}");
+            let (run, warning) = read(&files, &sequence("Jogging-2", 2, Base::One)).unwrap();
+            assert_eq!(run.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
+            assert_eq!((run.micros, warning), (vec![500_000; 2], None), "{path}");
         }
         for file in ["Human4.txt", "Human4-2.txt"] {
-            assert_eq!(read(&[(file, "1,2,10,12\n")], &sequence("Human4", 1, Base::One)).unwrap().rows, 1, "{file}");
+            assert!(read(&[(file, "1,2,10,12\n")], &sequence("Human4", 1, Base::One)).is_ok(), "{file}");
         }
     }
 
@@ -316,15 +267,14 @@ pub(crate) mod tests {
         };
         let car = sequence("car", 2, Base::Zero);
         for text in [rows(1, 1, &[1, 2]), rows(3, 60, &[1, 2]) + &rows(5, 1, &[1, 2]) + &rows(7, 5, &[1, 2])] {
-            let read = read(&[("car.txt", &text)], &car).unwrap();
-            assert_eq!(read.boxes, [BBox::new(0.0, 1.0, 10.0, 12.0); 2]);
-            assert!(!read.moved);
+            let (run, warning) = read(&[("car.txt", &text)], &car).unwrap();
+            assert_eq!((&run.boxes[..], warning), (&[BBox::new(0.0, 1.0, 10.0, 12.0); 2][..], None));
         }
         let error = read(&[("car.txt", &(rows(3, 60, &[1, 2]) + &rows(5, 90, &[1, 2])))], &car).unwrap_err();
         assert!(error.to_string().contains("none of its targets overlaps the first label of car"), "{error}");
         // Plain rows in the wrong base get a warning.
-        let read = read(&[("car.txt", "1,2,10,12\n1,2,10,12\n")], &car).unwrap();
-        assert!(read.warning("t", "car", Toolkit::Otb).unwrap().contains("moved by (1, 1)"));
+        let (_, warning) = read(&[("car.txt", "1,2,10,12\n1,2,10,12\n")], &car).unwrap();
+        assert!(warning.unwrap().contains("t, car: the first box is the label moved by (1, 1)"));
     }
 
     #[test]
@@ -335,24 +285,25 @@ pub(crate) mod tests {
         let mot = |frames: &[usize]| {
             frames.iter().map(|frame| format!("{frame},1,{},2,10,12,1,-1,-1,-1\n", frame + 1)).collect::<String>()
         };
-        let read = |text: &str| {
-            let read = read(&[("late.txt", text)], &late);
-            read.map(|read| (read.boxes.iter().map(|b| b.x).collect::<Vec<f64>>(), read.rows, read.skipped))
-        };
-        for (text, xs, rows, skipped) in [
+        for (text, xs, expected) in [
             // A row per evaluated frame, then with rows beyond the last.
-            (plain(&[0, 1, 2]), [0.0, 1.0, 2.0], 3, 0),
-            (plain(&[0, 1, 2, 3, 4]), [0.0, 1.0, 2.0], 5, 0),
+            (plain(&[0, 1, 2]), [0.0, 1.0, 2.0], None),
+            (plain(&[0, 1, 2, 3, 4]), [0.0, 1.0, 2.0], Some("5 rows for 3 frames")),
             // A row per image, with and without boxes before the first evaluated one.
-            (plain(&[5, 4, 0, 1, 2]), [0.0, 1.0, 2.0], 3, 2),
-            (format!("NaN,NaN,NaN,NaN\nNaN,NaN,NaN,NaN\n{}", plain(&[0, 1, 2])), [0.0, 1.0, 2.0], 3, 2),
+            (plain(&[5, 4, 0, 1, 2]), [0.0, 1.0, 2.0], None),
+            (format!("NaN,NaN,NaN,NaN\nNaN,NaN,NaN,NaN\n{}", plain(&[0, 1, 2])), [0.0, 1.0, 2.0], None),
             // Rows that name their images.
-            (mot(&[3, 4, 5]), [3.0, 4.0, 5.0], 3, 2),
-            (mot(&[1, 2, 3, 4, 5]), [3.0, 4.0, 5.0], 3, 2),
+            (mot(&[3, 4, 5]), [3.0, 4.0, 5.0], None),
+            (mot(&[1, 2, 3, 4, 5, 6]), [3.0, 4.0, 5.0], Some("4 rows from image 3 on for 3 frames")),
         ] {
-            assert_eq!(read(&text).unwrap(), (xs.to_vec(), rows, skipped), "{text}");
+            let (run, warning) = read(&[("late.txt", &text)], &late).unwrap();
+            assert_eq!(run.boxes.iter().map(|b| b.x).collect::<Vec<f64>>(), xs, "{text}");
+            match expected {
+                Some(expected) => assert!(warning.unwrap().contains(expected)),
+                None => assert_eq!(warning, None),
+            }
         }
-        let error = read(&mot(&[1, 2])).unwrap_err().to_string();
+        let error = read(&[("late.txt", &mot(&[1, 2]))], &late).unwrap_err().to_string();
         assert!(error.contains("ends with image 2, but late begins with image 3"), "{error}");
     }
 
@@ -360,17 +311,20 @@ pub(crate) mod tests {
     fn an_exact_name_wins_and_ambiguous_files_are_refused() {
         let dir = written(&[("car-1.txt", "0,1,10,12\n"), ("car_1.txt", "5,5,10,12\n")]);
         let files = ResultFiles::open("t", dir.path()).unwrap();
-        let first = |name: &str| files.read(&sequence(name, 1, Base::Zero)).map(|read| read.boxes[0].x);
+        let first =
+            |name: &str| files.read(&sequence(name, 1, Base::Zero), Toolkit::Otb).map(|(run, _)| run.boxes[0].x);
         assert_eq!((first("car-1").unwrap(), first("car_1").unwrap()), (0.0, 5.0));
         assert!(first("car.1").unwrap_err().to_string().contains("both match car.1"));
         let runs = [("car/car_001.txt", "0,1,10,12\n"), ("car/car_002.txt", "5,5,10,12\n")];
-        assert_eq!(read(&runs, &sequence("car", 1, Base::Zero)).unwrap().rows, 1);
+        assert_eq!(read(&runs, &sequence("car", 1, Base::Zero)).unwrap().0.boxes[0].x, 0.0);
     }
 
     #[test]
     fn warns_of_other_lengths_by_the_rules_of_the_toolkit() {
         let toy = sequence("Toy", 2, Base::One);
-        let warning = |text: &str, toolkit| read(&[("Toy.txt", text)], &toy).unwrap().warning("t", "Toy", toolkit);
+        let warning = |text: &str, toolkit| {
+            ResultFiles::open("t", written(&[("Toy.txt", text)]).path()).unwrap().read(&toy, toolkit).unwrap().1
+        };
         let row = "1,2,10,12\n";
         assert_eq!(warning(&row.repeat(2), Toolkit::Otb), None);
         assert!(warning(&row.repeat(3), Toolkit::Otb).unwrap().contains("3 rows for 2 frames: the last rows are"));
@@ -395,26 +349,17 @@ pub(crate) mod tests {
     fn saved_results_are_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let boxes = vec![BBox::new(0.0, 1.0, 10.0, 12.0), BBox::new(1.25, 1.5, 10.0, 12.0)];
-        let trace = Trace { micros: vec![2000, 4000], ..as_trace(boxes.clone()) };
+        let start = Start { frame: 0, init: boxes[0] };
+        let trace = Trace { start, boxes, micros: vec![2000, 4000] };
         for (name, base, home) in
             [("Jogging-2", Base::One, "OTB2015/paper"), ("GOT-10k_Val_000001", Base::Zero, "GOT-10k/paper")]
         {
             let sequence = sequence(name, 2, base);
-            save_results(dir.path(), "paper", &sequence, &trace).unwrap();
-            let read = ResultFiles::open("us", &dir.path().join(home)).unwrap().read(&sequence).unwrap();
-            assert_eq!((read.boxes, read.fps.map(f64::round)), (boxes.clone(), Some(333.0)), "{name}");
+            save(dir.path(), "paper", &sequence, &trace).unwrap();
+            let files = ResultFiles::open("us", &dir.path().join(home)).unwrap();
+            assert_eq!(files.read(&sequence, Toolkit::Otb).unwrap(), (trace.clone(), None), "{name}");
         }
         let text = fs::read_to_string(dir.path().join("OTB2015/paper/Jogging.2.txt")).unwrap();
         assert_eq!(text, "1.000,2.000,10.000,12.000\n2.250,2.500,10.000,12.000\n");
-    }
-
-    #[test]
-    #[cfg(feature = "cli")]
-    fn checking_a_save_folder_leaves_nothing_behind() {
-        let dir = written(&[("file", "")]);
-        check_save_folder(&dir.path().join("a/b")).unwrap();
-        assert!(check_save_folder(&dir.path().join("file")).is_err());
-        assert!(check_save_folder(&dir.path().join("file/below")).is_err());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -1,23 +1,19 @@
-//! Trackers over the sequences of a dataset, several at a time. Every finished run is stored at once, so an interrupted
-//! evaluation resumes.
+//! A tracker over one sequence, and the file that keeps its runs, so that an interrupted evaluation resumes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use rayon::iter::{ParallelBridge, ParallelIterator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::dataset::{Dataset, LabelledSequence, file_name};
-use super::metrics::Toolkit;
+use super::dataset::{LabelledSequence, file_name};
 use super::protocols::{Protocol, Start};
-use super::results::ResultFiles;
 use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
-use crate::media::{Images, Item, decode};
+use crate::media::Item;
 use crate::run::{Cause, Follower, Halt, Outcome, Session, Step};
 use crate::settings::text_of;
 use crate::tracker::{Params, Tracker};
@@ -27,13 +23,9 @@ pub trait Runner: Send + Sync {
     /// The name in reports and of the folder of its runs.
     fn name(&self) -> &str;
 
-    /// All parameters, for the report. Stored runs with other parameters are computed again.
-    fn parameters(&self) -> serde_json::Value;
-
-    /// Whether the boxes depend on nothing but [`Runner::parameters`]. If not, stored runs are never used again.
-    fn is_described(&self) -> bool {
-        true
-    }
+    /// All parameters, for the report. Stored runs with other parameters are computed again. Null when the boxes depend
+    /// on something else; stored runs are then never used.
+    fn parameters(&self) -> Value;
 
     /// A new tracker without a target.
     ///
@@ -54,7 +46,7 @@ impl std::fmt::Debug for dyn Runner + '_ {
 }
 
 /// Our own [`Tracker`] with a name and settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Preset {
     name: String,
     preset: String,
@@ -117,7 +109,7 @@ impl Runner for Preset {
         &self.name
     }
 
-    fn parameters(&self) -> serde_json::Value {
+    fn parameters(&self) -> Value {
         self.params.document(&self.preset)
     }
 
@@ -132,7 +124,7 @@ impl Runner for Preset {
 
 /// The boxes of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// Where the run starts.
     pub start: Start,
     /// One box per frame, 0-based; the first is the initial one.
@@ -142,7 +134,7 @@ pub struct Trace {
 }
 
 /// Runs `runner` from each of `starts` to the end of `frames` in one pass, so twenty starts cost one decoding.
-fn run_sequence(
+pub(super) fn run_sequence(
     runner: &dyn Runner,
     name: &str,
     starts: &[Start],
@@ -184,170 +176,73 @@ fn run_sequence(
     }
 }
 
-/// Trackers and published results over a dataset.
-#[derive(Debug)]
-pub struct Evaluation {
-    /// The labelled sequences.
-    pub dataset: Dataset,
-    /// Trackers to run.
-    pub runners: Vec<Box<dyn Runner>>,
-    /// Trackers whose boxes are read from files.
-    pub results: Vec<ResultFiles>,
-    /// Where runs start.
-    pub protocol: Protocol,
-    /// Whose rules the scores follow.
-    pub toolkit: Toolkit,
+/// What determines some runs. Stored runs are used only if all of it is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RunKey {
+    version: String,
+    tracker: String,
+    parameters: Value,
+    sequence: String,
+    frames: usize,
+    checksum: u32,
+    protocol: Protocol,
+    /// The starts stand for the labels.
+    pub starts: Vec<Start>,
 }
 
-/// The progress of [`Evaluation::run`].
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Sent once, before the first frame.
-    Planned {
-        /// Frames of all runs.
-        frames: u64,
-        /// Frames of runs that are already stored.
-        done: u64,
-    },
-    /// A frame is tracked.
-    Frame,
-    /// A tracker has finished a sequence.
-    Finished {
-        /// The tracker.
-        tracker: &'a str,
-        /// The sequence.
-        sequence: &'a str,
-    },
-    /// A tracker has failed on a sequence.
-    Failed {
-        /// The tracker.
-        tracker: &'a str,
-        /// The sequence.
-        sequence: &'a str,
-        /// The error.
-        reason: &'a str,
-    },
-    /// A stored run cannot be used, with the reason, and is computed again.
-    Again(&'a str),
+/// The file of the runs of a tracker on a sequence.
+#[derive(Serialize, Deserialize)]
+struct RunFile {
+    schema: String,
+    key: RunKey,
+    runs: Vec<Trace>,
 }
 
-impl Evaluation {
-    /// Checks that the settings fit together.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for results with another protocol than one-pass: their files hold one run.
-    pub fn check(&self) -> Result<()> {
-        match self.results.first() {
-            Some(files) if self.protocol != Protocol::Ope => Err(Error::Parameter {
-                name: "results",
-                value: files.name.clone(),
-                expected: format!("--protocol ope, not {}: result files hold one run per sequence", self.protocol),
-            }),
-            _ => Ok(()),
-        }
-    }
+const SCHEMA: &str = "kcf-track-runs/4";
 
-    /// Runs every tracker on every sequence, `jobs` at a time, and stores each run. Stored runs are kept, failed ones
-    /// are tried again. A failure does not stop the others.
-    ///
-    /// # Errors
-    /// As [`Evaluation::check`], and when runs cannot be stored or threads cannot be started.
-    pub fn run(&self, store: &Store, jobs: usize, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<()> {
-        self.check()?;
-        let (mut frames, mut done) = (0, 0);
-        let mut todo = Vec::new();
-        for sequence in &self.dataset.sequences {
-            // The report names a sequence without a start.
-            let Ok(starts) = self.starts(sequence) else { continue };
-            for runner in &self.runners {
-                let key = self.key(runner.as_ref(), sequence, &starts);
-                frames += sequence.frames.len() as u64;
-                match store.load(&key) {
-                    Stored::Runs(_) if runner.is_described() => {
-                        done += sequence.frames.len() as u64;
-                        continue;
-                    }
-                    Stored::Runs(_) | Stored::Absent | Stored::Failed(_) => {}
-                    Stored::Unusable(reason) => watch(Event::Again(&reason)),
-                }
-                todo.push((runner.as_ref(), sequence, key));
-            }
-        }
-        watch(Event::Planned { frames, done });
-        // The longest first, so that no thread starts a long one when the others have finished.
-        todo.sort_by_key(|(_, sequence, key)| std::cmp::Reverse(sequence.frames.len() * key.starts.len()));
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(jobs.max(1))
-            .build()
-            .map_err(|e| Error::Evaluation { what: format!("{jobs} jobs"), reason: e.to_string() })?;
-        // A bridge keeps this order; a parallel slice does not.
-        pool.install(|| {
-            todo.iter().par_bridge().try_for_each(|(runner, sequence, key)| {
-                let (tracker, name) = (runner.name(), sequence.name.as_str());
-                let frames = Images::new((1..).zip(sequence.frames.iter().cloned()).collect(), runner.channels());
-                match run_sequence(*runner, name, &key.starts, frames, &|| watch(Event::Frame)) {
-                    Ok(traces) => {
-                        store.save(key, &traces)?;
-                        watch(Event::Finished { tracker, sequence: name });
-                    }
-                    Err(error) => {
-                        let reason = error.to_string();
-                        store.save_failure(key, &reason)?;
-                        watch(Event::Failed { tracker, sequence: name, reason: &reason });
-                    }
-                }
-                Ok(())
-            })
-        })
-    }
-
-    /// The stored runs of `runner` on `sequence`.
-    pub fn traces(&self, store: &Store, runner: &dyn Runner, sequence: &LabelledSequence) -> Option<Vec<Trace>> {
-        let starts = self.starts(sequence).ok()?;
-        match store.load(&self.key(runner, sequence, &starts)) {
-            Stored::Runs(traces) => Some(traces),
-            _ => None,
-        }
-    }
-
-    pub(super) fn starts(&self, sequence: &LabelledSequence) -> Result<Vec<Start>> {
-        let (width, height) = match (self.protocol, sequence.frames.first()) {
-            // Only SRE clips boxes to the image.
-            (Protocol::Sre, Some(path)) => {
-                let frame = decode(path, Channels::Luma)?;
-                (frame.as_frame().width(), frame.as_frame().height())
-            }
-            _ => (0, 0),
-        };
-        self.protocol.starts(&sequence.truth, width, height)
-    }
-
-    pub(super) fn key(&self, runner: &dyn Runner, sequence: &LabelledSequence, starts: &[Start]) -> RunKey {
-        RunKey {
+impl RunKey {
+    pub fn new(runner: &dyn Runner, sequence: &LabelledSequence, protocol: Protocol, starts: &[Start]) -> Self {
+        Self {
             version: env!("CARGO_PKG_VERSION").into(),
             tracker: runner.name().into(),
             parameters: runner.parameters(),
             sequence: sequence.name.clone(),
             frames: sequence.frames.len(),
             checksum: checksum(&sequence.frames),
-            protocol: self.protocol,
+            protocol,
             starts: starts.to_vec(),
         }
     }
-}
 
-/// What determines some runs. Stored runs are used only if all of it is the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct RunKey {
-    version: String,
-    tracker: String,
-    parameters: serde_json::Value,
-    sequence: String,
-    frames: usize,
-    checksum: u32,
-    protocol: Protocol,
-    /// The starts stand for the labels.
-    starts: Vec<Start>,
+    fn path(&self, folder: &Path) -> PathBuf {
+        let tracker = folder.join("runs").join(self.protocol.name()).join(file_name(&self.tracker));
+        tracker.join(format!("{}.json", file_name(&self.sequence)))
+    }
+
+    /// The runs stored in the folder of an evaluation, if there are any, or why they cannot be used.
+    pub fn load(&self, folder: &Path) -> Result<Option<Vec<Trace>>, String> {
+        let path = self.path(folder);
+        if self.parameters.is_null() || !path.exists() {
+            return Ok(None);
+        }
+        let unusable = |reason: &str| format!("{}: {reason}", path.display());
+        let bytes = fs::read(&path).map_err(|error| unusable(&error.to_string()))?;
+        match serde_json::from_slice::<RunFile>(&bytes) {
+            Err(error) => Err(unusable(&error.to_string())),
+            Ok(file) if file.schema != SCHEMA => Err(unusable("written by another version")),
+            Ok(file) if file.key != *self => {
+                Err(unusable("made from other frames, labels, parameters or another version"))
+            }
+            Ok(file) => Ok(Some(file.runs)),
+        }
+    }
+
+    pub fn save(&self, folder: &Path, runs: &[Trace]) -> Result<()> {
+        let file = RunFile { schema: SCHEMA.into(), key: self.clone(), runs: runs.to_vec() };
+        let path = self.path(folder);
+        let text = serde_json::to_vec(&file).map_err(|e| Error::io(&path, e.into()))?;
+        atomic_file::write(&path, &text)
+    }
 }
 
 /// A checksum of paths, sizes and times of image files, and of the bytes of the first and the last.
@@ -367,85 +262,3 @@ fn checksum(files: &[PathBuf]) -> u32 {
     }
     hasher.finalize()
 }
-
-#[derive(Serialize, Deserialize)]
-struct RunFile {
-    schema: String,
-    key: RunKey,
-    runs: Vec<Trace>,
-    /// The error, when the runs failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    failed: Option<String>,
-}
-
-const SCHEMA: &str = "kcf-track-runs/3";
-
-/// The folder `runs/` of an evaluation: one file per tracker and sequence.
-#[derive(Clone, Debug)]
-pub struct Store {
-    root: PathBuf,
-}
-
-/// The state of some runs in a [`Store`].
-#[derive(Debug, PartialEq)]
-pub(super) enum Stored {
-    Runs(Vec<Trace>),
-    Failed(String),
-    Absent,
-    Unusable(String),
-}
-
-impl Store {
-    /// The store in the folder of an evaluation.
-    pub fn in_folder(out: &Path) -> Self {
-        Self { root: out.join("runs") }
-    }
-
-    fn path(&self, key: &RunKey) -> PathBuf {
-        let tracker = self.root.join(key.protocol.name()).join(file_name(&key.tracker));
-        tracker.join(format!("{}.json", file_name(&key.sequence)))
-    }
-
-    pub(super) fn load(&self, key: &RunKey) -> Stored {
-        let path = self.path(key);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Stored::Absent,
-            Err(error) => return Stored::Unusable(format!("{}: {error}", path.display())),
-        };
-        let complete = |runs: &[Trace]| {
-            runs.len() == key.starts.len()
-                && runs.iter().zip(&key.starts).all(|(run, start)| {
-                    run.start == *start
-                        && run.boxes.len() == key.frames.saturating_sub(start.frame)
-                        && run.micros.len() == run.boxes.len()
-                })
-        };
-        let unusable = |reason: &str| Stored::Unusable(format!("{}: {reason}", path.display()));
-        match serde_json::from_slice::<RunFile>(&bytes) {
-            Err(error) => unusable(&error.to_string()),
-            Ok(file) if file.schema != SCHEMA => unusable("written by another version"),
-            Ok(file) if file.key != *key => unusable("made from other frames, labels, parameters or another version"),
-            Ok(RunFile { failed: Some(reason), .. }) => Stored::Failed(reason),
-            Ok(file) if !complete(&file.runs) => unusable("incomplete"),
-            Ok(file) => Stored::Runs(file.runs),
-        }
-    }
-
-    fn save(&self, key: &RunKey, runs: &[Trace]) -> Result<()> {
-        self.write(RunFile { schema: SCHEMA.into(), key: key.clone(), runs: runs.to_vec(), failed: None })
-    }
-
-    fn save_failure(&self, key: &RunKey, reason: &str) -> Result<()> {
-        self.write(RunFile { schema: SCHEMA.into(), key: key.clone(), runs: Vec::new(), failed: Some(reason.into()) })
-    }
-
-    fn write(&self, file: RunFile) -> Result<()> {
-        let path = self.path(&file.key);
-        let text = serde_json::to_vec(&file).map_err(|e| Error::io(&path, e.into()))?;
-        atomic_file::write(&path, &text)
-    }
-}
-
-#[cfg(test)]
-mod tests;

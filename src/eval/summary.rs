@@ -14,12 +14,8 @@ use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
 use super::dataset::LabelledSequence;
-use super::metrics::{FrameErrors, PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, Toolkit, frame_errors};
+use super::metrics::{PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, Toolkit};
 use super::protocols::Protocol;
-use super::results::as_trace;
-use super::runner::{Evaluation, Store, Stored, Trace};
-use crate::bbox::BBox;
-use crate::error::{Error, Result};
 
 /// The eleven attributes of OTB and their meanings, in the benchmark's order.
 pub(super) const ATTRIBUTES: [(&str, &str); 11] = [
@@ -117,32 +113,13 @@ pub struct TrackerReport {
 pub struct Aggregate {
     /// Number of sequences.
     pub sequences: usize,
-    /// Number of frames in them.
-    pub frames: usize,
-    /// Mean AUC.
-    pub auc: f64,
-    /// Its 95 % interval over sequences.
+    /// The means of their scores; frames and failures are sums. The centre error is `None` when a sequence has none.
+    #[serde(flatten)]
+    pub mean: Score,
+    /// 95 % interval of the AUC over sequences.
     pub auc_interval: Option<Interval>,
-    /// Mean precision at 20 px.
-    pub precision_20: f64,
-    /// Its 95 % interval over sequences.
+    /// 95 % interval of the precision at 20 px over sequences.
     pub precision_20_interval: Option<Interval>,
-    /// Mean normalised precision at 0.2.
-    pub normalized_precision: f64,
-    /// Mean share of frames with an overlap above 0.5.
-    pub overlap_rate_50: f64,
-    /// Mean of the sequences' mean overlaps.
-    pub mean_overlap: f64,
-    /// Mean of the sequences' mean centre errors, in pixels; `None` when one of them has none.
-    pub mean_center_error: Option<f64>,
-    /// Losses of the target in all sequences.
-    pub failures: usize,
-    /// Mean success curve.
-    pub success: Vec<f64>,
-    /// Mean precision curve.
-    pub precision: Vec<f64>,
-    /// Mean normalised precision curve.
-    pub normalized: Vec<f64>,
 }
 
 /// How much better one tracker is than another.
@@ -193,152 +170,12 @@ pub struct TrackerTiming {
     pub sequences: BTreeMap<String, f64>,
 }
 
-/// The outcome of an evaluation.
-#[derive(Debug)]
-pub struct Evaluated {
-    /// All that follows from boxes alone.
-    pub report: Report,
-    /// The trackers' speed.
-    pub timings: Timings,
-    /// The boxes of each tracker's first run, by tracker and sequence.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "pictures are of the report"))]
-    pub(super) boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>>,
-}
-
 /// A tracker's scores by sequence, before they are summed up.
-struct Scored {
-    name: String,
-    origin: Origin,
-    parameters: serde_json::Value,
-    scores: BTreeMap<String, Score>,
-}
-
-/// The runs of a tracker on a sequence, or why there are none, with its speed where files tell it.
-type Loaded = (std::result::Result<Vec<Trace>, String>, Option<f64>);
-
-impl Evaluation {
-    /// Scores the stored runs and the result files.
-    ///
-    /// # Errors
-    /// As [`Evaluation::check`]; [`Error::Evaluation`] when runs are missing or no sequence can be scored.
-    pub fn report(&self, store: &Store) -> Result<Evaluated> {
-        self.check()?;
-        let mut left_out = self.dataset.left_out.clone();
-        let mut warnings = self.dataset.warnings.clone();
-        let mut usable = Vec::new();
-        for sequence in &self.dataset.sequences {
-            match self.starts(sequence) {
-                Ok(starts) => usable.push((sequence, starts)),
-                Err(error) => {
-                    let (sequence, reason) = (sequence.name.clone(), error.to_string());
-                    left_out.push(LeftOut { sequence, tracker: None, reason });
-                }
-            }
-        }
-        let mut loaded = Vec::new();
-        for runner in &self.runners {
-            let mut runs: Vec<Loaded> = Vec::new();
-            for (sequence, starts) in &usable {
-                runs.push(match store.load(&self.key(runner.as_ref(), sequence, starts)) {
-                    Stored::Runs(traces) => (Ok(traces), None),
-                    Stored::Failed(reason) => (Err(reason), None),
-                    Stored::Absent | Stored::Unusable(_) => {
-                        return Err(Error::Evaluation {
-                            what: format!("{}, {}", runner.name(), sequence.name),
-                            reason: "its runs are missing: the evaluation is not finished".into(),
-                        });
-                    }
-                });
-            }
-            loaded.push((runner.name(), Origin::Run, runner.parameters(), runs));
-        }
-        for files in &self.results {
-            let read = |sequence: &LabelledSequence| match files.read(sequence) {
-                Ok(read) => {
-                    warnings.extend(read.warning(&files.name, &sequence.name, self.toolkit));
-                    (Ok(vec![as_trace(read.boxes)]), read.fps)
-                }
-                Err(error) => (Err(error.to_string()), None),
-            };
-            let runs = usable.iter().map(|(sequence, _)| *sequence).map(read).collect();
-            loaded.push((&files.name, Origin::Results, serde_json::Value::Null, runs));
-        }
-
-        let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
-        let mut boxes: BTreeMap<String, BTreeMap<String, Vec<BBox>>> = BTreeMap::new();
-        let mut scored = Vec::new();
-        for (name, origin, parameters, runs) in loaded {
-            let (mut scores, mut fps) = (BTreeMap::new(), BTreeMap::new());
-            for ((sequence, _), (traces, rate)) in usable.iter().zip(runs) {
-                let outcome = traces.and_then(|traces| Ok((self.score(sequence, &traces)?, traces)));
-                let (score, traces) = match outcome {
-                    Ok(outcome) => outcome,
-                    Err(reason) => {
-                        let (sequence, tracker) = (sequence.name.clone(), Some(name.to_owned()));
-                        left_out.push(LeftOut { sequence, tracker, reason });
-                        continue;
-                    }
-                };
-                if 2 * score.labelled < score.frames {
-                    let (labelled, all, name) = (score.labelled, score.frames, &sequence.name);
-                    warnings.push(format!("{name}: only {labelled} of {all} frames have a label that counts"));
-                }
-                scores.insert(sequence.name.clone(), score);
-                fps.extend(rate.or_else(|| rate_of(&traces)).map(|rate| (sequence.name.clone(), rate)));
-                if let Some(first) = traces.into_iter().next() {
-                    boxes.entry(name.to_owned()).or_default().insert(sequence.name.clone(), first.boxes);
-                }
-            }
-            if !fps.is_empty() {
-                let mean = mean(&fps.values().copied().collect::<Vec<_>>());
-                timings.trackers.insert(name.to_owned(), TrackerTiming { fps: mean, sequences: fps });
-            }
-            // A tracker without any score has no rank.
-            if !scores.is_empty() {
-                scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
-            }
-        }
-        if scored.is_empty() {
-            let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
-            return Err(Error::Evaluation {
-                what: "report".into(),
-                reason: format!("no sequence could be scored{first}"),
-            });
-        }
-        let facts = usable.iter().map(|(s, _)| SequenceFacts {
-            name: s.name.clone(),
-            frames: s.frames.len(),
-            base: s.base.offset() as u8,
-            attributes: s.attributes.clone(),
-        });
-        let report = summarize(self.protocol, self.toolkit, facts.collect(), scored, left_out, warnings);
-        Ok(Evaluated { report, timings, boxes })
-    }
-
-    /// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs).
-    fn score(&self, sequence: &LabelledSequence, traces: &[Trace]) -> std::result::Result<Score, String> {
-        let score = pooled_score(&sequence.truth, traces, self.toolkit).map_err(|error| error.to_string())?;
-        match score.labelled {
-            0 => Err("no frame has a label that counts by the rules of this toolkit".into()),
-            _ => Ok(score),
-        }
-    }
-}
-
-fn pooled_score(truth: &[Option<BBox>], traces: &[Trace], toolkit: Toolkit) -> Result<Score> {
-    let mut errors = FrameErrors::default();
-    for trace in traces {
-        let labels = truth.get(trace.start.frame..).unwrap_or_default();
-        errors.extend(&frame_errors(labels, &trace.boxes, toolkit)?);
-    }
-    Ok(Score::of(&errors))
-}
-
-/// Frames per second of all runs of a sequence together.
-fn rate_of(traces: &[Trace]) -> Option<f64> {
-    let micros: u64 = traces.iter().flat_map(|t| &t.micros).map(|&m| u64::from(m)).sum();
-    let frames: usize = traces.iter().map(|t| t.micros.len()).sum();
-    (micros > 0).then(|| frames as f64 * 1e6 / micros as f64)
+pub(super) struct Scored {
+    pub name: String,
+    pub origin: Origin,
+    pub parameters: serde_json::Value,
+    pub scores: BTreeMap<String, Score>,
 }
 
 fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Aggregate {
@@ -352,37 +189,47 @@ fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Aggregate {
     let normalized = curve(PRECISION_THRESHOLDS, |s| &s.normalized);
     // A mean without some sequences would not compare with those of other trackers.
     let center_errors: Option<Vec<f64>> = scores.iter().map(|s| s.mean_center_error).collect();
+    let sum = |count: fn(&Score) -> usize| scores.iter().map(|s| count(s)).sum();
     Aggregate {
         sequences: scores.len(),
-        frames: scores.iter().map(|s| s.frames).sum(),
-        auc: mean(&success),
+        mean: Score {
+            frames: sum(|s| s.frames),
+            labelled: sum(|s| s.labelled),
+            auc: mean(&success),
+            precision_20: precision[20],
+            normalized_precision: normalized[20],
+            overlap_rate_50: success[10],
+            mean_overlap: mean(&values(|s| s.mean_overlap)),
+            mean_center_error: center_errors.map(|all| mean(&all)),
+            failures: sum(|s| s.failures),
+            success,
+            precision,
+            normalized,
+        },
         auc_interval: mean_interval(&values(|s| s.auc)),
-        precision_20: precision[20],
         precision_20_interval: mean_interval(&values(|s| s.precision_20)),
-        normalized_precision: normalized[20],
-        overlap_rate_50: success[10],
-        mean_overlap: mean(&values(|s| s.mean_overlap)),
-        mean_center_error: center_errors.filter(|all| !all.is_empty()).map(|all| mean(&all)),
-        failures: scores.iter().map(|s| s.failures).sum(),
-        success,
-        precision,
-        normalized,
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-fn summarize(
+pub(super) fn summarize<'a>(
     protocol: Protocol,
     toolkit: Toolkit,
-    mut sequences: Vec<SequenceFacts>,
+    sequences: impl Iterator<Item = &'a LabelledSequence>,
     scored: Vec<Scored>,
     mut left_out: Vec<LeftOut>,
     mut warnings: Vec<String>,
 ) -> Report {
-    sequences.sort_by(|a, b| a.name.cmp(&b.name));
+    let facts = |s: &LabelledSequence| SequenceFacts {
+        name: s.name.clone(),
+        frames: s.frames.len(),
+        base: s.base.offset() as u8,
+        attributes: s.attributes.clone(),
+    };
+    let sequences: Vec<SequenceFacts> = sequences.map(facts).collect();
     let with_attribute = |attribute: &str, name: &str| {
         sequences.iter().any(|s| s.name == name && s.attributes.iter().any(|a| a == attribute))
     };
@@ -402,7 +249,7 @@ fn summarize(
             sequences: s.scores,
         })
         .collect();
-    trackers.sort_by(|a, b| b.overall.auc.total_cmp(&a.overall.auc).then_with(|| a.name.cmp(&b.name)));
+    trackers.sort_by(|a, b| b.overall.mean.auc.total_cmp(&a.overall.mean.auc).then_with(|| a.name.cmp(&b.name)));
     let mut differences = Vec::new();
     for (i, better) in trackers.iter().enumerate() {
         differences.extend(trackers[i + 1..].iter().map(|worse| difference(better, worse)));
@@ -483,8 +330,10 @@ fn mean_interval(values: &[f64]) -> Option<Interval> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::bbox::BBox;
     use crate::eval::metrics::score;
-    use crate::eval::protocols::Start;
+    use crate::eval::results;
+    use crate::media::annotation::Base;
 
     /// Three trackers on three sequences; some names need escapes.
     pub(in crate::eval) fn report() -> Report {
@@ -505,32 +354,20 @@ pub(super) mod tests {
                     .collect(),
             });
         let attributes = ["IV", "SV", "OCC"].map(String::from).to_vec();
-        let facts = sequences.map(|name| SequenceFacts {
-            name: name.into(),
-            frames: 20,
-            base: u8::from(name == "A"),
+        let all = sequences.map(|name| LabelledSequence {
             attributes: attributes.clone(),
+            ..results::tests::sequence(name, 20, if name == "A" { Base::One } else { Base::Zero })
         });
         let left_out = vec![LeftOut { sequence: "D".into(), tracker: None, reason: "<b>broken</b>".into() }];
         let warnings = vec!["odd & even".into()];
-        summarize(Protocol::Ope, Toolkit::Otb, facts.into(), scored.into(), left_out, warnings)
+        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), scored.into(), left_out, warnings)
     }
 
     #[test]
     fn means_are_over_sequences_not_frames() {
         let (good, far) = (BBox::new(0.0, 0.0, 20.0, 20.0), BBox::new(500.0, 0.0, 20.0, 20.0));
         let of = |boxes: &[BBox]| score(&vec![Some(good); boxes.len()], boxes, Toolkit::Otb).unwrap();
-        assert_eq!(aggregate(&[of(&[good; 100]), of(&[good, far])]).precision_20, 0.75);
-    }
-
-    #[test]
-    fn runs_are_pooled_by_frame() {
-        let b = BBox::new(0.0, 0.0, 20.0, 20.0);
-        let trace = |frame: usize, boxes: Vec<BBox>| Trace { start: Start { frame, init: b }, micros: vec![], boxes };
-        let far = b.translated(400.0, 0.0);
-        let traces = [trace(0, vec![b, far, far, far]), trace(2, vec![b, b])];
-        let score = pooled_score(&[Some(b); 4], &traces, Toolkit::Otb).unwrap();
-        assert_eq!((score.frames, score.precision_20), (6, 0.5));
+        assert_eq!(aggregate(&[of(&[good; 100]), of(&[good, far])]).mean.precision_20, 0.75);
     }
 
     #[test]

@@ -25,7 +25,6 @@ use std::path::Path;
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-pub(crate) use crate::frame::Channels;
 pub use decode::{decode, decode_bytes};
 pub use images::Images;
 pub use item::{Demand, Item, Span};

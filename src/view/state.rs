@@ -737,7 +737,8 @@ mod maps_tests {
 mod picture_tests {
     use super::super::fixtures::item_of;
     use super::*;
-    use crate::media::{Channels, decode_bytes};
+    use crate::frame::Channels;
+    use crate::media::decode_bytes;
 
     fn decoded(width: usize, height: usize, format: PixelFormat) -> FrameBuf {
         let frame = FrameBuf::new(vec![90; width * height * format.bytes()], width, height, format).unwrap();

@@ -1,71 +1,228 @@
-//! The part of the page about the sequences that a tracker failed on.
+//! The part of the page on failures: frames around the loss of the target, with the label and the tracker's box.
 
-use super::filmstrip::{Picture, Strip};
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use image::DynamicImage;
+use image::imageops::FilterType;
+
 use super::html::escape;
 use crate::bbox::BBox;
-use crate::eval::Protocol;
+use crate::eval::dataset::LabelledSequence;
+use crate::eval::metrics::frame_errors;
+use crate::eval::runner::Trace;
+use crate::eval::{Evaluated, Evaluation, Protocol};
+use crate::frame::Channels;
+use crate::frame::{Frame, FrameBuf, PixelFormat};
+use crate::jpeg;
+use crate::media::decode;
 
-/// What became of the tracker `focus` on its worst sequences.
-pub(super) fn failures(protocol: Protocol, focus: &str, strips: &[Strip]) -> String {
-    if strips.is_empty() {
-        return format!(
-            "<p>{} covers the target at least half of the time in every sequence that it was scored on.</p>\n",
-            escape(focus)
-        );
-    }
-    let mut text = format!(
-        "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key \
-         p\"></span>{0}</p>\n",
-        escape(focus)
-    );
-    for strip in strips {
-        let lost = strip
-            .lost_at
-            .map_or("never without any overlap".into(), |at| format!("target lost at frame {at} of {}", strip.frames));
-        // Pictures and loss are of one run.
-        let auc = match protocol {
-            Protocol::Ope => format!("AUC {:.3}, ", strip.auc),
-            Protocol::Tre | Protocol::Sre => format!("AUC of all runs {:.3}; first run: ", strip.auc),
-        };
-        text += &format!(
-            "<div class=\"strip\"><h3>{} <span class=\"soft\">{auc}{lost}</span></h3>\n<div class=\"frames\">\n",
-            escape(&strip.sequence)
-        );
-        for picture in &strip.pictures {
-            text += &framed(picture);
+/// How many sequences are shown.
+const STRIPS: usize = 6;
+/// Largest size of a picture, in pixels.
+const PICTURE: (u32, u32) = (320, 240);
+const QUALITY: u8 = 80;
+
+/// What became of `tracker` on the sequences on which it failed worst, at most six: lowest AUC first, of those where it
+/// covers the target less than half of the time.
+pub(super) fn failures(evaluation: &Evaluation, evaluated: &Evaluated, tracker: &str) -> String {
+    let report = evaluated.report.trackers.iter().find(|t| t.name == tracker);
+    let scores = report.into_iter().flat_map(|report| &report.sequences);
+    let mut worst: Vec<_> = scores.filter(|(_, s)| s.overlap_rate_50 < 0.5).map(|(name, s)| (name, s.auc)).collect();
+    worst.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.cmp(b.0)));
+    let mut text = match worst.is_empty() {
+        true => {
+            let tracker = escape(tracker);
+            format!("<p>{tracker} covers the target at least half of the time in every sequence of its own.</p>\n")
         }
-        text += "</div></div>\n";
+        false => format!(
+            "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key \
+             p\"></span>{0}</p>\n",
+            escape(tracker)
+        ),
+    };
+    for (name, auc) in worst.into_iter().take(STRIPS) {
+        let sequence = evaluation.dataset.sequences.iter().find(|s| s.name == *name);
+        let run = evaluated.traces.get(tracker).and_then(|runs| runs.get(name));
+        text.extend(sequence.zip(run).and_then(|(sequence, run)| strip(evaluation, sequence, run, auc)));
     }
     text
 }
 
-fn framed(picture: &Picture) -> String {
-    let (width, height) = picture.size;
-    let rect = |class: &str, b: &BBox| {
-        format!(
-            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-            b.x,
-            b.y,
-            b.w.max(0.0),
-            b.h.max(0.0)
-        )
+/// The pictures of one run. `auc` is that of all runs of the protocol.
+fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, run: &Trace, auc: f64) -> Option<String> {
+    // A run lasts to the end of the sequence, but may start behind its first frame.
+    let from = run.start.frame;
+    let (truth, files) = (sequence.truth.get(from..)?, sequence.frames.get(from..)?);
+    let errors = frame_errors(truth, &run.boxes, evaluation.toolkit).ok()?;
+    let lost = (0..errors.overlap.len())
+        .find(|&i| errors.labelled[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
+    let pictures = moments(&errors.overlap, lost).into_iter().filter_map(|(i, caption)| {
+        let overlap = errors.labelled[i].then_some(errors.overlap[i]);
+        let label = truth[i].filter(BBox::is_valid);
+        Some(picture(files.get(i)?, from + i + 1, caption, label, errors.boxes[i], overlap))
+    });
+    let frames = sequence.frames.len();
+    let lost = lost.map(|i| format!("target lost at frame {} of {frames}", from + i + 1));
+    let auc = match evaluation.protocol {
+        Protocol::Ope => format!("AUC {auc:.3}, "),
+        Protocol::Tre | Protocol::Sre => format!("AUC of all runs {auc:.3}; first run: "),
     };
-    let image = picture.jpeg.as_ref().map_or(String::new(), |data| {
+    Some(format!(
+        "<div class=\"strip\"><h3>{} <span class=\"soft\">{auc}{}</span></h3>\n<div \
+         class=\"frames\">\n{}</div></div>\n",
+        escape(&sequence.name),
+        lost.unwrap_or("never without any overlap".into()),
+        pictures.collect::<String>()
+    ))
+}
+
+/// A frame with the label and the box as it was scored. A frame that cannot be read is left empty.
+fn picture(
+    file: &Path,
+    number: usize,
+    caption: &str,
+    label: Option<BBox>,
+    predicted: BBox,
+    overlap: Option<f64>,
+) -> String {
+    let frame = decode(file, Channels::Color).ok();
+    let view = frame.as_ref().map(|f| f.as_frame());
+    let (width, height) = view.map_or((4, 3), |v| (v.width(), v.height()));
+    let image = view.and_then(|v| base64(&v)).map_or(String::new(), |data| {
         format!(
             "<image href=\"data:image/jpeg;base64,{data}\" width=\"{width}\" height=\"{height}\" \
-            preserveAspectRatio=\"none\"/>"
+             preserveAspectRatio=\"none\"/>"
         )
     });
-    let truth = picture.truth.as_ref().map_or(String::new(), |b| rect("truth", b));
-    let predicted = if picture.predicted.is_valid() { rect("predicted", &picture.predicted) } else { String::new() };
-    let (w, h) = (width as f64, height as f64);
-    let outside = picture.predicted.intersection(&BBox::new(0.0, 0.0, w, h)) <= 0.0;
+    let rect = |class: &str, BBox { x, y, w, h }: BBox| {
+        format!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"/>")
+    };
+    let shown = Some(predicted).filter(BBox::is_valid);
+    let rects: String = [("truth", label), ("predicted", shown)]
+        .into_iter()
+        .filter_map(|(class, bbox)| Some(rect(class, bbox?)))
+        .collect();
+    let outside = predicted.intersection(&BBox::new(0.0, 0.0, width as f64, height as f64)) <= 0.0;
     let outside = if outside { ", box outside the frame" } else { "" };
-    let overlap = picture.overlap.map_or("no label".into(), |o| format!("overlap {o:.2}"));
+    let overlap = overlap.map_or("no label".into(), |o| format!("overlap {o:.2}"));
     format!(
         "<figure><svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"frame \
-         {0}\">{image}{truth}{predicted}</svg>\
-         <figcaption>#{0} {1}, {overlap}{outside}</figcaption></figure>\n",
-        picture.number, picture.caption
+         {number}\">{image}{rects}</svg><figcaption>#{number} {caption}, {overlap}{outside}</figcaption></figure>\n"
     )
+}
+
+/// Which frames tell the story: the start, the last good one, the loss, half-way on, the end.
+fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
+    let Some(last) = overlap.len().checked_sub(1) else { return Vec::new() };
+    let mut picked: Vec<(usize, &'static str)> = vec![(0, "start")];
+    match lost {
+        Some(lost) => {
+            if let Some(good) = (1..lost).rev().find(|&i| overlap[i] > 0.5) {
+                picked.push((good, "last good"));
+            }
+            picked.push((lost, "lost"));
+            picked.push((lost + (last - lost) / 2, "later"));
+        }
+        None => {
+            // It never left the target altogether: where it covers it worst, between quarters.
+            let worst = (0..=last).filter(|&i| overlap[i] >= 0.0).min_by(|&a, &b| overlap[a].total_cmp(&overlap[b]));
+            picked.extend([(last / 4, "later"), (last / 2, "later")]);
+            picked.extend(worst.map(|i| (i, "worst")));
+        }
+    }
+    picked.push((last, "end"));
+    picked.sort_by_key(|p| p.0);
+    picked.dedup_by_key(|p| p.0);
+    picked
+}
+
+fn base64(frame: &Frame<'_>) -> Option<String> {
+    let (width, height) = (u32::try_from(frame.width()).ok()?, u32::try_from(frame.height()).ok()?);
+    let bytes: Vec<u8> = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
+    let picture = match frame.format() {
+        PixelFormat::Gray8 => DynamicImage::ImageLuma8(image::GrayImage::from_raw(width, height, bytes)?),
+        PixelFormat::Rgb8 => DynamicImage::ImageRgb8(image::RgbImage::from_raw(width, height, bytes)?),
+        _ => return None,
+    };
+    let small = if width > PICTURE.0 || height > PICTURE.1 {
+        picture.resize(PICTURE.0, PICTURE.1, FilterType::Triangle)
+    } else {
+        picture
+    };
+    let small = FrameBuf::try_from(small).ok()?;
+    Some(STANDARD.encode(jpeg::encode(&small.as_frame(), QUALITY, false)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::Toolkit;
+    use crate::eval::dataset::Dataset;
+    use crate::eval::dataset::tests::{rows, write_sequence};
+    use crate::eval::protocols::Start;
+    use crate::media::decode_bytes;
+
+    #[test]
+    fn the_story_of_a_loss() {
+        let mut overlap = vec![0.8; 50];
+        overlap[30..].fill(0.0);
+        overlap[29] = 0.2;
+        let picked = moments(&overlap, Some(30));
+        assert_eq!(picked, [(0, "start"), (28, "last good"), (30, "lost"), (39, "later"), (49, "end")]);
+        assert_eq!(moments(&overlap[..1], None), [(0, "start")]);
+        assert!(moments(&[], None).is_empty());
+        assert_eq!(moments(&[1.0, 0.0], Some(1)), [(0, "start"), (1, "lost")]);
+    }
+
+    /// Six frames of one sequence, in a folder that lasts as long as it does.
+    fn of_six_frames(protocol: Protocol) -> (tempfile::TempDir, Evaluation) {
+        let dir = tempfile::tempdir().unwrap();
+        write_sequence(&dir.path().join("Toy"), "img", 6, "groundtruth_rect.txt", &rows(6));
+        let dataset = Dataset::open(dir.path(), &[], None).unwrap();
+        (dir, Evaluation { dataset, runners: vec![], results: vec![], protocol, toolkit: Toolkit::Otb })
+    }
+
+    #[test]
+    fn pictures_show_the_boxes_that_were_scored() {
+        let (_dir, evaluation) = of_six_frames(Protocol::Ope);
+        let toy = &evaluation.dataset.sequences[0];
+        let mut boxes: Vec<BBox> = toy.truth.iter().map(|label| label.unwrap()).collect();
+        // The box before replaces an invalid one, and the label replaces the first.
+        boxes[0] = boxes[0].translated(30.0, 0.0);
+        boxes[5] = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+        let boxes5 = boxes[4];
+        let start = Start { frame: 0, init: boxes[0] };
+        let text = strip(&evaluation, toy, &Trace { start, boxes, micros: vec![] }, 0.5).unwrap();
+        assert!(text.contains("AUC 0.500, never without any overlap"), "{text}");
+        assert!(text.contains("#1 start, overlap 1.00"), "{text}");
+        let overlap = boxes5.overlap(&toy.truth[5].unwrap());
+        assert!(text.contains(&format!("#6 worst, overlap {overlap:.2}")), "{text}");
+    }
+
+    #[test]
+    fn a_run_that_starts_late_is_beside_its_own_frames() {
+        let (_dir, evaluation) = of_six_frames(Protocol::Tre);
+        let toy = &evaluation.dataset.sequences[0];
+        // From the third frame on, and lost in the fifth.
+        let mut boxes: Vec<BBox> = toy.truth[2..].iter().map(|label| label.unwrap()).collect();
+        boxes[2] = boxes[2].translated(30.0, 0.0);
+        let start = Start { frame: 2, init: boxes[0] };
+        let text = strip(&evaluation, toy, &Trace { start, boxes, micros: vec![] }, 0.5).unwrap();
+        assert!(text.contains("AUC of all runs 0.500; first run: target lost at frame 5 of 6"), "{text}");
+        for shown in ["#3 start, overlap 1.00", "#4 last good, overlap 1.00", "#5 lost, overlap 0.00", "#6 end"] {
+            assert!(text.contains(shown), "{shown} in {text}");
+        }
+        assert_eq!(text.matches("data:image/jpeg;base64,").count(), 4);
+    }
+
+    #[test]
+    fn pictures_are_small_jpegs() {
+        let pixels = vec![90u8; 800 * 600];
+        let text = base64(&Frame::gray(&pixels, 800, 600).unwrap()).unwrap();
+        let bytes = STANDARD.decode(text).unwrap();
+        let picture = decode_bytes(&bytes, "small", Channels::Color).unwrap();
+        assert_eq!((picture.as_frame().width(), picture.as_frame().height()), (320, 240));
+    }
 }

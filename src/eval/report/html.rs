@@ -1,13 +1,9 @@
 //! The page: one file that needs nothing else, no network above all.
 
-use super::failures::failures;
-use super::filmstrip::Strip;
-use super::plot::Plot;
-use super::series::color_of;
-use super::table::{attributes, heading, own_count};
-use super::{Plots, styles};
+use super::plot::{Plot, color_of};
+use super::{Plots, attributes, heading, own_count, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
-use crate::eval::{Protocol, Toolkit};
+use crate::eval::{Protocol, Score, Toolkit};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -31,8 +27,8 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// The whole page. `focus` is the tracker that others are compared with and whose failures are shown.
-pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, strips: &[Strip]) -> String {
+/// The whole page. `focus` is the tracker that others are compared with and whose `failures` are shown.
+pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, failures: &str) -> String {
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
     let title = heading(report);
     let mut sections = vec![("overall", "Overall", overall(report, timings, plots, focus))];
@@ -43,7 +39,7 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, stri
     if !report.differences.is_empty() {
         sections.push(("differences", "Differences", differences(report)));
     }
-    sections.push(("failures", "Failures", failures(report.protocol, focus, strips)));
+    sections.push(("failures", "Failures", failures.into()));
     sections.push(("method", "How it was scored", method(report)));
 
     let links: String = sections.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>\n")).collect();
@@ -102,51 +98,60 @@ fn name_cell(report: &Report, name: &str) -> String {
     format!("<td><span class=\"swatch\" style=\"background:{color}\"></span>{}</td>", escape(name))
 }
 
+/// A score in the tables: key, heading, meaning, decimals, value.
+type Metric = (&'static str, &'static str, &'static str, usize, fn(&Score) -> Option<f64>);
+
+const METRICS: [Metric; 6] = [
+    ("auc", "AUC", "area under the success curve", 3, |s| Some(s.auc)),
+    ("p20", "P@20", "precision at 20 px", 3, |s| Some(s.precision_20)),
+    ("pn", "P<sub>norm</sub>", "normalised precision at 0.2", 3, |s| Some(s.normalized_precision)),
+    ("or", "OR@0.5", "share of frames with an overlap above 0.5", 3, |s| Some(s.overlap_rate_50)),
+    ("iou", "IoU", "mean overlap", 3, |s| Some(s.mean_overlap)),
+    ("cle", "CLE", "mean centre error in pixels", 1, |s| s.mean_center_error),
+];
+
+/// A cell with a number that a click on its column sorts by.
+fn number(value: Option<f64>, decimals: usize, more: &str) -> String {
+    match value {
+        Some(v) => format!("<td data-v=\"{v}\">{v:.decimals$}{more}</td>"),
+        None => "<td data-v=\"\">–</td>".into(),
+    }
+}
+
 fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> String {
-    let mut text = String::from("<div class=\"plots\">\n");
-    text += &figure(&plots.success, "Success plot");
-    text += &figure(&plots.precision, "Precision plot");
-    text += "</div>\n<div class=\"scroll\"><table class=\"sortable\" \
-        id=\"overall-table\"><thead><tr><th>Tracker</th><th>AUC</th><th>P@20</th>\
-             <th title=\"normalised precision at 0.2\">P<sub>norm</sub></th><th title=\"share of frames with an \
-             overlap above 0.5\">OR@0.5</th>\
-             <th title=\"mean overlap\">IoU</th><th title=\"mean centre error in pixels\">CLE</th><th title=\"losses \
-             of the target, all sequences\">Failures</th>\
-             <th title=\"frames by the time that tracking them took, without \
-             decoding; mean over sequences\">fps</th><th title=\"number of \
-             sequences\">Seq.</th>";
-    text += &format!(
-        "<th title=\"mean difference, paired over sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
+    let heads: String =
+        METRICS.iter().map(|(_, name, meaning, ..)| format!("<th title=\"{meaning}\">{name}</th>")).collect();
+    let mut text = format!(
+        "<div class=\"plots\">\n{}{}</div>\n<div class=\"scroll\"><table class=\"sortable\" \
+         id=\"overall-table\"><thead><tr><th>Tracker</th>{heads}<th title=\"losses of the target, all \
+         sequences\">Failures</th><th title=\"frames by the time that tracking them took, without decoding; mean over \
+         sequences\">fps</th><th title=\"number of sequences\">Seq.</th><th title=\"mean difference, paired over \
+         sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
+        figure(&plots.overall[0], "Success plot"),
+        figure(&plots.overall[1], "Precision plot"),
         escape(focus)
     );
     for tracker in &report.trackers {
         let a = &tracker.overall;
         let own = if tracker.origin == Origin::Run { " class=\"own\"" } else { "" };
-        let number = |value: Option<f64>, decimals: usize| match value {
-            Some(v) => format!("<td data-v=\"{v}\">{v:.decimals$}</td>"),
-            None => "<td data-v=\"\">–</td>".into(),
-        };
         text += &format!("<tr{own}>{}", name_cell(report, &tracker.name));
-        text += &format!("<td data-v=\"{}\">{:.3}{}</td>", a.auc, a.auc, interval(a.auc_interval));
-        text += &format!(
-            "<td data-v=\"{}\">{:.3}{}</td>",
-            a.precision_20,
-            a.precision_20,
-            interval(a.precision_20_interval)
-        );
-        text += &number(Some(a.normalized_precision), 3);
-        text += &number(Some(a.overlap_rate_50), 3);
-        text += &number(Some(a.mean_overlap), 3);
-        text += &number(a.mean_center_error, 1);
-        text += &number(Some(a.failures as f64), 0);
-        text += &number(timings.trackers.get(&tracker.name).map(|t| t.fps), 1);
-        text += &number(Some(a.sequences as f64), 0);
+        for (key, _, _, decimals, value) in METRICS {
+            let of = match key {
+                "auc" => interval(a.auc_interval),
+                "p20" => interval(a.precision_20_interval),
+                _ => String::new(),
+            };
+            text += &number(value(&a.mean), decimals, &of);
+        }
+        text += &number(Some(a.mean.failures as f64), 0, "");
+        text += &number(timings.trackers.get(&tracker.name).map(|t| t.fps), 1, "");
+        text += &number(Some(a.sequences as f64), 0, "");
         text += &match difference(report, &tracker.name, focus) {
             Some((d, ci)) => {
                 let certain = if ci.is_some_and(|ci| ci.excludes_zero()) { " class=\"certain\"" } else { "" };
                 format!("<td data-v=\"{d}\"{certain}>{}{}</td>", signed(d), interval(ci).replace('-', "\u{2212}"))
             }
-            None => "<td data-v=\"\">–</td>".into(),
+            None => number(None, 0, ""),
         };
         text += "</tr>\n";
     }
@@ -183,7 +188,7 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
                 Some(a) => {
                     let own = own_count(a, *n);
                     let own = if own.is_empty() { own } else { format!("<span class=\"ci\">{own}</span>") };
-                    format!("<td data-v=\"{0}\" style=\"--v:{0:.3}\">{0:.3}{own}</td>", a.auc)
+                    format!("<td data-v=\"{0}\" style=\"--v:{0:.3}\">{0:.3}{own}</td>", a.mean.auc)
                 }
                 None => "<td data-v=\"\">–</td>".into(),
             };
@@ -207,36 +212,28 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
 }
 
 fn by_sequence(report: &Report) -> String {
-    let mut text = String::from(
-        "<p class=\"tools\"><label>Show <select id=\"metric\">\
-         <option value=\"auc\" data-decimals=\"3\">AUC</option><option value=\"p20\" data-decimals=\"3\">precision at \
-         20 px</option>\
-         <option value=\"pn\" data-decimals=\"3\">normalised precision at 0.2</option>\
-         <option value=\"or\" data-decimals=\"3\">overlap rate at 0.5</option>\
-         <option value=\"iou\" data-decimals=\"3\">mean overlap</option><option value=\"cle\" \
-         data-decimals=\"1\">mean centre error (px)</option>\
-         </select></label></p>\n<div class=\"scroll\"><table class=\"sortable heat\" \
-         id=\"sequences-table\"><thead><tr><th>Sequence</th><th>Frames</th>",
+    let options: String = METRICS
+        .iter()
+        .map(|(key, _, meaning, decimals, _)| {
+            format!("<option value=\"{key}\" data-decimals=\"{decimals}\">{meaning}</option>")
+        })
+        .collect();
+    let heads: String = report.trackers.iter().map(|t| format!("<th>{}</th>", escape(&t.name))).collect();
+    let mut text = format!(
+        "<p class=\"tools\"><label>Show <select id=\"metric\">{options}</select></label></p>\n<div \
+         class=\"scroll\"><table class=\"sortable heat\" id=\"sequences-table\"><thead><tr><th>Sequence</th>\
+         <th>Frames</th>{heads}<th class=\"left\">Attributes</th></tr></thead>\n<tbody>\n"
     );
-    for tracker in &report.trackers {
-        text += &format!("<th>{}</th>", escape(&tracker.name));
-    }
-    text += "<th class=\"left\">Attributes</th></tr></thead>\n<tbody>\n";
     for sequence in &report.sequences {
         text += &format!("<tr><td>{}</td><td data-v=\"{1}\">{1}</td>", escape(&sequence.name), sequence.frames);
         for tracker in &report.trackers {
             text += &match tracker.sequences.get(&sequence.name) {
-                Some(s) => format!(
-                    "<td class=\"score\" data-v=\"{0}\" data-auc=\"{0}\" data-p20=\"{1}\" data-pn=\"{2}\" \
-                     data-or=\"{3}\" data-iou=\"{4}\" \
-                     data-cle=\"{5}\" style=\"--v:{0:.3}\">{0:.3}</td>",
-                    s.auc,
-                    s.precision_20,
-                    s.normalized_precision,
-                    s.overlap_rate_50,
-                    s.mean_overlap,
-                    s.mean_center_error.map_or(String::new(), |e| e.to_string()),
-                ),
+                Some(s) => {
+                    let value = |of: fn(&Score) -> Option<f64>| of(s).map_or(String::new(), |v| v.to_string());
+                    let all: String =
+                        METRICS.iter().map(|(key, .., of)| format!(" data-{key}=\"{}\"", value(*of))).collect();
+                    format!("<td class=\"score\" data-v=\"{0}\"{all} style=\"--v:{0:.3}\">{0:.3}</td>", s.auc)
+                }
                 None => "<td class=\"score\" data-v=\"\" style=\"--v:0\">–</td>".into(),
             };
         }

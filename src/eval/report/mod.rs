@@ -9,31 +9,27 @@
 //! | `scores.csv` | the scores by sequence and tracker |
 
 mod failures;
-mod filmstrip;
 mod html;
-pub mod plot;
-pub mod series;
-mod table;
+mod plot;
 
 use std::path::Path;
 
-use plot::{Axes, Plot, curves};
-use series::Series;
-pub use table::plain;
+use failures::failures;
+use plot::{Axes, Plot, Series};
 
-use super::runner::Evaluation;
-use super::summary::{Aggregate, Evaluated, Origin, Report, TrackerReport};
+use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, TrackerReport};
+use super::{Evaluated, Evaluation, Score};
 use crate::atomic_file;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;
 
 /// All plots of a report.
 struct Plots {
-    success: Plot,
-    precision: Plot,
-    normalized: Plot,
+    /// Success, precision and normalised precision.
+    overall: [Plot; 3],
+    /// Success by attribute, with the plot's name.
     by_attribute: Vec<(String, Plot)>,
 }
 
@@ -48,93 +44,44 @@ fn styles(report: &Report) -> Vec<usize> {
 
 impl Plots {
     fn draw(report: &Report) -> Result<Self> {
-        let protocol = report.protocol.name().to_uppercase();
         let styles = styles(report);
         let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
-        let series =
-            |score: fn(&Aggregate) -> f64, values: fn(&Aggregate) -> &Vec<f64>, attribute: Option<(&str, usize)>| {
-                let of = |(t, &style): (&TrackerReport, &usize)| {
-                    let aggregate = attribute.map_or(Some(&t.overall), |(a, _)| t.attributes.get(a))?;
-                    let own = attribute.map_or(String::new(), |(_, n)| table::own_count(aggregate, n));
-                    let emphasis = mixed && t.origin == Origin::Run;
-                    Some(Series {
-                        name: format!("{}{own}", t.name),
-                        score: score(aggregate),
-                        style,
-                        emphasis,
-                        values: values(aggregate).clone(),
-                    })
-                };
-                report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
+        let series = |score: fn(&Score) -> f64, values: fn(&Score) -> &Vec<f64>, attribute: Option<(&str, usize)>| {
+            let of = |(t, &style): (&TrackerReport, &usize)| {
+                let aggregate = attribute.map_or(Some(&t.overall), |(a, _)| t.attributes.get(a))?;
+                let own = attribute.map_or(String::new(), |(_, n)| own_count(aggregate, n));
+                Some(Series {
+                    name: format!("{}{own}", t.name),
+                    score: score(&aggregate.mean),
+                    style,
+                    emphasis: mixed && t.origin == Origin::Run,
+                    values: values(&aggregate.mean).clone(),
+                })
             };
-        let success_axes = |title: String| Axes {
-            title,
-            x_label: "Overlap threshold",
-            y_label: "Success rate",
-            x_max: 1.0,
-            x_decimals: 1,
+            report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
         };
-        let spokes: Vec<_> = table::attributes(report);
-        let by_attribute = spokes
-            .iter()
-            .filter(|(.., n)| *n >= MIN_SEQUENCES)
-            .map(|(short, long, n)| {
-                let title = format!("Success, {long} ({n})");
-                let plot = curves(success_axes(title.clone()), &series(|a| a.auc, |a| &a.success, Some((short, *n))))?;
-                Ok((title, plot))
-            })
-            .collect::<Result<_>>()?;
-        Ok(Self {
-            success: curves(
-                success_axes(format!("Success plots of {protocol}")),
-                &series(|a| a.auc, |a| &a.success, None),
+        let axes = |title, x_label, y_label, x_max, x_decimals| Axes { title, x_label, y_label, x_max, x_decimals };
+        let success_axes = |title: String| axes(title, "Overlap threshold", "Success rate", 1.0, 1);
+        let mut by_attribute = Vec::new();
+        for (short, long, n) in attributes(report).into_iter().filter(|(.., n)| *n >= MIN_SEQUENCES) {
+            let title = format!("Success, {long} ({n})");
+            let series = series(|s| s.auc, |s| &s.success, Some((short, n)));
+            by_attribute.push((title.clone(), Plot::new(success_axes(title), series)?));
+        }
+        let title = |what: &str| format!("{what} plots of {}", report.protocol.name().to_uppercase());
+        let overall = [
+            Plot::new(success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
+            Plot::new(
+                axes(title("Precision"), "Location error threshold (px)", "Precision", 50.0, 0),
+                series(|s| s.precision_20, |s| &s.precision, None),
             )?,
-            precision: curves(
-                Axes {
-                    title: format!("Precision plots of {protocol}"),
-                    x_label: "Location error threshold (px)",
-                    y_label: "Precision",
-                    x_max: 50.0,
-                    x_decimals: 0,
-                },
-                &series(|a| a.precision_20, |a| &a.precision, None),
+            Plot::new(
+                axes(title("Normalised precision"), "Normalised location error threshold", "Precision", 0.5, 2),
+                series(|s| s.normalized_precision, |s| &s.normalized, None),
             )?,
-            normalized: curves(
-                Axes {
-                    title: format!("Normalised precision plots of {protocol}"),
-                    x_label: "Normalised location error threshold",
-                    y_label: "Precision",
-                    x_max: 0.5,
-                    x_decimals: 2,
-                },
-                &series(|a| a.normalized_precision, |a| &a.normalized, None),
-            )?,
-            by_attribute,
-        })
+        ];
+        Ok(Self { overall, by_attribute })
     }
-}
-
-/// The files of a report but for its plots.
-const DOCUMENTS: [&str; 4] = ["report.html", "report.json", "timings.json", "scores.csv"];
-/// The plots, each as SVG and PNG.
-const PLOTS: [&str; 3] = ["success", "precision", "normalized_precision"];
-
-/// Removes the files of the report in the folder `out`, if there are any: those of another evaluation say nothing of
-/// the one that the folder is used for now.
-///
-/// # Errors
-/// [`Error::Io`] when one cannot be removed.
-pub fn remove(out: &Path) -> Result<()> {
-    PLOTS.iter().try_for_each(|name| remove_plot(out, name))?;
-    DOCUMENTS.iter().try_for_each(|name| remove_file(&out.join(name)))
-}
-
-fn remove_plot(out: &Path, name: &str) -> Result<()> {
-    ["svg", "png"].iter().try_for_each(|form| remove_file(&out.join(format!("{name}.{form}"))))
-}
-
-fn remove_file(path: &Path) -> Result<()> {
-    crate::atomic_file::remove(path).map_err(|error| Error::io(path, error))
 }
 
 /// The tracker that the others are compared with: the best of our own, else the best.
@@ -151,30 +98,109 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     let report = &evaluated.report;
     atomic_file::write_json(&out.join("report.json"), report)?;
     atomic_file::write_json(&out.join("timings.json"), &evaluated.timings)?;
-    atomic_file::write(&out.join("scores.csv"), table::csv(report).as_bytes())?;
+    atomic_file::write(&out.join("scores.csv"), csv(report).as_bytes())?;
     let plots = Plots::draw(report)?;
-    for (name, plot) in PLOTS.into_iter().zip([&plots.success, &plots.precision, &plots.normalized]) {
+    for (name, plot) in ["success", "precision", "normalized_precision"].into_iter().zip(&plots.overall) {
         atomic_file::write(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
         atomic_file::write(&out.join(format!("{name}.png")), &plot.png()?)?;
     }
     let focus = focus(report);
-    let strips = filmstrip::worst(evaluation, evaluated, focus);
-    let page = html::page(report, &evaluated.timings, &plots, focus, &strips);
+    let failures = failures(evaluation, evaluated, focus);
+    let page = html::page(report, &evaluated.timings, &plots, focus, &failures);
     atomic_file::write(&out.join("report.html"), page.as_bytes())
+}
+
+/// The attributes that at least one tracker has a sequence of, with the largest number of sequences.
+fn attributes(report: &Report) -> Vec<(&'static str, &'static str, usize)> {
+    ATTRIBUTES
+        .iter()
+        .filter_map(|&(short, long)| {
+            let n = report.trackers.iter().filter_map(|t| t.attributes.get(short)).map(|a| a.sequences).max()?;
+            Some((short, long, n))
+        })
+        .collect()
+}
+
+/// The number of sequences behind a score by attribute where it is not `n`, that of the attribute's column: ` (2)`.
+fn own_count(aggregate: &Aggregate, n: usize) -> String {
+    if aggregate.sequences == n { String::new() } else { format!(" ({})", aggregate.sequences) }
+}
+
+fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
+    timings.trackers.get(&tracker.name).map(|t| t.fps)
+}
+
+/// The scores by sequence and tracker as CSV.
+pub fn csv(report: &Report) -> String {
+    let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    };
+    let mut text = String::from(
+        "sequence,tracker,frames,labelled,auc,precision_20,normalized_precision,overlap_rate_50,mean_overlap,\
+         mean_center_error,failures\n",
+    );
+    for sequence in &report.sequences {
+        for tracker in &report.trackers {
+            let Some(s) = tracker.sequences.get(&sequence.name) else { continue };
+            text += &format!(
+                "{},{},{},{},{},{},{},{},{},{},{}\n",
+                quoted(&sequence.name),
+                quoted(&tracker.name),
+                s.frames,
+                s.labelled,
+                s.auc,
+                s.precision_20,
+                s.normalized_precision,
+                s.overlap_rate_50,
+                s.mean_overlap,
+                s.mean_center_error.map_or(String::new(), |error| error.to_string()),
+                s.failures,
+            );
+        }
+    }
+    text
+}
+
+/// What was evaluated: `OPE on 24 sequences`.
+fn heading(report: &Report) -> String {
+    let count = report.sequences.len();
+    let sequences = if count == 1 { "sequence" } else { "sequences" };
+    format!("{} on {count} {sequences}", report.protocol.name().to_uppercase())
+}
+
+/// A short table for a terminal.
+pub fn plain(report: &Report, timings: &Timings) -> String {
+    let width = report.trackers.iter().map(|t| t.name.chars().count()).max().unwrap_or(0).max(7);
+    let mut text =
+        format!("{:width$}  {:>5}  {:>15}  {:>5}  {:>15}  {:>8}\n", "tracker", "AUC", "95 %", "P@20", "95 %", "fps");
+    for tracker in &report.trackers {
+        let a = &tracker.overall;
+        let interval = |i: Option<Interval>| i.map_or(String::new(), |i| format!("[{:.3}, {:.3}]", i.low, i.high));
+        text += &format!(
+            "{:width$}  {:.3}  {:>15}  {:.3}  {:>15}  {:>8}\n",
+            tracker.name,
+            a.mean.auc,
+            interval(a.auc_interval),
+            a.mean.precision_20,
+            interval(a.precision_20_interval),
+            fps(timings, tracker).map_or("–".into(), |f| format!("{f:.1}")),
+        );
+    }
+    text += &format!("{}\n", report.bases());
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::Protocol;
-    use crate::eval::summary::Timings;
     use crate::eval::summary::tests::report;
 
     #[test]
     fn the_page_escapes_names_and_loads_nothing() {
         let report = report();
         let plots = Plots::draw(&report).unwrap();
-        let page = html::page(&report, &Timings::default(), &plots, focus(&report), &[]);
+        let page = html::page(&report, &Timings::default(), &plots, focus(&report), "");
         assert!(!page.contains("<script>alert") && !page.contains("<b>broken"));
         assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("odd &amp; even"));
         assert_eq!(page.matches("<script>").count(), 1);
@@ -186,26 +212,22 @@ mod tests {
     }
 
     #[test]
-    fn strips_say_which_run_they_show() {
-        let mut report = report();
-        let strips =
-            [filmstrip::Strip { sequence: "A".into(), auc: 0.25, lost_at: Some(7), frames: 20, pictures: vec![] }];
-        let plots = Plots::draw(&report).unwrap();
-        for (protocol, expected) in [
-            (Protocol::Ope, "AUC 0.250, target lost at frame 7 of 20"),
-            (Protocol::Tre, "AUC of all runs 0.250; first run: target lost at frame 7 of 20"),
-        ] {
-            report.protocol = protocol;
-            assert!(html::page(&report, &Timings::default(), &plots, focus(&report), &strips).contains(expected));
-        }
-    }
-
-    #[test]
     fn our_best_tracker_is_the_focus() {
         let mut report = report();
         report.trackers.rotate_left(1);
         assert_eq!(focus(&report), "good");
         report.trackers.iter_mut().for_each(|t| t.origin = Origin::Results);
         assert_eq!(focus(&report), report.trackers[0].name);
+    }
+
+    #[test]
+    fn csv_has_a_row_per_sequence_and_tracker() {
+        let mut report = report();
+        report.trackers[0].name = "a, \"b\"".into();
+        let text = csv(&report);
+        assert_eq!(text.lines().count(), 1 + 3 * 3);
+        let auc = report.trackers[0].sequences["A"].auc;
+        assert!(text.contains(&format!("\nA,\"a, \"\"b\"\"\",20,20,{auc},")), "{text}");
+        assert_eq!(plain(&report, &Timings::default()).lines().count(), 2 + report.trackers.len());
     }
 }

@@ -13,7 +13,6 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, register_font};
 
-use super::series::Series;
 use crate::error::{Error, Result};
 use crate::png;
 
@@ -26,22 +25,72 @@ const PNG_SCALE: u32 = 2;
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
-/// A plot, drawn for pages, and for print where it is wanted there.
-pub struct Plot {
-    /// A complete SVG document.
-    pub svg: String,
-    width: u32,
-    draw: Draw,
+/// Colours that are told apart on white. Every third is solid, dashed, dotted, so that print in gray helps as well.
+const COLORS: [RGBColor; 13] = [
+    RGBColor(214, 39, 40),
+    RGBColor(31, 119, 180),
+    RGBColor(44, 150, 44),
+    RGBColor(255, 127, 14),
+    RGBColor(130, 80, 180),
+    RGBColor(23, 180, 200),
+    RGBColor(140, 86, 75),
+    RGBColor(227, 110, 185),
+    RGBColor(110, 110, 110),
+    RGBColor(175, 175, 20),
+    RGBColor(20, 30, 130),
+    RGBColor(0, 110, 100),
+    RGBColor(0, 0, 0),
+];
+
+/// One tracker in a plot.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// What it is ranked by and what the legend says.
+    pub score: f64,
+    /// Which colour and dash it has in all plots of the report.
+    pub style: usize,
+    /// Whether it is drawn thicker.
+    pub emphasis: bool,
+    /// The curve's values at the thresholds.
+    pub values: Vec<f64>,
 }
 
-impl std::fmt::Debug for Plot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plot").field("svg", &self.svg).field("width", &self.width).finish_non_exhaustive()
+impl Series {
+    /// Its colour.
+    fn color(&self) -> RGBColor {
+        COLORS[self.style % COLORS.len()]
+    }
+
+    /// Dash and gap in pixels of a plot of this scale; `None` for a solid line.
+    fn dash(&self, scale: u32) -> Option<(u32, u32)> {
+        // A colour that is used again gets another dash, as 13 is not a multiple of 3.
+        match self.style % 3 {
+            0 => None,
+            1 => Some((10 * scale, 4 * scale)),
+            _ => Some((3 * scale, 3 * scale)),
+        }
+    }
+
+    /// The line's colour and width in a plot of this scale.
+    fn stroke(&self, scale: u32) -> ShapeStyle {
+        // In half pixels, which PNG plots have.
+        let halves = if self.emphasis { 7 } else { 4 };
+        self.color().stroke_width((halves * scale).div_ceil(2))
+    }
+
+    /// Its line of the legend.
+    fn label(&self) -> String {
+        format!("{} [{:.3}]", self.name, self.score)
     }
 }
 
-/// Draws a plot in a form that is so many times as large.
-type Draw = Box<dyn Fn(Root<'_>, u32) -> Result<(), String>>;
+/// The colour of a [`Series::style`] as `#rrggbb`.
+pub fn color_of(style: usize) -> String {
+    let RGBColor(r, g, b) = COLORS[style % COLORS.len()];
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
 
 /// What stands around the curves.
 #[derive(Debug)]
@@ -58,38 +107,33 @@ pub struct Axes {
     pub x_decimals: usize,
 }
 
-/// Draws curves over equally spaced thresholds.
-///
-/// # Errors
-/// [`Error::Evaluation`] when drawing fails.
-pub fn curves(axes: Axes, series: &[Series]) -> Result<Plot> {
-    let (width, series) = (width(series), Series::sorted(series));
-    let draw = move |root: Root<'_>, scale| draw_curves(root, scale, &axes, &series).map_err(|e| e.to_string());
-    Plot::draw(width, Box::new(draw))
-}
-
-/// The drawing areas of the two forms.
-enum Root<'a> {
-    Svg(DrawingArea<SVGBackend<'a>, Shift>),
-    Png(DrawingArea<BitMapBackend<'a>, Shift>),
-}
-
-/// The width that the axes and the longest line of the legend need.
-fn width(series: &[Series]) -> u32 {
-    let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
-    AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9
-}
-
-fn wrong(reason: String) -> Error {
-    Error::Evaluation { what: "drawing a plot".into(), reason }
+/// Curves over equally spaced thresholds.
+#[derive(Debug)]
+pub struct Plot {
+    /// A complete SVG document.
+    pub svg: String,
+    axes: Axes,
+    /// The best first.
+    series: Vec<Series>,
 }
 
 impl Plot {
-    fn draw(width: u32, draw: Draw) -> Result<Self> {
-        fonts().map_err(|reason| wrong(reason.into()))?;
+    /// Draws `series`, the best first; ties keep the order of the report.
+    ///
+    /// # Errors
+    /// [`Error::Evaluation`] when drawing fails.
+    pub fn new(axes: Axes, mut series: Vec<Series>) -> Result<Self> {
+        series.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
+        let plot = Self { svg: String::new(), axes, series };
         let mut svg = String::new();
-        draw(Root::Svg(SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area()), 1).map_err(wrong)?;
-        Ok(Self { svg: short_font_sizes(&svg), width, draw })
+        plot.draw(SVGBackend::with_string(&mut svg, (plot.width(), HEIGHT)).into_drawing_area(), 1)?;
+        Ok(Self { svg, ..plot })
+    }
+
+    /// The width that the axes and the longest line of the legend need.
+    fn width(&self) -> u32 {
+        let letters = self.series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
+        AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9
     }
 
     /// The plot as a PNG file.
@@ -97,27 +141,20 @@ impl Plot {
     /// # Errors
     /// [`Error::Evaluation`] when drawing fails.
     pub fn png(&self) -> Result<Vec<u8>> {
-        let (width, height) = (self.width * PNG_SCALE, HEIGHT * PNG_SCALE);
-        let mut pixels = vec![0u8; width as usize * height as usize * 3];
-        let root = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-        (self.draw)(Root::Png(root), PNG_SCALE).map_err(wrong)?;
-        png::encode(&pixels, (width, height), ExtendedColorType::Rgb8).map_err(|error| wrong(error.to_string()))
+        let size = (self.width() * PNG_SCALE, HEIGHT * PNG_SCALE);
+        let mut pixels = vec![0u8; size.0 as usize * size.1 as usize * 3];
+        self.draw(BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), PNG_SCALE)?;
+        png::encode(&pixels, size, ExtendedColorType::Rgb8).map_err(wrong)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, root: DrawingArea<DB, Shift>, scale: u32) -> Result<()> {
+        fonts().map_err(wrong)?;
+        draw_curves(&root, scale, &self.axes, &self.series).map_err(wrong)
     }
 }
 
-/// Sizes of letters to a tenth of a pixel: what `plotters` writes has fifteen digits of a quotient.
-fn short_font_sizes(svg: &str) -> String {
-    const NAME: &str = "font-size=\"";
-    let mut parts = svg.split(NAME);
-    let mut short = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        short.push_str(NAME);
-        match part.split_once('"').map(|(size, rest)| (size.parse::<f64>(), rest)) {
-            Some((Ok(size), rest)) => short.push_str(&format!("{:.1}\"{rest}", size)),
-            _ => short.push_str(part),
-        }
-    }
-    short
+fn wrong(reason: impl ToString) -> Error {
+    Error::Evaluation { what: "drawing a plot".into(), reason: reason.to_string() }
 }
 
 /// The font of PNG plots. In SVG the reader's own sans-serif is used.
@@ -132,14 +169,7 @@ fn fonts() -> Result<(), &'static str> {
 
 type Drawn<E> = std::result::Result<(), DrawingAreaErrorKind<E>>;
 
-fn draw_curves(root: Root<'_>, scale: u32, axes: &Axes, series: &[Series]) -> Result<(), Box<dyn std::error::Error>> {
-    match root {
-        Root::Svg(area) => Ok(curves_on(&area, scale, axes, series).map_err(|e| e.to_string())?),
-        Root::Png(area) => Ok(curves_on(&area, scale, axes, series).map_err(|e| e.to_string())?),
-    }
-}
-
-fn curves_on<DB: DrawingBackend>(
+fn draw_curves<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
     scale: u32,
     axes: &Axes,
@@ -196,7 +226,10 @@ fn legend_on<DB: DrawingBackend>(
     for (i, one) in series.iter().enumerate() {
         let y = (top + line * i as i32 + line / 2) * s;
         let ends = [(6 * s, y), (46 * s, y)];
-        path_on(area, scale, one, ends.to_vec())?;
+        match one.dash(scale) {
+            None => area.draw(&PathElement::new(ends, one.stroke(scale)))?,
+            Some((dash, gap)) => area.draw(&DashedPathElement::new(ends, dash, gap, one.stroke(scale)))?,
+        }
         let mut font = (FONT, size * scale).into_font();
         if one.emphasis {
             font = font.style(FontStyle::Bold);
@@ -207,18 +240,53 @@ fn legend_on<DB: DrawingBackend>(
     Ok(())
 }
 
-/// A line in a tracker's colour and dash.
-fn path_on<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>,
-    scale: u32,
-    one: &Series,
-    points: Vec<(i32, i32)>,
-) -> Drawn<DB::ErrorType> {
-    match one.dash(scale) {
-        None => area.draw(&PathElement::new(points, one.stroke(scale))),
-        Some((dash, gap)) => area.draw(&DashedPathElement::new(points, dash, gap, one.stroke(scale))),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series() -> Vec<Series> {
+        (0..12)
+            .map(|i| Series {
+                name: format!("tracker <{i}> & co"),
+                score: 0.5 - i as f64 / 100.0,
+                style: i,
+                emphasis: i == 3,
+                values: (0..21).map(|t| (1.0 - t as f64 / 20.0).powf(1.0 + i as f64 / 4.0)).collect(),
+            })
+            .collect()
+    }
+
+    fn axes() -> Axes {
+        Axes {
+            title: "Success".into(),
+            x_label: "Overlap threshold",
+            y_label: "Success rate",
+            x_max: 1.0,
+            x_decimals: 1,
+        }
+    }
+
+    #[test]
+    fn legends_are_sorted_and_escaped() {
+        let mut unsorted = series();
+        unsorted.reverse();
+        let plot = Plot::new(axes(), unsorted).unwrap();
+        let places: Vec<usize> =
+            (0..12).map(|i| plot.svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
+        assert!(places.is_sorted());
+        assert!(plot.svg.contains("[0.500]") && plot.svg.contains("Overlap threshold"));
+    }
+
+    #[test]
+    fn both_forms_hold_the_curves() {
+        let plot = Plot::new(axes(), series()).unwrap();
+        for color in &COLORS[..12] {
+            let RGBColor(r, g, b) = *color;
+            assert!(plot.svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
+        }
+        let picture = image::load_from_memory(&plot.png().unwrap()).unwrap().into_rgb8();
+        assert_eq!(picture.height(), HEIGHT * PNG_SCALE);
+        let RGBColor(r, g, b) = COLORS[0];
+        assert!(picture.pixels().filter(|p| p.0 == [r, g, b]).count() > 500);
     }
 }
-
-#[cfg(test)]
-mod tests;

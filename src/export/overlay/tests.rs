@@ -2,7 +2,8 @@ use std::fs;
 
 use super::*;
 use crate::export::record::tests::run;
-use crate::media::{Channels, decode};
+use crate::frame::Channels;
+use crate::media::decode;
 
 fn opened(path: &Path) -> RgbImage {
     let picture = decode(path, Channels::Color).unwrap();
