@@ -11,7 +11,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use divan::Bencher;
-use kcf_track::media::{Prefetch, Sequence, SequenceOptions};
+use kcf_track::cancel::CancelToken;
+use kcf_track::media::{OpenOptions, Prefetch, Sequence, Source};
 use kcf_track::run::Session;
 use kcf_track::synth::{Preset, Scene};
 use kcf_track::{BBox, Frame, FrameBuf, Params, Tracker};
@@ -62,11 +63,11 @@ mod tracking {
     #[divan::bench(args = PRESETS, sample_count = 5, sample_size = 1)]
     fn demo(bencher: Bencher<'_, '_>, preset: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
-        let sequence = Sequence::open(folder, &SequenceOptions::default()).unwrap();
-        let range = sequence.range(None, None).unwrap();
-        let initial = sequence.initial_box(*range.start()).unwrap();
+        let sequence = Sequence::open(folder, &OpenOptions::default()).unwrap();
+        let span = sequence.info().span(None, None).unwrap();
+        let initial = sequence.info().initial_box(span.first).unwrap();
         let params = Params::preset(preset).unwrap();
-        let frames = Prefetch::open(&sequence, range, params.channels()).unwrap();
+        let frames = Prefetch::open(&sequence, span, params.channels(), &CancelToken::default()).unwrap();
         let frames: Vec<FrameBuf> = frames.map(|item| item.frame.unwrap()).collect();
         bencher.bench_local(|| {
             let mut session = Session::of(Tracker::new(params.clone()).unwrap(), 1, initial);

@@ -16,7 +16,8 @@ use std::time::Instant;
 
 use cpu_time::ThreadTime;
 use kcf_track::Channels;
-use kcf_track::media::{Prefetch, Sequence, SequenceOptions, Source};
+use kcf_track::cancel::CancelToken;
+use kcf_track::media::{OpenOptions, Prefetch, Sequence, Source};
 use kcf_track::run::Session;
 use kcf_track::{BBox, FrameBuf, Params, Tracker};
 
@@ -73,15 +74,17 @@ impl Arguments {
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse()?;
     let params = Params::preset(&arguments.preset)?;
-    let options = SequenceOptions { target: arguments.target, ..Default::default() };
+    let options = OpenOptions { target: arguments.target, ..Default::default() };
     let sequence = Sequence::open(&arguments.folder, &options)?;
     if let Some(ahead) = arguments.decode {
         return decode_only(&sequence, arguments.channels, ahead);
     }
-    let whole = sequence.range(None, None)?;
-    let (first, last) = (*whole.start(), (*whole.end()).min(whole.start().saturating_add(arguments.frames.max(2) - 1)));
-    let initial = sequence.initial_box(first)?;
-    let frames: Vec<FrameBuf> = Prefetch::open(&sequence, first..=last, arguments.channels)?
+    let info = sequence.info();
+    let first = info.span(None, None)?.first;
+    let last =
+        info.default_span.last.unwrap_or(info.images.len()).min(first.saturating_add(arguments.frames.max(2) - 1));
+    let initial = info.initial_box(first)?;
+    let frames: Vec<FrameBuf> = Prefetch::open(&sequence, first..=last, arguments.channels, &CancelToken::default())?
         .map(|item| item.frame)
         .collect::<Result<_, _>>()?;
 
@@ -94,7 +97,7 @@ fn main() -> Result<(), Failure> {
         boxes = found;
     }
     let mut result = serde_json::json!({
-        "sequence": sequence.name(),
+        "sequence": info.name,
         "preset": arguments.preset,
         "first": first,
         "last": last,
@@ -104,8 +107,8 @@ fn main() -> Result<(), Failure> {
         "boxes": boxes,
     });
     if arguments.files {
-        result["files"] = serde_json::to_value(&sequence.images()[first - 1..last])?;
-        result["truth"] = serde_json::to_value(&sequence.truth()[first - 1..last])?;
+        result["files"] = serde_json::to_value(&info.images[first - 1..last])?;
+        result["truth"] = serde_json::to_value(&info.truth[first - 1..last])?;
     }
     println!("{result}");
     Ok(())
@@ -113,10 +116,10 @@ fn main() -> Result<(), Failure> {
 
 /// Reads and decodes all frames and does nothing with them.
 fn decode_only(sequence: &Sequence, channels: Channels, ahead: bool) -> Result<(), Failure> {
-    let span = sequence.span(None, None)?;
+    let (span, cancel) = (sequence.info().span(None, None)?, CancelToken::default());
     let items: Box<dyn Iterator<Item = _>> = match ahead {
-        true => Box::new(Prefetch::open(sequence, span, channels)?),
-        false => sequence.stream(span, channels.into())?,
+        true => Box::new(Prefetch::open(sequence, span, channels, &cancel)?),
+        false => sequence.stream(span, channels.into(), &cancel)?,
     };
     let (mut frames, mut pixels) = (0, 0);
     for item in items {

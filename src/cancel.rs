@@ -5,23 +5,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A switch that everything which can wait polls: once it is set, the wait ends. Clones share the switch.
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken {
+    flag: Arc<AtomicBool>,
+    parent: Option<Arc<Self>>,
+}
 
 impl CancelToken {
-    /// Asks everything that holds this token to end.
+    /// Asks everything that holds this token or a child of it to end.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`cancel`](Self::cancel) was called.
+    /// Whether [`cancel`](Self::cancel) was called on this token or its parent.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed) || self.parent.as_ref().is_some_and(|parent| parent.is_cancelled())
+    }
+
+    /// A token that is cancelled alone or with this one.
+    pub(crate) fn child(&self) -> Self {
+        Self { flag: Arc::default(), parent: Some(Arc::new(self.clone())) }
     }
 }
 
 /// The flag that a signal handler sets.
 impl From<Arc<AtomicBool>> for CancelToken {
     fn from(flag: Arc<AtomicBool>) -> Self {
-        Self(flag)
+        Self { flag, parent: None }
     }
 }

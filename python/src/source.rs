@@ -1,13 +1,11 @@
 //! Sources of frames: `kcf_track.Source`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
-use kcf_track::media::{
-    Demand, Item, OpenOptions, Prefetch, Sequence, SequenceOptions, Source as FrameSource, Span, Truth, VideoOptions,
-    Wait, decode, open,
-};
+use kcf_track::cancel::CancelToken;
+use kcf_track::media::{Demand, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Truth, Wait, decode, open};
 use kcf_track::{Channels, FrameBuf, PixelFormat};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
@@ -35,7 +33,6 @@ const FROM_ONE: &str = "must be a position from 1";
 #[pyclass(frozen, module = "kcf_track")]
 pub struct Source {
     inner: Box<dyn FrameSource>,
-    files: Vec<PathBuf>,
 }
 
 #[pymethods]
@@ -50,52 +47,53 @@ impl Source {
         lenient: bool,
     ) -> PyResult<Self> {
         let target = target.map(|target| target.named(py, "target", "must be a non-negative integer")).transpose()?;
-        let sequence = SequenceOptions { target, truth: truth.map_or(Truth::Beside, Truth::File), base: None };
-        let video = VideoOptions { lenient, ..VideoOptions::default() };
-        let cancel = video.cancel.clone();
-        let work = move || Self::open(&path, &OpenOptions { sequence, video });
-        interruptible(py, &cancel, |py| py.check_signals(), work)?.or_raise(py)
+        let truth = truth.map_or(Truth::Beside, Truth::File);
+        let options = OpenOptions { target, truth, lenient, ..OpenOptions::default() };
+        let cancel = CancelToken::default();
+        let token = cancel.clone();
+        let work = move || open(&path, &options, &token);
+        Ok(Self { inner: interruptible(py, &cancel, |py| py.check_signals(), work)?.or_raise(py)? })
     }
 
     /// The name of the folder or file.
     #[getter]
     fn name(&self) -> &str {
-        self.inner.name()
+        &self.inner.info().name
     }
 
     /// The number of frames; None where it is unknown.
     #[getter]
     fn length(&self) -> Option<usize> {
-        self.inner.length()
+        self.inner.info().length
     }
 
     /// Frames per second; None where the rate is unknown.
     #[getter]
     fn rate(&self) -> Option<f64> {
-        self.inner.rate()
+        self.inner.info().rate
     }
 
     /// The image files of a folder, in order; empty for other sources.
     #[getter]
     fn files(&self) -> Vec<PathBuf> {
-        self.files.clone()
+        self.inner.info().images.clone()
     }
 
     /// Warnings, such as rows of the truth that do not match the images.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.inner.warnings().to_vec()
+        self.inner.info().warnings.clone()
     }
 
     /// The true box of the frame at ``position``; None where there is none.
     fn true_box(&self, py: Python<'_>, position: UInt) -> PyResult<Option<Box4>> {
-        Ok(self.inner.true_box(position.named(py, "position", FROM_ONE)?).map(box4))
+        Ok(self.inner.info().true_box(position.named(py, "position", FROM_ONE)?).map(box4))
     }
 
     /// The true box of the frame at ``position``. Raises FormatError where there is none.
     #[pyo3(name = "box")]
     fn initial_box(&self, py: Python<'_>, position: UInt) -> PyResult<Box4> {
-        self.inner.initial_box(position.named(py, "position", FROM_ONE)?).map(box4).or_raise(py)
+        self.inner.info().initial_box(position.named(py, "position", FROM_ONE)?).map(box4).or_raise(py)
     }
 
     /// The first and the last position from ``start`` to ``end``, by default those of the source. The last is None where
@@ -116,7 +114,7 @@ impl Source {
     fn frames(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>, color: bool) -> PyResult<Frames> {
         let span = self.between(py, start, end)?;
         let channels = if color { Channels::Color } else { Channels::Luma };
-        let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels)));
+        let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels), &CancelToken::default()));
         Ok(Frames { frames: Mutex::new(opened.or_raise(py)?), process: std::process::id() })
     }
 
@@ -129,15 +127,7 @@ impl Source {
 impl Source {
     fn between(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>) -> PyResult<Span> {
         let read = |name: &str, position: Option<UInt>| position.map(|p| p.named(py, name, FROM_ONE)).transpose();
-        self.inner.span(read("start", start)?, read("end", end)?).or_raise(py)
-    }
-
-    fn open(path: &Path, options: &OpenOptions) -> kcf_track::Result<Self> {
-        if path.is_dir() {
-            let folder = Sequence::open(path, &options.sequence)?;
-            return Ok(Self { files: folder.images().to_vec(), inner: Box::new(folder) });
-        }
-        Ok(Self { inner: open(path, options)?, files: Vec::new() })
+        self.inner.info().span(read("start", start)?, read("end", end)?).or_raise(py)
     }
 }
 

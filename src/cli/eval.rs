@@ -9,10 +9,9 @@ use serde::Serialize;
 use crate::Error;
 use crate::atomic_file;
 use crate::eval::{
-    Dataset, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit, report,
+    Dataset, EVALUATION, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit, report,
 };
 use crate::media::annotation::Base;
-use crate::media::layout::EVALUATION;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -9,7 +9,7 @@ use crate::export::{
     Coco, Cvat, Destination, Exports, Json, LabelStudio, OverlayOptions, Overlays, ResponseMaps, Rows, TargetRecord,
     check_distinct, is_video,
 };
-use crate::media::Source;
+use crate::media::Info;
 
 /// Any number of outputs at once; `-` is the standard output.
 #[derive(Debug, Args)]
@@ -167,7 +167,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Wrong usage that says which.
-    pub fn check_inputs(&self, source: &dyn Source, files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
+    pub fn check_inputs(&self, info: &Info, files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
         for (flag, _, to) in &self.all {
             for (read, path) in files {
                 if path.is_some_and(|path| to.is_same(&Destination::File(path.to_path_buf()))) {
@@ -175,9 +175,9 @@ impl Outputs {
                 }
             }
             if let Destination::File(path) = to
-                && let Some(what) = source.occupies(path)
+                && info.reads(path)
             {
-                return Err(Failure::usage(format!("{flag} {to}: this {what}")));
+                return Err(Failure::usage(format!("{flag} {to}: this is an input, of this run or the next run")));
             }
         }
         Ok(())
@@ -187,7 +187,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Two outputs at one place, and one that cannot be written.
-    pub fn open(&self, source: &dyn Source) -> Result<Exports, Failure> {
+    pub fn open(&self, info: &Info) -> Result<Exports, Failure> {
         let is_folder =
             |form: Form, to: &Destination| form == Form::Response || form == Form::Overlay && !is_video(to.path());
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
@@ -201,11 +201,11 @@ impl Outputs {
                 Form::Csv => exports.push(Rows::csv(to)?),
                 Form::Mot => exports.push(Rows::mot(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
-                Form::Cvat => exports.push(Cvat::create(to, source.length().or(source.expected_length()))?),
-                Form::LabelStudio => exports.push(LabelStudio::create(to, source.rate())?),
+                Form::Cvat => exports.push(Cvat::create(to, info.length.or(info.expected_length))?),
+                Form::LabelStudio => exports.push(LabelStudio::create(to, info.rate)?),
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 Form::Overlay => {
-                    let (rate, pixel_aspect) = (source.rate(), source.pixel_aspect());
+                    let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);
                     exports
                         .push(Overlays::create(to.path(), OverlayOptions { inset: self.inset, rate, pixel_aspect })?);
                 }

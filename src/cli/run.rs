@@ -10,7 +10,7 @@ use super::source::no_frame;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Journal, StateCounts, Summary, TargetRecord};
-use crate::media::{Item, Source, Span};
+use crate::media::{Info, Item, Span};
 use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
@@ -19,7 +19,7 @@ use crate::tracker::{Tracker, check_start};
 #[derive(Debug)]
 pub struct RunConfig<'a> {
     /// The source and the path that it was given by.
-    pub source: &'a dyn Source,
+    pub info: &'a Info,
     pub path: String,
     /// The first and the last frame, and whether `--start` gave the first.
     pub span: Span,
@@ -58,7 +58,7 @@ impl RunConfig<'_> {
     pub fn run(&self, exports: Exports, frames: impl IntoIterator<Item = Item>, progress: &mut Progress) -> RunSummary {
         let mut session = self.session();
         let parameters = self.parameters.clone();
-        let mut journal = Journal::new(exports, self.source, self.path.clone(), self.span, parameters);
+        let mut journal = Journal::new(exports, self.info, self.path.clone(), self.span, parameters);
         if self.named {
             journal.name_targets(self.targets.iter().copied());
         }
@@ -67,13 +67,10 @@ impl RunConfig<'_> {
         let mut writer = Writer { journal, progress, cancel, unchecked: Some(&self.targets), refused: None, last: 0 };
         let ended = session.run(frames, &mut writer);
         let Writer { mut journal, progress, refused, last, .. } = writer;
-        if let Some(warning) = self.source.warning_after() {
-            progress.warn(&warning);
-        }
         let mut result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
-            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.source, self.span, self.by_start)),
+            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.info, self.span, self.by_start)),
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::failed(format!(
                     "target {} never began: the frames end before frame {start}",

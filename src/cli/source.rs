@@ -1,23 +1,19 @@
 //! What is read: the source, the frames of it, and the warnings about it.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
-use std::time::Duration;
 
 use super::Failure;
 use super::targets::Targets;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::TargetRecord;
-use crate::media::{
-    Item, OpenOptions, Prefetch, SequenceOptions, Source, Span, Truth, VideoOptions, Wait, local, open,
-};
+use crate::frame::Channels;
+use crate::media::{Info, OpenOptions, Source, Span, Truth, local, open};
 use crate::tracker;
 
-/// How often a wait for a frame looks at the cancel token.
-const POLL: Duration = Duration::from_millis(100);
-/// Times are written with fewer digits than frames have: a frame this close is meant.
+/// Seconds between a time as written and the frame that it means, since times are written with few digits.
 const NEAR: f64 = 1e-3;
 
 /// The source of a run as it is asked for.
@@ -25,12 +21,8 @@ const NEAR: f64 = 1e-3;
 pub struct SourceRequest<'a> {
     /// A folder, a video, a camera, an address, or `-`.
     pub path: &'a Path,
-    /// The truth, in place of the file beside the frames.
-    pub truth: Option<PathBuf>,
-    /// Which target's truth.
-    pub target: Option<u32>,
-    /// How videos are read.
-    pub video: VideoOptions,
+    /// How it is opened.
+    pub options: OpenOptions,
     /// Whether the truth gives the first box.
     pub needs_truth: bool,
 }
@@ -40,30 +32,28 @@ impl SourceRequest<'_> {
     ///
     /// # Errors
     /// Wrong usage for a missing source, a failure for one that cannot be read.
-    pub fn open(self) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
-        let options = |truth| OpenOptions {
-            sequence: SequenceOptions { target: self.target, truth, base: None },
-            video: self.video.clone(),
-        };
+    pub fn open(mut self, cancel: &CancelToken) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
         let mut warnings = Vec::new();
         let path = local(self.path);
-        let opened = match open(self.path, &options(self.truth.clone().map_or(Truth::Beside, Truth::File))) {
+        let given = self.options.truth != Truth::Beside;
+        let opened = match open(self.path, &self.options, cancel) {
             // A broken truth that is only compared with does not end the run.
-            Err(error @ Error::Annotation { .. }) if !self.needs_truth && self.truth.is_none() => {
+            Err(error @ Error::Annotation { .. }) if !self.needs_truth && !given => {
                 warnings.push(format!("{error}; the truth is ignored"));
-                open(self.path, &options(Truth::Ignore))
+                self.options.truth = Truth::Ignore;
+                open(self.path, &self.options, cancel)
             }
             opened => opened,
         };
         match opened {
-            Ok(_) if self.truth.is_some() && !path.is_dir() => {
+            Ok(_) if given && !path.is_dir() => {
                 Err(Failure::usage(format!("--truth needs a folder of images, not {}", self.path.display())))
             }
             Ok(source) => Ok((source, warnings)),
             Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
                 Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
             }
-            Err(_) if self.video.cancel.is_cancelled() => Err(Failure::Interrupted),
+            Err(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
             Err(error) => Err(error.into()),
         }
     }
@@ -106,54 +96,87 @@ impl FromStr for Position {
 /// The frames from `--start` to `--end`. Without a start it is `first`; without that, the source's own.
 ///
 /// # Errors
-/// Wrong usage for times where frames have none, and for frames that the source has not got.
+/// Wrong usage for times of a source whose frames have none, and for frames that do not exist.
 pub fn span(
     source: &dyn Source,
     start: Option<Position>,
     end: Option<Position>,
     first: Option<usize>,
+    cancel: &CancelToken,
 ) -> Result<Span, Failure> {
-    let wrong = |flag: &'static str| move |error: Error| Failure::usage(format!("--{flag}: {error}"));
+    let info = source.info();
+    let by_time = [start, end].into_iter().flatten().filter_map(|place| match place {
+        Position::Time(seconds) => Some(seconds),
+        Position::Frame(_) => None,
+    });
+    let latest = by_time.reduce(f64::max);
+    let times = latest.map_or(Ok(Vec::new()), |latest| times(source, latest + NEAR, cancel))?;
+    let before = |seconds: f64| match info.rate.filter(|_| info.constant_rate) {
+        Some(rate) => (seconds * rate).ceil().max(0.0) as usize,
+        None => times.partition_point(|&time| time < seconds),
+    };
     let begin = match start {
-        Some(Position::Time(seconds)) => {
-            Some(source.frames_before(seconds - NEAR).map_err(wrong("start"))?.saturating_add(1))
-        }
+        Some(Position::Time(seconds)) => Some(before(seconds - NEAR).saturating_add(1)),
         Some(Position::Frame(frame)) => Some(frame),
         None => None,
     };
     let last = match end {
-        Some(Position::Time(seconds)) => source.last_before(seconds + NEAR).map_err(wrong("end"))?,
+        // A video that ends before that time is read to its end.
+        Some(Position::Time(seconds)) => {
+            Some(before(seconds + NEAR)).filter(|&last| info.constant_rate || last < times.len())
+        }
         Some(Position::Frame(frame)) => Some(frame),
         None => None,
     };
-    let by_time = [start, end].iter().any(|place| matches!(place, Some(Position::Time(_))));
-    if let (true, Some(last)) = (by_time, last)
+    if let (Some(_), Some(last)) = (latest, last)
         && last < begin.unwrap_or(1)
     {
         return Err(Failure::usage("no frame is shown between --start and --end"));
     }
-    match (first.filter(|_| begin.is_none()), source.length()) {
+    match (first.filter(|_| begin.is_none()), info.length) {
         (Some(first), Some(length)) if first > length => {
             Err(Failure::usage(format!("the first box is of frame {first}, and there are {length} frames")))
         }
-        _ => Ok(source.span(begin.or(first), last)?),
+        _ => Ok(info.span(begin.or(first), last)?),
     }
 }
 
-/// How many frames a run will take, where that is known.
-pub fn expected(source: &dyn Source, span: Span) -> Option<usize> {
-    span.count().or(source.expected_length().map(|count| (count + 1).saturating_sub(span.first)))
+/// The times of the frames up to the first at or after `until`, from the first frame; none at a constant rate.
+fn times(source: &dyn Source, until: f64, cancel: &CancelToken) -> Result<Vec<f64>, Failure> {
+    let info = source.info();
+    let wrong = |reason| Failure::usage(format!("{}: {reason}: give frame numbers", info.name));
+    let mut times = Vec::new();
+    if info.constant_rate {
+        return Ok(times);
+    }
+    if info.live {
+        return Err(wrong("the times of its frames are not known in advance"));
+    }
+    for item in source.stream(Span::default(), Channels::Luma.into(), cancel)?.take_while(|item| item.frame.is_ok()) {
+        let time = item.timestamp.ok_or_else(|| wrong("its frames have no times"))?;
+        times.push(time);
+        if time >= until {
+            break;
+        }
+    }
+    Ok(times)
+}
+
+/// How many frames a run will take, if known.
+pub fn expected(info: &Info, span: Span) -> Option<usize> {
+    let length = info.length.or(info.expected_length);
+    span.count().or(length.map(|count| (count + 1).saturating_sub(span.first)))
 }
 
 /// Warnings about the frames, the targets in them, and frames that are left out without being asked.
 pub fn warnings(
-    source: &dyn Source,
+    info: &Info,
     span: Span,
     wanted: &Targets,
     targets: &[TargetRecord],
     (start, end): (Option<Position>, Option<Position>),
 ) -> Vec<String> {
-    let mut all = source.warnings().to_vec();
+    let mut all = info.warnings.clone();
     for target in targets {
         let name = if targets.len() > 1 { format!(" of target {}", target.id) } else { String::new() };
         all.extend(tracker::too_small(&target.bbox).map(|text| format!("the box{name} {text}; enlarge the images")));
@@ -163,7 +186,7 @@ pub fn warnings(
             let first = span.first;
             all.push(format!("the box is of frame {first}, the first with truth; --start 1 begins with the first"));
         }
-        if let (None, Some(last), Some(count)) = (end, span.last, source.length())
+        if let (None, Some(last), Some(count)) = (end, span.last, info.length)
             && last < count
         {
             all.push(format!("frame {last} is the last that the benchmark uses; --end {count} ends with the last"));
@@ -173,46 +196,12 @@ pub fn warnings(
 }
 
 /// Why a run has no frame. `by_start` says that `--start` gave the first one.
-pub fn no_frame(source: &dyn Source, span: Span, by_start: bool) -> Failure {
-    let count = source.expected_length().map_or(String::new(), |count| format!(" (about {count})"));
+pub fn no_frame(info: &Info, span: Span, by_start: bool) -> Failure {
+    let count = info.length.or(info.expected_length).map_or(String::new(), |count| format!(" (about {count})"));
     match (span.first, by_start) {
-        (..=1, _) => Failure::failed(format!("{}: it has no frame", source.name())),
+        (..=1, _) => Failure::failed(format!("{}: it has no frame", info.name)),
         (first, true) => Failure::usage(format!("--start is frame {first}, and there are fewer{count}")),
         (first, false) => Failure::usage(format!("the first box is of frame {first}, and there are fewer{count}")),
-    }
-}
-
-/// The frames of a source, read ahead, until the token is cancelled.
-#[derive(Debug)]
-pub struct Frames<'a> {
-    /// A frame that was taken before, which comes first.
-    pub first: Option<Item>,
-    /// The frames after it.
-    pub frames: Prefetch,
-    /// The source.
-    pub source: &'a dyn Source,
-    /// Ends a wait.
-    pub cancel: CancelToken,
-}
-
-impl Iterator for Frames<'_> {
-    type Item = Item;
-
-    fn next(&mut self) -> Option<Item> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
-        loop {
-            match self.frames.next_within(POLL) {
-                Wait::Item(item) => return Some(item),
-                Wait::End => return None,
-                Wait::NotYet if self.cancel.is_cancelled() => {
-                    self.source.cancel();
-                    return None;
-                }
-                Wait::NotYet => {}
-            }
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::Failure;
 use crate::bbox::BBox;
 use crate::export::TargetRecord;
-use crate::media::{Source, Span};
+use crate::media::{Info, Span};
 
 /// Boxes to begin with.
 #[derive(Debug, Args)]
@@ -191,9 +191,9 @@ impl Targets {
     ///
     /// # Errors
     /// Wrong usage for a target that begins outside `span`, and where there is no truth.
-    pub fn within(&self, span: Span, source: &dyn Source) -> Result<Vec<TargetRecord>, Failure> {
+    pub fn within(&self, span: Span, info: &Info) -> Result<Vec<TargetRecord>, Failure> {
         if self.is_empty() {
-            let bbox = source.initial_box(span.first).map_err(|error| {
+            let bbox = info.initial_box(span.first).map_err(|error| {
                 let advice = "give the box by --init x,y,w,h, draw it with --pick, or use `kcf-track view`";
                 Failure::usage(format!("{error}: {advice}"))
             })?;

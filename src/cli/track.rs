@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
@@ -11,13 +10,13 @@ use super::outputs::OutputArgs;
 use super::progress::Progress;
 use super::run::{self, RunConfig, RunSummary};
 use super::settings::{self, SettingsArgs};
-use super::source::{self, Frames, Position, SourceRequest};
+use super::source::{self, Position, SourceRequest};
 use super::targets::TargetArgs;
 use super::view::{Picked, pick};
 use super::{Failure, signals};
 use crate::Tracker;
 use crate::export::TargetRecord;
-use crate::media::{Demand, Prefetch, Source, VideoOptions};
+use crate::media::{Demand, OpenOptions, Prefetch, Truth};
 
 /// The largest number of threads for `--jobs`.
 pub const MAX_THREADS: u16 = 1024;
@@ -89,23 +88,22 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let wanted = args.targets.read()?;
     let path = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("SRC is missing"))?;
     let cancel = signals::watch();
-    let request = SourceRequest {
-        path,
-        truth: args.truth.clone(),
+    let options = OpenOptions {
         target: args.target,
-        video: VideoOptions { lenient: args.skip_bad_frames, timeout: seconds(args.timeout)?, cancel: cancel.clone() },
-        needs_truth: wanted.is_empty() && !args.pick,
+        truth: args.truth.clone().map_or(Truth::Beside, Truth::File),
+        lenient: args.skip_bad_frames,
+        timeout: seconds(args.timeout)?,
     };
-    let (source, mut warnings) = request.open()?;
-    let source: Arc<dyn Source> = source.into();
-    let source = source.as_ref();
-    let span = source::span(source, args.start, args.end, wanted.first());
+    let request = SourceRequest { path, options, needs_truth: wanted.is_empty() && !args.pick };
+    let (source, mut warnings) = request.open(&cancel)?;
+    let (source, info) = (source.as_ref(), source.info());
+    let span = source::span(source, args.start, args.end, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
-    let known = if args.pick { None } else { Some(wanted.within(span, source)?) };
+    let known = if args.pick { None } else { Some(wanted.within(span, info)?) };
     let outputs = args.output.outputs(wanted.named)?;
-    outputs.check_inputs(source, &[("--init-file", args.targets.file()), ("--config", args.settings.file())])?;
+    outputs.check_inputs(info, &[("--init-file", args.targets.file()), ("--config", args.settings.file())])?;
     // Opens outputs before it asks for a box, so a bad path fails first.
-    let exports = outputs.open(source)?;
+    let exports = outputs.open(info)?;
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {
@@ -113,13 +111,13 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             (vec![TargetRecord { id: 1, start: span.first, bbox }], begun)
         }
     };
-    warnings.extend(source::warnings(source, span, &wanted, &targets, (args.start, args.end)));
+    warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));
     warnings.extend(outputs.id_warning(&targets));
     let to_stdout = outputs.uses_stdout();
     // Rows on a terminal are progress enough.
     let separate = !std::io::stderr().is_terminal() || std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
     let shown = args.quiet == 0 && (!to_stdout || separate);
-    let mut progress = Progress::new(source::expected(source, span), shown, args.quiet < 2);
+    let mut progress = Progress::new(source::expected(info, span), shown, args.quiet < 2);
     warnings.iter().for_each(|warning| progress.warn(warning));
     if let Some(jobs) = args.jobs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build_global();
@@ -129,10 +127,10 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (first, frames) = match begun {
         Some((first, frames)) => (Some(first), frames),
-        None => (None, Prefetch::open(source, span, demand)?),
+        None => (None, Prefetch::open(source, span, demand, &cancel)?),
     };
     let config = RunConfig {
-        source,
+        info,
         path: path.to_string_lossy().into(),
         span,
         by_start: args.start.is_some(),
@@ -144,15 +142,15 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         skip_bad_frames: args.skip_bad_frames,
         parallel: args.jobs.is_none_or(|jobs| jobs > 1),
         profile: args.profile,
-        cancel: cancel.clone(),
+        cancel,
     };
-    let frames = Frames { first, frames, source, cancel };
+    let frames = first.into_iter().chain(frames);
     let RunSummary { summary, profile, result } = config.run(exports, frames, &mut progress);
     progress.finish();
     result?;
     if args.quiet == 0 {
-        let has_truth = !wanted.named && source.true_box(span.first).is_some();
-        let mut text = run::text(source.name(), &summary, started.elapsed(), has_truth);
+        let has_truth = !wanted.named && info.true_box(span.first).is_some();
+        let mut text = run::text(&info.name, &summary, started.elapsed(), has_truth);
         if outputs.is_empty() {
             text += "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
         }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::export::{Destination, TargetRecord};
-use crate::media::{Demand, Item, Prefetch, Source, Span, VideoOptions};
+use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
 use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 use clap::Args;
 
 use super::outputs::{Form, Outputs};
 use super::settings::{self, Resolved, SettingsArgs};
-use super::source::{self, Frames, Position, SourceRequest};
+use super::source::{self, Position, SourceRequest};
 use super::targets::TargetArgs;
 use super::{Failure, signals};
 use crate::bbox::BBox;
@@ -102,16 +102,16 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let wanted = args.targets.read()?;
     let cancel = signals::watch();
-    let video = VideoOptions { cancel: cancel.clone(), ..VideoOptions::default() };
-    let request = SourceRequest { path: given, truth: None, target: None, video, needs_truth: false };
-    let (source, mut warnings) = request.open()?;
-    let span = source::span(source.as_ref(), args.start, args.end, None)?;
-    let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, source.as_ref())? };
+    let request = SourceRequest { path: given, options: OpenOptions::default(), needs_truth: false };
+    let (source, mut warnings) = request.open(&cancel)?;
+    let info = source.info();
+    let span = source::span(source.as_ref(), args.start, args.end, None, &cancel)?;
+    let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info)? };
     let outputs = Outputs::one("--jsonl", Form::JsonLines, args.jsonl.clone());
     let files = [("--init-file", args.targets.file()), ("--config", args.settings.file())];
-    outputs.check_inputs(source.as_ref(), &files)?;
+    outputs.check_inputs(info, &files)?;
     let mut err = std::io::stderr();
-    warnings.extend(source::warnings(source.as_ref(), span, &wanted, &targets, (args.start, args.end)));
+    warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }
@@ -186,19 +186,19 @@ pub struct Picked {
 /// A source without frames, a page that cannot be served, and a cancelled wait.
 pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, cancel: &CancelToken) -> Result<Picked, Failure> {
     let demand = Demand { channels: resolved.params.channels(), color: true };
-    let frames = Prefetch::open(source, span, demand)?;
-    let mut frames = Frames { first: None, frames, source, cancel: cancel.clone() };
+    let mut frames = Prefetch::open(source, span, demand, cancel)?;
+    let info = source.info();
     let first = match frames.next() {
         Some(item) => item,
         None if cancel.is_cancelled() => return Err(Failure::Interrupted),
-        None => return Err(source::no_frame(source, span, true)),
+        None => return Err(source::no_frame(info, span, true)),
     };
     let print = |url: &str| {
         let _ = writeln!(std::io::stderr(), "pick: {url}");
     };
-    let picked = view::pick(&first, source.name(), resolved.params.clone(), print, || cancel.is_cancelled())?;
+    let picked = view::pick(&first, &info.name, resolved.params.clone(), print, || cancel.is_cancelled())?;
     let bbox = picked.ok_or(Failure::Interrupted)?;
-    Ok(Picked { bbox, begun: source.is_live().then_some((first, frames.frames)) })
+    Ok(Picked { bbox, begun: info.live.then_some((first, frames)) })
 }
 
 #[cfg(test)]

@@ -8,8 +8,17 @@ use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::media::annotation::{Base, Row};
 use crate::media::otb::{self, OtbSequence};
-use crate::media::{Sequence, SequenceOptions, layout};
+use crate::media::{
+    IMAGE_FOLDERS, INDEX, OpenOptions, Sequence, Source, TRUTH_FILES, file_name as name_of, list, numbered_truths,
+    plain_truths,
+};
 use crate::tracker::is_too_small;
+
+/// The document in the folder of an evaluation.
+pub(crate) const EVALUATION: &str = "evaluation.json";
+
+/// Levels below a dataset's folder on which sequences may lie: GOT-10k's splits and VOT's workspace are one between.
+const NESTING: usize = 2;
 
 /// A sequence with a label for each frame.
 #[derive(Clone, Debug)]
@@ -50,7 +59,8 @@ impl Dataset {
     /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it has no sequence, [`Error::Parameter`]
     /// for a wanted name that neither the folder nor OTB has.
     pub fn open(folder: &Path, wanted: &[String], base: Option<Base>) -> Result<Self> {
-        let found = layout::sequences(folder)?;
+        let mut found = Found::default();
+        found.add(folder, NESTING)?;
         let mut dataset = Self::default();
         let mut leave_out = |sequence: String, reason: String| {
             dataset.left_out.push(LeftOut { sequence, tracker: None, reason });
@@ -62,19 +72,19 @@ impl Dataset {
             wanted.is_empty() || !hits.is_empty()
         };
         for (path, error) in found.unread.into_iter().filter(|_| wanted.is_empty()) {
-            leave_out(layout::folder_name(&path), error.to_string());
+            leave_out(folder_name(&path), error.to_string());
         }
         for path in found.without_truth {
-            let sequence = layout::folder_name(&path);
+            let sequence = folder_name(&path);
             if is_wanted(&sequence) {
-                let reason = format!("images, but no truth file ({})", layout::TRUTH_FILES.join(", "));
+                let reason = format!("images, but no truth file ({})", TRUTH_FILES.join(", "));
                 leave_out(sequence, Error::Sequence { path, reason }.to_string());
             }
         }
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut names = Vec::new();
         for folder in found.sequences {
-            for (name, target) in layout::targets(&folder) {
+            for (name, target) in targets(&folder) {
                 names.push(name.clone());
                 if !is_wanted(&name) {
                     continue;
@@ -122,15 +132,16 @@ impl LabelledSequence {
         warnings: &mut Vec<String>,
     ) -> Result<Self> {
         // A folder with one plain truth file has no target to select.
-        let numbered = layout::numbered_truths(folder);
+        let numbered = numbered_truths(folder);
         let numbered = target.filter(|target| numbered.iter().any(|(number, _)| number == target));
-        let sequence = Sequence::open(folder, &SequenceOptions { target: numbered, ..Default::default() })?;
+        let sequence = Sequence::open(folder, &OpenOptions { target: numbered, ..OpenOptions::default() })?;
+        let info = sequence.info();
         let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
-        if !sequence.has_truth() {
+        if info.truth.iter().all(Option::is_none) {
             return Err(wrong("the truth file has no box"));
         }
-        let range = sequence.range(None, None)?;
-        let (first, last) = (*range.start() - 1, *range.end());
+        let span = info.span(None, None)?;
+        let (first, last) = (span.first - 1, span.last.unwrap_or(info.images.len()));
         let rows = &sequence.rows()[first..last];
         let file_base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
         let base = base.unwrap_or(file_base);
@@ -151,17 +162,17 @@ impl LabelledSequence {
             warnings.push(format!("{name}: the first box is {w}x{h} pixels, too small to track"));
         }
         let plain = |warning: &String| format!("{name}: {}", warning.replace(", --target N chooses another", ""));
-        warnings.extend(sequence.warnings().iter().map(plain));
+        warnings.extend(info.warnings.iter().map(plain));
         // A part of an OTB sequence has its attributes. Other benchmarks also have a `david` or a `girl`, but their
         // truth files have other names.
-        let folder_name = layout::folder_name(folder);
+        let folder_name = folder_name(folder);
         let by_name =
             || otb::find(&folder_name, target).or_else(|| otb_of(&folder_name)).filter(|_| file_base == Base::One);
         let attributes = sequence.otb().or_else(by_name);
         let attributes = attributes.map_or(Vec::new(), |s| s.attributes.clone());
         Ok(Self {
             name: name.to_owned(),
-            frames: sequence.images()[first..first + end].to_vec(),
+            frames: info.images[first..first + end].to_vec(),
             skipped: first,
             truth: truth[..end].to_vec(),
             attributes: attributes.into_iter().filter(|a| !a.is_empty()).collect(),
@@ -173,6 +184,90 @@ impl LabelledSequence {
     pub(super) fn file_names(&self) -> impl Iterator<Item = String> {
         let other = otb_alias(&self.name).filter(|_| self.base == Base::One);
         [Some(self.name.clone()), other].into_iter().flatten()
+    }
+}
+
+/// The folders of sequences in a dataset.
+#[derive(Default)]
+struct Found {
+    /// In natural order, the nearer ones first.
+    sequences: Vec<PathBuf>,
+    /// Folders that cannot be listed.
+    unread: Vec<(PathBuf, Error)>,
+    /// Folders of images without a truth file.
+    without_truth: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Adds the sequences in `folder`, which may be one itself, and in its folders down to `depth`.
+    fn add(&mut self, folder: &Path, depth: usize) -> Result<()> {
+        if is_sequence(folder) {
+            self.sequences.push(folder.to_path_buf());
+            return Ok(());
+        }
+        let io = |e| Error::io(folder, e);
+        let mut below = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            if !name_of(&path).starts_with('.') && path.is_dir() {
+                below.push(path);
+            }
+        }
+        below.sort_by(|a, b| alphanumeric_sort::compare_path(a, b).then_with(|| a.cmp(b)));
+        let (here, deeper): (Vec<_>, Vec<_>) = below.into_iter().partition(|path| is_sequence(path));
+        self.sequences.extend(here);
+        for path in deeper {
+            let before = (self.sequences.len(), self.without_truth.len());
+            let listed = match depth {
+                ..=1 => std::fs::read_dir(&path).map(drop).map_err(|error| Error::io(&path, error)),
+                _ => self.add(&path, depth - 1),
+            };
+            match listed {
+                Err(error) => self.unread.push((path, error)),
+                // Pictures beside folders of sequences only show what is in these.
+                Ok(()) if before == (self.sequences.len(), self.without_truth.len()) && lacks_truth(&path) => {
+                    self.without_truth.push(path);
+                }
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a folder has a truth file or a folder of images of a known name.
+fn is_sequence(folder: &Path) -> bool {
+    plain_truths(folder).next().is_some()
+        || !numbered_truths(folder).is_empty()
+        || IMAGE_FOLDERS.iter().any(|name| folder.join(name).is_dir())
+}
+
+/// Whether a folder without a truth has several images that are not from this program.
+fn lacks_truth(folder: &Path) -> bool {
+    let ours = [EVALUATION, INDEX].iter().any(|mark| folder.join(mark).is_file());
+    !ours && list(folder).is_ok_and(|listing| listing.images.len() > 1)
+}
+
+/// The name of a folder, also of `.` and `..`.
+fn folder_name(folder: &Path) -> String {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    name(folder).or_else(|| name(&folder.canonicalize().ok()?)).unwrap_or_else(|| "sequence".into())
+}
+
+/// The names and targets of the sequences in one folder: one for each of its targets, but for a folder of OTB those of
+/// the benchmark.
+fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
+    let name = folder_name(folder);
+    let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
+    let several = numbered_truths(folder);
+    match (&known[..], &several[..]) {
+        // Only the second file of Human4 has boxes.
+        ([one], _) => vec![(name, one.target)],
+        ([_, _, ..], [_, ..]) => {
+            known.iter().filter_map(|s| Some((format!("{name}-{}", s.target?), s.target))).collect()
+        }
+        (_, [_, _, ..]) => several.iter().map(|&(n, _)| (format!("{name}-{n}"), Some(n))).collect(),
+        _ => vec![(name, None)],
     }
 }
 

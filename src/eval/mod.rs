@@ -19,6 +19,8 @@ use std::path::Path;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use serde_json::Value;
 
+#[cfg(feature = "cli")]
+pub(crate) use dataset::EVALUATION;
 pub use dataset::{Dataset, LabelledSequence};
 #[cfg(feature = "cli")]
 pub(crate) use metrics::score_labelled;

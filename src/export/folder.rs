@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic_file::{remove, temporary_beside};
 use crate::error::{Error, Result};
-use crate::media::layout::INDEX;
+use crate::media::INDEX;
 
 /// A folder that a run puts files into. An index lists them, so that the next run removes them and no other file.
 #[derive(Debug)]

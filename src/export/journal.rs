@@ -8,7 +8,7 @@ use super::{Exports, FrameResult};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::eval::score_labelled;
-use crate::media::{Source, Span};
+use crate::media::{Info, Span};
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::run::{Follower, Step};
 use crate::tracker::State;
@@ -16,7 +16,7 @@ use crate::tracker::State;
 /// Writes the steps of a session to [`Exports`] and counts them.
 #[derive(Debug)]
 pub struct Journal<'a> {
-    source: &'a dyn Source,
+    info: &'a Info,
     exports: Exports,
     /// The size of the frames is that of the first one written.
     run: Run,
@@ -31,12 +31,12 @@ pub struct Journal<'a> {
 }
 
 impl<'a> Journal<'a> {
-    /// Creates a journal for the frames of `source` in `span`. `path` is the source as the user named it, `parameters`
+    /// Creates a journal for the frames of a source in `span`. `path` is the source as the user named it, `parameters`
     /// a JSON object of all settings.
-    pub fn new(exports: Exports, source: &'a dyn Source, path: String, span: Span, parameters: Value) -> Self {
+    pub fn new(exports: Exports, info: &'a Info, path: String, span: Span, parameters: Value) -> Self {
         let record = SourceRecord { path, start: span.first, end: span.last, width: 0, height: 0 };
         Self {
-            source,
+            info,
             exports,
             run: Run::new(record, parameters),
             tally: Tally::default(),
@@ -82,7 +82,7 @@ impl<'a> Journal<'a> {
             (self.run.source.width, self.run.source.height) = (frame.width(), frame.height());
         }
         let is_named = !self.each.is_empty();
-        let truth = if is_named { None } else { self.source.true_box(step.item.position) };
+        let truth = if is_named { None } else { self.info.true_box(step.item.position) };
         let mut records = Vec::with_capacity(step.outcomes.len());
         for (i, outcome) in step.outcomes.iter().enumerate() {
             let id = self.run.targets.get(outcome.target).map(|target| target.id);

@@ -1,201 +1,257 @@
 //! Where frames come from.
 //!
-//! A [`Source`] knows what can be known ahead (its name, its length, the truth) and hands out frames in order as
-//! [`Item`]s; [`Prefetch`] reads any of them ahead on other threads. [`open()`] opens whatever a person names: a
-//! [`Sequence`] is a folder of images and the ground truth beside it, a [`Video`] a file, a camera or an address that
-//! `ffmpeg` reads, [`Y4m`] a pipe of raw frames. A [`Scene`](crate::synth::Scene) renders frames
-//! whose truth is known exactly; [`decode()`] turns one image into a frame.
+//! [`open()`] opens what a user names: a folder of images ([`Sequence`]), a video, a camera or an address that `ffmpeg`
+//! reads, or a pipe of raw frames ([`Y4m`]). Each is a [`Source`]: its [`Info`], and its frames in order as [`Item`]s.
+//! [`Prefetch`] reads any source ahead on other threads. [`decode()`] turns one image into a frame.
 
 pub mod annotation;
-pub mod decode;
-mod folder;
+mod decode;
 mod images;
-mod item;
-pub mod layout;
 mod open;
 pub mod otb;
 mod prefetch;
 mod sequence;
-mod truth;
 mod video;
 mod y4m;
 mod yuv;
 
+#[cfg(feature = "cli")]
 use std::path::Path;
+use std::path::PathBuf;
 
 use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
+use crate::frame::{Channels, Frame, FrameBuf};
 pub use decode::{decode, decode_bytes};
 pub use images::Images;
-pub use item::{Demand, Item, Span};
-pub use open::{OpenOptions, open};
-pub use prefetch::{PREFETCH_DEPTH, Prefetch, Wait};
-pub use sequence::Sequence;
-pub use truth::{SequenceOptions, Truth};
+pub(crate) use images::{INDEX, TRUTH_FILES, file_name, list, numbered_truths, plain_truths};
 #[cfg(feature = "cli")]
-pub(crate) use video::local;
-pub use video::{Video, VideoOptions};
+pub(crate) use open::local;
+pub use open::{OpenOptions, Truth, open};
+pub use prefetch::{Prefetch, Wait};
+pub(crate) use sequence::IMAGE_FOLDERS;
+pub use sequence::Sequence;
 pub use y4m::Y4m;
 
-/// Frames one after the other. A frame that cannot be read is an item that says so.
+/// Frames in order. A frame that cannot be read is an item with an error.
 pub type Stream = Box<dyn Iterator<Item = Item> + Send>;
 
-/// Something that frames come from: what is known of it ahead, and the frames. Positions count from 1.
+/// A source of frames. Positions count from 1.
 pub trait Source: Send + Sync {
-    /// What people call it.
-    fn name(&self) -> &str;
+    /// What is known before frames are read.
+    fn info(&self) -> &Info;
 
-    /// How many frames it has; `None` for one that goes on until it ends.
-    fn length(&self) -> Option<usize>;
-
-    /// Frames per second, where they come at a rate that is known.
-    fn rate(&self) -> Option<f64> {
-        None
-    }
-
-    /// About how many frames it has, to tell how far a run is.
-    fn expected_length(&self) -> Option<usize> {
-        self.length()
-    }
-
-    /// Width and height of its frames, where they are known before one is decoded.
-    fn size(&self) -> Option<(usize, usize)> {
-        None
-    }
-
-    /// Width to height of a pixel as it is shown, where it is known not to be square.
-    fn pixel_aspect(&self) -> Option<(u32, u32)> {
-        None
-    }
-
-    /// The true box of the frame at `position`, 0-based.
-    fn true_box(&self, position: usize) -> Option<BBox> {
-        let _ = position;
-        None
-    }
-
-    /// The box of the frame at `position`, from which tracking can start.
-    ///
-    /// # Errors
-    /// [`Error::Sequence`] when it has none.
-    fn initial_box(&self, position: usize) -> Result<BBox> {
-        self.true_box(position).ok_or_else(|| Error::Sequence {
-            path: self.name().into(),
-            reason: format!("there is no true box for frame {position}"),
-        })
-    }
-
-    /// The base of the truth file and how it was chosen, for a person.
-    fn truth_note(&self) -> Option<&str> {
-        None
-    }
-
-    /// The positions from `start` to `end`, both included; without them what the source itself takes for its beginning
-    /// and its end.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last frame, or an end before the
-    /// start.
-    fn span(&self, start: Option<usize>, end: Option<usize>) -> Result<Span> {
-        check_positions(self.length(), start, end)?;
-        let first = start.unwrap_or(1);
-        let last = end.or(self.length());
-        match last {
-            Some(last) if last < first => Err(end_before(first, last)),
-            last => Ok(Span { first, last }),
-        }
-    }
-
-    /// Whether it goes on by itself while it is read, so that nobody can go back in it.
-    fn is_live(&self) -> bool {
-        false
-    }
-
-    /// Whether a stream can begin at `position` without what is before it being read.
-    fn begins_at(&self, position: usize) -> bool {
-        self.length().is_some_and(|length| position <= length)
-    }
-
-    /// How many frames come before `seconds` from the first one.
-    ///
-    /// # Errors
-    /// [`Error::Sequence`] where the frames have no times that are known ahead.
-    fn frames_before(&self, seconds: f64) -> Result<usize> {
-        let reason = "its frames have no times: count frames".into();
-        let rate = self.rate().ok_or_else(|| Error::Sequence { path: self.name().into(), reason })?;
-        Ok((seconds * rate).ceil().max(0.0) as usize)
-    }
-
-    /// The last frame that comes before `seconds` from the first one, 0 where none does; `None` where all do, as the
-    /// source ends or breaks before that.
-    ///
-    /// # Errors
-    /// As [`Source::frames_before`].
-    fn last_before(&self, seconds: f64) -> Result<Option<usize>> {
-        self.frames_before(seconds).map(Some)
-    }
-
-    /// Ends what reads frames at the moment, on whatever thread it waits for the next one.
-    fn cancel(&self) {}
-
-    /// What a person should know before it is read.
-    fn warnings(&self) -> &[String] {
-        &[]
-    }
-
-    /// What a person should know after its frames have ended.
-    fn warning_after(&self) -> Option<String> {
-        None
-    }
-
-    /// What of this source lies at the existing `path`, as the end of a sentence; `None` where nothing does, so that it
-    /// may be written over.
-    fn occupies(&self, path: &Path) -> Option<&'static str> {
-        let _ = path;
-        None
-    }
-
-    /// The frames of `span`, in order. Positions beyond the last frame are left out.
+    /// The frames of `span`, in order, up to the last that exists. The wait for a frame ends when `cancel` is cancelled.
     ///
     /// # Errors
     /// When the source cannot be opened.
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream>;
-
-    /// The same, where each frame is an image file that can be decoded without those before it; `None` otherwise.
-    fn image_files(&self, span: Span, demand: Demand) -> Option<Images> {
-        let _ = (span, demand);
-        None
-    }
+    fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream>;
 }
 
 impl std::fmt::Debug for dyn Source + '_ {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source").field("name", &self.name()).finish_non_exhaustive()
+        self.info().fmt(f)
     }
 }
 
-/// Whether both paths lead to one file, which is there.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+/// What is known of a source before its frames are read.
+#[derive(Clone, Debug, Default)]
+pub struct Info {
+    /// Name of the folder, file or stream.
+    pub name: String,
+    /// Number of frames; `None` when only reading tells.
+    pub length: Option<usize>,
+    /// Number of frames that a video announces, for progress only.
+    pub expected_length: Option<usize>,
+    /// Frames per second, on average.
+    pub rate: Option<f64>,
+    /// All frames come exactly at the rate.
+    pub constant_rate: bool,
+    /// Width and height of the frames.
+    pub size: Option<(usize, usize)>,
+    /// Width to height of a pixel as shown, unless it is square.
+    pub pixel_aspect: Option<(u32, u32)>,
+    /// Frames come once and at their own pace: a camera, a network stream, a pipe.
+    pub live: bool,
+    /// The frames that a benchmark evaluates, or those from the first with a true box on.
+    pub default_span: Span,
+    /// True box of each frame, 0-based; empty without a truth.
+    pub truth: Vec<Option<BBox>>,
+    /// File of the truth.
+    pub truth_path: Option<PathBuf>,
+    /// File of each frame of a folder of images.
+    pub images: Vec<PathBuf>,
+    /// Other files and folders that are read, now or when the source is opened again.
+    pub inputs: Vec<PathBuf>,
+    /// Warnings for the user.
+    pub warnings: Vec<String>,
 }
 
-/// Refuses positions outside of `length` frames.
-fn check_positions(length: Option<usize>, start: Option<usize>, end: Option<usize>) -> Result<()> {
-    for (name, position) in [("start", start), ("end", end)] {
-        let Some(value) = position else { continue };
-        if value == 0 || length.is_some_and(|length| value > length) {
-            let expected = match length {
-                Some(length) => format!("there are {length} images, counted from 1"),
-                None => "frames are counted from 1".into(),
+impl Info {
+    /// The true box of the frame at `position`.
+    pub fn true_box(&self, position: usize) -> Option<BBox> {
+        self.truth.get(position.checked_sub(1)?).copied().flatten()
+    }
+
+    /// The true box of the frame at `position`, to start tracking from.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] when there is none.
+    pub fn initial_box(&self, position: usize) -> Result<BBox> {
+        self.true_box(position).ok_or_else(|| {
+            let reason = match &self.truth_path {
+                None => format!("there is no true box for frame {position}"),
+                Some(path) => format!("{} has no box for frame {position}", path.display()),
             };
-            return Err(Error::Parameter { name, value: value.to_string(), expected });
+            Error::Sequence { path: self.name.clone().into(), reason }
+        })
+    }
+
+    /// The frames from `start` to `end`, both included; by default those of [`Info::default_span`].
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last frame, or an end before the
+    /// start.
+    pub fn span(&self, start: Option<usize>, end: Option<usize>) -> Result<Span> {
+        for (name, position) in [("start", start), ("end", end)] {
+            let Some(value) = position else { continue };
+            if value == 0 || self.length.is_some_and(|length| value > length) {
+                let expected = match self.length {
+                    Some(length) => format!("there are {length} frames, counted from 1"),
+                    None => "frames are counted from 1".into(),
+                };
+                return Err(Error::Parameter { name, value: value.to_string(), expected });
+            }
+        }
+        let first = start.unwrap_or(self.default_span.first);
+        let last = end.or(self.default_span.last.filter(|&last| first <= last)).or(self.length);
+        match last {
+            Some(last) if last < first => {
+                let from = if start.is_some() { "" } else { ", the first frame with a true box" };
+                let expected = format!("it lies before start {first}{from}");
+                Err(Error::Parameter { name: "end", value: last.to_string(), expected })
+            }
+            last => Ok(Span { first, last }),
         }
     }
-    Ok(())
+
+    /// The image files of a span with their positions.
+    fn image_files(&self, span: Span) -> Vec<(usize, PathBuf)> {
+        (1..).zip(self.images.iter().cloned()).filter(|(position, _)| span.contains(*position)).collect()
+    }
+
+    /// Whether `path` is an input, or would be read as one when the source is opened again.
+    #[cfg(feature = "cli")]
+    pub(crate) fn reads(&self, path: &Path) -> bool {
+        let real = |path: &Path| {
+            let beside = || Some(crate::atomic_file::parent(path).canonicalize().ok()?.join(path.file_name()?));
+            path.canonicalize().ok().or_else(beside)
+        };
+        let Some(path) = real(path) else { return false };
+        let is_image = images::is_image(&path);
+        let may_be_frame = || self.images.iter().any(|image| image.parent().and_then(real).as_deref() == path.parent());
+        self.inputs.iter().any(|input| real(input).as_ref() == Some(&path)) || is_image && may_be_frame()
+    }
 }
 
-/// The error for an end before its start.
-fn end_before(first: usize, last: usize) -> Error {
-    let expected = format!("it lies before start {first}");
-    Error::Parameter { name: "end", value: last.to_string(), expected }
+/// One frame of a source.
+#[derive(Debug)]
+pub struct Item {
+    /// Position in the source, from 1.
+    pub position: usize,
+    /// Name of its file, or its number.
+    pub name: String,
+    /// The image file, if the frame is one.
+    pub path: Option<PathBuf>,
+    /// Seconds from the first frame, if known.
+    pub timestamp: Option<f64>,
+    /// The frame to track, or why it cannot be read.
+    pub frame: Result<FrameBuf>,
+    /// The same picture in colour, if `frame` is gray and [`Demand::color`] asks for it.
+    pub color: Option<FrameBuf>,
+    /// Milliseconds of reading and decoding.
+    pub decode_ms: f64,
+}
+
+impl Item {
+    /// A frame of a video, named by its position in six digits.
+    fn numbered(
+        position: usize,
+        timestamp: Option<f64>,
+        decoded: Result<(FrameBuf, Option<FrameBuf>)>,
+        decode_ms: f64,
+    ) -> Self {
+        let (frame, color) = match decoded {
+            Ok((frame, color)) => (Ok(frame), color),
+            Err(error) => (Err(error), None),
+        };
+        Self { position, name: format!("{position:06}"), path: None, timestamp, frame, color, decode_ms }
+    }
+
+    /// The frame to show; `None` if it could not be read.
+    pub fn picture(&self) -> Option<Frame<'_>> {
+        self.color.as_ref().or(self.frame.as_ref().ok()).map(FrameBuf::as_frame)
+    }
+}
+
+/// What the frames of a source contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Channels of the frame to track.
+    pub channels: Channels,
+    /// Also decode the colours, to show them. The frame to track stays the same.
+    pub color: bool,
+}
+
+impl From<Channels> for Demand {
+    fn from(channels: Channels) -> Self {
+        Self { channels, color: false }
+    }
+}
+
+/// Positions of a source, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub first: usize,
+    /// The last, included; `None` for the end of the source.
+    pub last: Option<usize>,
+}
+
+impl Default for Span {
+    /// All positions.
+    fn default() -> Self {
+        Self { first: 1, last: None }
+    }
+}
+
+impl Span {
+    /// Number of positions, if known (saturating).
+    pub fn count(&self) -> Option<usize> {
+        self.last.map(|last| last.checked_sub(self.first).map_or(0, |more| more.saturating_add(1)))
+    }
+
+    /// Whether `position` is one of them.
+    pub fn contains(&self, position: usize) -> bool {
+        position >= self.first && self.last.is_none_or(|last| position <= last)
+    }
+}
+
+impl From<std::ops::RangeInclusive<usize>> for Span {
+    fn from(range: std::ops::RangeInclusive<usize>) -> Self {
+        Self { first: *range.start(), last: Some(*range.end()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn span_count_saturates() {
+        let count = |first, last| Span { first, last }.count();
+        assert_eq!(count(0, Some(usize::MAX)), Some(usize::MAX));
+        assert_eq!((count(3, Some(3)), count(4, Some(3)), count(1, None)), (Some(1), Some(0), None));
+    }
 }

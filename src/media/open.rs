@@ -1,4 +1,4 @@
-//! Opens whatever a person names.
+//! Opens whatever a user names, and animated WebP.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,74 +10,110 @@ use image::ImageFormat;
 use image_webp::WebPDecoder;
 
 use super::decode::{Encoded, check_size, demanded, encoded, guarded, holds_several};
-use super::folder::{file_name, is_image};
-use super::video::{Video, VideoOptions, local};
-use super::{Demand, Item, Sequence, SequenceOptions, Source, Span, Stream, Y4m, is_same_file};
+use super::images::{file_name, is_image};
+use super::video::Video;
+use super::{Demand, Info, Item, Sequence, Source, Span, Stream, Y4m};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBuf, PixelFormat};
 
-/// Bytes that tell the format of a file.
+/// Number of bytes that identify the format of a file.
 const FIRST_BYTES: u64 = 64;
 
 /// How often a wait checks for cancellation.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How anything is opened.
-#[derive(Clone, Debug, Default)]
+/// Where the truth of a folder of images comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Truth {
+    /// The file beside the images, if there is one.
+    #[default]
+    Beside,
+    /// This file; its name implies the base ([`Base::of_truth_file`](super::annotation::Base::of_truth_file)).
+    File(PathBuf),
+    /// No truth, even if a file lies beside the images.
+    Ignore,
+}
+
+/// How to open a source.
+#[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// For a folder of images.
-    pub sequence: SequenceOptions,
-    /// For a video, a camera or an address.
-    pub video: VideoOptions,
+    /// Target of the truth: the `N` of `groundtruth_rect.N.txt`, or a target in a MOT file. The default is the first
+    /// with a box.
+    pub target: Option<u32>,
+    /// Where the truth comes from.
+    pub truth: Truth,
+    /// Continues over damaged parts of a video with what ffmpeg makes of them; otherwise the first damage is an error.
+    pub lenient: bool,
+    /// Longest wait for the next frame of a video.
+    pub timeout: Duration,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { target: None, truth: Truth::Beside, lenient: false, timeout: Duration::from_secs(30) }
+    }
 }
 
 /// Opens a folder of images, a video, an animated picture, a camera (`/dev/video0`), an address (`rtsp://…`), a named
 /// pipe of Y4M, or `-`, the standard input as Y4M.
 ///
 /// # Errors
-/// As [`Sequence::open`], [`Video::open`] and [`Y4m::open`]; [`Error::Sequence`] for a single picture.
-pub fn open(given: &Path, options: &OpenOptions) -> Result<Box<dyn Source>> {
+/// [`Error::Sequence`] for a single picture, for a video that ffmpeg cannot read or without ffmpeg, and when `cancel` is
+/// cancelled; as [`Sequence::open`] and [`Y4m::open`].
+pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
-        return cancellable(&options.video.cancel, || Y4m::open("standard input", std::io::stdin()));
+        return open_pipe(cancel, || Y4m::open("standard input", std::io::stdin()));
     }
     let given = local(given);
     if given.is_dir() {
-        return Ok(Box::new(Sequence::open(given, &options.sequence)?));
+        return Ok(Box::new(Sequence::open(given, options)?));
     }
     if given.is_file() {
         let mut first = Vec::new();
         let read = File::open(given).and_then(|file| file.take(FIRST_BYTES).read_to_end(&mut first));
         read.map_err(|source| Error::io(given, source))?;
-        // ffmpeg reads the forms of Y4M that are not read here.
+        // ffmpeg reads the variants of Y4M that `Y4m` does not support.
         if first.starts_with(b"YUV4MPEG2 ")
             && let Ok(frames) = Y4m::open_file(given)
         {
             return Ok(Box::new(frames));
         }
-        let format = image::guess_format(&first).ok();
-        let several = match format {
-            Some(format @ (ImageFormat::WebP | ImageFormat::Png)) => holds_several(encoded(given)?, format),
-            format => format == Some(ImageFormat::Gif),
-        };
-        if several && format == Some(ImageFormat::WebP) {
-            return Ok(Box::new(Animation::open(given)?));
-        }
-        if is_image(given) && !several {
-            let reason = "this is one picture: give the folder that holds the images".into();
-            return Err(Error::Sequence { path: given.into(), reason });
+        match image::guess_format(&first) {
+            Ok(ImageFormat::WebP) if holds_several(encoded(given)?, ImageFormat::WebP) => {
+                return Ok(Box::new(Animation::open(given)?));
+            }
+            // ffmpeg reads other animations.
+            Ok(ImageFormat::Gif) => {}
+            Ok(ImageFormat::Png) if holds_several(encoded(given)?, ImageFormat::Png) => {}
+            _ if is_image(given) => {
+                let reason = "this is one picture: give the folder that holds the images".into();
+                return Err(Error::Sequence { path: given.into(), reason });
+            }
+            _ => {}
         }
     }
     #[cfg(unix)]
     if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
         let pipe = given.to_path_buf();
-        return cancellable(&options.video.cancel, move || Y4m::open_file(&pipe));
+        return open_pipe(cancel, move || Y4m::open_file(&pipe));
     }
-    Ok(Box::new(Video::open(given, options.video.clone())?))
+    Ok(Box::new(Video::open(given, options, cancel)?))
 }
 
-/// Waits for the header of a pipe, whose writer may never write it.
-fn cancellable(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
+/// The path of a file that is given as `file:NAME` or `file:///PATH`.
+pub(crate) fn local(given: &Path) -> &Path {
+    let rest = given.to_str().and_then(|text| text.strip_prefix("file:")).filter(|rest| !rest.is_empty());
+    match rest {
+        Some(rest) if !given.exists() => {
+            Path::new(rest.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(rest))
+        }
+        _ => given,
+    }
+}
+
+/// Waits for the header of a pipe, which may never come.
+fn open_pipe(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
     let (sender, opened) = channel();
     let thread = std::thread::Builder::new().name("open".into()).spawn(move || drop(sender.send(open())));
     thread.map_err(|source| Error::io("a thread to open a pipe", source))?;
@@ -95,10 +131,9 @@ fn cancellable(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send +
 /// An animated WebP picture, which ffmpeg does not read.
 #[derive(Debug)]
 struct Animation {
-    name: String,
+    info: Info,
     path: PathBuf,
     size: (usize, usize),
-    count: usize,
 }
 
 impl Animation {
@@ -107,7 +142,14 @@ impl Animation {
         let (width, height) = decoder.dimensions();
         let size = (width as usize, height as usize);
         check_size(size.0, size.1).map_err(|reason| Error::Decode { path: path.into(), reason })?;
-        Ok(Self { name: file_name(path), path: path.into(), size, count: decoder.num_frames() as usize })
+        let info = Info {
+            name: file_name(path),
+            length: Some(decoder.num_frames() as usize),
+            size: Some(size),
+            inputs: vec![path.into()],
+            ..Info::default()
+        };
+        Ok(Self { info, path: path.into(), size })
     }
 
     fn decoder(path: &Path) -> Result<WebPDecoder<Encoded>> {
@@ -118,30 +160,13 @@ impl Animation {
 }
 
 impl Source for Animation {
-    fn name(&self) -> &str {
-        &self.name
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        Some(self.count)
-    }
-
-    fn size(&self) -> Option<(usize, usize)> {
-        Some(self.size)
-    }
-
-    fn frames_before(&self, seconds: f64) -> Result<usize> {
-        let frames = self.stream(Span { first: 1, last: None }, crate::frame::Channels::Color.into())?;
-        Ok(frames.take_while(|item| item.timestamp.is_some_and(|time| time < seconds)).count())
-    }
-
-    fn occupies(&self, path: &Path) -> Option<&'static str> {
-        is_same_file(path, &self.path).then_some("is the animation that is read")
-    }
-
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
         let mut decoder = Some(Self::decoder(&self.path)?);
-        let (path, (width, height), count) = (self.path.clone(), self.size, self.count);
+        let (path, (width, height), count) = (self.path.clone(), self.size, self.info.length.unwrap_or_default());
         let (mut position, mut milliseconds) = (0, 0_u64);
         let next = move || {
             let begun = Instant::now();
@@ -155,12 +180,10 @@ impl Source for Animation {
                 let bytes = if reader.has_alpha() { 4 } else { 3 };
                 let mut pixels = vec![0; bytes * width * height];
                 milliseconds += u64::from(reader.read_frame(&mut pixels).map_err(|error| error.to_string())?);
-                let rgb = if bytes == 3 {
-                    pixels
-                } else {
-                    pixels.as_chunks::<4>().0.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect()
-                };
-                FrameBuf::new(rgb, width, height, PixelFormat::Rgb8).map_err(|error| error.to_string())
+                if bytes == 4 {
+                    pixels = pixels.as_chunks::<4>().0.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect();
+                }
+                FrameBuf::new(pixels, width, height, PixelFormat::Rgb8).map_err(|error| error.to_string())
             });
             if frame.is_err() {
                 decoder = None;

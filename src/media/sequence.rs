@@ -1,374 +1,128 @@
-//! A folder of images with the truth beside it.
+//! A folder of images with the truth of one target: which file holds it, and which of its rows belongs to which image.
 
-use std::ops::RangeInclusive;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::atomic_file::parent;
-use crate::bbox::BBox;
-use crate::error::{Error, Result};
-use crate::media::annotation::Row;
-
+use super::annotation::{Annotations, Base, Row};
 use super::decode::orientation;
-use super::folder::{EXTENSIONS, file_name, is_image, list};
-use super::images::Images;
-use super::item::{Demand, Span};
-use super::layout::{self, IMAGE_FOLDERS};
-use super::otb::OtbSequence;
-use super::truth::{self, Aligned, SequenceOptions};
-use super::{Source, Stream, check_positions, end_before};
+use super::images::{EXTENSIONS, TRUTH_FILES, file_name, list, number, numbered_truths, plain_truths, target_of};
+use super::otb::{self, OtbSequence};
+use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
+use crate::bbox::BBox;
+use crate::cancel::CancelToken;
+use crate::error::{Error, Result};
+
+/// Folders of images in that of a sequence: of OTB, VOT and MOT.
+pub(crate) const IMAGE_FOLDERS: [&str; 3] = ["img", "color", "img1"];
 
 /// A folder of images in natural order and the truth of one target, aligned to them.
 ///
-/// Positions count from 1 in the sorted folder, whatever numbers the file names have.
+/// Positions count from 1 in the sorted folder, whatever the numbers in the file names.
 #[derive(Clone, Debug)]
 pub struct Sequence {
-    name: String,
-    folder: PathBuf,
-    images: Vec<PathBuf>,
-    truth_path: Option<PathBuf>,
-    truth_note: Option<String>,
-    target: Option<u32>,
+    info: Info,
     rows: Vec<Option<Row>>,
-    truth: Vec<Option<BBox>>,
-    default_first: usize,
-    default_last: usize,
     otb: Option<&'static OtbSequence>,
-    warnings: Vec<String>,
 }
 
 impl Sequence {
     /// Opens the folder of a sequence, or the folder of its images.
     ///
-    /// Images are looked for in `img/` (OTB), `color/` (VOT), `img1/` (MOT) and in the folder itself. The truth is
+    /// Images are those in `img/` (OTB), `color/` (VOT), `img1/` (MOT) or in the folder itself. The truth is
     /// `groundtruth_rect.txt`, `groundtruth.txt`, `gt/gt.txt` or `groundtruth_rect.N.txt` in the folder of the sequence
-    /// or beside the images. A missing truth is no error.
+    /// or beside the images. A missing truth is not an error.
     ///
     /// # Errors
     /// [`Error::Io`] when the folder cannot be read, [`Error::Sequence`] when it is a file or has no images,
-    /// [`Error::Parameter`] when the target has no truth, [`Error::Annotation`] for a truth
-    /// file that cannot be understood.
-    pub fn open(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<Self> {
+    /// [`Error::Parameter`] when the target has no truth, [`Error::Annotation`] for a truth file that cannot be parsed.
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::open_at(path.as_ref(), options)
     }
 
-    /// The same, compiled once for all kinds of paths.
-    fn open_at(given: &Path, options: &SequenceOptions) -> Result<Self> {
-        let Found { folder: image_folder, images, mut warnings } = images_of(given)?;
-        // A link keeps the name that it was given; only `.` and `..` have to be resolved to have one.
-        let resolve =
-            |path: &Path| if path.file_name().is_some() { std::path::absolute(path) } else { path.canonicalize() };
-        let absolute = resolve(given).map_err(|source| Error::io(given, source))?;
-        let above = absolute.parent();
-        let inside = image_folder == given;
-        // The folder of the images may have been given: then the truth and the name are those of the one above.
-        let folder_name = file_name(&absolute);
-        let is_image_folder = inside && IMAGE_FOLDERS.iter().any(|known| folder_name.eq_ignore_ascii_case(known));
-        let mut folders = vec![given];
-        match above {
-            Some(above) if inside => folders.push(above),
-            _ if !inside => folders.push(&image_folder),
-            _ => {}
+    fn open_at(given: &Path, options: &OpenOptions) -> Result<Self> {
+        let (image_folder, images) = images_of(given)?;
+        // A link keeps its own name; only `.` and `..` are resolved.
+        let absolute = if given.file_name().is_some() { std::path::absolute(given) } else { given.canonicalize() };
+        let absolute = absolute.map_err(|source| Error::io(given, source))?;
+        // The folder of the images may be given: then the truth and the name are those of the folder above.
+        let above = absolute.parent().filter(|_| image_folder == given);
+        let beside = above.or((image_folder != given).then_some(&*image_folder));
+        let truth_folders: Vec<&Path> = [given].into_iter().chain(beside).collect();
+        let found = TruthFile::find(&truth_folders, options)?;
+        let own_name = file_name(&absolute);
+        let is_image_folder = IMAGE_FOLDERS.iter().any(|known| own_name.eq_ignore_ascii_case(known));
+        let truth_is_in =
+            |folder: &Path| found.as_ref().is_some_and(|found| found.rows.path().parent() == Some(folder));
+        let name = above.filter(|above| is_image_folder || truth_is_in(above)).map_or(own_name, file_name);
+
+        let mut warnings = Vec::new();
+        if let Some(orientation) = images.first().and_then(|image| orientation(image)) {
+            let name = file_name(&images[0]);
+            warnings.push(format!(
+                "{name}: its Exif orientation ({orientation}) is not applied: boxes count pixels as they are stored"
+            ));
         }
-        let found = truth::find(&folders, options)?;
-        let from_above = found.as_ref().is_some_and(|found| inside && found.annotations.path().parent() == above);
-        let name = match above {
-            Some(above) if is_image_folder || from_above => file_name(above),
-            _ => folder_name,
-        };
-        let (truth_path, target, aligned) = match &found {
-            None => (None, options.target, Aligned::without(images.len())),
+        let Aligned { rows, first, last, otb } = match &found {
+            None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },
             Some(found) => {
-                let annotations = &found.annotations;
-                let path = annotations.path();
-                if !annotations.has_boxes() {
-                    warnings.push(format!("{}: no row holds a box", path.display()));
-                }
-                if let Some(other) = found.unread.first() {
-                    let more = if found.unread.len() > 1 { ", among others," } else { "" };
-                    warnings.push(format!(
-                        "{}: this is read as the truth; {}{more} lies beside it and is not",
-                        path.display(),
-                        other.display()
-                    ));
-                }
-                if let ([_, _, ..], Some(target)) = (&found.choice[..], found.target) {
-                    warnings.push(format!(
-                        "{}: there is a truth of {} targets ({}): that of {target} is read, --target N chooses another",
-                        path.display(),
-                        found.choice.len(),
-                        truth::listed(&found.choice)
-                    ));
-                }
-                let aligned = truth::align(&name, found.target, &images, annotations);
-                (Some(path.to_path_buf()), found.target, aligned)
+                warnings.extend(found.warnings());
+                Aligned::new(&name, found, &images, &mut warnings)
             }
         };
-        warnings.extend(aligned.warnings);
-        let truth_note = found.as_ref().map(|found| found.annotations.base_note(options.base.is_some()));
-        let truth: Vec<_> = aligned.rows.iter().map(|row| row.and_then(|row| row.bbox())).collect();
-        let from = aligned.first.unwrap_or(0);
-        let default_first = truth.iter().skip(from).position(Option::is_some).map_or(0, |after| from + after);
-        let default_last = aligned.last.unwrap_or(images.len() - 1);
-        Ok(Self {
+        let truth: Vec<Option<BBox>> = rows.iter().map(|row| row.and_then(|row| row.bbox())).collect();
+        let first = truth.iter().skip(first).position(Option::is_some).map_or(0, |after| first + after);
+        let truth_path = found.map(|found| found.rows.path().to_path_buf());
+        let of_truths = truth_folders.iter().flat_map(|folder| {
+            let numbered = numbered_truths(folder).into_iter().map(|(_, path)| path);
+            TRUTH_FILES.iter().map(|name| folder.join(name)).chain(numbered)
+        });
+        let of_images = IMAGE_FOLDERS.iter().map(|name| given.join(name)).chain([image_folder.clone()]);
+        let info = Info {
             name,
-            folder: given.to_path_buf(),
-            images,
-            truth_path,
-            truth_note,
-            target,
-            rows: aligned.rows,
+            length: Some(images.len()),
+            default_span: Span { first: first + 1, last },
             truth,
-            default_first: default_first + 1,
-            default_last: default_last + 1,
-            otb: aligned.otb,
+            inputs: of_images.chain(of_truths).chain(truth_path.clone()).collect(),
+            truth_path,
+            images,
             warnings,
-        })
+            ..Info::default()
+        };
+        Ok(Self { info, rows, otb })
     }
 
-    /// Name of the sequence's folder.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The folder as it was given.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The images in natural order; there is at least one. Position `p` is element `p - 1`.
-    pub fn images(&self) -> &[PathBuf] {
-        &self.images
-    }
-
-    /// The truth file, if there is one.
-    pub fn truth_path(&self) -> Option<&Path> {
-        self.truth_path.as_deref()
-    }
-
-    /// The base of the truth file and how it was chosen, such as "groundtruth_rect.txt is 1-based by its name".
-    pub fn truth_note(&self) -> Option<&str> {
-        self.truth_note.as_deref()
-    }
-
-    /// The number of the target, in the truth file's name or in MOT's file.
-    pub fn target(&self) -> Option<u32> {
-        self.target
-    }
-
-    /// The box of each image, 0-based; as many as there are images.
-    pub fn truth(&self) -> &[Option<BBox>] {
-        &self.truth
-    }
-
-    /// The row of the truth file for each image, as the evaluation needs it: rows without a box are there as well.
+    /// The row of the truth file for each image. A row may hold no box.
     pub fn rows(&self) -> &[Option<Row>] {
         &self.rows
     }
 
-    /// Whether any image has a box.
-    pub fn has_truth(&self) -> bool {
-        self.truth.iter().any(Option::is_some)
-    }
-
-    /// Position of the first image that has a box.
-    pub fn first_with_truth(&self) -> Option<usize> {
-        self.truth.iter().position(Option::is_some).map(|place| place + 1)
-    }
-
-    /// The sequence of OTB that the folder was recognised as, by its name, its images' numbers and its rows.
+    /// The sequence of OTB with this name, these image numbers and this number of rows.
     pub fn otb(&self) -> Option<&'static OtbSequence> {
         self.otb
-    }
-
-    /// What a person should know: rows that do not match the images, and the like.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// The positions from `start` to `end`, both included and counted from 1.
-    ///
-    /// Without a start it is the first image with a box (in a sequence of OTB, where the benchmark starts), else the
-    /// first one. Without an end it is the last image; in a sequence of OTB the last one that the benchmark uses,
-    /// unless `start` lies behind it.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], naming `start` or `end`, for 0, a position beyond the last image, or an end before the
-    /// start.
-    pub fn range(&self, start: Option<usize>, end: Option<usize>) -> Result<RangeInclusive<usize>> {
-        let count = self.images.len();
-        check_positions(Some(count), start, end)?;
-        let first = start.unwrap_or(self.default_first);
-        let last = end.unwrap_or(if first <= self.default_last { self.default_last } else { count });
-        if last < first {
-            if start.is_some() {
-                return Err(end_before(first, last));
-            }
-            let expected = format!("the sequence starts at image {first}, its first with truth: give a start as well");
-            return Err(Error::Parameter { name: "end", value: last.to_string(), expected });
-        }
-        Ok(first..=last)
-    }
-
-    /// The true box of the image at `position`, from which tracking can start.
-    ///
-    /// # Errors
-    /// [`Error::Sequence`] when that image has none.
-    pub fn initial_box(&self, position: usize) -> Result<BBox> {
-        let bbox = position.checked_sub(1).and_then(|place| self.truth.get(place).copied().flatten());
-        bbox.ok_or_else(|| {
-            let reason = match &self.truth_path {
-                None => "there is no ground truth beside the images".to_string(),
-                Some(path) => {
-                    format!("{} has no box for image {position}", path.display())
-                }
-            };
-            Error::Sequence { path: self.folder.clone(), reason }
-        })
-    }
-}
-
-impl Sequence {
-    fn files(&self, span: Span, demand: Demand) -> Images {
-        let files = (1..).zip(self.images.iter().cloned()).filter(|(position, _)| span.contains(*position));
-        Images::new(files.collect(), demand)
-    }
-
-    /// The folders that the frames lie in.
-    fn frame_folders(&self) -> impl Iterator<Item = &Path> {
-        let same = |one: &PathBuf, other: &PathBuf| one.parent() == other.parent();
-        self.images.chunk_by(same).filter_map(|images| images.first()?.parent())
-    }
-
-    /// The folders in which a truth may lie: the one that was given, that of the frames, and the one above that where
-    /// it has a name for such folders.
-    fn truth_folders(&self) -> impl Iterator<Item = &Path> {
-        let frames = self.images.first().and_then(|image| image.parent());
-        let known = |folder: &&Path| IMAGE_FOLDERS.iter().any(|known| folder.ends_with(known));
-        let above = frames.filter(known).and_then(Path::parent);
-        [Some(self.folder.as_path()), frames, above].into_iter().flatten()
-    }
-
-    /// Whether a folder at `path` has a name under which images are looked for in this sequence, but is not the one
-    /// that the frames lie in.
-    fn hides_frames(&self, path: &Path) -> bool {
-        let known = |name: &Path| IMAGE_FOLDERS.iter().any(|known| name == Path::new(known));
-        let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
-        let above = parent(path);
-        let (Some(frames), Ok(above)) = (self.images.first().and_then(|image| image.parent()), above.canonicalize())
-        else {
-            return false;
-        };
-        let is = |folder: &Path| folder.canonicalize().is_ok_and(|folder| folder == above);
-        let of_sequence = is(&self.folder) || known(&name(frames)) && frames.parent().is_some_and(is);
-        known(&name(path)) && of_sequence && frames.canonicalize().ok() != path.canonicalize().ok()
     }
 }
 
 impl Source for Sequence {
-    fn name(&self) -> &str {
-        &self.name
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        Some(self.images.len())
-    }
-
-    fn true_box(&self, position: usize) -> Option<BBox> {
-        self.truth.get(position.checked_sub(1)?).copied().flatten()
-    }
-
-    fn initial_box(&self, position: usize) -> Result<BBox> {
-        Self::initial_box(self, position)
-    }
-
-    fn truth_note(&self) -> Option<&str> {
-        Self::truth_note(self)
-    }
-
-    fn span(&self, start: Option<usize>, end: Option<usize>) -> Result<Span> {
-        self.range(start, end).map(Span::from)
-    }
-
-    fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// A frame, the truth, the folder of the frames, where a file could take one's
-    /// name, or one that would be taken for that folder if there were images in it.
-    fn occupies(&self, path: &Path) -> Option<&'static str> {
-        if self.hides_frames(path) {
-            return Some("would be taken for the folder of the frames by the next run");
-        }
-        let above = parent(path);
-        let beside_frames = || {
-            let above = above.canonicalize().ok()?;
-            self.frame_folders().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == above)).then_some(())
-        };
-        // What is not there yet can replace nothing, but it may become one.
-        let Ok(real) = path.canonicalize() else {
-            return beside_frames().filter(|()| is_image(path)).map(|()| "would be taken for a frame by the next run");
-        };
-        let is = |other: &Path| other.canonicalize().is_ok_and(|other| other == real);
-        let name = real.file_name();
-        // A frame of another name can only be the file that is there if it is a link.
-        let may_be = |frame: &Path| frame.file_name() == name || frame.is_symlink();
-        let truths = || self.truth_folders().flat_map(layout::truths).any(|truth| is(&truth));
-        let leads_here =
-            |frame: &PathBuf| frame.is_symlink() && frame.canonicalize().is_ok_and(|to| to.parent() == Some(&real));
-        if self.truth_path().is_some_and(is) || truths() {
-            Some("is the ground truth of this sequence")
-        } else if real.is_dir() && (self.frame_folders().any(is) || self.images.iter().any(leads_here)) {
-            Some("is the folder of the frames, and one of them could be replaced")
-        } else if self.images.iter().any(|image| may_be(image) && is(image)) {
-            Some("is a frame of this sequence")
-        } else {
-            None
-        }
-    }
-
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        Ok(Box::new(self.files(span, demand)))
-    }
-
-    fn image_files(&self, span: Span, demand: Demand) -> Option<Images> {
-        Some(self.files(span, demand))
+    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
+        Ok(Box::new(Images::new(self.info.image_files(span), demand)))
     }
 }
 
-/// The folder of the images of a sequence, and what is odd about them.
-struct Found {
-    folder: PathBuf,
-    images: Vec<PathBuf>,
-    warnings: Vec<String>,
-}
-
-/// A warning about an Exif orientation, which is not applied.
-fn image_warnings(images: &[PathBuf]) -> Vec<String> {
-    let turned = images.first().and_then(|image| Some((image, orientation(image)?)));
-    let warning = |(image, orientation): (&PathBuf, u8)| {
-        format!(
-            "{}: its Exif orientation ({orientation}) is not applied: boxes count pixels as they are stored",
-            file_name(image)
-        )
-    };
-    turned.map(warning).into_iter().collect()
-}
-
-fn images_of(given: &Path) -> Result<Found> {
+/// The images of a sequence, and their folder.
+fn images_of(given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
     let listing = list(given)?;
-    for known in IMAGE_FOLDERS {
-        let folder = given.join(known);
-        if folder.is_dir() {
-            let inside = list(&folder)?;
-            if !inside.images.is_empty() {
-                let warnings = image_warnings(&inside.images);
-                return Ok(Found { folder, images: inside.images, warnings });
-            }
+    for folder in IMAGE_FOLDERS.map(|name| given.join(name)) {
+        let images = if folder.is_dir() { list(&folder)?.images } else { Vec::new() };
+        if !images.is_empty() {
+            return Ok((folder, images));
         }
     }
     if !listing.images.is_empty() {
-        let warnings = image_warnings(&listing.images);
-        return Ok(Found { folder: given.to_path_buf(), images: listing.images, warnings });
+        return Ok((given.to_path_buf(), listing.images));
     }
     let found = match (listing.files, listing.folders) {
         (0, 0) => "it is empty".to_string(),
@@ -378,4 +132,194 @@ fn images_of(given: &Path) -> Result<Found> {
     let known = EXTENSIONS.join(", ");
     let reason = format!("no images ({known}) here, nor in img/, color/ or img1/: {found}");
     Err(Error::Sequence { path: given.to_path_buf(), reason })
+}
+
+/// The truth of one target.
+struct TruthFile {
+    rows: Annotations,
+    /// The number of the target, if its file name has one or the file holds several.
+    target: Option<u32>,
+    /// All targets with a truth, if `target` was not asked for.
+    choice: Vec<u32>,
+}
+
+impl TruthFile {
+    /// Reads the truth that `options` ask for; looks into `folders` one after the other.
+    fn find(folders: &[&Path], options: &OpenOptions) -> Result<Option<Self>> {
+        match &options.truth {
+            Truth::Ignore => return Ok(None),
+            Truth::File(path) => {
+                return Self::read(path, options.target.or_else(|| target_of(&file_name(path)))).map(Some);
+            }
+            Truth::Beside => {}
+        }
+        for folder in folders {
+            let numbered = numbered_truths(folder);
+            if let (Some(target), [_, ..]) = (options.target, &numbered[..]) {
+                let path = numbered.iter().find(|(number, _)| *number == target);
+                let numbers: Vec<_> = numbered.iter().map(|(number, _)| *number).collect();
+                let (_, path) = path.ok_or_else(|| no_target(folder, target, &numbers))?;
+                return Self::read(path, Some(target)).map(Some);
+            }
+            if let Some(path) = plain_truths(folder).next() {
+                let found = Self::read(&path, options.target)?;
+                return match options.target {
+                    // The only target may be called the first.
+                    Some(1) if found.rows.targets().is_empty() => Ok(Some(Self { target: None, ..found })),
+                    Some(target) if found.rows.targets().is_empty() => Err(no_target(folder, target, &[])),
+                    _ => Ok(Some(found)),
+                };
+            }
+            // The first file of Human4 is empty; its second has the target.
+            let all = numbered.iter().map(|(target, path)| Self::read(path, Some(*target)));
+            let (with_boxes, empty): (Vec<_>, Vec<_>) =
+                all.collect::<Result<Vec<_>>>()?.into_iter().partition(|found| found.rows.has_boxes());
+            let choice = with_boxes.iter().filter_map(|found| found.target).collect();
+            if let Some(found) = with_boxes.into_iter().next() {
+                return Ok(Some(Self { choice, ..found }));
+            }
+            if let Some(found) = empty.into_iter().next() {
+                return Ok(Some(found));
+            }
+        }
+        match (options.target, folders) {
+            (Some(target), [folder, ..]) => Err(Error::Parameter {
+                name: "target",
+                value: target.to_string(),
+                expected: format!("{}: there is no groundtruth_rect.{target}.txt", folder.display()),
+            }),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the rows of `target` from a file, or those of its first target.
+    fn read(path: &Path, target: Option<u32>) -> Result<Self> {
+        let rows = Annotations::read(path, Base::of_truth_file(path))?;
+        let choice = rows.targets();
+        match target {
+            Some(target) if !choice.is_empty() => {
+                let rows = rows.of_target(target).ok_or_else(|| no_target(path, target, &choice))?;
+                Ok(Self { rows, target: Some(target), choice: Vec::new() })
+            }
+            _ => Ok(Self { target: target.or(rows.target()), rows, choice }),
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let (path, mut warnings) = (self.rows.path().display(), Vec::new());
+        if !self.rows.has_boxes() {
+            warnings.push(format!("{path}: no row holds a box"));
+        }
+        if let ([_, _, ..], Some(target)) = (&self.choice[..], self.target) {
+            warnings.push(format!(
+                "{path}: there is a truth of {} targets ({}): that of {target} is read, --target N chooses another",
+                self.choice.len(),
+                numbers(&self.choice)
+            ));
+        }
+        warnings
+    }
+}
+
+fn no_target(path: &Path, target: u32, there: &[u32]) -> Error {
+    let path = path.display();
+    let expected = match there {
+        [] => format!("{path}: its truth is of one target"),
+        there => format!("{path}: there is a truth of the targets {}", numbers(there)),
+    };
+    Error::Parameter { name: "target", value: target.to_string(), expected }
+}
+
+/// The first dozen of `all`, as text.
+fn numbers(all: &[u32]) -> String {
+    const SHOWN: usize = 12;
+    let shown: Vec<_> = all.iter().take(SHOWN).map(u32::to_string).collect();
+    format!("{}{}", shown.join(", "), if all.len() > SHOWN { ", …" } else { "" })
+}
+
+/// Rows of a truth file, aligned to images.
+#[derive(Default)]
+struct Aligned {
+    /// The row of each image.
+    rows: Vec<Option<Row>>,
+    /// Index of the first image that the benchmark evaluates.
+    first: usize,
+    /// Position of the last one.
+    last: Option<usize>,
+    otb: Option<&'static OtbSequence>,
+}
+
+impl Aligned {
+    /// Decides which row belongs to which image.
+    ///
+    /// By default row `i` belongs to the `i`-th image of the sorted folder. There are two exceptions:
+    /// - a sequence of OTB. The folder has its name, the truth has as many rows as the published file, and each row has
+    ///   an image of its number, `rows_from + i`. The sequence then starts and ends where the benchmark says: David
+    ///   with 770 images and 471 rows starts at image 300.
+    /// - a folder with gaps. There are more rows than images, and the number of each image is that of a row.
+    fn new(name: &str, truth: &TruthFile, images: &[PathBuf], warnings: &mut Vec<String>) -> Self {
+        let (file, rows) = (&truth.rows, truth.rows.rows());
+        let mut aligned = Self { rows: vec![None; images.len()], ..Self::default() };
+        let known = otb::find(name, truth.target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
+        if let Some((facts, places)) = known {
+            for (row, &place) in rows.iter().zip(&places) {
+                aligned.rows[place] = Some(*row);
+            }
+            aligned.first = places.get(facts.first - facts.rows_from()).copied().unwrap_or_default();
+            aligned.last = places.last().map(|last| last + 1);
+            aligned.otb = Some(facts);
+            return aligned;
+        }
+        // A MOT file has rows up to the last frame of its target only.
+        let count = file.last_frame().unwrap_or(rows.len());
+        let path = file.path().display();
+        if let Some(by_number) = rows_by_number(images, count, file.target().is_some()) {
+            aligned.rows = by_number.iter().map(|&row| rows.get(row).copied()).collect();
+            warnings.push(format!(
+                "{path}: {count} rows for {} images: each image has the row of its number",
+                images.len()
+            ));
+            return aligned;
+        }
+        for (image, row) in aligned.rows.iter_mut().zip(rows) {
+            *image = Some(*row);
+        }
+        let consequence = match rows.len().cmp(&images.len()) {
+            std::cmp::Ordering::Less if file.target().is_none() => "the last images have no truth",
+            std::cmp::Ordering::Greater => "the last rows are not used",
+            _ => return aligned,
+        };
+        warnings.push(format!("{path}: {} rows for {} images: {consequence}", rows.len(), images.len()));
+        aligned
+    }
+}
+
+/// The row of each image by the number in its name, from 1, or from 0 if an image has that number; `None` unless some
+/// of the `rows` have no image and all images have a row. In a MOT file, one image with a row is enough.
+fn rows_by_number(images: &[PathBuf], rows: usize, is_mot: bool) -> Option<Vec<usize>> {
+    let numbers: Vec<usize> = images.iter().map(|image| number(image)).collect::<Option<_>>()?;
+    let distinct: BTreeSet<usize> = numbers.iter().copied().collect();
+    let (&first, &last) = (distinct.first()?, distinct.last()?);
+    let base = first.min(1);
+    let has_gaps = distinct.len() == images.len() && last - base >= images.len();
+    let has_row = if is_mot { first } else { last } - base < rows;
+    (has_gaps && has_row && rows > images.len()).then(|| numbers.iter().map(|number| number - base).collect())
+}
+
+/// The index of each row's image, if the folder can be the sequence of OTB.
+fn places(facts: &OtbSequence, images: &[PathBuf], rows: usize) -> Option<Vec<usize>> {
+    if rows != facts.rows() {
+        return None;
+    }
+    let mut places = vec![None; rows];
+    for (place, image) in images.iter().enumerate() {
+        let row = number(image).and_then(|number| number.checked_sub(facts.rows_from()));
+        if let Some(slot) = row.and_then(|row| places.get_mut(row)) {
+            // Two images with one number: the numbers are not those of OTB.
+            if slot.replace(place).is_some() {
+                return None;
+            }
+        }
+    }
+    places.into_iter().collect()
 }

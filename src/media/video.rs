@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -13,60 +12,35 @@ use serde::Deserialize;
 use super::decode::{Decoded, MAX_PIXELS, demanded};
 use super::y4m::Reader;
 use super::yuv::{Levels, Standard};
-use super::{Demand, Item, Source, Span, Stream, is_same_file};
+use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::ffmpeg::{self, FfmpegProcess, Limits};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
-/// Most bytes of an answer of ffprobe: the times of a day of frames take 50 MB.
-const MAX_ANSWER: u64 = 1 << 28;
-
-/// Time step of a stream in seconds that ffmpeg would take for an error: a long pause is none.
+/// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.
 const MAX_PAUSE: &str = "1000000000";
 
-/// ffmpeg reads the number of frames as floating point.
+/// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
-/// Longest header line of a PNM picture.
+/// Maximum bytes of a header line of a PNM picture.
 const MAX_HEADER: u64 = 64;
 
-/// Codecs with packets that hold no shown frame and are not marked so.
-const HIDDEN_FRAMES: [&str; 1] = ["vp8"];
-
-/// Pixel formats of 8 bits with a luma plane.
+/// Pixel formats with 8-bit samples and a luma plane.
 const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
-
-/// How a video is read.
-#[derive(Clone, Debug)]
-pub struct VideoOptions {
-    /// Continues over damaged data with what ffmpeg makes of it; otherwise the first damage is an error. Cameras and
-    /// network streams are always read so.
-    pub lenient: bool,
-    /// Longest wait for the next frame.
-    pub timeout: Duration,
-    /// Cancels ffprobe and ffmpeg.
-    pub cancel: CancelToken,
-}
-
-impl Default for VideoOptions {
-    fn default() -> Self {
-        Self { lenient: false, timeout: Duration::from_secs(30), cancel: CancelToken::default() }
-    }
-}
 
 /// Anything that ffmpeg reads: a file (`clip.mp4`), a camera (`/dev/video0`), an address (`rtsp://…`).
 ///
 /// Frames have their own size, are rotated as the metadata asks, and none is dropped or duplicated; each has its time.
-/// Gray is the luma plane, stretched where black is 16; of an RGB video it is the gray of the colours, as of images.
+/// Gray is the luma plane, stretched if black is 16; for RGB videos it is the gray of the colours, as for images.
 #[derive(Debug)]
-pub struct Video {
-    name: String,
+pub(super) struct Video {
+    info: Info,
     input: Input,
-    options: VideoOptions,
+    lenient: bool,
+    timeout: Duration,
     probe: Probe,
-    /// Cancels the stream that was started last.
-    running: Mutex<CancelToken>,
 }
 
 impl Video {
@@ -75,17 +49,28 @@ impl Video {
     /// # Errors
     /// [`Error::Sequence`] if ffmpeg is not installed, cannot read it or finds no video in it; [`Error::Io`] for a
     /// missing file.
-    pub fn open(given: impl AsRef<Path>, options: VideoOptions) -> Result<Self> {
-        let input = Input::new(given.as_ref());
+    pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Self> {
+        let input = Input::new(given);
         if input.kind != Kind::Address {
             std::fs::metadata(&input.path).map_err(|source| Error::io(&input.path, source))?;
         }
-        let probe = Probe::new(&input, &options)?;
-        let name = input.path.file_stem().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, input, options, probe, running: Mutex::default() })
+        let limits = Limits { timeout: options.timeout, cancel: cancel.clone() };
+        let probe = Probe::new(&input, limits)?;
+        let live = input.kind != Kind::File;
+        let info = Info {
+            name: input.path.file_stem().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned(),
+            expected_length: probe.frames.filter(|_| !live),
+            rate: probe.rate,
+            size: Some(probe.size),
+            pixel_aspect: probe.aspect,
+            live,
+            inputs: vec![input.path.clone()],
+            ..Info::default()
+        };
+        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe })
     }
 
-    /// Pixel format of the frames that ffmpeg writes, its name, and the filter that is needed for it.
+    /// The form of the frames that ffmpeg writes, its name of their pixel format, and the filter for it.
     fn form(&self, demand: Demand) -> (Form, &str, &str) {
         let pixels = self.probe.pixels.as_str();
         let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
@@ -95,33 +80,29 @@ impl Video {
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
             return (Form::Pnm, "rgb24", "");
         }
-        // ffmpeg rotates no 4:2:2; the luma of 4:4:4 is the same to the bit.
-        let rotated = match pixels {
-            "yuv422p" if self.probe.rotated => Some(("yuv444p", ",format=yuv444p,extractplanes=y")),
-            "yuvj422p" if self.probe.rotated => Some(("yuvj444p", ",format=yuvj444p,extractplanes=y")),
-            _ => None,
-        };
-        match (PLANAR.contains(&pixels), demand.color) {
+        let form = Form::Y4m(levels, self.probe.standard);
+        // ffmpeg does not rotate 4:2:2.
+        let converted = !PLANAR.contains(&pixels) || self.probe.rotated && pixels.ends_with("422p");
+        match (converted, demand.color) {
+            (true, _) if levels == Levels::Full => (form, "yuvj420p", ""),
+            (true, _) => (form, "yuv420p", ""),
             // `-pix_fmt gray` alone gives the same luma, but stretches the levels much more slowly.
-            (true, false) => {
-                (Form::Y4m(levels, self.probe.standard), "gray", rotated.map_or(",extractplanes=y", |(_, luma)| luma))
-            }
+            (false, false) => (form, "gray", ",extractplanes=y"),
             // Both pictures come from the same planes, so drawing does not change tracking.
-            (true, true) => (Form::Y4m(levels, self.probe.standard), rotated.map_or(pixels, |(planes, _)| planes), ""),
-            (false, _) => (Form::Y4m(levels, self.probe.standard), "yuv420p", ""),
+            (false, true) => (form, pixels, ""),
         }
     }
 
-    fn start(&self, span: Span, demand: Demand, cancel: CancelToken) -> Result<Frames> {
+    fn start(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
         let (form, pixels, filter) = self.form(demand);
-        let live = self.input.is_live();
-        let strict = !self.options.lenient && !live;
+        let live = self.info.live;
+        let strict = !self.lenient && !live;
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
         if strict {
             command.arg("-xerror");
         }
-        // Frame threads would each delay a frame.
+        // Each frame thread would delay the output by a frame.
         if live {
             command.args(["-thread_type", "slice"]);
         }
@@ -148,7 +129,7 @@ impl Video {
             }
             Shown::parse(line, tick).is_some_and(|shown| sender.send(shown).is_ok())
         };
-        let limits = Limits { timeout: self.options.timeout, cancel };
+        let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
         let decoder = match form {
             Form::Pnm => Decoder::Pnm(out),
@@ -164,82 +145,21 @@ impl Video {
             demand,
             strict,
             endless,
-            lenient: self.options.lenient,
-            expected: self.probe.announced.filter(|_| self.input.kind == Kind::Address && !self.options.lenient),
+            lenient: self.lenient,
+            expected: self.probe.announced.filter(|_| self.input.kind == Kind::Address && !self.lenient),
             read: 0,
             first_time: None,
             size: None,
         })
     }
-
-    /// The time of every frame in seconds from the first one.
-    fn times(&self) -> Result<Vec<f64>> {
-        if self.input.is_live() {
-            let reason = "the times of its frames are not known in advance: give frame numbers".into();
-            return Err(Error::Sequence { path: self.input.path.clone(), reason });
-        }
-        let packets = ["-of", "csv=p=0", "-show_entries", "packet=pts_time,dts_time,flags"];
-        if !HIDDEN_FRAMES.contains(&self.probe.codec.as_str())
-            && let Some(times) = packet_times(&ask(&self.input, &packets, &self.options)?)
-        {
-            return Ok(times);
-        }
-        // The packets do not tell, so the frames are decoded.
-        let items = self.start(Span { first: 1, last: None }, Channels::Luma.into(), self.options.cancel.clone())?;
-        Ok(items.map_while(|item| item.timestamp.filter(|_| item.frame.is_ok())).collect())
-    }
 }
 
 impl Source for Video {
-    fn name(&self) -> &str {
-        &self.name
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        None
-    }
-
-    fn expected_length(&self) -> Option<usize> {
-        self.probe.frames.filter(|_| !self.input.is_live())
-    }
-
-    fn rate(&self) -> Option<f64> {
-        self.probe.rate
-    }
-
-    fn size(&self) -> Option<(usize, usize)> {
-        Some(self.probe.size)
-    }
-
-    fn pixel_aspect(&self) -> Option<(u32, u32)> {
-        self.probe.aspect
-    }
-
-    fn is_live(&self) -> bool {
-        self.input.is_live()
-    }
-
-    fn frames_before(&self, seconds: f64) -> Result<usize> {
-        Ok(self.times()?.partition_point(|&time| time < seconds))
-    }
-
-    fn last_before(&self, seconds: f64) -> Result<Option<usize>> {
-        let times = self.times()?;
-        let before = times.partition_point(|&time| time < seconds);
-        Ok((before < times.len()).then_some(before))
-    }
-
-    fn occupies(&self, path: &Path) -> Option<&'static str> {
-        is_same_file(path, &self.input.path).then_some("is the video that is read")
-    }
-
-    fn cancel(&self) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).cancel();
-    }
-
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        let cancel = CancelToken::default();
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+    fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
         Ok(Box::new(self.start(span, demand, cancel)?))
     }
 }
@@ -260,7 +180,7 @@ enum Kind {
 
 impl Input {
     fn new(given: &Path) -> Self {
-        let path = local(given);
+        let path = given;
         let kind = match path.to_str() {
             Some(text) if is_address(text) => Kind::Address,
             Some(text) if text.starts_with("/dev/video") || text.starts_with("/dev/v4l/") => Kind::Camera,
@@ -269,16 +189,12 @@ impl Input {
         Self { path: path.into(), kind }
     }
 
-    fn is_live(&self) -> bool {
-        self.kind != Kind::File
-    }
-
     fn arguments(&self) -> Vec<OsString> {
         let mut path = self.path.clone().into_os_string();
         let before: &[&str] = match self.kind {
             Kind::File => {
-                // The prefix keeps a name with a colon from being read as a protocol. `/dev/fd/3` and the like mean
-                // something else to a child.
+                // The prefix keeps ffmpeg from taking a name with a colon for a protocol. `/dev/fd/3` and the like are
+                // other files in a child process.
                 let own = ["/dev/stdin", "/dev/fd", "/proc/self"].iter().any(|own| self.path.starts_with(own));
                 if let Some(real) = self.path.canonicalize().ok().filter(|_| own) {
                     path = real.into();
@@ -292,17 +208,6 @@ impl Input {
             Kind::Address => &[],
         };
         before.iter().chain(&["-i"]).map(OsString::from).chain([path]).collect()
-    }
-}
-
-/// The path of a file that is given as `file:NAME` or `file:///PATH`.
-pub(crate) fn local(given: &Path) -> &Path {
-    let rest = given.to_str().and_then(|text| text.strip_prefix("file:")).filter(|rest| !rest.is_empty());
-    match rest {
-        Some(rest) if !given.exists() => {
-            Path::new(rest.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(rest))
-        }
-        _ => given,
     }
 }
 
@@ -326,7 +231,6 @@ struct Probe {
     frames: Option<usize>,
     pixels: String,
     standard: Standard,
-    codec: String,
     /// Width to height of a pixel as shown, unless it is square.
     aspect: Option<(u32, u32)>,
     /// Whether the metadata asks for a rotation other than by 180 degrees.
@@ -345,9 +249,8 @@ struct Answer {
     program_version: Version,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct VideoStream {
     width: usize,
     height: usize,
@@ -378,11 +281,18 @@ struct Version {
 }
 
 impl Probe {
-    fn new(input: &Input, options: &VideoOptions) -> Result<Self> {
+    fn new(input: &Input, limits: Limits) -> Result<Self> {
         let entries = "stream=width,height,pix_fmt,color_space,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
                        stream_side_data=rotation:format=duration";
-        let text = ask(input, &["-of", "json", "-show_program_version", "-show_entries", entries], options)?;
-        Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
+        let mut command = ffmpeg::command("ffprobe");
+        // `V` excludes cover pictures.
+        command.args(["-v", "level+error", "-select_streams", "V:0", "-of", "json", "-show_program_version"]);
+        command.args(["-show_entries", entries]).args(input.arguments());
+        let (mut process, mut out) = FfmpegProcess::start(command, &input.path, limits, |_| false)?;
+        let mut text = String::new();
+        let read = process.reading(1, || out.read_to_string(&mut text)).map_err(|error| error.to_string());
+        let probe = process.finish().and(read).and_then(|_| Self::parse(&text));
+        probe.map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -394,82 +304,37 @@ impl Probe {
         }
         let rotation = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
         let quarter = (rotation / 90.0).round() as i64 % 2 != 0;
-        let swap = |(w, h)| if quarter { (h, w) } else { (w, h) };
         let rate = ratio(&video.avg_frame_rate, '/');
         let duration = video.duration.or(answer.format.duration).and_then(|text| text.parse::<f64>().ok());
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
         let frames = video.nb_frames.and_then(|text| text.parse().ok()).filter(|&count| count > 0);
         let aspect =
             video.sample_aspect_ratio.split_once(':').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-        let (width, height) = if quarter { (video.height, video.width) } else { (video.width, video.height) };
+        let mut aspect = aspect.filter(|&(w, h): &(u32, u32)| w > 0 && h > 0 && w != h);
+        let mut size = (video.width, video.height);
+        if quarter {
+            size = (size.1, size.0);
+            aspect = aspect.map(|(w, h)| (h, w));
+        }
         Ok(Self {
-            size: (width, height),
+            size,
             rate,
             announced: frames,
             frames: frames.or(by_rate),
             pixels: video.pix_fmt,
             standard: if video.color_space == "bt709" { Standard::Bt709 } else { Standard::Bt601 },
-            codec: video.codec_name,
-            aspect: aspect.filter(|&(w, h): &(u32, u32)| w > 0 && h > 0 && w != h).map(swap),
+            aspect,
             rotated: rotation % 180.0 != 0.0,
             version: ffmpeg::version(&answer.program_version.version),
         })
     }
 }
 
-/// A fraction such as 30000/1001; 0/0 stands for an unknown one.
+/// A fraction such as 30000/1001; `None` for 0/0, an unknown one.
 pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
     let (above, below) = text.split_once(bar)?;
     let rate = f64::from(above.parse::<u32>().ok()?) / f64::from(below.parse::<u32>().ok()?);
     (rate.is_finite() && rate > 0.0).then_some(rate)
-}
-
-/// Runs ffprobe on the first video of `input`; returns its output.
-fn ask(input: &Input, question: &[&str], options: &VideoOptions) -> Result<String> {
-    let wrong = |reason: String| Error::Sequence { path: input.path.clone(), reason };
-    let mut command = ffmpeg::command("ffprobe");
-    // `V` excludes cover pictures.
-    command.args(["-v", "level+error", "-select_streams", "V:0"]).args(question).args(input.arguments());
-    let limits = Limits { timeout: options.timeout, cancel: options.cancel.clone() };
-    let (mut process, mut out) = FfmpegProcess::start(command, &input.path, limits, |_| false)?;
-    let mut text = Vec::new();
-    for count in 1.. {
-        let read = process.reading(count, || (&mut out).take(1 << 16).read_to_end(&mut text));
-        if read.is_err() || read.is_ok_and(|read| read == 0) || text.len() as u64 > MAX_ANSWER {
-            break;
-        }
-    }
-    process.finish().map_err(wrong)?;
-    String::from_utf8(text).map_err(|error| wrong(error.to_string()))
-}
-
-/// The time of every frame in display order, the first at 0, by its packets. `None` if only decoding tells: a packet
-/// has no time, times restart, or the file begins with pictures that cannot be decoded.
-fn packet_times(packets: &str) -> Option<Vec<f64>> {
-    let mut times = Vec::new();
-    let (mut last, mut key) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-    for (number, line) in packets.lines().enumerate() {
-        let mut words = line.split(',');
-        let (shown, decoded, flags) = (words.next()?, words.next()?, words.next()?);
-        if number == 0 {
-            flags.contains('K').then_some(())?;
-            key = shown.parse().unwrap_or(key);
-        }
-        if let Ok(at) = decoded.parse::<f64>() {
-            if at < last {
-                return None;
-            }
-            last = at;
-        }
-        // A packet with flag D is decoded but not shown.
-        if !flags.contains('D') {
-            times.push(shown.parse::<f64>().ok().filter(|&time| time >= key)?);
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    let first = times.first().copied()?;
-    times.iter_mut().for_each(|time| *time -= first);
-    Some(times)
 }
 
 /// What the filter `showinfo` logs of a frame.
@@ -481,7 +346,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Times are taken in ticks: the seconds in the log have only six digits.
+    /// Takes times in ticks, because the seconds in the log have only six digits.
     fn parse(line: &str, tick: Option<(u32, u32)>) -> Option<Self> {
         let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] n:")?.1;
         let word = |key: &str| rest.split_once(key).and_then(|(_, rest)| rest.split_whitespace().next());
@@ -501,17 +366,17 @@ fn time_base(line: &str) -> Option<(u32, u32)> {
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
 
-/// What ffmpeg writes.
+/// The form of the frames that ffmpeg writes.
 enum Form {
     /// Binary PGM or PPM pictures.
     Pnm,
-    /// Y4M; a gray stream has these levels.
+    /// Y4M, with the levels of gray and the standard of the colours.
     Y4m(Levels, Standard),
 }
 
 enum Decoder {
     Pnm(BufReader<ChildStdout>),
-    /// The output until the header is read, and the reader after it.
+    /// The output until the header is read, then the reader.
     Y4m(Option<BufReader<ChildStdout>>, (Levels, Standard), Option<Reader<BufReader<ChildStdout>>>),
 }
 
@@ -549,7 +414,7 @@ impl Frames {
                 Ok(Some((decoded, time)))
             }
             ended => {
-                // If ffmpeg failed, its own message is the reason. A changed size may be why.
+                // If ffmpeg failed, its own message is the reason, unless the size has changed.
                 let finished = self.process.finish();
                 if let (Err(error @ Error::FrameSize { .. }), false) = (self.check_log(), matches!(ended, Ok(None))) {
                     return Err(error);
@@ -577,7 +442,7 @@ impl Frames {
     fn check_log(&mut self) -> Result<Option<f64>> {
         let Ok(shown) = self.shown.recv_timeout(Duration::from_secs(1)) else { return Ok(None) };
         if self.read <= 1 {
-            // A recording may begin with pictures that lack their reference; ffmpeg complains and skips them.
+            // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
             self.process.clear_errors();
         }
         if let Some(got) = shown.size {
@@ -686,16 +551,6 @@ mod tests {
     }
 
     #[test]
-    fn packet_times_are_in_display_order() {
-        assert_eq!(packet_times("1.0,0.9,K_\n1.2,1.0,__\n1.1,1.1,__\n").unwrap().len(), 3);
-        assert_eq!(packet_times("2,2,K_\n4,3,__\n3,4,__\n5,5,_D\n"), Some(vec![0.0, 1.0, 2.0]));
-        // No time; times that restart; no key frame; a picture before the key frame.
-        for unknown in ["N/A,0,K_", "1,1,K_\n2,0,__", "1,1,__", "1,0,K_\n0.5,1,__", ""] {
-            assert_eq!(packet_times(unknown), None, "{unknown}");
-        }
-    }
-
-    #[test]
     fn reads_the_log_of_showinfo() {
         let line = "[Parsed_showinfo_0 @ 0x5] [info] n:   3 pts:   1536 pts_time:0.12    duration: 512 s:48x32 i:P\n";
         let shown = Shown::parse(line, Some((1, 12_800))).unwrap();
@@ -714,7 +569,5 @@ mod tests {
             (kind("rtsp://host/a"), kind("/dev/video0"), kind("a:b.mp4")),
             (Kind::Address, Kind::Camera, Kind::File)
         );
-        assert_eq!(local(Path::new("file:///a/b.mp4")), Path::new("/a/b.mp4"));
-        assert_eq!(local(Path::new("file:a%20b.mp4")), Path::new("a%20b.mp4"));
     }
 }

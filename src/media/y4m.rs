@@ -1,6 +1,5 @@
 //! YUV4MPEG2 (Y4M): raw frames through a pipe, which any program can write.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -10,22 +9,19 @@ use std::time::Instant;
 use super::decode::{Decoded, check_size};
 use super::video::ratio;
 use super::yuv::{Chroma, Levels, Planes, Standard};
-use super::{Demand, Item, Source, Span, Stream, is_same_file};
+use super::{Demand, Info, Item, Source, Span, Stream};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
 
-/// Longest header line; real ones have about a hundred bytes.
+/// Maximum bytes of a header line; a real one has about a hundred.
 const MAX_LINE: usize = 1024;
 
-/// A pipe of Y4M frames of 8 bits: 4:2:0, 4:2:2, 4:4:4 or gray. It can be read once.
+/// A pipe of Y4M frames with 8-bit samples: 4:2:0, 4:2:2, 4:4:4 or gray. It can be read once.
 ///
-/// Gray is the luma plane, stretched where black is 16; colours are by BT.601.
-#[derive(Debug)]
+/// Gray is the luma plane, stretched if black is 16; colours are by BT.601.
 pub struct Y4m {
-    name: String,
-    size: (usize, usize),
-    rate: Option<f64>,
-    path: Option<PathBuf>,
+    info: Info,
     /// `None` once it is read.
     reader: Mutex<Option<Reader<Input>>>,
 }
@@ -36,14 +32,22 @@ impl Y4m {
     /// Waits for the header of `reader`; `name` is used in messages.
     ///
     /// # Errors
-    /// [`Error::Sequence`] for a stream that is empty, not Y4M, or of a form that is not supported.
+    /// [`Error::Sequence`] for a stream that is empty, not Y4M, or of an unsupported format.
     pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
         let input: Input = Box::new(BufReader::with_capacity(1 << 16, reader));
         let reader = Reader::open(input, Levels::Full, Standard::Bt601);
         let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
         let Header { planes, rate } = reader.header;
-        Ok(Self { name, size: (planes.width, planes.height), rate, path: None, reader: Mutex::new(Some(reader)) })
+        let info = Info {
+            name,
+            rate,
+            size: Some((planes.width, planes.height)),
+            constant_rate: rate.is_some(),
+            live: true,
+            ..Info::default()
+        };
+        Ok(Self { info, reader: Mutex::new(Some(reader)) })
     }
 
     /// Opens a file or a named pipe.
@@ -52,37 +56,25 @@ impl Y4m {
     /// As [`Y4m::open`]; [`Error::Io`] if it cannot be opened.
     pub fn open_file(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|source| Error::io(path, source))?;
-        Ok(Self { path: Some(path.into()), ..Self::open(path.to_string_lossy(), file)? })
+        let mut opened = Self::open(path.to_string_lossy(), file)?;
+        opened.info.inputs.push(path.into());
+        Ok(opened)
+    }
+}
+
+impl std::fmt::Debug for Y4m {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Y4m").field(&self.info).finish()
     }
 }
 
 impl Source for Y4m {
-    fn name(&self) -> &str {
-        &self.name
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        None
-    }
-
-    fn is_live(&self) -> bool {
-        true
-    }
-
-    fn size(&self) -> Option<(usize, usize)> {
-        Some(self.size)
-    }
-
-    fn rate(&self) -> Option<f64> {
-        self.rate
-    }
-
-    fn occupies(&self, path: &Path) -> Option<&'static str> {
-        self.path.as_ref().is_some_and(|ours| is_same_file(path, ours)).then_some("is the video that is read")
-    }
-
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        let name = self.name.clone();
+    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
+        let name = self.info.name.clone();
         let wrong = move |reason: String| Error::Sequence { path: PathBuf::from(&name), reason };
         let taken = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut reader = Some(taken.ok_or_else(|| wrong("a pipe can be read only once".into()))?);
@@ -101,7 +93,7 @@ impl Source for Y4m {
                 if read.is_ok() && position < span.first {
                     continue;
                 }
-                // Waiting for the writer of the pipe does not count.
+                // The time of decoding is without the wait for the writer.
                 let begun = Instant::now();
                 let decoded = read.and_then(|()| stream.decode(demand).map_err(|error| error.to_string()));
                 let timestamp = stream.header.rate.map(|rate| (position - 1) as f64 / rate);
@@ -124,7 +116,7 @@ struct Header {
 }
 
 impl Header {
-    /// Parses the line without its end; `gray` are the levels of a gray stream that does not tell them.
+    /// Parses the line without its end; `gray` are the levels of a gray stream whose header names none.
     fn parse(line: &str, gray: Levels) -> Result<Self, String> {
         let mut words = line.split(' ').filter(|word| !word.is_empty());
         if words.next() != Some("YUV4MPEG2") {
@@ -167,7 +159,7 @@ impl Header {
     }
 }
 
-/// A stream after its header, and the frame that was read last.
+/// A stream after its header, and the last frame.
 pub(super) struct Reader<R> {
     input: R,
     header: Header,
@@ -175,15 +167,9 @@ pub(super) struct Reader<R> {
     picture: Vec<u8>,
 }
 
-impl<R> fmt::Debug for Reader<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").field("header", &self.header).field("frames", &self.frames).finish_non_exhaustive()
-    }
-}
-
 impl<R: BufRead> Reader<R> {
-    /// Waits for the header; `gray` are the levels of a gray stream that does not tell them, `standard`
-    /// that of the colours, which no header tells.
+    /// Waits for the header. `gray` are the levels of a gray stream whose header names none, `standard` is that of the
+    /// colours, which no header names.
     pub fn open(mut input: R, gray: Levels, standard: Standard) -> Result<Self, String> {
         let line = line(&mut input)?.ok_or("it is empty")?;
         let mut header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
@@ -201,7 +187,7 @@ impl<R: BufRead> Reader<R> {
             return Err(format!("frame {position} does not begin with the word FRAME"));
         }
         let bytes = self.header.planes.bytes().unwrap_or_default();
-        // The first frame grows as bytes arrive: a header alone reserves no memory.
+        // The first frame grows as bytes arrive, so that a wrong header reserves no memory.
         self.picture.clear();
         if self.frames > 0 {
             self.picture.reserve(bytes);
@@ -215,7 +201,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(()))
     }
 
-    /// Takes the frame that was read last, with colours if they are asked for.
+    /// Converts the last frame.
     pub fn decode(&mut self, demand: Demand) -> Result<Decoded> {
         let planes = &self.header.planes;
         match demand.channels {
@@ -245,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_headers_of_real_programs() {
+    fn parses_headers() {
         let read = |line| Header::parse(line, Levels::Full).unwrap();
         let ffmpeg = read("YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG");
         let planes =
@@ -256,12 +242,12 @@ mod tests {
         let levels = |line| read(line).planes.levels;
         assert_eq!(levels("YUV4MPEG2 W2 H2 C444 XYSCSS=444 XCOLORRANGE=FULL"), Levels::Full);
         assert_eq!(levels("YUV4MPEG2 W2 H2 Cmono XCOLORRANGE=LIMITED"), Levels::Limited);
-        // mplayer writes no chroma for 4:2:0.
+        // 4:2:0 is the default.
         assert_eq!(read("YUV4MPEG2 H2 W2").planes.chroma, Chroma::C420);
     }
 
     #[test]
-    fn refuses_headers_that_are_not_supported() {
+    fn refuses_unsupported_headers() {
         for (line, reason) in [
             ("", "not Y4M"),
             ("YUV4MPEG2 W2", "no valid width and height"),

@@ -1,4 +1,4 @@
-//! Planes of luma and chroma, as videos have them, to gray and to RGB.
+//! Planes of luma and chroma, as in videos and JPEG, to gray and RGB.
 
 use crate::error::Result;
 use crate::frame::{FrameBuf, PixelFormat};
@@ -7,20 +7,20 @@ use crate::simd::leveled;
 /// Digits of the coefficients after the binary point.
 const PRECISION: i32 = 14;
 
-/// How many pixels share one sample of each chroma plane.
+/// Chroma subsampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chroma {
-    /// There is none: gray.
+    /// No chroma: gray.
     Mono,
-    /// Two by two pixels.
+    /// One sample for two by two pixels.
     C420,
-    /// Two pixels of a row.
+    /// One sample for two pixels of a row.
     C422,
-    /// None: every pixel has its own.
+    /// One sample for each pixel.
     C444,
 }
 
-/// Which values black and white have.
+/// Values of black and white.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
     /// 0 and 255.
@@ -29,33 +29,33 @@ pub enum Levels {
     Limited,
 }
 
-/// Which weights the colours have in the luma.
+/// Weights of the colours in the luma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standard {
-    /// ITU-R BT.601, also of JFIF and of videos that name no standard.
+    /// ITU-R BT.601: JFIF, and videos that name no standard.
     #[default]
     Bt601,
     /// ITU-R BT.709: high definition.
     Bt709,
 }
 
-/// The form of a planar picture of 8 bits a sample: Y, then Cb and Cr where there is chroma, rows without gaps.
+/// Layout of a planar picture with 8-bit samples: Y, then Cb and Cr if there is chroma; no padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planes {
-    /// Pixels of a row; above zero.
+    /// Pixels of a row, above zero.
     pub width: usize,
-    /// Rows; above zero.
+    /// Rows, above zero.
     pub height: usize,
     /// Subsampling.
     pub chroma: Chroma,
-    /// Black and white.
+    /// Values of black and white.
     pub levels: Levels,
-    /// Colours.
+    /// Weights of the colours.
     pub standard: Standard,
 }
 
 impl Planes {
-    /// Width and height of a chroma plane; an odd last pixel has a sample of its own.
+    /// Width and height of a chroma plane; an odd last pixel has its own sample.
     fn chroma_size(&self) -> (usize, usize) {
         match self.chroma {
             Chroma::Mono => (0, 0),
@@ -65,7 +65,7 @@ impl Planes {
         }
     }
 
-    /// Bytes of one picture; `None` where that is no number.
+    /// Bytes of one picture; `None` on overflow.
     pub fn bytes(&self) -> Option<usize> {
         let (width, height) = self.chroma_size();
         width.checked_mul(height)?.checked_mul(2)?.checked_add(self.width.checked_mul(self.height)?)
@@ -73,8 +73,8 @@ impl Planes {
 
     /// The luma of a picture of [`Planes::bytes`] bytes, black at 0 and white at 255.
     ///
-    /// Limited levels are stretched with the rounding of ffmpeg's `libswscale` (`lumRangeToJpeg_c` at 15 bits), so that
-    /// a video that ffmpeg turns into gray and one that is read as planes give the same frames.
+    /// Limited levels are stretched with the rounding of ffmpeg's `libswscale` (`lumRangeToJpeg_c` at 15 bits), so ffmpeg
+    /// and this function give the same gray.
     ///
     /// # Errors
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
@@ -86,7 +86,7 @@ impl Planes {
         FrameBuf::new(picture, self.width, self.height, PixelFormat::Gray8)
     }
 
-    /// A picture of [`Planes::bytes`] bytes as RGB, chroma repeated; one without chroma as gray.
+    /// A picture of [`Planes::bytes`] bytes as RGB, with repeated chroma; as gray without chroma.
     ///
     /// # Errors
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
@@ -100,7 +100,7 @@ impl Planes {
         let mut rgb = vec![0; 3 * luma.len()];
         let rows = rgb.chunks_exact_mut(3 * self.width).zip(luma.chunks_exact(self.width)).enumerate();
         let matrix = Matrix::of(self.levels, self.standard);
-        // A row of each chroma at the luma's width.
+        // A row of each chroma at full width.
         let mut repeated = [vec![0; self.width + 1], vec![0; self.width + 1]];
         for (y, (out, luma)) in rows {
             let row = if self.chroma == Chroma::C420 { y / 2 } else { y };
@@ -121,7 +121,7 @@ impl Planes {
 }
 
 leveled! {
-    /// Stretches lumas of limited levels to full ones.
+    /// Stretches limited levels to full ones.
     fn stretch(luma: &mut [u8]) {
         for level in luma {
             *level = stretched(*level);
@@ -129,8 +129,8 @@ leveled! {
     }
 }
 
-/// A luma of limited levels at full ones: times 255 / 219, of which `EXCESS` is what goes beyond one. All numbers have
-/// 16 bits, four of which are behind the point, so that a register holds as many of them as can be.
+/// Stretches a luma of limited levels by 255 / 219 = 1 + `EXCESS` / 2^16. All numbers have 16 bits, with four after the
+/// binary point, so that a register holds many of them.
 #[inline(always)]
 fn stretched(level: u8) -> u8 {
     const EXCESS: u32 = 10_773;
@@ -139,7 +139,7 @@ fn stretched(level: u8) -> u8 {
     ((level + excess as u16 + 8) >> 4) as u8
 }
 
-/// From luma and chroma to red, green and blue, in fixed point.
+/// Coefficients of luma and chroma in red, green and blue, in fixed point.
 struct Matrix {
     black: i32,
     luma: i32,
@@ -150,7 +150,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// The parts of red and blue in the luma are .299 and .114 in BT.601, .2126 and .0722 in BT.709.
+    /// The weights of red and blue are .299 and .114 in BT.601, .2126 and .0722 in BT.709.
     fn of(levels: Levels, standard: Standard) -> Self {
         let [red_of_cr, green_of_cr, green_of_cb, blue_of_cb] = match standard {
             Standard::Bt601 => [1.402, -0.714_136, -0.344_136, 1.772],
@@ -173,7 +173,7 @@ impl Matrix {
 }
 
 leveled! {
-    /// A row of pixels as RGB: as many as there is luma of, and chroma of each.
+    /// Converts a row of pixels to RGB.
     avx2 fn row_of_colors(out: &mut [u8], luma: &[u8], chroma: [&[u8]; 2], matrix: &Matrix) {
         let chroma = chroma[0].iter().zip(chroma[1]);
         for ((out, &luma), (&cb, &cr)) in out.as_chunks_mut::<3>().0.iter_mut().zip(luma).zip(chroma) {
@@ -186,32 +186,14 @@ leveled! {
     }
 }
 
-/// Parts of red, green and blue in the chroma: ITU-R BT.601, full range, as JFIF has it.
-const RED_OF_CR: i32 = 22_970;
-const GREEN_OF_CR: i32 = -11_700;
-const GREEN_OF_CB: i32 = -5_638;
-const BLUE_OF_CB: i32 = 29_032;
-
-/// Splits pixels of Y, Cb and Cr, a byte each: the plane of Y as it is stored, and the pixels as RGB.
-pub(super) fn split_ycbcr(mut pixels: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
-    let mut luma = vec![0; pixels.len() / 3];
-    split_pixels(&mut pixels, &mut luma);
-    (luma, pixels)
-}
-
-leveled! {
-    /// Lumas into `luma`, RGB in the place of `pixels`.
-    avx2 fn split_pixels(pixels: &mut [u8], luma: &mut [u8]) {
-        for (pixel, luma) in pixels.as_chunks_mut::<3>().0.iter_mut().zip(luma) {
-            let [y, cb, cr] = *pixel;
-            *luma = y;
-            let (cb, cr) = (i32::from(cb) - 128, i32::from(cr) - 128);
-            let y = (i32::from(y) << PRECISION) + (1 << (PRECISION - 1)) - 1;
-            let byte = |value: i32| (value >> PRECISION).clamp(0, 255) as u8;
-            let green = GREEN_OF_CR * cr + GREEN_OF_CB * cb;
-            *pixel = [byte(y + RED_OF_CR * cr), byte(y + green), byte(y + BLUE_OF_CB * cb)];
-        }
+/// The planes of interleaved Y, Cb and Cr, one after the other.
+pub(super) fn planar(ycbcr: &[u8]) -> Vec<u8> {
+    let (pixels, _) = ycbcr.as_chunks::<3>();
+    let mut planes = Vec::with_capacity(ycbcr.len());
+    for channel in 0..3 {
+        planes.extend(pixels.iter().map(|pixel| pixel[channel]));
     }
+    planes
 }
 
 #[cfg(test)]
@@ -223,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_sizes_have_a_chroma_sample_for_their_last_pixel() {
+    fn counts_the_chroma_samples_of_odd_sizes() {
         for (chroma, bytes) in [(Chroma::Mono, 15), (Chroma::C420, 27), (Chroma::C422, 33), (Chroma::C444, 45)] {
             assert_eq!(planes(5, 3, chroma, Levels::Full).bytes(), Some(bytes));
         }
@@ -231,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn limited_levels_are_stretched() {
+    fn stretches_limited_levels_as_ffmpeg() {
         let ramp: Vec<u8> = (0..=255).collect();
         let gray = planes(256, 1, Chroma::Mono, Levels::Limited).luma(ramp.clone()).unwrap();
         let row = gray.as_frame().row(0).to_vec();
@@ -250,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lumas_are_stretched_the_same_on_all_levels_and_in_all_lengths() {
+    fn stretches_the_same_at_all_simd_levels_and_lengths() {
         let ramp: Vec<u8> = (0..=255).chain(0..=255).collect();
         for length in [0, 1, 63, 64, 65, 127, 300, 512] {
             let expected: Vec<u8> = ramp[..length].iter().map(|&level| stretched(level)).collect();
@@ -264,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn primaries_in_every_layout() {
+    fn converts_primaries_in_every_layout() {
         // Red and blue, full levels: Y 76 and 29, Cb 85 and 255, Cr 255 and 107.
         for (chroma, repeat) in [(Chroma::C420, 1), (Chroma::C422, 2), (Chroma::C444, 4)] {
             let form = planes(4, 2, chroma, Levels::Full);
@@ -287,9 +269,8 @@ mod tests {
         assert!(planes(4, 2, Chroma::C444, Levels::Full).color(&[0; 7]).is_err());
     }
 
-    /// Each pixel by itself, in double precision.
     #[test]
-    fn colours_of_bt709_have_its_weights() {
+    fn bt709_has_its_own_weights() {
         let planes = Planes { standard: Standard::Bt709, ..planes(1, 1, Chroma::C444, Levels::Limited) };
         // Red of 255 in BT.709 with limited levels (ITU-R BT.709-6, items 3.2 to 3.5).
         let red = planes.color(&[63, 102, 240]).unwrap();
@@ -297,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pixel_has_the_colour_of_its_samples_on_all_levels() {
+    fn every_pixel_has_the_colour_of_its_samples_at_all_simd_levels() {
         let sizes = [(1, 1), (2, 3), (37, 5), (64, 4), (131, 3)];
         let forms = [(Chroma::C420, 2, 2), (Chroma::C422, 2, 1), (Chroma::C444, 1, 1)];
         for ((width, height), (chroma, across, down)) in sizes.into_iter().flat_map(|size| forms.map(|f| (size, f))) {
@@ -317,31 +298,6 @@ mod tests {
                     assert!(got.iter().zip(exact).all(near), "{chroma:?} {x},{y}: {got:?}, {exact:?}");
                 }
                 (0..height).map(|y| rgb.as_frame().row(y).to_vec()).collect::<Vec<_>>()
-            });
-        }
-    }
-
-    #[test]
-    fn jpeg_colours_are_those_of_jfif_on_all_levels() {
-        let levels = [0_u8, 1, 60, 127, 128, 129, 200, 254, 255];
-        let mut all = Vec::new();
-        for y in levels {
-            for cb in levels {
-                levels.iter().for_each(|&cr| all.extend([y, cb, cr]));
-            }
-        }
-        for length in [0, 1, 31, 33, 95, all.len() / 3] {
-            let pixels = &all[..3 * length];
-            crate::simd::assert_same_on_all_levels("colours of a JPEG", || {
-                let (luma, rgb) = split_ycbcr(pixels.into());
-                assert!(luma.iter().eq(pixels.iter().step_by(3)), "{length}");
-                for (got, pixel) in rgb.chunks_exact(3).zip(pixels.chunks_exact(3)) {
-                    let [y, cb, cr] = [0, 1, 2].map(|at| f64::from(pixel[at]) - if at == 0 { 0.0 } else { 128.0 });
-                    let exact = [y + 1.402 * cr, y - 0.714_136 * cr - 0.344_136 * cb, y + 1.772 * cb];
-                    let near = |(&got, exact): (&u8, f64)| (f64::from(got) - exact.clamp(0.0, 255.0)).abs() < 0.51;
-                    assert!(got.iter().zip(exact).all(near), "{pixel:?}: {got:?}, {exact:?}");
-                }
-                rgb
             });
         }
     }

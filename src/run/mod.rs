@@ -2,6 +2,7 @@
 //! targets, and tells its watcher. The command line, evaluations, tests, examples and benchmarks all use it.
 //!
 //! ```
+//! use kcf_track::cancel::CancelToken;
 //! use kcf_track::run::{Session, Step};
 //! use kcf_track::synth::{Scene, SceneParams};
 //! use kcf_track::media::{Prefetch, Source};
@@ -10,10 +11,10 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scene = Scene::new(SceneParams { frames: 5, ..SceneParams::default() })?;
 //! let params = Params::default();
-//! let span = scene.span(None, None)?;
-//! let frames = Prefetch::open(&scene, span, params.channels())?;
+//! let span = scene.info().span(None, None)?;
+//! let frames = Prefetch::open(&scene, span, params.channels(), &CancelToken::default())?;
 //! let mut session = Session::default();
-//! session.add(Tracker::new(params)?, span.first, scene.initial_box(span.first)?);
+//! session.add(Tracker::new(params)?, span.first, scene.info().initial_box(span.first)?);
 //! let mut boxes = Vec::new();
 //! session.run(frames, &mut |step: &Step<'_, Tracker>| {
 //!     boxes.push(step.outcomes[0].bbox);

@@ -26,6 +26,8 @@ mod paint;
 mod params;
 mod sequence;
 
+use std::sync::OnceLock;
+
 use image::RgbImage;
 
 pub use motion::Truth;
@@ -34,6 +36,7 @@ pub use sequence::{Format, SceneFile, WriteOptions, Written, write_sequence};
 
 use crate::bbox::BBox;
 use crate::error::Result;
+use crate::media::Info;
 use motion::{Beam, Motion};
 use paint::{Canvas, Colour, Optics, Sprite, Texture, blend, paint_ground, shade, smooth_step};
 
@@ -46,6 +49,8 @@ pub struct Scene {
     backing: Backing,
     target: Sprite,
     others: Vec<Sprite>,
+    /// Computed when the scene is first read as a source.
+    info: OnceLock<Info>,
 }
 
 /// The backdrop, painted.
@@ -75,7 +80,7 @@ impl Scene {
         let sprite = |likeness| Sprite::new(params.pattern, w, h, params.seed, likeness);
         let target = sprite(0);
         let others = (1..=params.clutter as u64).map(sprite).collect();
-        Ok(Self { optics: Optics::new(&params), motion, backing, target, others, params })
+        Ok(Self { optics: Optics::new(&params), motion, backing, target, others, params, info: OnceLock::new() })
     }
 
     /// What the scene was made from.

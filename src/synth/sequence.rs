@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Scene, SceneParams, Truth};
 use crate::atomic_file::{self, remove};
-use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
 use crate::media::annotation::Base;
-use crate::media::{Demand, Item, Source, Span, Stream};
+use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::{jpeg, png};
 
 /// The first word of a scene file and its version.
@@ -234,24 +234,20 @@ fn otb_line(truth: &Truth) -> String {
 }
 
 impl Source for Scene {
-    fn name(&self) -> &str {
-        "scene"
+    fn info(&self) -> &Info {
+        self.info.get_or_init(|| {
+            let truths = (0..self.frames()).map(|index| self.truth(index));
+            Info {
+                name: "scene".into(),
+                length: Some(self.frames()),
+                size: Some((self.params.width as usize, self.params.height as usize)),
+                truth: truths.map(|truth| truth.in_view.then_some(truth.bbox)).collect(),
+                ..Info::default()
+            }
+        })
     }
 
-    fn length(&self) -> Option<usize> {
-        Some(self.frames())
-    }
-
-    fn size(&self) -> Option<(usize, usize)> {
-        Some((self.params.width as usize, self.params.height as usize))
-    }
-
-    fn true_box(&self, position: usize) -> Option<BBox> {
-        let index = position.checked_sub(1).filter(|&index| index < self.frames())?;
-        Some(self.truth(index)).filter(|truth| truth.in_view).map(|truth| truth.bbox)
-    }
-
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
+    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
         let scene = self.clone();
         let last = span.last.map_or(self.frames(), |last| last.min(self.frames()));
         Ok(Box::new((span.first.max(1)..=last).map(move |position| scene.item(position, demand))))

@@ -204,7 +204,7 @@ impl Controller {
     /// Goes to a frame and stands still there.
     fn go(&mut self, position: usize, track: bool) -> Result<(), String> {
         let (oldest, last) = (self.cache.oldest(), self.cache.last());
-        let live = self.cache.source().is_live();
+        let live = self.cache.info().live;
         if position < oldest && live && position >= self.cache.first() {
             return Err(format!("frame {position} is gone: only frames from {oldest} on are kept of such a source"));
         }
@@ -248,11 +248,11 @@ impl Controller {
     /// Whether a frame may come that has not come yet. The first is on its way.
     fn is_to_come(&self, position: usize) -> bool {
         let open = self.cache.last().is_none_or(|last| position <= last);
-        self.cache.source().is_live() && position > self.cache.newest().max(self.cache.first()) && open
+        self.cache.info().live && position > self.cache.newest().max(self.cache.first()) && open
     }
 
     fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Checkpoint, Seen), Refusal> {
-        let (first, newest, live) = (self.cache.first(), self.cache.newest(), self.cache.source().is_live());
+        let (first, newest, live) = (self.cache.first(), self.cache.newest(), self.cache.info().live);
         if position < first || live && position > newest.max(first) {
             return Err(format!("there is no frame {position} to give a box in").into());
         }

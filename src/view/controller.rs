@@ -120,8 +120,6 @@ impl Controller {
     pub fn run(mut self) -> Result<()> {
         let ended = self.run_commands();
         let finished = self.shared.look(|state| self.log.finish(state.tracks()));
-        // Ends a wait for the next frame of a camera.
-        self.cache.source().cancel();
         ended.and(finished)
     }
 
@@ -162,7 +160,7 @@ impl Controller {
         let Some(goal) = self.goal else { return Ok(()) };
         let wanted = if goal.track { self.wanted(goal.position) } else { None };
         let mut position = wanted.unwrap_or(goal.position);
-        if self.cache.source().is_live() {
+        if self.cache.info().live {
             // Frame by frame, and a look at commands after each.
             position = position.min((self.cache.newest() + 1).max(self.cache.first()));
         }
@@ -224,7 +222,7 @@ impl Controller {
 
     /// Whether a frame of a live source has left the cache.
     pub(super) fn is_gone(&self, position: usize) -> bool {
-        self.cache.source().is_live() && position < self.cache.oldest()
+        self.cache.info().live && position < self.cache.oldest()
     }
 
     /// Runs all trackers that need this frame. The inner error says which one cannot go on.
@@ -337,7 +335,7 @@ impl Controller {
     fn pace(&self, before: Option<Arc<Item>>, item: &Item) -> f64 {
         let before = before.filter(|before| before.position + 1 == item.position);
         let timed = before.and_then(|before| Some(item.timestamp? - before.timestamp?)).filter(|time| *time > 0.0);
-        let rate = self.cache.source().rate().filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(RATE);
+        let rate = self.cache.info().rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(RATE);
         timed.unwrap_or(1.0 / rate).min(MAX_FRAME_SECONDS)
     }
 

@@ -1,14 +1,15 @@
 //! Small sources and records for the tests of this room.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::FrameRecord;
 use crate::frame::{FrameBuf, PixelFormat};
-use crate::media::{Demand, Item, Source, Span, Stream};
+use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::run::Outcome;
 
 /// A frame of a source.
@@ -29,50 +30,45 @@ pub fn record_at(position: usize, bbox: BBox) -> FrameRecord {
 
 /// Frames that show their position as their gray level.
 pub struct Numbered {
+    info: Info,
     count: usize,
-    live: bool,
-    /// Whether the number of frames is known ahead.
-    counted: bool,
     /// Whether the stream blocks after the last frame, as that of a camera that is covered up.
     stalls: bool,
     opened: Mutex<bool>,
 }
 
 impl Numbered {
+    fn new(count: usize, length: Option<usize>, live: bool, stalls: bool) -> Self {
+        let info = Info { name: "numbered".into(), length, live, ..Info::default() };
+        Self { info, count, stalls, opened: Mutex::default() }
+    }
+
     pub fn folder(count: usize) -> Self {
-        Self { count, live: false, counted: true, stalls: false, opened: Mutex::default() }
+        Self::new(count, Some(count), false, false)
     }
 
     pub fn pipe(count: usize) -> Self {
-        Self { live: true, ..Self::video(count) }
+        Self::new(count, None, true, false)
     }
 
     /// Read again from any frame on, but of unknown length.
     pub fn video(count: usize) -> Self {
-        Self { counted: false, ..Self::folder(count) }
+        Self::new(count, None, false, false)
     }
 
     pub fn stalled(count: usize) -> Self {
-        Self { stalls: true, ..Self::pipe(count) }
+        Self::new(count, None, true, true)
     }
 }
 
 impl Source for Numbered {
-    fn name(&self) -> &str {
-        "numbered"
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        self.counted.then_some(self.count)
-    }
-
-    fn is_live(&self) -> bool {
-        self.live
-    }
-
-    fn stream(&self, span: Span, _: Demand) -> Result<Stream> {
+    fn stream(&self, span: Span, _: Demand, _: &CancelToken) -> Result<Stream> {
         let mut opened = self.opened.lock().unwrap();
-        if *opened && self.live {
+        if *opened && self.info.live {
             return Err(Error::Sequence { path: "numbered".into(), reason: "a pipe can be read only once".into() });
         }
         *opened = true;
@@ -86,11 +82,16 @@ impl Source for Numbered {
 
 /// A video that is decoded from its first frame on for each stream: one that begins further on hands nothing out until
 /// it is cancelled.
-#[derive(Default)]
 pub struct Sought {
+    info: Info,
     running: Arc<AtomicUsize>,
-    /// Of the stream that was begun last.
-    cancelled: Mutex<Arc<AtomicBool>>,
+}
+
+impl Default for Sought {
+    fn default() -> Self {
+        let info = Info { name: "sought".into(), length: Some(200), ..Info::default() };
+        Self { info, running: Arc::default() }
+    }
 }
 
 impl Sought {
@@ -101,26 +102,16 @@ impl Sought {
 }
 
 impl Source for Sought {
-    fn name(&self) -> &str {
-        "sought"
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        Some(200)
-    }
-
-    fn cancel(&self) {
-        self.cancelled.lock().unwrap().store(true, Ordering::Relaxed);
-    }
-
-    fn stream(&self, span: Span, _: Demand) -> Result<Stream> {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        *self.cancelled.lock().unwrap() = Arc::clone(&cancelled);
-        let running = Arc::clone(&self.running);
+    fn stream(&self, span: Span, _: Demand, cancel: &CancelToken) -> Result<Stream> {
+        let (running, cancel) = (Arc::clone(&self.running), cancel.clone());
         let mut next = span.first;
         Ok(Box::new(std::iter::from_fn(move || {
             running.fetch_add(1, Ordering::Relaxed);
-            while span.first > 1 && !cancelled.load(Ordering::Relaxed) {
+            while span.first > 1 && !cancel.is_cancelled() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             running.fetch_sub(1, Ordering::Relaxed);

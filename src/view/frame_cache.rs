@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::state::Map;
 use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::FrameRecord;
-use crate::media::{Demand, Item, PREFETCH_DEPTH, Prefetch, Source, Span, Wait};
+use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Wait};
 use crate::run::{Cause, Outcome, Session};
 use crate::tracker::{Params, Tracker};
 
@@ -87,14 +88,14 @@ impl FrameCache {
         self.newest
     }
 
-    /// The source.
-    pub fn source(&self) -> &dyn Source {
-        self.source.as_ref()
+    /// What is known of the source.
+    pub fn info(&self) -> &Info {
+        self.source.info()
     }
 
     /// The first position that can still be asked for.
     pub fn oldest(&self) -> usize {
-        match self.source.is_live() {
+        match self.info().live {
             false => self.span.first,
             true => self.kept.front().map_or(self.next, |item| item.position),
         }
@@ -138,7 +139,7 @@ impl FrameCache {
                     }
                     if item.position > position {
                         let reason = format!("it hands out no frame {position}");
-                        return Err(Error::Sequence { path: self.source.name().into(), reason });
+                        return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
                     }
                 }
             }
@@ -148,17 +149,17 @@ impl FrameCache {
 
     /// Sees to it that the stream comes by `position`.
     fn reach(&mut self, position: usize) -> Result<()> {
-        let again = !self.source.is_live();
+        let again = !self.info().live;
         let ahead = position >= self.next;
         let run_up = position.saturating_sub(LEAD_IN).max(self.span.first);
-        let direct = again && run_up < self.beyond && self.source.begins_at(run_up);
+        let direct = again && run_up < self.beyond && self.info().length.is_some_and(|length| run_up <= length);
         if self.stream.is_some() && ahead && (!direct || position - self.next < MAX_SKIP) {
             return Ok(());
         }
         let begun = self.stream.is_some() || self.next > self.span.first;
         if !again && begun {
-            let reason = format!("frame {position} is gone: {} hands out each frame once", self.source.name());
-            return Err(Error::Sequence { path: self.source.name().into(), reason });
+            let reason = format!("frame {position} is gone: {} hands out each frame once", self.info().name);
+            return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
         }
         let near_start = position < self.span.first + MAX_SKIP;
         let first = match again && (begun || !near_start) {
@@ -175,13 +176,10 @@ impl FrameCache {
 
     /// Begins to read at `first`.
     fn begin(&mut self, first: usize) -> Result<()> {
-        // The old stream may still skip frames on its way to one that is no longer wanted.
-        if self.stream.is_some() {
-            self.source.cancel();
-        }
+        // Ends the old stream, which may still skip frames on its way to one that is no longer wanted.
         self.stream = None;
         let span = Span { first, last: self.span.last };
-        self.stream = Some(Prefetch::new(self.source.stream(span, self.demand)?, PREFETCH_DEPTH)?);
+        self.stream = Some(Prefetch::open(self.source.as_ref(), span, self.demand, &CancelToken::default())?);
         (self.next, self.begun) = (first, first);
         Ok(())
     }
@@ -308,7 +306,7 @@ mod reel_tests {
     const SOON: Duration = Duration::from_secs(5);
 
     fn cache(source: Numbered, most: usize) -> FrameCache {
-        let span = source.span(None, None).unwrap();
+        let span = source.info().span(None, None).unwrap();
         FrameCache::new(Arc::new(source), span, Channels::Luma.into(), most)
     }
 
@@ -366,7 +364,7 @@ mod reel_tests {
     #[test]
     fn what_reads_a_stream_is_ended_before_another_one_is_begun() {
         let source = Arc::new(Sought::default());
-        let span = source.span(None, None).unwrap();
+        let span = source.info().span(None, None).unwrap();
         let mut cache = FrameCache::new(Arc::clone(&source) as _, span, Channels::Luma.into(), 0);
         assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
         let begun = Instant::now();

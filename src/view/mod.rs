@@ -38,7 +38,7 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::Destination;
 use crate::frame::FrameBuf;
-use crate::media::{Demand, Item, Source, Span, Stream};
+use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::tracker::Params;
 use http::{Gate, Server, make_token};
 
@@ -114,15 +114,15 @@ impl View {
         let log = Log::create(lines)?;
         let shared = Arc::new(SharedState::default());
         shared.change(|state| {
-            let (source, status) = (cache.source(), &mut state.status);
+            let (info, status) = (cache.info(), &mut state.status);
             let span = cache.span();
             status.run = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
-            (status.source, status.preset, status.pick) = (source.name().to_owned(), preset.clone(), pick);
+            (status.source, status.preset, status.pick) = (info.name.clone(), preset.clone(), pick);
             (status.first, status.last, status.oldest) = (span.first, span.last, span.first);
-            (status.live, status.rate) = (source.is_live(), source.rate());
-            status.expected_last = source.expected_length();
+            (status.live, status.rate) = (info.live, info.rate);
+            status.expected_last = info.length.or(info.expected_length);
             // A camera sets the pace itself; a pace of our own would fall behind it.
-            status.speed = (!source.is_live() || source.rate().is_some()).then_some(1.0);
+            status.speed = (!info.live || info.rate.is_some()).then_some(1.0);
         });
         let (messages, received) = channel();
         let (end, ended) = channel();
@@ -198,7 +198,7 @@ pub const PORT: u16 = 8787;
 
 /// One frame, read already.
 struct Still {
-    name: String,
+    info: Info,
     position: usize,
     file: String,
     frame: FrameBuf,
@@ -206,15 +206,11 @@ struct Still {
 }
 
 impl Source for Still {
-    fn name(&self) -> &str {
-        &self.name
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        Some(self.position)
-    }
-
-    fn stream(&self, span: Span, _: Demand) -> Result<Stream> {
+    fn stream(&self, span: Span, _: Demand, _: &CancelToken) -> Result<Stream> {
         let item = Item {
             position: self.position,
             name: self.file.clone(),
@@ -246,7 +242,7 @@ pub fn pick(
     })?;
     let setup = || {
         let still = Still {
-            name: source.to_owned(),
+            info: Info { name: source.to_owned(), length: Some(item.position), ..Info::default() },
             position: item.position,
             file: item.name.clone(),
             frame: frame.clone(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::export::FrameRecord;
 use crate::frame::Channels;
-use crate::media::{Demand, Prefetch, Source, Span, Stream};
+use crate::media::{Demand, Info, Prefetch, Source, Span, Stream};
 use crate::run::{Session, Step};
 use crate::synth::{Scene, SceneParams};
 use crate::tracker::Tracker;
@@ -20,41 +20,37 @@ const FRAMES: usize = 30;
 /// The same scene as a folder, as a camera, or as a video whose length nobody knows.
 struct Scenery {
     scene: Scene,
-    live: bool,
-    counted: bool,
+    info: Info,
     /// How long each frame of a stream takes that begins at a position.
     lasts: fn(usize) -> Duration,
 }
 
 impl Scenery {
     fn folder() -> Self {
-        Self { scene: scene(), live: false, counted: true, lasts: |_| Duration::ZERO }
+        let info = Info { name: "scenery".into(), length: Some(FRAMES), ..Info::default() };
+        Self { scene: scene(), info, lasts: |_| Duration::ZERO }
     }
 
     fn camera() -> Self {
-        Self { live: true, ..Self::video() }
+        let mut source = Self::video();
+        source.info.live = true;
+        source
     }
 
     fn video() -> Self {
-        Self { counted: false, ..Self::folder() }
+        let mut source = Self::folder();
+        source.info.length = None;
+        source
     }
 }
 
 impl Source for Scenery {
-    fn name(&self) -> &str {
-        "scenery"
+    fn info(&self) -> &Info {
+        &self.info
     }
 
-    fn length(&self) -> Option<usize> {
-        self.counted.then_some(FRAMES)
-    }
-
-    fn is_live(&self) -> bool {
-        self.live
-    }
-
-    fn stream(&self, span: Span, demand: Demand) -> Result<Stream> {
-        let frames = self.scene.stream(Span { last: span.last.or(Some(FRAMES)), ..span }, demand)?;
+    fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
+        let frames = self.scene.stream(Span { last: span.last.or(Some(FRAMES)), ..span }, demand, cancel)?;
         let lasts = (self.lasts)(span.first);
         Ok(Box::new(frames.inspect(move |_| std::thread::sleep(lasts))))
     }
@@ -91,7 +87,7 @@ fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
 
 fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
     let source = Arc::new(source);
-    let span = source.span(None, None).unwrap();
+    let span = source.info().span(None, None).unwrap();
     let setup = Setup {
         cache: FrameCache::new(source, span, Demand { channels: params().channels(), color: false }, kept),
         path: "scenery".into(),
@@ -119,7 +115,7 @@ impl Seat {
 
     /// The true box, in whole pixels, as a person draws one.
     fn truth(&self, position: usize) -> BBox {
-        <[f64; 4]>::from(self.scene.initial_box(position).unwrap()).map(f64::round).into()
+        <[f64; 4]>::from(self.scene.info().initial_box(position).unwrap()).map(f64::round).into()
     }
 
     /// Waits until a frame is shown, and it does not play.
@@ -146,7 +142,7 @@ impl Seat {
 /// What a session finds that begins with `bbox` at `start` and ends at `end`.
 fn plain(start: usize, bbox: BBox, end: usize) -> Vec<(usize, BBox)> {
     let scene = scene();
-    let frames = Prefetch::open(&scene, start..=end, Channels::Luma).unwrap();
+    let frames = Prefetch::open(&scene, start..=end, Channels::Luma, &CancelToken::default()).unwrap();
     let mut session = Session::of(Tracker::new(params()).unwrap(), start, bbox);
     let mut found = Vec::new();
     session
@@ -402,7 +398,7 @@ fn a_page_that_is_asked_for_a_box_gives_one() {
         stop: CancelToken::default(),
     };
     let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: 0, token: None }).unwrap();
-    let bbox = scene().initial_box(1).unwrap();
+    let bbox = scene().info().initial_box(1).unwrap();
     assert!(view.command(Command::Add { id: None, position: 1, bbox }).is_err());
     assert!(view.command(Command::Pick { bbox: BBox::new(900.0, 1.0, 5.0, 5.0) }).is_err());
     assert_eq!(view.picked(), None);

@@ -254,7 +254,7 @@ fn an_overlay_video_replaces_the_old_one_and_never_its_source() {
     }
     let clip = place.path("drawn.mp4");
     let done = run([&clip]).args(["--init", INIT, "--overlay"]).arg(&clip).assert();
-    done.code(2).stderr(contains("the video that is read"));
+    done.code(2).stderr(contains("this is an input"));
 }
 
 #[test]

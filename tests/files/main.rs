@@ -5,7 +5,6 @@ mod pictures;
 
 mod decode;
 mod demo;
-mod prefetch;
 mod sequence;
 mod stream;
 mod video;

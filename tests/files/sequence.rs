@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use kcf_track::Channels;
-use kcf_track::media::{Prefetch, Sequence, SequenceOptions, Truth};
+use kcf_track::cancel::CancelToken;
+use kcf_track::media::{OpenOptions, Prefetch, Sequence, Source, Span, Truth};
 use kcf_track::{BBox, Error};
 
 /// A folder of small images under `at`, one gray pixel each, whose level is the place in `names`.
@@ -24,10 +25,10 @@ fn rows(count: usize) -> String {
 }
 
 pub fn open(path: impl AsRef<Path>) -> Sequence {
-    Sequence::open(path, &SequenceOptions::default()).unwrap()
+    Sequence::open(path, &OpenOptions::default()).unwrap()
 }
 
-fn reason(path: &Path, options: &SequenceOptions) -> String {
+fn reason(path: &Path, options: &OpenOptions) -> String {
     match Sequence::open(path, options) {
         Err(error @ Error::Sequence { .. }) => error.to_string(),
         other => panic!("{other:?}"),
@@ -39,7 +40,7 @@ fn bbox(x: f64) -> Option<BBox> {
 }
 
 #[test]
-fn the_layouts_of_otb_vot_and_a_plain_folder_are_found() {
+fn opens_the_layouts_of_otb_vot_and_plain_folders() {
     let root = tempfile::tempdir().unwrap();
     for (folder, inner, truth, base) in [
         ("otb", "img", "groundtruth_rect.txt", 1.0),
@@ -52,13 +53,13 @@ fn the_layouts_of_otb_vot_and_a_plain_folder_are_found() {
         // The folder of the sequence, or that of its images: the same sequence.
         for given in [folder.clone(), folder.join(inner)] {
             let sequence = open(&given);
-            assert_eq!(sequence.name(), folder.file_name().unwrap().to_str().unwrap());
-            let names: Vec<_> = sequence.images().iter().map(|p| p.file_name().unwrap().to_owned()).collect();
+            assert_eq!(sequence.info().name, folder.file_name().unwrap().to_str().unwrap());
+            let names: Vec<_> = sequence.info().images.iter().map(|p| p.file_name().unwrap().to_owned()).collect();
             assert_eq!(names, ["8.jpg", "9.JPG", "10.jpg"]);
             let wanted = [1.0, 2.0, 3.0].map(|x| Some(BBox::new(x - base, 1.0 - base, 5.0, 6.0)));
-            assert_eq!(sequence.truth(), wanted, "{given:?}");
-            assert_eq!(sequence.range(None, None).unwrap(), 1..=3);
-            assert!(sequence.warnings().is_empty() && sequence.otb().is_none());
+            assert_eq!(sequence.info().truth, wanted, "{given:?}");
+            assert_eq!(sequence.info().span(None, None).unwrap(), (1..=3).into());
+            assert!(sequence.info().warnings.is_empty() && sequence.otb().is_none());
         }
     }
 }
@@ -71,7 +72,7 @@ fn warns_of_an_orientation_and_refuses_an_animation_as_a_frame() {
         let folder = root.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(name), bytes).unwrap();
-        open(&folder).warnings().join("\n")
+        open(&folder).info().warnings.join("\n")
     };
     let several = |name: &str, bytes: &[u8]| {
         assert_eq!(said(name, bytes), "");
@@ -113,9 +114,10 @@ fn warns_of_an_orientation_and_refuses_an_animation_as_a_frame() {
         [chunk(b"VP8X", &[2, 0, 0, 0, 1, 0, 0, 1, 0, 0]), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
     let animated = [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &chunks].concat();
     let file = several("moving.webp", &animated);
-    let source = kcf_track::media::open(&file, &Default::default()).unwrap();
-    let frames: Vec<_> = source.stream(source.span(None, None).unwrap(), Channels::Color.into()).unwrap().collect();
-    assert_eq!((source.length(), source.size(), frames.len()), (Some(1), Some((2, 2)), 1));
+    let source = kcf_track::media::open(&file, &OpenOptions::default(), &CancelToken::default()).unwrap();
+    let frames: Vec<_> =
+        source.stream(Span::default(), Channels::Color.into(), &CancelToken::default()).unwrap().collect();
+    assert_eq!((source.info().length, source.info().size, frames.len()), (Some(1), Some((2, 2)), 1));
     assert_eq!(frames[0].frame.as_ref().unwrap().as_frame().row(0), [9; 6]);
 }
 
@@ -127,20 +129,19 @@ fn truth_of_another_length_is_a_warning() {
     for (count, covered) in [(2, 2), (9, 5), (0, 0)] {
         std::fs::write(&truth, rows(count)).unwrap();
         let sequence = open(root.path());
-        assert_eq!(sequence.truth().len(), 5);
+        assert_eq!(sequence.info().truth.len(), 5);
         assert_eq!(sequence.rows().iter().flatten().count(), covered);
-        let warnings = sequence.warnings().join("\n");
+        let warnings = sequence.info().warnings.join("\n");
         assert!(warnings.contains(&format!("{count} rows for 5 images")), "{warnings}");
-        assert_eq!(sequence.range(None, None).unwrap(), 1..=5);
-        assert_eq!(sequence.has_truth(), count > 0);
+        assert_eq!(sequence.info().span(None, None).unwrap(), (1..=5).into());
     }
     std::fs::write(&truth, rows(5)).unwrap();
-    assert!(open(root.path()).warnings().is_empty());
+    assert!(open(root.path()).info().warnings.is_empty());
 }
 
-/// Images were taken out of the folder, from its beginning or from its middle, and the truth is still of all of them.
+/// Some images were removed from the folder, and the truth still has rows for all.
 #[test]
-fn rows_of_images_that_are_left_out_move_no_other_row() {
+fn missing_images_do_not_shift_rows() {
     let root = tempfile::tempdir().unwrap();
     let mot = |frames: std::ops::RangeInclusive<usize>| -> String {
         frames.map(|frame| format!("{frame},1,{frame},1,5,6,1,1,1\n")).collect()
@@ -169,13 +170,12 @@ fn rows_of_images_that_are_left_out_move_no_other_row() {
         images(&folder.join("img"), images_of.iter().cloned());
         std::fs::write(folder.join("groundtruth.txt"), &truth).unwrap();
         let sequence = open(&folder);
-        let left: Vec<_> = sequence.truth().iter().map(|row| row.map_or(f64::NAN, |row| row.x)).collect();
+        let left: Vec<_> = sequence.info().truth.iter().map(|row| row.map_or(f64::NAN, |row| row.x)).collect();
         let base = if name.ends_with("mot") { 1.0 } else { 0.0 };
         assert_eq!(left, wanted.iter().map(|&x| f64::from(x) - base).collect::<Vec<_>>(), "{name}");
-        let said = sequence.warnings().join("\n");
+        let said = sequence.info().warnings.join("\n");
         let by_number = !["whole", "counted", "times"].iter().any(|known| name.starts_with(known));
         assert_eq!(said.contains("each image has the row of its number"), by_number, "{name}: {said}");
-        assert_eq!(said.contains("and the first is that of 1405.jpg"), name.starts_with("times"), "{name}: {said}");
     }
 }
 
@@ -185,18 +185,17 @@ fn tracking_starts_at_the_first_box() {
     images(root.path(), numbered(1, 4));
     std::fs::write(root.path().join("groundtruth.txt"), "NaN,NaN,NaN,NaN\n\n3,4,5,6\n0,0,0,0\n").unwrap();
     let sequence = open(root.path());
-    assert_eq!(sequence.range(None, None).unwrap(), 3..=4);
-    assert_eq!(sequence.first_with_truth(), Some(3));
-    assert_eq!(sequence.initial_box(3).unwrap(), BBox::new(3.0, 4.0, 5.0, 6.0));
-    let error = sequence.initial_box(4).unwrap_err().to_string();
-    assert!(error.contains("image 4"), "{error}");
-    assert!(sequence.initial_box(0).is_err() && sequence.initial_box(99).is_err());
-    assert!(sequence.rows()[3].is_some() && sequence.truth()[3].is_none());
+    assert_eq!(sequence.info().span(None, None).unwrap(), (3..=4).into());
+    assert_eq!(sequence.info().initial_box(3).unwrap(), BBox::new(3.0, 4.0, 5.0, 6.0));
+    let error = sequence.info().initial_box(4).unwrap_err().to_string();
+    assert!(error.contains("frame 4"), "{error}");
+    assert!(sequence.info().initial_box(0).is_err() && sequence.info().initial_box(99).is_err());
+    assert!(sequence.rows()[3].is_some() && sequence.info().truth[3].is_none());
 
-    let ignored = SequenceOptions { truth: Truth::Ignore, ..Default::default() };
+    let ignored = OpenOptions { truth: Truth::Ignore, ..Default::default() };
     let sequence = Sequence::open(root.path(), &ignored).unwrap();
-    assert_eq!(sequence.range(None, None).unwrap(), 1..=4);
-    assert!(sequence.initial_box(1).unwrap_err().to_string().contains("no ground truth"));
+    assert_eq!(sequence.info().span(None, None).unwrap(), (1..=4).into());
+    assert!(sequence.info().initial_box(1).unwrap_err().to_string().contains("no true box"));
 }
 
 #[test]
@@ -205,15 +204,15 @@ fn ranges_are_checked() {
     images(root.path(), numbered(1, 5));
     std::fs::write(root.path().join("groundtruth.txt"), "\n\n1,2,3,4").unwrap();
     let sequence = open(root.path());
-    assert_eq!(sequence.range(Some(2), Some(4)).unwrap(), 2..=4);
-    assert_eq!(sequence.range(Some(5), None).unwrap(), 5..=5);
-    let error = |start, end| sequence.range(start, end).unwrap_err().to_string();
+    assert_eq!(sequence.info().span(Some(2), Some(4)).unwrap(), (2..=4).into());
+    assert_eq!(sequence.info().span(Some(5), None).unwrap(), (5..=5).into());
+    let error = |start, end| sequence.info().span(start, end).unwrap_err().to_string();
     assert_eq!(error(Some(4), Some(3)), "end 3: it lies before start 4");
-    assert_eq!(error(Some(0), None), "start 0: there are 5 images, counted from 1");
-    assert_eq!(error(None, Some(6)), "end 6: there are 5 images, counted from 1");
-    assert_eq!(error(Some(usize::MAX), None), format!("start {}: there are 5 images, counted from 1", usize::MAX));
-    // Here the start comes from the truth.
-    assert!(error(None, Some(2)).contains("starts at image 3"));
+    assert_eq!(error(Some(0), None), "start 0: there are 5 frames, counted from 1");
+    assert_eq!(error(None, Some(6)), "end 6: there are 5 frames, counted from 1");
+    assert_eq!(error(Some(usize::MAX), None), format!("start {}: there are 5 frames, counted from 1", usize::MAX));
+    // The truth gives the start.
+    assert!(error(None, Some(2)).contains("start 3, the first frame with a true box"));
 }
 
 #[test]
@@ -225,37 +224,36 @@ fn a_target_chooses_its_truth() {
     std::fs::write(folder.join("groundtruth_rect.2.txt"), "3,3,5,5\n4,4,5,5\n").unwrap();
     std::fs::write(folder.join("groundtruth_rect.10.txt"), "9,9,5,5\n9,9,5,5\n").unwrap();
     // The first one is empty, as Human4's.
-    assert_eq!(open(&folder).target(), Some(2));
-    assert_eq!(open(folder.join("img")).target(), Some(2));
-    let target = |target| SequenceOptions { target: Some(target), ..Default::default() };
+    let second = Some(BBox::new(2.0, 2.0, 5.0, 5.0));
+    assert_eq!((open(&folder).info().truth[0], open(folder.join("img")).info().truth[0]), (second, second));
+    let warning = open(&folder).info().warnings[0].clone();
+    assert!(warning.contains("2 targets (2, 10): that of 2 is read"), "{warning}");
+    let target = |target| OpenOptions { target: Some(target), ..Default::default() };
     let tenth = Sequence::open(&folder, &target(10)).unwrap();
-    assert_eq!((tenth.target(), tenth.truth()[0].unwrap().x), (Some(10), 8.0));
+    assert_eq!(tenth.info().truth[0].unwrap().x, 8.0);
     let first = Sequence::open(&folder, &target(1)).unwrap();
-    assert!(!first.has_truth() && first.warnings()[0].contains("no row holds a box"), "{:?}", first.warnings());
+    assert!(first.info().warnings[0].contains("no row holds a box"), "{:?}", first.info().warnings);
     let none = Sequence::open(&folder, &target(3)).unwrap_err().to_string();
     assert!(none.starts_with("target 3: ") && none.ends_with("there is a truth of the targets 1, 2, 10"), "{none}");
 
     std::fs::write(root.path().join("one.txt"), "7,7,5,5\n7,7,5,5\n").unwrap();
-    let file = SequenceOptions { truth: Truth::File(root.path().join("one.txt")), ..Default::default() };
-    assert_eq!(Sequence::open(&folder, &file).unwrap().truth()[0].unwrap().x, 7.0);
-    let none = SequenceOptions { truth: Truth::File(root.path().join("none.txt")), ..Default::default() };
+    let file = OpenOptions { truth: Truth::File(root.path().join("one.txt")), ..Default::default() };
+    assert_eq!(Sequence::open(&folder, &file).unwrap().info().truth[0].unwrap().x, 7.0);
+    let none = OpenOptions { truth: Truth::File(root.path().join("none.txt")), ..Default::default() };
     assert!(matches!(Sequence::open(&folder, &none), Err(Error::Io { .. })));
 
-    // Of two files one is read, and it is said which.
+    // A file of one target comes first, unless a target is asked for.
     std::fs::write(folder.join("groundtruth.txt"), "5,5,5,5\n5,5,5,5\n").unwrap();
-    let both = open(&folder);
-    assert_eq!((both.target(), both.truth()[0].unwrap().x), (None, 5.0));
-    let said = &both.warnings()[0];
-    assert!(said.contains("groundtruth.txt: this is read") && said.contains("groundtruth_rect.1.txt, among"), "{said}");
-    assert!(Sequence::open(&folder, &target(10)).unwrap().warnings().is_empty());
+    assert_eq!(open(&folder).info().truth[0].unwrap().x, 5.0);
+    assert_eq!(Sequence::open(&folder, &target(10)).unwrap().info().truth[0].unwrap().x, 8.0);
 
     let single = root.path().join("single");
     images(&single, numbered(1, 2));
-    let wrong = |target: &SequenceOptions| Sequence::open(&single, target).unwrap_err().to_string();
+    let wrong = |target: &OpenOptions| Sequence::open(&single, target).unwrap_err().to_string();
     assert!(wrong(&target(2)).contains("there is no groundtruth_rect.2.txt"));
     std::fs::write(single.join("groundtruth.txt"), rows(2)).unwrap();
     assert!(wrong(&target(2)).contains("one target"));
-    assert!(Sequence::open(&single, &target(1)).unwrap().has_truth());
+    assert!(Sequence::open(&single, &target(1)).unwrap().info().truth[0].is_some());
 }
 
 #[test]
@@ -263,14 +261,14 @@ fn broken_truth_names_file_and_line() {
     let root = tempfile::tempdir().unwrap();
     images(root.path(), numbered(1, 2));
     std::fs::write(root.path().join("groundtruth.txt"), "1,2,3,4\n1,2,three,4\n").unwrap();
-    let error = Sequence::open(root.path(), &SequenceOptions::default()).unwrap_err().to_string();
+    let error = Sequence::open(root.path(), &OpenOptions::default()).unwrap_err().to_string();
     assert!(error.contains("groundtruth.txt, line 2") && error.contains("three"), "{error}");
 }
 
 #[test]
-fn folders_that_are_no_sequence_say_what_to_do() {
+fn refuses_folders_without_images() {
     let root = tempfile::tempdir().unwrap();
-    let options = SequenceOptions::default();
+    let options = OpenOptions::default();
     let missing = Sequence::open(root.path().join("missing"), &options).unwrap_err();
     assert!(matches!(&missing, Error::Io { path, .. } if path.ends_with("missing")), "{missing}");
     assert!(reason(root.path(), &options).contains("it is empty"));
@@ -284,7 +282,7 @@ fn folders_that_are_no_sequence_say_what_to_do() {
     assert!(reason(&dataset, &options).contains("2 folders: give the one of a sequence"));
     // An empty `img` beside images does not hide them.
     std::fs::create_dir(dataset.join("A/img")).unwrap();
-    assert_eq!(open(dataset.join("A")).images().len(), 1);
+    assert_eq!(open(dataset.join("A")).info().images.len(), 1);
 }
 
 #[cfg(unix)]
@@ -295,9 +293,12 @@ fn a_link_keeps_its_name_and_a_dangling_one_is_a_frame_that_fails() {
     std::os::unix::fs::symlink(root.path().join("real"), root.path().join("alias")).unwrap();
     std::os::unix::fs::symlink(root.path().join("nowhere"), root.path().join("real/0003.jpg")).unwrap();
     let sequence = open(root.path().join("alias"));
-    assert_eq!((sequence.name(), sequence.images().len()), ("alias", 3));
-    assert_eq!(open(root.path().join("alias/.")).name(), "alias");
-    let frames: Vec<_> = Prefetch::open(&sequence, 1..=3, Channels::Luma).unwrap().map(|d| d.frame.is_ok()).collect();
+    assert_eq!((&*sequence.info().name, sequence.info().images.len()), ("alias", 3));
+    assert_eq!(open(root.path().join("alias/.")).info().name, "alias");
+    let frames: Vec<_> = Prefetch::open(&sequence, 1..=3, Channels::Luma, &CancelToken::default())
+        .unwrap()
+        .map(|d| d.frame.is_ok())
+        .collect();
     assert_eq!(frames, [true, true, false]);
 }
 
@@ -331,73 +332,49 @@ fn sequences_of_otb_start_and_end_where_the_benchmark_says() {
         let (_root, folder) = otb(name, images.0, images.1, count);
         for given in [folder.clone(), folder.join("img")] {
             let sequence = open(&given);
-            assert_eq!(sequence.range(None, None).unwrap(), range, "{name} {images:?}");
-            assert_eq!(sequence.truth()[first_row_at - 1], bbox(0.0), "{name} {images:?}");
-            assert_eq!(sequence.first_with_truth(), Some(first_row_at), "{name} {images:?}");
+            assert_eq!(sequence.info().span(None, None).unwrap(), range.clone().into(), "{name} {images:?}");
+            assert_eq!(sequence.info().truth[first_row_at - 1], bbox(0.0), "{name} {images:?}");
             assert_eq!(sequence.rows().iter().flatten().count(), count);
-            assert!(sequence.otb().is_some() && sequence.warnings().is_empty(), "{name} {:?}", sequence.warnings());
+            assert!(
+                sequence.otb().is_some() && sequence.info().warnings.is_empty(),
+                "{name} {:?}",
+                sequence.info().warnings
+            );
         }
     }
     // Behind the benchmark's end the images are there all the same.
     let (_root, folder) = otb("Diving", 1, 231, 215);
     let sequence = open(&folder);
-    assert_eq!(sequence.range(Some(220), None).unwrap(), 220..=231);
-    assert_eq!(sequence.range(None, Some(231)).unwrap(), 1..=231);
-    assert!(sequence.initial_box(220).is_err());
+    assert_eq!(sequence.info().span(Some(220), None).unwrap(), (220..=231).into());
+    assert_eq!(sequence.info().span(None, Some(231)).unwrap(), (1..=231).into());
+    assert!(sequence.info().initial_box(220).is_err());
 }
 
 #[test]
-fn five_digits_are_numbers_too() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("Board");
-    images(&folder.join("img"), (1..=698).map(|number| format!("{number:05}.jpg")));
-    std::fs::write(folder.join("groundtruth_rect.txt"), rows(698)).unwrap();
-    let sequence = open(&folder);
-    assert!(sequence.otb().is_some());
-    assert_eq!(sequence.range(None, None).unwrap(), 1..=698);
-}
-
-#[test]
-fn a_folder_that_only_bears_the_name_is_plain() {
+fn a_folder_with_only_the_name_is_plain() {
     // A row for each image.
     for count in [770, 5] {
         let (_root, folder) = otb("David", 1, count, count);
         let sequence = open(&folder);
         assert!(sequence.otb().is_none());
-        assert_eq!(sequence.range(None, None).unwrap(), 1..=count);
-        assert!(sequence.warnings().is_empty());
+        assert_eq!(sequence.info().span(None, None).unwrap(), (1..=count).into());
+        assert!(sequence.info().warnings.is_empty());
     }
     // The benchmark's count of rows, but not its images.
     let (_root, folder) = otb("David", 1, 500, 471);
     let sequence = open(&folder);
     assert!(sequence.otb().is_none());
-    assert_eq!((sequence.truth()[0], sequence.range(None, None).unwrap()), (bbox(0.0), 1..=500));
-    assert_eq!(sequence.warnings().len(), 1);
+    assert_eq!(sequence.info().truth[0], bbox(0.0));
+    assert_eq!(sequence.info().span(None, None).unwrap(), (1..=500).into());
+    assert_eq!(sequence.info().warnings.len(), 1);
     // Its rows and images, but as many of each: row i is image i's.
     let (_root, folder) = otb("David", 1, 471, 471);
-    assert_eq!(open(&folder).range(None, None).unwrap(), 1..=471);
+    assert_eq!(open(&folder).info().span(None, None).unwrap(), (1..=471).into());
     // Two images of each number.
     let (_root, folder) = otb("David", 1, 770, 471);
     images(&folder.join("img"), numbered(1, 770).map(|name| format!("b{name}")));
     assert!(open(&folder).otb().is_none());
     // No name of the benchmark.
     let (_root, folder) = otb("Davide", 1, 770, 471);
-    assert_eq!(open(&folder).range(None, None).unwrap(), 1..=770);
-}
-
-#[test]
-fn tells_the_base_of_the_truth_and_takes_another() {
-    use kcf_track::media::annotation::Base;
-    let root = tempfile::tempdir().unwrap();
-    images(root.path(), numbered(1, 2));
-    std::fs::write(root.path().join("groundtruth_rect.txt"), "3,4,5,6\n3,4,5,6\n").unwrap();
-    for (base, x, note) in [
-        (None, 2.0, "groundtruth_rect.txt is 1-based by its name"),
-        (Some(Base::One), 2.0, "groundtruth_rect.txt is 1-based as given"),
-        (Some(Base::Zero), 3.0, "groundtruth_rect.txt is 0-based as given"),
-    ] {
-        let options = SequenceOptions { base, ..Default::default() };
-        let sequence = Sequence::open(root.path(), &options).unwrap();
-        assert_eq!((sequence.initial_box(1).unwrap().x, sequence.truth_note()), (x, Some(note)));
-    }
+    assert_eq!(open(&folder).info().span(None, None).unwrap(), (1..=770).into());
 }

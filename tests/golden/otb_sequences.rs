@@ -1,7 +1,7 @@
 //! The published sequences themselves.
 
 use kcf_track::Channels;
-use kcf_track::media::{Sequence, SequenceOptions, decode, otb};
+use kcf_track::media::{OpenOptions, Sequence, Source, decode, otb};
 
 #[test]
 #[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]
@@ -15,21 +15,22 @@ fn every_sequence_opens_at_the_benchmarks_first_box() {
         }
         seen += 1;
         let name = facts.result_name();
-        let options = SequenceOptions { target: facts.target, ..Default::default() };
+        let options = OpenOptions { target: facts.target, ..Default::default() };
         let sequence = Sequence::open(&folder, &options).unwrap();
-        assert!(sequence.warnings().is_empty(), "{name}: {:?}", sequence.warnings());
+        let info = sequence.info();
+        assert!(info.warnings.is_empty(), "{name}: {:?}", info.warnings);
         assert_eq!(sequence.otb().map(|found| found.result_name()), Some(name.clone()));
-        let range = sequence.range(None, None).unwrap();
-        assert_eq!(range.clone().count(), facts.frames, "{name}");
-        let (first, last) = (*range.start(), *range.end());
-        let number = |position: usize| sequence.images()[position - 1].file_stem().unwrap().to_str().unwrap().parse();
+        let span = info.span(None, None).unwrap();
+        assert_eq!(span.count(), Some(facts.frames), "{name}");
+        let (first, last) = (span.first, span.last.unwrap());
+        let number = |position: usize| info.images[position - 1].file_stem().unwrap().to_str().unwrap().parse();
         assert_eq!((number(first), number(last)), (Ok(facts.first), Ok(facts.last)), "{name}");
-        assert_eq!(sequence.initial_box(first).unwrap(), facts.init(), "{name}");
+        assert_eq!(info.initial_box(first).unwrap(), facts.init(), "{name}");
         let rows = &sequence.rows()[first - 1..last];
         assert!(rows.iter().all(Option::is_some), "{name}");
 
-        let gray = decode(&sequence.images()[first - 1], Channels::Luma).unwrap();
-        let color = decode(&sequence.images()[first - 1], Channels::Color).unwrap();
+        let gray = decode(&info.images[first - 1], Channels::Luma).unwrap();
+        let color = decode(&info.images[first - 1], Channels::Color).unwrap();
         let (gray, color) = (gray.as_frame(), color.as_frame());
         let differences: u64 = (0..gray.height())
             .flat_map(|y| (0..gray.width()).map(move |x| (x, y)))
@@ -39,7 +40,7 @@ fn every_sequence_opens_at_the_benchmarks_first_box() {
         let mean = differences as f64 / (gray.width() * gray.height()) as f64;
         assert!(mean < 0.5, "{name}: {mean}");
         if facts.name == "David" {
-            assert_eq!((range, sequence.images().len()), (300..=770, 770));
+            assert_eq!((span, info.images.len()), ((300..=770).into(), 770));
         }
     }
     println!("{seen} sequences");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kcf_track::BBox;
-use kcf_track::media::{Sequence, SequenceOptions};
+use kcf_track::media::{OpenOptions, Sequence, Source};
 use kcf_track::synth::{Preset, SceneParams};
 
 use crate::golden;
@@ -13,11 +13,11 @@ use crate::scene::{self, Clip, presets};
 #[test]
 fn the_demo() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
-    let sequence = Sequence::open(folder, &SequenceOptions::default()).unwrap();
+    let sequence = Sequence::open(folder, &OpenOptions::default()).unwrap();
     let runs: Vec<_> = presets().map(|(name, params)| (name, otb::track(&sequence, &params))).collect();
     golden::check("demo.txt", runs.iter().map(|(name, boxes)| (*name, &boxes[..])));
     // What is kept is worth keeping: the presets of HOG follow the target to the end.
-    let last = sequence.truth().last().copied().flatten().unwrap();
+    let last = sequence.info().truth.last().copied().flatten().unwrap();
     for (name, boxes) in &runs {
         let overlap = boxes.last().unwrap().overlap(&last);
         assert!(name.contains("gray") || overlap > 0.5, "{name}: {overlap}");

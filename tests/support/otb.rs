@@ -6,7 +6,8 @@
 
 use std::path::PathBuf;
 
-use kcf_track::media::{Prefetch, Sequence, SequenceOptions, Source, otb};
+use kcf_track::cancel::CancelToken;
+use kcf_track::media::{OpenOptions, Prefetch, Sequence, Source, otb};
 use kcf_track::run::{End, Session, Step};
 use kcf_track::{BBox, Params, Tracker};
 use rayon::prelude::*;
@@ -60,10 +61,10 @@ pub fn track_all_with(root: &std::path::Path, params: &Params, wanted: &[&str]) 
         .into_par_iter()
         .with_max_len(1)
         .map(|facts| {
-            let options = SequenceOptions { target: facts.target, ..Default::default() };
+            let options = OpenOptions { target: facts.target, ..Default::default() };
             let sequence = Sequence::open(root.join(&facts.name), &options).unwrap();
-            let range = sequence.range(None, None).unwrap();
-            let truth = sequence.truth()[range.start() - 1..*range.end()].to_vec();
+            let span = sequence.info().span(None, None).unwrap();
+            let truth = sequence.info().truth[span.first - 1..span.last.unwrap()].to_vec();
             Run { name: facts.result_name(), truth, boxes: track(&sequence, params) }
         })
         .collect();
@@ -73,11 +74,11 @@ pub fn track_all_with(root: &std::path::Path, params: &Params, wanted: &[&str]) 
 
 /// The boxes of a source's own span, the first being the true one; frames are decoded ahead.
 pub fn track(source: &dyn Source, params: &Params) -> Vec<BBox> {
-    let span = source.span(None, None).unwrap();
+    let span = source.info().span(None, None).unwrap();
     let tracker = Tracker::new(params.clone()).unwrap();
-    let mut session = Session::of(tracker, span.first, source.initial_box(span.first).unwrap());
+    let mut session = Session::of(tracker, span.first, source.info().initial_box(span.first).unwrap());
     let mut boxes = Vec::new();
-    let frames = Prefetch::open(source, span, params.channels()).unwrap();
+    let frames = Prefetch::open(source, span, params.channels(), &CancelToken::default()).unwrap();
     let ended = session.run(frames, &mut |step: &Step<'_, Tracker>| {
         boxes.push(step.outcomes[0].bbox);
         Ok(())

@@ -1,8 +1,9 @@
-//! A file of boxes. The first byte says what the first pixel is called, the rest is the file.
+//! A file of boxes. The first byte is the base, the rest is the file.
 
-use kcf_track::media::annotation::{Annotations, Base, format_row};
+use kcf_track::BBox;
+use kcf_track::media::annotation::{Annotations, Base};
 
-/// A longer file, which one line of MOT makes of a frame's number, is not written back: that takes its time.
+/// Maximum rows to write back: one line of MOT can make a million.
 const ROWS: usize = 4096;
 
 fn main() {
@@ -18,8 +19,8 @@ fn main() {
         if let Some(target) = read.targets().last() {
             assert!(read.of_target(*target).is_some());
         }
-        // What is written is read back as so many rows.
-        let written: String = boxes.iter().map(|bbox| format_row(*bbox, base) + "\n").collect();
+        let row = |bbox: Option<BBox>| bbox.map_or([f64::NAN; 4], |bbox| base.to_numbers(&bbox));
+        let written: String = boxes.iter().map(|bbox| row(*bbox).map(|v| v.to_string()).join(",") + "\n").collect();
         let again = Annotations::parse(written.as_bytes(), "truth.txt", base).expect("what was written");
         assert_eq!(again.boxes().len(), boxes.len());
     });

@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use kcf_track::Channels;
+use kcf_track::cancel::CancelToken;
 use kcf_track::media::{Demand, Source, Y4m};
 
 /// A pipe that goes on is read as far as this.
@@ -14,9 +15,9 @@ fn main() {
         let channels = if first % 2 == 0 { Channels::Luma } else { Channels::Color };
         let demand = Demand { channels, color: first & 2 != 0 };
         let Ok(pipe) = Y4m::open("-", Cursor::new(bytes.to_vec())) else { return };
-        let size = pipe.size().expect("a header says it");
-        let span = pipe.span(None, None).expect("all of it");
-        for item in pipe.stream(span, demand).expect("the first reading").take(FRAMES) {
+        let size = pipe.info().size.expect("a header says it");
+        let span = pipe.info().span(None, None).expect("all of it");
+        for item in pipe.stream(span, demand, &CancelToken::default()).expect("the first reading").take(FRAMES) {
             for frame in item.frame.iter().chain(&item.color) {
                 let frame = frame.as_frame();
                 assert_eq!((frame.width(), frame.height()), size);

@@ -1,0 +1,400 @@
+//! Ground-truth and result files with one box a line, in these dialects:
+//!
+//! | dialect | a line |
+//! | --- | --- |
+//! | OTB, GOT-10k, LaSOT, … | `x, y, w, h` |
+//! | VOT | the same, or a polygon of four corners `x1, y1, …, x4, y4` |
+//! | MOT | `frame, id, x, y, w, h, conf, class, visibility`, or `…, conf, x, y, z`: several targets in a file |
+//!
+//! Any separator is read; any other count of numbers is an error. This file alone knows 1-based coordinates: a [`BBox`]
+//! is 0-based, a file has its [`Base`].
+
+use std::path::{Path, PathBuf};
+
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+
+/// Maximum frame number of a MOT file, nine hours of video. Each frame before it has a row.
+const MAX_FRAME: u32 = 1_000_000;
+
+/// Maximum characters of a bad line in an error.
+const SHOWN: usize = 40;
+
+/// Coordinates of the first pixel of an image in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The first pixel is (0, 0): VOT, GOT-10k.
+    Zero,
+    /// The first pixel is (1, 1), as MATLAB counts: OTB and the results published for it.
+    One,
+}
+
+impl Base {
+    /// The base that the name of a truth file implies: 1 for `groundtruth_rect*.txt` (OTB), 0 for all others.
+    pub fn of_truth_file(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        if name.starts_with("groundtruth_rect") { Self::One } else { Self::Zero }
+    }
+
+    /// The coordinate of the first pixel, 0 or 1.
+    pub fn offset(self) -> f64 {
+        match self {
+            Self::Zero => 0.0,
+            Self::One => 1.0,
+        }
+    }
+
+    /// The 0-based box of the numbers `x, y, w, h` in a file, valid or not.
+    pub fn to_bbox(self, [x, y, w, h]: [f64; 4]) -> BBox {
+        BBox::new(x - self.offset(), y - self.offset(), w, h)
+    }
+
+    /// The numbers `x, y, w, h` of a 0-based box in a file.
+    pub fn to_numbers(self, bbox: &BBox) -> [f64; 4] {
+        [bbox.x + self.offset(), bbox.y + self.offset(), bbox.w, bbox.h]
+    }
+}
+
+/// One line of a file: its four numbers, or those of the box around its polygon. An empty line has four NaN.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    numbers: [f64; 4],
+    base: Base,
+}
+
+impl Row {
+    /// A row with the numbers `x, y, w, h`.
+    pub const fn new(numbers: [f64; 4], base: Base) -> Self {
+        Self { numbers, base }
+    }
+
+    /// The numbers `x, y, w, h` in the file's base; they may be NaN, infinite, zero or negative.
+    pub fn numbers(&self) -> [f64; 4] {
+        self.numbers
+    }
+
+    /// The base of [`Row::numbers`].
+    pub fn base(&self) -> Base {
+        self.base
+    }
+
+    /// The box, 0-based; `None` if a number is not finite or the size is not positive.
+    pub fn bbox(&self) -> Option<BBox> {
+        let bbox = self.base.to_bbox(self.numbers);
+        bbox.is_valid().then_some(bbox)
+    }
+
+    /// Whether the OTB toolkit counts the row: all four 1-based numbers are above 0. A target beyond the left or upper
+    /// border has a box, but does not count.
+    pub fn counts_in_otb(&self) -> bool {
+        let [x, y, w, h] = self.numbers;
+        let shift = Base::One.offset() - self.base.offset();
+        // Comparisons with NaN are false, as in MATLAB.
+        [x + shift, y + shift, w, h].iter().all(|&v| v > 0.0)
+    }
+}
+
+/// The rows of one target in a file, in the order of frames.
+#[derive(Clone, Debug)]
+pub struct Annotations {
+    path: PathBuf,
+    rows: Vec<Row>,
+    /// The lines of all targets in a MOT file.
+    entries: Vec<Entry>,
+    target: Option<u32>,
+}
+
+impl Annotations {
+    /// Reads the file at `path`, whose numbers have the given base.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be read, else as [`Annotations::parse`].
+    pub fn read(path: impl AsRef<Path>, base: Base) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        Self::parse(&bytes, path, base)
+    }
+
+    /// Reads the text of a file; `path` names it in errors.
+    ///
+    /// Commas, semicolons, tabs and blanks separate numbers; LF, CR LF or CR end lines; a byte order mark is skipped.
+    /// An empty line or a line of NaN is a row without a box; empty lines at the end do not count. Four numbers are a
+    /// box, eight a polygon.
+    ///
+    /// If the first line has nine or ten numbers, the file is MOT: 1-based whatever `base` says, and of several
+    /// targets. The rows are those of the first target with a `conf` other than 0.
+    ///
+    /// # Errors
+    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is not a number, or another count of
+    /// numbers.
+    pub fn parse(text: &[u8], path: impl AsRef<Path>, base: Base) -> Result<Self> {
+        let path = path.as_ref();
+        let wrong = |line: usize, reason: String| Error::Annotation { path: path.to_path_buf(), line, reason };
+        let text = std::str::from_utf8(text).map_err(|error| {
+            let line = 1 + text[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+            wrong(line, "this is not text in UTF-8".into())
+        })?;
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
+        let (mut rows, mut entries, mut is_mot) = (Vec::new(), Vec::new(), None);
+        for (line, text) in (1..).zip(text.trim_end().lines()) {
+            let numbers = numbers(text).map_err(|reason| wrong(line, reason))?;
+            if numbers.is_empty() && is_mot == Some(true) {
+                continue;
+            }
+            match *is_mot.get_or_insert(matches!(numbers.len(), 9 | 10)) {
+                true => entries.push(Entry::new(&numbers).map_err(|reason| wrong(line, in_line(text, &reason)))?),
+                false => {
+                    let row = row(&numbers).map_err(|reason| wrong(line, in_line(text, &reason)))?;
+                    rows.push(Row::new(row, base));
+                }
+            }
+        }
+        let first = entries.iter().min_by_key(|entry| (!entry.counts, entry.frame, entry.target));
+        let target = first.map(|entry| entry.target);
+        if let Some(target) = target {
+            rows = rows_of(&entries, target);
+        }
+        Ok(Self { path: path.to_path_buf(), rows, entries, target })
+    }
+
+    /// The targets of a MOT file, in ascending order; empty for other files.
+    pub fn targets(&self) -> Vec<u32> {
+        let targets: std::collections::BTreeSet<u32> = self.entries.iter().map(|entry| entry.target).collect();
+        targets.into_iter().collect()
+    }
+
+    /// The target that the rows belong to, in a MOT file.
+    pub fn target(&self) -> Option<u32> {
+        self.target
+    }
+
+    /// The same MOT file with the rows of another target; `None` if it has no such target.
+    pub fn of_target(self, target: u32) -> Option<Self> {
+        let rows = rows_of(&self.entries, target);
+        (!rows.is_empty()).then_some(Self { rows, target: Some(target), ..self })
+    }
+
+    /// The last frame with a line of any target, in a MOT file.
+    pub(crate) fn last_frame(&self) -> Option<usize> {
+        self.entries.iter().map(|entry| entry.frame as usize).max()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A row for each line; in a MOT file a row for each frame up to the last of the target.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The 0-based box of each row, if there is one.
+    pub fn boxes(&self) -> Vec<Option<BBox>> {
+        self.rows.iter().map(Row::bbox).collect()
+    }
+
+    /// Whether any row holds a box.
+    pub fn has_boxes(&self) -> bool {
+        self.rows.iter().any(|row| row.bbox().is_some())
+    }
+}
+
+/// The numbers of a line.
+fn numbers(line: &str) -> Result<Vec<f64>, String> {
+    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
+    words.map(|word| word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)))).collect()
+}
+
+/// The box of a line that is not MOT.
+fn row(numbers: &[f64]) -> Result<[f64; 4], String> {
+    match *numbers {
+        [x, y, w, h] => Ok([x, y, w, h]),
+        _ if numbers.iter().all(|number| number.is_nan()) => Ok([f64::NAN; 4]),
+        [_, _, _, _, _, _, _, _] => Ok(BBox::around_polygon(numbers).map_or([f64::NAN; 4], Into::into)),
+        _ => Err(format!("{} numbers, not 4 (x,y,w,h) or 8 (a polygon x1,y1,…,x4,y4)", numbers.len())),
+    }
+}
+
+/// One line of MOT (Milan, Leal-Taixé, Reid, Roth & Schindler, *MOT16*, 2016).
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    frame: u32,
+    target: u32,
+    numbers: [f64; 4],
+    /// Whether the target is to be tracked: its `conf` is not 0.
+    counts: bool,
+}
+
+impl Entry {
+    fn new(numbers: &[f64]) -> Result<Self, String> {
+        let whole = |value: f64, first: u32| {
+            (value.fract() == 0.0 && (f64::from(first)..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
+        };
+        let Some((&[frame, target, x, y, w, h, conf], [_, -1.0..=1.0] | [_, _, _])) = numbers.split_first_chunk()
+        else {
+            return Err("not frame,id,x,y,w,h,conf,class,visibility or frame,id,x,y,w,h,conf,x,y,z".into());
+        };
+        let frame = whole(frame, 1).ok_or_else(|| format!("frame {frame}, and frames count from 1"))?;
+        let target = whole(target, 0).ok_or_else(|| format!("target {target}, and targets count from 0"))?;
+        if frame > MAX_FRAME {
+            return Err(format!("frame {frame}: a sequence has at most {MAX_FRAME}"));
+        }
+        Ok(Self { frame, target, numbers: [x, y, w, h], counts: conf != 0.0 })
+    }
+}
+
+/// The rows of a target, one for each frame up to its last. Of two lines for one frame the last counts.
+fn rows_of(entries: &[Entry], target: u32) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.target == target) {
+        let place = entry.frame as usize;
+        if rows.len() < place {
+            rows.resize(place, Row::new([f64::NAN; 4], Base::One));
+        }
+        rows[place - 1] = Row::new(entry.numbers, Base::One);
+    }
+    rows
+}
+
+fn in_line(line: &str, reason: &str) -> String {
+    format!("`{}`: {reason}", shortened(line))
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Annotations {
+        Annotations::parse(text.as_bytes(), "truth.txt", Base::One).unwrap()
+    }
+
+    fn boxes(text: &str) -> Vec<Option<[f64; 4]>> {
+        parse(text).boxes().into_iter().map(|bbox| bbox.map(Into::into)).collect()
+    }
+
+    fn error(text: impl AsRef<[u8]>) -> String {
+        Annotations::parse(text.as_ref(), "a/truth.txt", Base::One).unwrap_err().to_string()
+    }
+
+    const BOX: Option<[f64; 4]> = Some([197.0, 213.0, 34.0, 81.0]);
+
+    #[test]
+    fn the_name_implies_the_base() {
+        assert_eq!(Base::of_truth_file(Path::new("a/groundtruth_rect.txt")), Base::One);
+        assert_eq!(Base::of_truth_file(Path::new("a/groundtruth_rect.2.txt")), Base::One);
+        assert_eq!(Base::of_truth_file(Path::new("groundtruth_rect/groundtruth.txt")), Base::Zero);
+        assert_eq!(Base::of_truth_file(Path::new("")), Base::Zero);
+    }
+
+    #[test]
+    fn otb_counts_positive_numbers_of_a_1_based_file() {
+        let counts = |numbers, base| Row::new(numbers, base).counts_in_otb();
+        assert!(counts([1.0, 1.0, 5.0, 5.0], Base::One));
+        // Biker leaves the image by its upper border: a box, but not for the toolkit.
+        let biker = Row::new([262.0, -10.0, 16.0, 26.0], Base::One);
+        assert!(biker.bbox().is_some() && !biker.counts_in_otb());
+        assert!(!counts([0.0, 1.0, 5.0, 5.0], Base::One));
+        assert!(counts([0.0, 0.0, 5.0, 5.0], Base::Zero));
+        assert!(!counts([f64::NAN; 4], Base::One));
+    }
+
+    #[test]
+    fn reads_any_separator_and_line_end() {
+        for line in ["198\t214\t34\t81", "198;214;34;81", "  198.0 ,\t214 ;34   81,  ", "1.98e2,+214.,34.000,81"] {
+            assert_eq!(boxes(line), [BOX], "{line}");
+        }
+        let text = "\u{feff}198,214,34,81\n198\t214\t34\t81\r\n198 214 34 81\r198;214;34;81\n\n  \r\n";
+        assert_eq!(boxes(text), [BOX; 4]);
+    }
+
+    #[test]
+    fn rows_without_a_box_keep_their_place() {
+        let without = ["", "NaN,NaN,NaN,NaN", "0,0,0,0", "nan", ",,,", "10,10,-3,4", "10,NaN,3,4", "inf,1,2,3"];
+        let read = boxes(&format!("198,214,34,81\n{}\n198,214,34,81\n\n\n", without.join("\n")));
+        assert_eq!(read.len(), 10);
+        assert_eq!((read[0], read[9]), (BOX, BOX));
+        assert!(read[1..9].iter().all(Option::is_none), "{read:?}");
+        assert_eq!(boxes("\r\r198,214,34,81"), [None, None, BOX]);
+        assert!(boxes("").is_empty() && boxes("\n\n \n").is_empty() && boxes("\u{feff}").is_empty());
+    }
+
+    #[test]
+    fn polygons_become_boxes() {
+        assert_eq!(boxes("6,2,10,5,7,9,3,6"), [Some([2.0, 1.0, 7.0, 7.0])]);
+        assert_eq!(boxes("NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n6,2,10,5,7,NaN,3,6\n1,1,5,1,9,1,2,1"), [None, None, None]);
+    }
+
+    #[test]
+    fn a_mot_file_has_the_boxes_of_one_target() {
+        let read = parse(
+            "1,1,912,484,97,109,0,7,1\n1,3,11,21,30,40,1,1,0.9\n3,3,13,21,30,40,1,1,0.5\n\n2,2,1,2,30,40,1,1,1\n\
+             2,3,12,21,30,40,1,1,1\n",
+        );
+        assert_eq!((read.targets(), read.target(), read.rows()[0].base()), (vec![1, 2, 3], Some(3), Base::One));
+        let boxes = [10.0, 11.0, 12.0].map(|x| Some(BBox::new(x, 20.0, 30.0, 40.0)));
+        assert_eq!(read.boxes(), boxes);
+        assert_eq!(read.clone().of_target(2).unwrap().boxes(), [None, Some(BBox::new(0.0, 1.0, 30.0, 40.0))]);
+        assert!(read.of_target(4).is_none());
+        // The form with a point in space.
+        assert_eq!(parse("1,7,11,21,30,40,-1,-1,-1,-1").boxes(), boxes[..1]);
+        // If no target counts, the first is read.
+        assert_eq!(parse("1,1,912,484,97,109,0,7,1").target(), Some(1));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_reason() {
+        assert_eq!(error("1,2,3,4\r\n\r\n1,2,x3,4"), "a/truth.txt, line 3: `x3` is not a number");
+        assert!(error("1,2,3,4\n1,2,3").starts_with("a/truth.txt, line 2: `1,2,3`: 3 numbers, not 4 (x,y,w,h)"));
+        assert_eq!(error(b"1,2,3,4\n1,2\xff,3,4\n"), "a/truth.txt, line 2: this is not text in UTF-8");
+        for (text, reason) in [
+            ("1,1,2,3,4,5,1,1,1\n1,2,3,4", "line 2: `1,2,3,4`: not frame,id,"),
+            ("1,2,3,4\n1,1,2,3,4,5,1,1,1", "line 2: `1,1,2,3,4,5,1,1,1`: 9 numbers"),
+            ("0,3,13,45,38,60,1,1,0.9", "frame 0, and frames count from 1"),
+            ("1,-1,794,247,71,174,4.5,-1,-1,-1", "target -1, and targets count from 0"),
+            ("4000000000,1,2,3,4,5,1,1,1", "at most 1000000"),
+            // A frame and a polygon, as in ALOV.
+            ("1,10,20,30,20,30,40,10,40", "not frame,id,"),
+        ] {
+            assert!(error(text).contains(reason), "{text}: {}", error(text));
+        }
+        assert!(error("é".repeat(100)).len() < 200 && error("1,2,".repeat(100_000)).len() < 400);
+        let missing = Annotations::read("/nowhere/groundtruth.txt", Base::Zero).unwrap_err().to_string();
+        assert!(missing.contains("/nowhere/groundtruth.txt"), "{missing}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9eE+\\-.,;\t nNaAiIfF\r\n\u{feff}é]{0,120}") {
+            let _ = Annotations::parse(text.as_bytes(), "t", Base::Zero);
+        }
+
+        #[test]
+        fn reads_what_was_written(
+            quarters in prop::collection::vec(
+                (-40_000..40_000i32, -40_000..40_000i32, 1..40_000i32, 1..40_000i32, any::<bool>()), 1..40,
+            ),
+            one in any::<bool>(),
+            end in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+        ) {
+            let base = if one { Base::One } else { Base::Zero };
+            let boxes: Vec<_> = quarters.iter().map(|&(x, y, w, h, there)| {
+                let quarter = |v: i32| f64::from(v) / 4.0;
+                there.then(|| BBox::new(quarter(x), quarter(y), quarter(w), quarter(h)))
+            }).collect();
+            let row = |bbox: &Option<BBox>| bbox.map_or([f64::NAN; 4], |bbox| base.to_numbers(&bbox));
+            let text: String = boxes.iter().map(|bbox| row(bbox).map(|v| v.to_string()).join(",") + end).collect();
+            prop_assert_eq!(Annotations::parse(text.as_bytes(), "t", base).unwrap().boxes(), boxes);
+        }
+    }
+}
