@@ -119,8 +119,8 @@ fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
-/// The bytes of a JPEG. With a type of its own the decoder is compiled in this crate; the copy for plain bytes is in the
-/// crate `image`, which is not optimised in debug builds.
+/// The bytes of a JPEG. With its own type the decoder is compiled in this crate; debug builds do not optimise the copy
+/// for plain bytes in the crates of `image`.
 struct Jpeg<'a>(&'a [u8]);
 
 impl AsRef<[u8]> for Jpeg<'_> {
@@ -257,6 +257,12 @@ pub(super) fn orientation(path: &Path) -> Option<u8> {
     let encoded = encoded(path).ok()?;
     let format = image::guess_format(encoded.get_ref()).ok()?;
     let orientation = guarded(|| {
+        if format == ImageFormat::Jpeg {
+            let options = DecoderOptions::default().set_max_width(usize::MAX).set_max_height(usize::MAX);
+            let mut decoder = JpegDecoder::new_with_options(ZCursor::new(Jpeg(encoded.get_ref())), options);
+            decoder.decode_headers().map_err(|error| error.to_string())?;
+            return Ok(decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif)));
+        }
         let decoder = ImageReader::with_format(encoded, format).into_decoder();
         Ok(decoder.ok().and_then(|mut decoder| decoder.orientation().ok()))
     });

@@ -322,7 +322,8 @@ fn leading_pictures_without_reference_are_not_damage() {
     );
     make(folder.path(), "-i whole.ts -c copy -f segment -segment_times 1 part%d.ts");
     let items = items(source(folder.path().join("part1.ts")).as_ref(), Channels::Luma);
-    assert!(items.len() == 80 && items.iter().all(|item| item.frame.is_ok()), "{:?}", items.last());
+    let read = items.iter().filter(|item| item.frame.is_ok()).count();
+    assert_eq!((read, items.len()), (60, 60));
 }
 
 #[test]
