@@ -45,7 +45,7 @@ pub struct EvalArgs {
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
     #[arg(long, default_value = "ope", value_parser = protocols())]
     protocol: Protocol,
-    /// Whose rules to score by
+    /// Scoring rules
     #[arg(long, default_value = "otb", value_parser = toolkits())]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
@@ -245,7 +245,7 @@ impl Progress {
             Event::Planned { frames, done } => {
                 if let Self::Bar(bar) = self {
                     bar.set_length(frames);
-                    // What was done before says nothing of the speed now.
+                    // Stored runs say nothing of the speed now.
                     bar.set_position(done);
                     bar.reset_eta();
                 } else if done > 0 {

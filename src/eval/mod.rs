@@ -51,7 +51,7 @@ pub struct Evaluation {
     pub results: Vec<ResultFiles>,
     /// Where runs start.
     pub protocol: Protocol,
-    /// Whose rules the scores follow.
+    /// The rules of the scores.
     pub toolkit: Toolkit,
 }
 

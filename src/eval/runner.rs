@@ -176,7 +176,7 @@ pub(super) fn run_sequence(
     }
 }
 
-/// What determines some runs. Stored runs are used only if all of it is the same.
+/// All that determines the runs of a tracker on a sequence. Stored runs are used only if it is the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunKey {
     version: String,

@@ -41,7 +41,7 @@ pub struct Report {
     pub version: String,
     /// The protocol.
     pub protocol: Protocol,
-    /// Whose rules the scores follow.
+    /// The rules of the scores.
     pub toolkit: Toolkit,
     /// The evaluated sequences, by name.
     pub sequences: Vec<SequenceFacts>,
@@ -49,7 +49,7 @@ pub struct Report {
     pub trackers: Vec<TrackerReport>,
     /// Every pair of trackers, on the sequences that both have.
     pub differences: Vec<Difference>,
-    /// What is left out, and why.
+    /// Sequences and results that are left out.
     pub left_out: Vec<LeftOut>,
     /// Remarks on what is scored.
     pub warnings: Vec<String>,

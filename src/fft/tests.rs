@@ -1,6 +1,5 @@
 //! Transforms against their definitions, and the same bits at every SIMD level.
 
-use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rustfft::algorithm::Dft;
 use rustfft::num_complex::{Complex32, Complex64};
@@ -162,27 +161,6 @@ fn aligned_buffers_start_on_a_cache_line() {
         let copy = buf.clone();
         assert!(copy == buf && buf.len() == len);
         assert!([buf, copy].iter().all(|buf| (buf.as_ptr() as usize).is_multiple_of(64)));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn product_of_spectra_is_the_cyclic_convolution(rows in 1usize..20, cols in 1usize..20, seed: u64) {
-        let plan = PlanePlan::new(rows, cols);
-        let (x, y) = (noise(rows * cols, seed), noise(rows * cols, !seed));
-        let product: Vec<_> =
-            plane_forward(&plan, &x).iter().zip(plane_forward(&plan, &y)).map(|(a, b)| a * b).collect();
-        for (i, got) in plane_inverse(&plan, &product).iter().enumerate() {
-            let mut expected = 0.0;
-            for (j, x) in x.iter().enumerate() {
-                let r = (i / cols + rows - j / cols) % rows;
-                let c = (i % cols + cols - j % cols) % cols;
-                expected += f64::from(*x) * f64::from(y[r * cols + c]);
-            }
-            prop_assert!((f64::from(*got) / (rows * cols) as f64 - expected).abs() < 1e-4);
-        }
     }
 }
 

@@ -1,9 +1,6 @@
 //! Each equation of the tracker against a dense, slow version in double precision ([`reference`]), and properties of
 //! whole trackers.
 
-mod confidence;
-mod correlation;
-mod features;
 mod fhog;
 mod properties;
 mod reference;

@@ -7,7 +7,7 @@ use crate::kernels::Kernel;
 use crate::profile::Stopwatch;
 use crate::synth::{Preset, SceneParams};
 use crate::tracker::{FeatureParams, ScaleParams};
-use crate::{BBox, Frame, Params, PixelFormat, Tracker};
+use crate::{BBox, Frame, Params, Tracker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand::{RngExt, SeedableRng};
@@ -174,53 +174,6 @@ proptest! {
         }
     }
 
-    /// All layouts of the same pixels give the same boxes, gaps between rows do not matter.
-    #[test]
-    fn every_pixel_layout_gives_the_same_boxes(gap in 0usize..9, half in any::<bool>()) {
-        let clip = clip();
-        let params = scene::half_from(&Params::paper(), if half { 30.0 } else { 100.0 });
-        let tracked = |layout: Layout| {
-            let frames: Vec<_> = (0..6).map(|i| layout.pixels(clip, i, gap)).collect();
-            let frames = frames.iter().map(|pixels| layout.frame(pixels, clip, gap));
-            scene::track(&params, frames, clip.initial())
-        };
-        let expected = tracked(Layout(PixelFormat::Gray8));
-        for format in [PixelFormat::Rgb8, PixelFormat::Bgr8, PixelFormat::Rgba8, PixelFormat::Bgra8] {
-            prop_assert_eq!(&tracked(Layout(format)), &expected, "{:?}", format);
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Layout(PixelFormat);
-
-impl Layout {
-    fn stride(self, clip: &Clip, gap: usize) -> usize {
-        clip.width * self.0.bytes() + gap
-    }
-
-    /// A frame of the clip in this layout, with rubbish in the gaps and in the fourth channel.
-    fn pixels(self, clip: &Clip, index: usize, gap: usize) -> Vec<u8> {
-        let mut out = Vec::new();
-        for y in 0..clip.height {
-            for x in 0..clip.width {
-                let [r, g, b] = clip.colour[index].get_pixel(x as u32, y as u32).0;
-                match self.0 {
-                    PixelFormat::Gray8 => out.push(clip.gray[index][y * clip.width + x]),
-                    PixelFormat::Rgb8 => out.extend([r, g, b]),
-                    PixelFormat::Bgr8 => out.extend([b, g, r]),
-                    PixelFormat::Rgba8 => out.extend([r, g, b, (x * 31) as u8]),
-                    PixelFormat::Bgra8 => out.extend([b, g, r, (y * 17) as u8]),
-                }
-            }
-            out.extend((0..gap).map(|i| (i * 91 + y) as u8));
-        }
-        out
-    }
-
-    fn frame<'f>(self, pixels: &'f [u8], clip: &Clip, gap: usize) -> Frame<'f> {
-        Frame::new(pixels, clip.width, clip.height, self.stride(clip, gap), self.0).unwrap()
-    }
 }
 
 /// Boxes of the demo scene whose gray values went through `change`.
@@ -250,35 +203,5 @@ fn gain_and_offset_change_nothing_for_hog() {
             assert!(same * 10 >= plain.len() * 8, "{name}, {gain} v + {offset}: {same} of {} boxes", plain.len());
             assert!(farthest <= cell * std::f64::consts::SQRT_2, "{name}, {gain} v + {offset}: {farthest} px");
         }
-    }
-}
-
-/// Runs, copies of a tracker and threads do not differ by a bit.
-#[test]
-fn results_repeat() {
-    let clip = clip();
-    for (name, params) in paper_presets() {
-        let run = || {
-            let mut tracker = Tracker::new(params.clone()).unwrap();
-            tracker.init(clip.gray(0), clip.initial()).unwrap();
-            let mut seen = Vec::new();
-            for i in 1..12 {
-                if i == 6 {
-                    tracker = tracker.clone();
-                }
-                let found = tracker.update(clip.gray(i)).unwrap();
-                seen.push((found.bbox, found.evidence.psr.to_bits(), found.evidence.apce.to_bits()));
-                seen.extend(tracker.response().unwrap().values.iter().map(|v| (found.bbox, v.to_bits(), 0)));
-            }
-            seen
-        };
-        let expected = run();
-        assert!(run() == expected, "{name}: a second run differs");
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
-            for thread in threads {
-                assert!(thread.join().unwrap() == expected, "{name}: another thread differs");
-            }
-        });
     }
 }

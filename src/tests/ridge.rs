@@ -78,19 +78,6 @@ fn one_sample_is_the_full_linear_system() {
     }
 }
 
-/// The regression reproduces its target on its own samples when nothing regularises it.
-#[test]
-fn reproduces_the_target_without_regularisation() {
-    let size = Size { rows: 6, cols: 7, channels: 31 };
-    let x = random(size, 8);
-    for y in targets(size) {
-        let kind = Kernel::Gaussian { sigma: 0.2 };
-        let mut filter = filter(size, kind, 1e-6, &y);
-        learn(&mut filter, size, &x, 1.0);
-        assert_close(&respond(&mut filter, size, &x), &y, 1e-4, "target");
-    }
-}
-
 #[test]
 fn alpha_and_appearance_are_interpolated_separately() {
     for (rows, cols) in [(5, 6), (7, 5)] {
@@ -110,23 +97,4 @@ fn alpha_and_appearance_are_interpolated_separately() {
             }
         }
     }
-}
-
-/// Catches joint interpolation: the model of two samples is not the model of their mean.
-#[test]
-fn interpolating_is_not_learning_the_mean() {
-    let size = Size { rows: 5, cols: 6, channels: 31 };
-    let kind = Kernel::Gaussian { sigma: 0.5 };
-    let (a, b, z) = (random(size, 1), random(size, 2), random(size, 3));
-    let y = &targets(size)[0];
-    let mean: Vec<_> = a.iter().zip(&b).map(|(a, b)| (a + b) / 2.0).collect();
-    let mut separate = filter(size, kind, 0.01, y);
-    learn(&mut separate, size, &a, 1.0);
-    learn(&mut separate, size, &b, 0.5);
-    let mut joint = filter(size, kind, 0.01, y);
-    learn(&mut joint, size, &mean, 1.0);
-    let (separate, joint) = (respond(&mut separate, size, &z), respond(&mut joint, size, &z));
-    let difference = separate.iter().zip(&joint).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    let height = separate.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-    assert!(difference > 0.05 * height, "{difference} of {height}");
 }

@@ -49,21 +49,6 @@ fn jobs_and_resume_give_the_same_bytes() {
 }
 
 #[test]
-fn base_overrides_the_name_of_the_truth_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    sequence(&data.join("short"), 4, 1.0);
-    for base in ["0", "1"] {
-        let out = dir.path().join(base);
-        let outcome = eval(&["--data", text(&data), "--preset", "paper", "--base", base, "--out", text(&out)]);
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert!(outcome.stdout.contains(&format!("labels are {base}-based")), "{}", outcome.stdout);
-        assert_eq!(report(&out)["sequences"][0]["base"].to_string(), base);
-        assert!(String::from_utf8(read(&out, "report.html")).unwrap().contains(&format!("labels are {base}-based")));
-    }
-}
-
-#[test]
 fn saved_results_score_the_same_and_a_refused_run_makes_no_folder() {
     let dir = tempfile::tempdir().unwrap();
     let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));
@@ -86,30 +71,6 @@ fn saved_results_score_the_same_and_a_refused_run_makes_no_folder() {
     assert_eq!(overall(&second), overall(&first));
     let timings: serde_json::Value = serde_json::from_slice(&read(&second, "timings.json")).unwrap();
     assert!(timings["trackers"]["theirs"]["fps"].as_f64().unwrap() > 0.0);
-}
-
-#[test]
-fn tre_and_sre_run_from_other_starts() {
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    sequence(&data.join("long"), 30, 2.0);
-    for (protocol, frames) in [("tre", (20..=30).sum::<u64>()), ("sre", 12 * 30)] {
-        let out = dir.path().join(protocol);
-        let outcome = eval(&["--data", text(&data), "--protocol", protocol, "--out", text(&out)]);
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert!(outcome.stdout.contains("robust"), "{}", outcome.stdout);
-        assert_eq!(report(&out)["trackers"][0]["overall"]["frames"].as_u64(), Some(frames), "{protocol}");
-    }
-    let theirs = dir.path().join("theirs");
-    fs::create_dir(&theirs).unwrap();
-    fs::write(theirs.join("long.txt"), "1,1,2,2").unwrap();
-    let given = format!("x={}", text(&theirs));
-    let outcome =
-        eval(&["--data", text(&data), "--protocol", "tre", "--results", &given, "--out", text(&dir.path().join("no"))]);
-    assert_eq!(outcome.code, 2);
-    let said = "--protocol ope, not tre";
-    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
-    assert!(!dir.path().join("no").exists());
 }
 
 #[test]

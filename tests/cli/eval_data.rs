@@ -54,7 +54,7 @@ pub fn results(data: &Path, folder: &Path, lag: f64) {
     }
 }
 
-/// What a run of the program gave.
+/// Exit code and output of a run.
 pub struct Outcome {
     pub code: i32,
     pub stdout: String,

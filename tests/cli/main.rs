@@ -15,7 +15,6 @@ mod eval;
 mod eval_data;
 mod eval_page;
 mod eval_ranks;
-mod eval_rows;
 mod helper;
 mod outputs;
 mod served;

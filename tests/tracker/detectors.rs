@@ -60,30 +60,6 @@ fn every_machine_follows_a_target() {
 }
 
 #[test]
-fn all_kernels_and_numbers_of_channels_follow_a_target() {
-    let clip = small(15);
-    let kernels = [Kernel::Gaussian { sigma: 0.4 }, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];
-    for kernel in kernels {
-        for channels in [6, 15, 31] {
-            let params = Params::from(WindowParams { kernel, channels, ..WindowParams::of(MachineKind::Klda) });
-            let boxes = track(&params, frames(&clip), clip.initial());
-            let overlap = boxes.last().unwrap().overlap(&clip.truth[14]);
-            assert!(overlap > 0.6, "{kernel:?}, {channels} channels: {overlap}");
-        }
-    }
-}
-
-#[test]
-fn colour_and_gray_frames_give_the_same_boxes() {
-    let clip = small(12);
-    for (name, params) in trackers() {
-        let gray = track(&params, frames(&clip), clip.initial());
-        let colour = track(&params, clip.colour.iter().map(|frame| Frame::try_from(frame).unwrap()), clip.initial());
-        assert_eq!(gray, colour, "{name}");
-    }
-}
-
-#[test]
 fn black_frames_are_lost_and_not_learned() {
     let clip = small(12);
     let black = vec![0; clip.gray[0].len()];

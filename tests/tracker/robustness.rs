@@ -15,10 +15,6 @@ fn small() -> Scene {
     scene(SceneParams { width: 160, height: 120, target_width: 24, target_height: 32, ..easy })
 }
 
-fn tracker() -> Tracker {
-    Tracker::new(Params::paper()).unwrap()
-}
-
 /// One of each kind of search.
 const KINDS: [&str; 3] = ["paper", "fast", "robust"];
 
@@ -238,27 +234,6 @@ fn uniform_pictures_are_refused_by_init_and_lost_in_update() {
     }
 }
 
-#[test]
-fn tiny_frames_are_frames() {
-    let one = gray(1, 1, |_, _| 7);
-    assert!(matches!(tracker().init(&one, BBox::new(0.0, 0.0, 1.0, 1.0)), Err(Error::Box { .. })));
-    for (width, height) in [(1, 40), (40, 1), (2, 2), (3, 1), (5, 7)] {
-        let frame = gray(width, height, noise);
-        for (name, _) in Params::PRESETS {
-            let mut tracker = Tracker::new(Params::preset(name).unwrap()).unwrap();
-            let bbox = BBox::new(0.0, 0.0, width as f64, height as f64);
-            match tracker.init(&frame, bbox) {
-                Ok(first) => assert!(sound(&first, &tracker), "{name} {width}x{height}"),
-                Err(Error::Box { .. }) => continue,
-                Err(other) => panic!("{other}"),
-            }
-            for _ in 0..3 {
-                assert!(sound(&tracker.update(&frame).unwrap(), &tracker), "{name} {width}x{height}");
-            }
-        }
-    }
-}
-
 fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![
         8 => -60.0..120.0f64,
@@ -304,20 +279,4 @@ proptest! {
         }
     }
 
-    #[test]
-    fn any_bytes_with_any_layout_are_a_frame_or_an_error(
-        data in prop::collection::vec(any::<u8>(), 0..400),
-        width in prop_oneof![0usize..30, Just(usize::MAX)],
-        height in prop_oneof![0usize..30, Just(usize::MAX)],
-        stride in prop_oneof![0usize..60, Just(usize::MAX)],
-        format in prop::sample::select(vec![PixelFormat::Gray8, PixelFormat::Rgb8, PixelFormat::Bgra8]),
-    ) {
-        if let Ok(frame) = Frame::new(&data, width, height, stride, format) {
-            let mut tracker = tracker();
-            let bbox = BBox::new(0.0, 0.0, width as f64, height as f64);
-            if tracker.init(frame, bbox).is_ok() {
-                prop_assert!(sound(&tracker.update(frame).unwrap(), &tracker));
-            }
-        }
-    }
 }

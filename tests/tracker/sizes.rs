@@ -3,7 +3,7 @@
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Backdrop, Pattern, Preset, SceneParams};
 use kcf_track::tracker::{GuardParams, PyramidParams, ScaleFilterParams, ScaleParams, WindowParams};
-use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, Tracker};
+use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
 
 use crate::robustness::sides;
 use crate::scene::Clip;
@@ -149,53 +149,6 @@ fn the_size_does_not_run_away_on_a_uniform_target() {
                     grown = sides(&found).0 / initial.w;
                 }
                 assert!((0.5..2.0).contains(&grown), "{name}, {initial}, round {round}: {grown}");
-            }
-        }
-    }
-}
-
-/// Texture of all scales without a period, shifted by `moved` pixels.
-fn texture(width: usize, height: usize, moved: usize) -> FrameBuf {
-    let noise = |x: usize, y: usize| {
-        let hash = (x as u64 * 0x9E37_79B9 + y as u64 * 0x85EB_CA6B).wrapping_mul(0x2545_F491_4F6C_DD1D);
-        f64::from((hash >> 56) as u8)
-    };
-    let value = |x: usize, y: usize| (noise(x / 5, y / 5) + 0.5 * noise(x / 2 + 999, y / 2)) / 1.5;
-    let data = (0..width * height).map(|i| value(i % width + moved, i / width) as u8).collect();
-    FrameBuf::new(data, width, height, PixelFormat::Gray8).unwrap()
-}
-
-#[test]
-fn targets_of_any_size_and_shape_give_sound_boxes() {
-    let frames: Vec<FrameBuf> = (0..6).map(|t| texture(240, 200, t)).collect();
-    for [x, y, w, h] in [
-        [110.0, 20.0, 8.0, 160.0],
-        [40.0, 90.0, 160.0, 8.0],
-        [100.0, 60.0, 4.0, 80.0],
-        [80.0, 100.0, 80.0, 4.0],
-        [120.0, 10.0, 9.0, 180.0],
-        [100.0, 80.0, 4.0, 4.0],
-        [100.0, 80.0, 6.0, 6.0],
-        [0.0, 0.0, 4.0, 4.0],
-        [236.0, 196.0, 4.0, 4.0],
-        [100.0, 80.0, 24.0, 20.0],
-        [0.0, 0.0, 240.0, 200.0],
-        [1.0, 1.0, 238.0, 198.0],
-        [0.0, 0.0, 40.0, 30.0],
-        [200.0, 170.0, 40.0, 30.0],
-        [-15.0, 60.0, 40.0, 30.0],
-        [225.0, 190.0, 40.0, 30.0],
-    ] {
-        let bbox = BBox::new(x, y, w, h);
-        for (name, params) in sized() {
-            let mut tracker = Tracker::new(params.clone()).unwrap();
-            tracker.init(&frames[0], bbox).unwrap_or_else(|error| panic!("{name} {bbox}: {error}"));
-            for (t, frame) in frames.iter().enumerate().skip(1) {
-                let found = tracker.update(frame).unwrap();
-                let evidence = found.evidence;
-                assert!(bounded(&found, &bbox, (240, 200)), "{name} {bbox}, frame {t}: {found:?}");
-                assert!(evidence.peak.is_finite() && evidence.psr.is_finite(), "{name} {bbox}: {evidence:?}");
-                assert!(evidence.confidence.is_some_and(|p| (0.0..=1.0).contains(&p)), "{name} {bbox}: {evidence:?}");
             }
         }
     }

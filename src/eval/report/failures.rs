@@ -24,8 +24,8 @@ const STRIPS: usize = 6;
 const PICTURE: (u32, u32) = (320, 240);
 const QUALITY: u8 = 80;
 
-/// What became of `tracker` on the sequences on which it failed worst, at most six: lowest AUC first, of those where it
-/// covers the target less than half of the time.
+/// The worst sequences of `tracker`, at most six, as pictures: those where it covers the target less than half of the
+/// time, lowest AUC first.
 pub(super) fn failures(evaluation: &Evaluation, evaluated: &Evaluated, tracker: &str) -> String {
     let report = evaluated.report.trackers.iter().find(|t| t.name == tracker);
     let scores = report.into_iter().flat_map(|report| &report.sequences);

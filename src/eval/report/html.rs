@@ -1,4 +1,4 @@
-//! The page: one file that needs nothing else, no network above all.
+//! The page: one file that loads nothing.
 
 use super::plot::{Plot, color_of};
 use super::{Plots, attributes, heading, own_count, styles};
@@ -76,7 +76,7 @@ fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// A plot inside a page: without the XML declaration, with a name for those who do not see it.
+/// A plot inside a page: without the XML declaration, with a name for screen readers.
 fn figure(plot: &Plot, name: &str) -> String {
     let svg = plot.svg.find("<svg").map_or("", |at| &plot.svg[at..]);
     let named = svg.replacen("<svg", &format!("<svg role=\"img\" aria-label=\"{}\"", escape(name)), 1);

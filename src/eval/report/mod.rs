@@ -162,7 +162,7 @@ pub fn csv(report: &Report) -> String {
     text
 }
 
-/// What was evaluated: `OPE on 24 sequences`.
+/// The title of the page: `OPE on 24 sequences`.
 fn heading(report: &Report) -> String {
     let count = report.sequences.len();
     let sequences = if count == 1 { "sequence" } else { "sequences" };

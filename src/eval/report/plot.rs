@@ -47,7 +47,7 @@ const COLORS: [RGBColor; 13] = [
 pub struct Series {
     /// Its name.
     pub name: String,
-    /// What it is ranked by and what the legend says.
+    /// Its rank in the legend, which shows it.
     pub score: f64,
     /// Which colour and dash it has in all plots of the report.
     pub style: usize,
@@ -92,7 +92,7 @@ pub fn color_of(style: usize) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// What stands around the curves.
+/// The title and the axes.
 #[derive(Debug)]
 pub struct Axes {
     /// Above the plot.
