@@ -31,7 +31,6 @@ pub use params::{
     MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams, RotationFilterParams, RotationParams,
     ScaleFilterParams, ScaleParams, SearchParams, StateParams, WindowParams,
 };
-pub use pose::Pose;
 pub use response::{ResponseLayout, ResponseMap};
 pub use search::Evidence;
 pub use state::State;
