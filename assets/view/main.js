@@ -337,7 +337,9 @@ async function watch() {
       if (done) return;
       if (silent) panel.say("The program answers again");
       silent = false;
-      Object.assign(known, { serial: told.serial, changes: told.changes_until, picture: told.picture ?? 0 });
+      // A message that leaves changes out is followed by the next one at once.
+      const serial = told.more ? 0 : told.serial;
+      Object.assign(known, { serial, changes: told.changes_until, picture: told.picture ?? 0 });
       begun = document.hidden ? null : asking.now();
       begun?.catch(() => {});
       // A frame and its boxes are shown together.

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::Failure;
 use crate::export::{
-    Coco, Cvat, Destination, Exports, Json, LabelStudio, OverlayOptions, Overlays, ResponseMaps, Rows, TargetRecord,
-    check_distinct, is_video,
+    Coco, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, OverlayOptions, Overlays, ResponseMaps, Table,
+    TargetRecord, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -196,10 +196,10 @@ impl Outputs {
         for (_, form, to) in &self.all {
             match form {
                 Form::Json => exports.push(Json::create(to)?),
-                Form::JsonLines => exports.push(Rows::json_lines(to)?),
-                Form::Otb => exports.push(Rows::otb(to)?),
-                Form::Csv => exports.push(Rows::csv(to)?),
-                Form::Mot => exports.push(Rows::mot(to)?),
+                Form::JsonLines => exports.push(JsonLines::create(to)?),
+                Form::Otb => exports.push(Table::otb(to)?),
+                Form::Csv => exports.push(Table::csv(to)?),
+                Form::Mot => exports.push(Table::mot(to)?),
                 Form::Coco => exports.push(Coco::create(to)?),
                 Form::Cvat => exports.push(Cvat::create(to, info.length.or(info.expected_length))?),
                 Form::LabelStudio => exports.push(LabelStudio::create(to, info.rate)?),

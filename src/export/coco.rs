@@ -105,7 +105,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::export::record::tests::run;
+    use crate::export::tests::run;
 
     /// The document of some records, as frames of a video or of image files.
     fn written(records: &[FrameRecord], path: Option<&Path>) -> Value {

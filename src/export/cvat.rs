@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
-use super::tracks::{Shape, Track, Tracks};
+use super::record::{Shape, Track, Tracks};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::Result;
 
@@ -137,7 +137,7 @@ impl Exporter for Cvat {
             track.shapes.extend(end);
         }
         if self.is_xml {
-            self.output.write(xml(&self.tracks, (run.source.width, run.source.height), frames).as_bytes())?;
+            self.output.append(xml(&self.tracks, (run.source.width, run.source.height), frames).as_bytes())?;
             return self.output.finish();
         }
         let tracks: Vec<Value> = self.tracks.0.iter().map(json_track).collect();
@@ -149,7 +149,7 @@ impl Exporter for Cvat {
 mod tests {
     use super::*;
     use crate::export::FrameRecord;
-    use crate::export::record::tests::{run, written};
+    use crate::export::tests::{run, written};
     use crate::tracker::State;
 
     /// A run of two targets, the second lost at once, from a source of `length` frames.

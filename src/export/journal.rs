@@ -1,9 +1,11 @@
-//! Writes a session's steps to all outputs.
+//! Writes a session's steps to all outputs, and counts them for the summary at the end.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 use serde_json::Value;
 
-use super::record::{FrameRecord, Run, SourceRecord, TargetRecord};
-use super::summary::{Summary, Tally, TruthSummary};
+use super::record::{FrameRecord, Run, SourceRecord, TargetRecord, rounded};
 use super::{Exports, FrameResult};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -21,8 +23,6 @@ pub struct Journal<'a> {
     /// The size of the frames is that of the first one written.
     run: Run,
     tally: Tally,
-    /// The tally of each target, if there are several.
-    each: Vec<Tally>,
     /// The true and the tracked box of every frame that has both.
     labelled: Vec<(BBox, BBox)>,
     /// Whether one of them was tracked rather than given.
@@ -40,7 +40,6 @@ impl<'a> Journal<'a> {
             exports,
             run: Run::new(record, parameters),
             tally: Tally::default(),
-            each: Vec::new(),
             labelled: Vec::new(),
             is_scored: false,
             clock: Stopwatch::default(),
@@ -51,7 +50,6 @@ impl<'a> Journal<'a> {
     pub fn name_targets(&mut self, targets: impl IntoIterator<Item = TargetRecord>) {
         let Run { source, parameters, .. } = self.run.clone();
         self.run = Run::of_many(source, parameters, targets.into_iter().collect());
-        self.each = vec![Tally::default(); self.run.targets.len()];
     }
 
     /// Switches the measurement of the time spent on writing.
@@ -81,25 +79,19 @@ impl<'a> Journal<'a> {
         if let Some(frame) = pixels.as_ref().filter(|_| self.frames() == 0) {
             (self.run.source.width, self.run.source.height) = (frame.width(), frame.height());
         }
-        let is_named = !self.each.is_empty();
+        let is_named = !self.run.targets.is_empty();
         let truth = if is_named { None } else { self.info.true_box(step.item.position) };
         let mut records = Vec::with_capacity(step.outcomes.len());
-        for (i, outcome) in step.outcomes.iter().enumerate() {
+        for outcome in step.outcomes {
             let id = self.run.targets.get(outcome.target).map(|target| target.id);
             let record = FrameRecord::new(step.item, outcome, id);
             if let Some(label) = truth.filter(BBox::is_valid) {
                 self.labelled.push((label, outcome.bbox));
                 self.is_scored |= record.state != State::Initial;
             }
-            match i {
-                0 => self.tally.add(&record),
-                _ => self.tally.add_further(&record),
-            }
-            if let Some(tally) = self.each.get_mut(outcome.target) {
-                tally.add(&record);
-            }
             records.push(record);
         }
+        self.tally.add(&records);
         let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
         let path = step.item.path.as_deref();
         let frame = FrameResult { run: &self.run, records: &records, path, pixels, truth, responses: &responses };
@@ -114,13 +106,7 @@ impl<'a> Journal<'a> {
 
     /// Completes all outputs. `failure` is what ended the run early. Without a frame the old files stay.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
-        let truth = self.truth_summary();
-        let mut summary = match failure {
-            None => self.tally.completed(truth),
-            Some(failure) => self.tally.failed(truth, failure),
-        };
-        let targets = self.run.targets.iter().zip(&self.each);
-        summary.targets = targets.map(|(target, tally)| tally.of_target(target.id)).collect();
+        let summary = self.tally.summary(&self.run.targets, self.truth_summary(), failure);
         let exports = std::mem::take(&mut self.exports);
         self.clock.start();
         let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&self.run, &summary) };
@@ -133,10 +119,248 @@ impl<'a> Journal<'a> {
         let score = self.is_scored.then(|| score_labelled(&self.labelled))?;
         Some(TruthSummary {
             frames: score.frames,
-            precision_20: score.precision_20,
-            auc: score.auc,
-            mean_overlap: score.mean_overlap,
-            mean_center_error: score.mean_center_error.unwrap_or(f64::NAN),
+            precision_20: rounded(score.precision_20, 4),
+            auc: rounded(score.auc, 4),
+            mean_overlap: rounded(score.mean_overlap, 4),
+            mean_center_error: rounded(score.mean_center_error.unwrap_or(f64::NAN), 4),
         })
+    }
+}
+
+/// Counts and means of a run: the end of the JSON document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// Frames written.
+    pub frames: usize,
+    /// Frames per state.
+    pub states: StateCounts,
+    /// Frames per second of the tracker alone: frames by the sum of `track_ms`; null if nothing was timed.
+    pub fps: Option<f64>,
+    /// Frames per second of decoding alone: frames by the sum of `decode_ms`.
+    pub decode_fps: Option<f64>,
+    /// Mean peak-to-sidelobe ratio of the frames that have one.
+    pub mean_psr: Option<f64>,
+    /// Mean decision of the frames that have one.
+    pub mean_decision: Option<f64>,
+    /// Mean confidence of the frames that have one.
+    pub mean_confidence: Option<f64>,
+    /// Frames in which a refit of the machine did not converge.
+    pub refits_kept: usize,
+    /// Comparison with the ground truth; null without a true box beyond the first frame's.
+    pub truth: Option<TruthSummary>,
+    /// Counts of each target, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetSummary>,
+    /// Whether the run reached its last frame.
+    pub completed: bool,
+    /// The error that ended it earlier.
+    pub error: Option<String>,
+}
+
+/// Counts and means of one of several targets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetSummary {
+    /// Its id.
+    pub id: u32,
+    /// Frames since it began.
+    pub frames: usize,
+    /// Frames per state.
+    pub states: StateCounts,
+    /// Mean confidence of the frames that have one.
+    pub mean_confidence: Option<f64>,
+}
+
+/// Frames per state; each target counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StateCounts {
+    /// Frames with a given box.
+    pub initial: usize,
+    /// Frames in which the target was found.
+    pub tracking: usize,
+    /// Frames in which it was found again.
+    pub recovered: usize,
+    /// Frames with a weak match.
+    pub uncertain: usize,
+    /// Frames without the target.
+    pub lost: usize,
+    /// Frames that could not be read.
+    pub missing: usize,
+}
+
+impl StateCounts {
+    fn of(&mut self, state: State) -> &mut usize {
+        match state {
+            State::Initial => &mut self.initial,
+            State::Tracking => &mut self.tracking,
+            State::Recovered => &mut self.recovered,
+            State::Uncertain => &mut self.uncertain,
+            State::Lost => &mut self.lost,
+            State::Missing => &mut self.missing,
+        }
+    }
+}
+
+/// Comparison with the ground truth, over the frames that have a true box.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TruthSummary {
+    /// Frames compared.
+    pub frames: usize,
+    /// Share of them whose centre error is at most 20 pixels.
+    pub precision_20: f64,
+    /// Area under the success curve.
+    pub auc: f64,
+    /// Mean intersection over union.
+    pub mean_overlap: f64,
+    /// Mean distance of the centres, in pixels; null if one of them is not finite.
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_center_error: f64,
+}
+
+/// Counts the frames of a run for its [`Summary`]. Its size does not grow with the run.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    frames: usize,
+    /// Frames that could be read.
+    readable: usize,
+    decode_ms: f64,
+    track_ms: f64,
+    psr: Mean,
+    decision: Mean,
+    refits_kept: usize,
+    all: TargetTally,
+    /// The targets with an id.
+    targets: BTreeMap<u32, TargetTally>,
+}
+
+/// The counts of one target, or of all together.
+#[derive(Clone, Copy, Debug, Default)]
+struct TargetTally {
+    records: usize,
+    states: StateCounts,
+    confidence: Mean,
+}
+
+impl TargetTally {
+    fn add(&mut self, record: &FrameRecord) {
+        self.records += 1;
+        *self.states.of(record.state) += 1;
+        self.confidence.add(record.confidence);
+    }
+}
+
+/// A mean of the values that are there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f32>) {
+        if let Some(value) = value {
+            self.sum += f64::from(value);
+            self.count += 1;
+        }
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| rounded(self.sum / self.count as f64, 3))
+    }
+}
+
+impl Tally {
+    /// Counts a frame. It has one record per target, at least one.
+    pub fn add(&mut self, records: &[FrameRecord]) {
+        self.frames += 1;
+        // A missing frame was neither decoded nor tracked and must not raise the rates.
+        if let Some(first) = records.first().filter(|first| first.state != State::Missing) {
+            self.readable += 1;
+            self.decode_ms += first.decode_ms;
+        }
+        for record in records {
+            self.track_ms += record.track_ms;
+            self.refits_kept += usize::from(record.refit_kept);
+            // The response to the training frame says nothing about tracking.
+            if record.state != State::Initial {
+                self.psr.add(record.psr);
+                self.decision.add(record.decision);
+            }
+            self.all.add(record);
+            if let Some(id) = record.id {
+                self.targets.entry(id).or_default().add(record);
+            }
+        }
+    }
+
+    /// Frames counted so far.
+    pub fn frames(&self) -> usize {
+        self.frames
+    }
+
+    /// The summary of a run of these targets, if they have ids. `error` ended the run.
+    pub fn summary(&self, targets: &[TargetRecord], truth: Option<TruthSummary>, error: Option<&str>) -> Summary {
+        let rate = |milliseconds: f64| {
+            let rate = rounded(self.readable as f64 * 1000.0 / milliseconds, 3);
+            (milliseconds > 0.0 && rate.is_finite()).then_some(rate)
+        };
+        let of_target = |target: &TargetRecord| {
+            let TargetTally { records, states, confidence } = self.targets.get(&target.id).copied().unwrap_or_default();
+            TargetSummary { id: target.id, frames: records, states, mean_confidence: confidence.value() }
+        };
+        Summary {
+            frames: self.frames,
+            states: self.all.states,
+            fps: rate(self.track_ms),
+            decode_fps: rate(self.decode_ms),
+            mean_psr: self.psr.value(),
+            mean_decision: self.decision.value(),
+            mean_confidence: self.all.confidence.value(),
+            refits_kept: self.refits_kept,
+            truth,
+            targets: targets.iter().map(of_target).collect(),
+            completed: error.is_none(),
+            error: error.map(String::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::tests::run;
+
+    #[test]
+    fn rates_leave_missing_frames_out() {
+        let (_, mut records) = run();
+        let mut tally = Tally::default();
+        assert_eq!(tally.summary(&[], None, None).fps, None);
+        records.iter().for_each(|record| tally.add(std::slice::from_ref(record)));
+        records[0] = FrameRecord { state: State::Missing, track_ms: 0.0, ..records[0].clone() };
+        tally.add(&records[..1]);
+        let summary = tally.summary(&[], None, Some("cable pulled"));
+        assert_eq!((summary.frames, summary.states.missing, summary.states.tracking), (3, 1, 1));
+        assert_eq!((summary.fps, summary.decode_fps), (Some(1000.0), Some(500.0)));
+        assert_eq!((summary.mean_psr, summary.mean_decision, summary.refits_kept), (Some(9.1), Some(0.25), 1));
+        assert_eq!((summary.completed, summary.error.as_deref()), (false, Some("cable pulled")));
+    }
+
+    #[test]
+    fn each_target_has_its_own_counts() {
+        let (_, records) = run();
+        let named = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
+        let mut tally = Tally::default();
+        tally.add(&[named(&records[0], 3)]);
+        tally.add(&[named(&records[1], 3), named(&records[0], 8)]);
+        let targets = [3, 8, 9].map(|id| TargetRecord { id, start: 1, bbox: records[0].bbox });
+        let summary = tally.summary(&targets, None, None);
+        assert_eq!((summary.frames, summary.states.initial, summary.states.tracking), (2, 2, 1));
+        let counts =
+            |target: &TargetSummary| (target.id, target.frames, target.states.tracking, target.mean_confidence);
+        let counts: Vec<_> = summary.targets.iter().map(counts).collect();
+        assert_eq!(counts, [(3, 2, 1, Some(0.75)), (8, 1, 0, None), (9, 0, 0, None)]);
     }
 }

@@ -1,9 +1,9 @@
-//! The JSON document of a run.
+//! The JSON document of a run, and JSON lines.
 
 use serde::Serialize;
 
 use super::output::{Destination, Output};
-use super::{Exporter, FrameResult, Run, Summary};
+use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::error::{Error, Result};
 
 /// The JSON document of a run, one line per record: `assets/result.schema.json`, or `assets/results.schema.json` for
@@ -42,15 +42,51 @@ impl Exporter for Json {
                 self.append(",\n", record)?;
             }
         }
-        self.output.write(&self.text)
+        self.output.append(&self.text)
     }
 
     fn finish(mut self: Box<Self>, _: &Run, summary: &Summary) -> Result<()> {
         self.text.clear();
         self.append("\n],\n\"summary\":", summary)?;
         self.text.extend_from_slice(b"}\n");
-        self.output.write(&self.text)?;
+        self.output.append(&self.text)?;
         self.output.finish()
+    }
+}
+
+/// JSON lines: one object per frame and target, with the fields of an element of `frames` in the JSON document.
+#[derive(Debug)]
+pub struct JsonLines(Output);
+
+impl JsonLines {
+    /// Opens the output.
+    ///
+    /// # Errors
+    /// [`Error::Output`] when `to` cannot be written.
+    pub fn create(to: &Destination) -> Result<Self> {
+        Output::create(to).map(Self)
+    }
+
+    /// Writes one record.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path.
+    pub fn record(&mut self, record: &FrameRecord) -> Result<()> {
+        let io = |error| Error::io(self.0.path(), error);
+        let mut line = serde_json::to_vec(record).map_err(|error| io(error.into()))?;
+        line.push(b'\n');
+        self.0.append(&line)?;
+        self.0.publish()
+    }
+}
+
+impl Exporter for JsonLines {
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        frame.records.iter().try_for_each(|record| self.record(record))
+    }
+
+    fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
+        self.0.finish()
     }
 }
 
@@ -58,7 +94,7 @@ impl Exporter for Json {
 mod tests {
     use super::*;
     use crate::export::Tally;
-    use crate::export::record::tests::{run, written};
+    use crate::export::tests::{run, written};
 
     /// A line that ends with `>` goes on in the next one.
     const EXPECTED: &str = r#"{"schema":"kcf-track/1","version":"VERSION",>
@@ -70,7 +106,7 @@ mod tests {
 "refit_kept":true,"state":"tracking","confidence":0.75,"long_term":null,"decode_ms":2.0,"track_ms":0.75}
 ],
 "summary":{"frames":2,"states":{"initial":1,"tracking":1,"recovered":0,"uncertain":0,"lost":0,"missing":0},>
-"fps":1000.0,"decode_fps":499.95,"mean_psr":9.1,"mean_decision":0.25,"mean_confidence":0.75,"refits_kept":1,>
+"fps":1000.0,"decode_fps":500.0,"mean_psr":9.1,"mean_decision":0.25,"mean_confidence":0.75,"refits_kept":1,>
 "truth":null,"completed":true,"error":null}}
 "#;
 
@@ -78,8 +114,8 @@ mod tests {
     fn text_of_a_small_run() {
         let (run, records) = run();
         let mut tally = Tally::default();
-        records.iter().for_each(|record| tally.add(record));
-        let text = written("run.json", Json::create, (&run, &records), &tally.completed(None));
+        records.chunks(1).for_each(|records| tally.add(records));
+        let text = written("run.json", Json::create, (&run, &records), &tally.summary(&[], None, None));
         assert_eq!(text, EXPECTED.replace(">\n", "").replace("VERSION", env!("CARGO_PKG_VERSION")));
     }
 }

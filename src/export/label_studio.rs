@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
 use super::record::rounded;
-use super::tracks::{Shape, Track, Tracks};
+use super::record::{Shape, Track, Tracks};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -146,7 +146,7 @@ impl Exporter for LabelStudio {
 mod tests {
     use super::*;
     use crate::export::FrameRecord;
-    use crate::export::record::tests::{run, written};
+    use crate::export::tests::{run, written};
     use crate::tracker::State;
 
     fn document(records: &[FrameRecord], rate: Option<f64>) -> Value {

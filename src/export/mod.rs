@@ -3,55 +3,44 @@
 //! | exporter | output | destination |
 //! | --- | --- | --- |
 //! | [`Json`] | one versioned document (`assets/result.schema.json`) | a file or `-` |
-//! | [`Rows`] | JSON lines, CSV, OTB or MOT text | a file or `-` |
+//! | [`JsonLines`], [`Table`] | JSON lines; CSV, OTB or MOT text | a file or `-` |
 //! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotation tools | a file or `-` |
 //! | `ResponseMaps` | the response of each frame as `.npy` and as a heat map | a folder |
 //! | `Overlays` | each frame with its boxes drawn on it | a folder or a video |
 //!
-//! An exporter opens its destination when it is created, so a wrong path fails before anything is tracked. Files are
-//! written beside their place and renamed at the end of the run, also of a run that fails. JSON lines, the standard
-//! output, pipes and devices are written frame by frame.
+//! An exporter opens its destination when it is created, so a wrong path fails before anything is tracked. A document is
+//! written beside its place and renamed at the end of the run, also of a run that fails. JSON lines and tables replace the
+//! old file with their first frame and grow with each one.
 //!
 //! A new format is a file here that implements [`Exporter`], its line below, and its flag in `cli/outputs.rs`.
 
 mod coco;
 mod cvat;
-#[cfg(feature = "cli")]
 mod drawing;
-#[cfg(feature = "cli")]
-mod folder;
 mod journal;
 mod json;
 mod label_studio;
 mod output;
-#[cfg(feature = "cli")]
 mod overlay;
-#[cfg(feature = "cli")]
 mod overlay_video;
 mod record;
-#[cfg(feature = "cli")]
 mod response;
+mod table;
 #[cfg(test)]
-mod schema;
-mod summary;
-mod text;
-mod tracks;
+mod tests;
 
 use std::path::Path;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
-pub use self::journal::Journal;
-pub use self::json::Json;
+pub use self::journal::{Journal, StateCounts, Summary, Tally};
+pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::output::{Destination, check_distinct, is_video};
-#[cfg(feature = "cli")]
-pub use self::overlay::{OverlayOptions, Overlays};
+pub use self::overlay::{OverlayOptions, Overlays, in_color};
 pub use self::record::{FrameRecord, Run, SourceRecord, TargetRecord};
-#[cfg(feature = "cli")]
 pub use self::response::ResponseMaps;
-pub use self::summary::{StateCounts, Summary, Tally};
-pub use self::text::Rows;
+pub use self::table::Table;
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -158,42 +147,4 @@ fn keep_first(failure: &mut Option<Error>, result: Result<()>) -> bool {
         *failure = Some(error);
     }
     false
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::ErrorKind;
-    use std::sync::{Arc, Mutex};
-
-    use super::record::tests::run;
-    use super::*;
-
-    struct Probe(&'static str, Arc<Mutex<Vec<String>>>, Option<ErrorKind>);
-
-    impl Exporter for Probe {
-        fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-            self.1.lock().unwrap().push(format!("{} {}", self.0, frame.records[0].index));
-            self.2.map_or(Ok(()), |kind| Err(Error::io(self.0, kind.into())))
-        }
-
-        fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
-            self.1.lock().unwrap().push(format!("{} end", self.0));
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_failing_exporter_does_not_stop_the_others() {
-        let (run, records) = run();
-        let log = Arc::default();
-        let mut exports = Exports::default();
-        exports.push(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe)));
-        exports.push(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull)));
-        exports.push(Probe("good", Arc::clone(&log), None));
-        let error = exports.write(&FrameResult::new(&run, &records[..1])).unwrap_err();
-        assert!(!error.is_broken_pipe() && error.to_string().starts_with("full"), "{error}");
-        exports.write(&FrameResult::new(&run, &records[1..])).unwrap();
-        exports.finish(&run, &Summary::default()).unwrap();
-        assert_eq!(*log.lock().unwrap(), ["pipe 1", "full 1", "good 1", "good 2", "good end"]);
-    }
 }

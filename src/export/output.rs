@@ -1,14 +1,16 @@
 //! Destinations of outputs, and the writer behind all of them.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::atomic_file::{AtomicFile, parent};
+use crate::atomic_file::{AtomicFile, parent, remove, temporary_beside};
 use crate::error::{Error, Result};
+use crate::media::INDEX;
 
 /// A file, or `-` for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +61,6 @@ impl Destination {
     }
 
     /// Whether both are one place.
-    #[cfg(feature = "cli")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.identity().is_some_and(|place| other.identity() == Some(place))
     }
@@ -107,8 +108,8 @@ pub fn is_video(path: &Path) -> bool {
     ending.is_some_and(|ending| VIDEOS.contains(&ending.as_str()))
 }
 
-/// An output under construction. A file appears at [`finish`](Self::finish), a live one with its first bytes; the
-/// standard output, pipes and devices are written at once.
+/// An output under construction. A file replaces the old one at [`publish`](Self::publish) or [`finish`](Self::finish);
+/// the standard output, pipes and devices are written at once.
 #[derive(Debug)]
 pub(super) struct Output {
     path: PathBuf,
@@ -116,28 +117,19 @@ pub(super) struct Output {
 }
 
 enum To {
-    File { file: AtomicFile, live: bool },
+    File(AtomicFile),
     Stream(Box<dyn Write + Send>),
 }
 
 impl std::fmt::Debug for To {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if matches!(self, Self::File { .. }) { "File" } else { "Stream" })
+        f.write_str(if matches!(self, Self::File(_)) { "File" } else { "Stream" })
     }
 }
 
 impl Output {
-    /// Opens an output whose file appears when it is complete.
+    /// Opens a file or a stream.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
-        Self::open(destination, false)
-    }
-
-    /// Opens an output that others read while it grows.
-    pub(super) fn live(destination: &Destination) -> Result<Self> {
-        Self::open(destination, true)
-    }
-
-    fn open(destination: &Destination, live: bool) -> Result<Self> {
         let path = destination.path().to_path_buf();
         let wrong = |reason: String| Error::Output { path: path.clone(), reason };
         let to = match destination {
@@ -148,9 +140,9 @@ impl Output {
                 Ok(old) => match OpenOptions::new().append(true).open(path) {
                     Err(error) => return Err(wrong(error.to_string())),
                     Ok(open) if !old.is_file() || is_open_file(path) => To::Stream(Box::new(open)),
-                    Ok(_) => To::file(path, live)?,
+                    Ok(_) => To::file(path)?,
                 },
-                Err(_) => To::file(path, live)?,
+                Err(_) => To::file(path)?,
             },
         };
         Ok(Self { path, to })
@@ -162,56 +154,50 @@ impl Output {
     }
 
     /// Path of the temporary file, for a program that writes it; `None` for a stream.
-    #[cfg(feature = "cli")]
     pub(super) fn temporary_path(&self) -> Option<&Path> {
         match &self.to {
-            To::File { file, .. } => Some(file.temporary_path()),
+            To::File(file) => Some(file.temporary_path()),
             To::Stream(_) => None,
         }
     }
 
     /// Appends bytes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.try_write(bytes).map_err(|source| Error::io(&self.path, source))
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match &mut self.to {
+            To::File(file) => file.write_all(bytes),
+            To::Stream(out) => out.write_all(bytes).and_then(|()| out.flush()),
+        };
+        written.map_err(|source| Error::io(&self.path, source))
     }
 
-    fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.to {
-            To::File { file, live: false } => file.write_all(bytes),
-            To::Stream(out) => out.write_all(bytes).and_then(|()| out.flush()),
-            To::File { file, live: true } => {
-                file.write_all(bytes)?;
-                let to = std::mem::replace(&mut self.to, To::Stream(Box::new(io::sink())));
-                if let To::File { file, .. } = to {
-                    self.to = To::Stream(Box::new(file.commit()?));
-                }
-                Ok(())
-            }
-        }
+    /// Puts a file in its place; it grows there from now on.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        self.to = match std::mem::replace(&mut self.to, To::Stream(Box::new(io::sink()))) {
+            To::File(file) => To::Stream(Box::new(file.commit().map_err(|source| Error::io(&self.path, source))?)),
+            stream @ To::Stream(_) => stream,
+        };
+        Ok(())
     }
 
     /// Puts the file in its place.
-    pub(super) fn finish(self) -> Result<()> {
-        match self.to {
-            To::File { file, .. } => file.commit().map(drop).map_err(|source| Error::io(self.path, source)),
-            To::Stream(_) => Ok(()),
-        }
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.publish()
     }
 
     /// Writes a value as the whole document and finishes.
     pub(super) fn finish_json(mut self, value: &serde_json::Value) -> Result<()> {
-        self.write(value.to_string().as_bytes())?;
+        self.append(value.to_string().as_bytes())?;
         self.finish()
     }
 }
 
 impl To {
-    fn file(path: &Path, live: bool) -> Result<Self> {
+    fn file(path: &Path) -> Result<Self> {
         let wrong = |error: io::Error| Error::Output {
             path: path.into(),
             reason: format!("in the folder {}: {error}", parent(path).display()),
         };
-        Ok(Self::File { file: AtomicFile::create(path).map_err(wrong)?, live })
+        AtomicFile::create(path).map(Self::File).map_err(wrong)
     }
 }
 
@@ -220,27 +206,83 @@ fn is_open_file(path: &Path) -> bool {
     ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
 }
 
+/// A folder that a run puts files into. An index lists them, so that the next run removes them and no other file.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Names of this run.
+    names: HashSet<String>,
+    /// Names of an earlier run, until this one writes its first file.
+    old: HashSet<String>,
+    index: Option<File>,
+}
+
+impl Folder {
+    /// Creates the folder if needed and checks that it can be written.
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let wrong = |error: io::Error| Error::Output { path: path.into(), reason: error.to_string() };
+        fs::create_dir_all(path).map_err(wrong)?;
+        temporary_beside(&path.join("probe")).map_err(wrong)?;
+        let text = fs::read_to_string(path.join(INDEX)).unwrap_or_default();
+        let is_plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
+        let old = text.lines().filter(is_plain).map(String::from).collect();
+        Ok(Self { path: path.into(), names: HashSet::new(), old, index: None })
+    }
+
+    /// Adds a file to the index and returns its path. The first one removes the files of an earlier run.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a file that no run has put here; [`Error::Io`].
+    pub(super) fn claim(&mut self, name: &str) -> Result<PathBuf> {
+        let (path, at) = (self.path.join(name), self.path.join(INDEX));
+        if !self.old.contains(name) && fs::symlink_metadata(&path).is_ok() {
+            let reason = "this file is not from a run of this program; name another folder".into();
+            return Err(Error::Output { path, reason });
+        }
+        for path in self.old.drain().map(|name| self.path.join(name)) {
+            remove(&path).map_err(|source| Error::io(&path, source))?;
+        }
+        let wrong = |source| Error::io(&at, source);
+        let index = match &mut self.index {
+            Some(index) => index,
+            None => self.index.insert(File::create(&at).map_err(wrong)?),
+        };
+        writeln!(index, "{name}").map_err(wrong)?;
+        Ok(path)
+    }
+
+    /// A name for the result of the image file `source`: its name with another `extension`, which is appended if the
+    /// name is taken (`a.jpg`, `a.png`).
+    pub(super) fn name_for(&mut self, source: &str, extension: &str) -> String {
+        let source = Path::new(source);
+        let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        let name = format!("{}.{extension}", text(source.file_stem()));
+        if self.names.insert(name.clone()) { name } else { format!("{}.{extension}", text(source.file_name())) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_file_appears_at_the_end_and_a_live_one_with_its_first_line() {
+    fn a_file_appears_when_it_is_published_or_finished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         let to = Destination::File(path.clone());
         let read = || fs::read_to_string(&path).unwrap();
         fs::write(&path, "old").unwrap();
         let mut output = Output::create(&to).unwrap();
-        output.write(b"1\n").unwrap();
+        output.append(b"1\n").unwrap();
         assert_eq!(read(), "old");
         output.finish().unwrap();
         assert_eq!(read(), "1\n");
-        let mut output = Output::live(&to).unwrap();
+        let mut output = Output::create(&to).unwrap();
         assert_eq!(read(), "1\n");
-        output.write(b"2\n").unwrap();
+        output.append(b"2\n").unwrap();
+        output.publish().unwrap();
         assert_eq!(read(), "2\n");
-        output.write(b"3\n").unwrap();
+        output.append(b"3\n").unwrap();
         assert_eq!(read(), "2\n3\n");
         drop((output, Output::create(&to).unwrap()));
         assert_eq!(read(), "2\n3\n", "an output without frames changes nothing");
@@ -260,7 +302,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_an_error_with_the_path() {
         let mut output = Output::create(&Path::new("/dev/full").into()).unwrap();
-        let error = output.write(b"one\n").unwrap_err();
+        let error = output.append(b"one\n").unwrap_err();
         assert!(error.to_string().starts_with("/dev/full: ") && !error.is_broken_pipe(), "{error}");
     }
 
@@ -275,5 +317,57 @@ mod tests {
         assert!(check_distinct(&[("--csv", false, &stdout), ("--mot", false, &stdout)]).is_err());
         let error = check_distinct(&[("--csv", false, &a), ("--overlay", true, &pictures)]).unwrap_err();
         assert!(error.to_string().contains("--overlay"), "{error}");
+    }
+
+    fn visible(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_rerun_removes_the_files_of_the_run_before_and_no_others() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = parent.path();
+        let run = |names: &[&str]| -> Result<()> {
+            let mut folder = Folder::create(at)?;
+            for name in names {
+                fs::write(folder.claim(name)?, "ours").unwrap();
+            }
+            Ok(())
+        };
+        fs::write(at.join("mine.png"), "mine").unwrap();
+        run(&["1.png", "2.png", "3.png"]).unwrap();
+        run(&["2.png"]).unwrap();
+        assert_eq!(visible(at), ["2.png", "mine.png"]);
+        assert!(run(&["2.png", "mine.png"]).unwrap_err().to_string().contains("not from a run"));
+        assert_eq!(fs::read_to_string(at.join("mine.png")).unwrap(), "mine");
+        run(&[]).unwrap();
+        assert_eq!(visible(at), ["2.png", "mine.png"], "a run without files removes nothing");
+        // Names in a modified index do not lead out of the folder.
+        fs::create_dir(at.join("out")).unwrap();
+        fs::write(at.join("out").join(INDEX), "../mine.png\n/mine.png\n..\n").unwrap();
+        Folder::create(&at.join("out")).unwrap().claim("1.png").unwrap();
+        assert_eq!(visible(at), ["2.png", "mine.png", "out"]);
+    }
+
+    #[test]
+    fn names_do_not_collide() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(&parent.path().join("new/and/deep")).unwrap();
+        assert_eq!(folder.name_for("0001.jpg", "npy"), "0001.npy");
+        assert_eq!(folder.name_for("0001.png", "npy"), "0001.png.npy");
+        assert_eq!(folder.name_for("../up/0003.png", "npy"), "0003.npy");
+    }
+
+    #[test]
+    fn a_file_is_not_a_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let file = parent.path().join("file");
+        fs::write(&file, "").unwrap();
+        for wrong in [file.as_path(), &file.join("below")] {
+            assert!(matches!(Folder::create(wrong), Err(Error::Output { path, .. }) if path == wrong));
+        }
     }
 }

@@ -11,7 +11,7 @@ use image::{ExtendedColorType, Rgb, RgbImage};
 use ndarray::Array2;
 
 use super::drawing::{Corner, Letters, darken, fill, inset, line, outline, stroke};
-use super::folder::Folder;
+use super::output::Folder;
 use super::output::is_video;
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
@@ -135,7 +135,7 @@ fn picture(frame: &FrameResult<'_>) -> Result<RgbImage> {
 }
 
 /// Copies a frame as RGB.
-fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
+pub fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
     let (width, height) = (frame.width(), frame.height());
     let mut pixels = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
     for y in 0..height {

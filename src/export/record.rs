@@ -1,4 +1,4 @@
-//! The record of a run and of each frame. Files keep the order of the fields.
+//! The records of a run: of its source, of each frame, and of each target over time. Files keep the order of the fields.
 
 use serde::{Serialize, Serializer};
 
@@ -96,20 +96,12 @@ pub struct FrameRecord {
     pub polygon: Option<[f64; 8]>,
     /// The response at the box, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about 2
     /// for `robust`, whose response merges in colour. Null if nothing was searched for.
-    #[serde(serialize_with = "finite")]
-    #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub peak: Option<f32>,
     /// Peak-to-sidelobe ratio of the response.
-    #[serde(serialize_with = "finite")]
-    #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub psr: Option<f32>,
     /// Average peak-to-correlation energy of the response.
-    #[serde(serialize_with = "finite")]
-    #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub apce: Option<f32>,
     /// The kernel machine's decision about the window at the box; null without one.
-    #[serde(serialize_with = "finite")]
-    #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub decision: Option<f32>,
     /// Whether a refit of the machine did not converge in this frame, so the earlier model was kept.
     pub refit_kept: bool,
@@ -117,21 +109,13 @@ pub struct FrameRecord {
     pub state: State,
     /// The probability that the box overlaps the target by more than half; null for trackers without calibration and
     /// for `initial` and `missing` frames.
-    #[serde(serialize_with = "finite")]
-    #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub confidence: Option<f32>,
     /// The response of a slowly learning filter at the box, or the similarity to a slowly learning memory (`fast`); null
     /// for trackers without one.
-    #[serde(serialize_with = "finite")]
-    #[cfg_attr(test, schemars(with = "Option<f32>"))]
     pub long_term: Option<f32>,
     /// Milliseconds of reading and decoding, to the microsecond.
-    #[serde(serialize_with = "milliseconds")]
-    #[cfg_attr(test, schemars(with = "f64"))]
     pub decode_ms: f64,
     /// Milliseconds of tracking, to the microsecond.
-    #[serde(serialize_with = "milliseconds")]
-    #[cfg_attr(test, schemars(with = "f64"))]
     pub track_ms: f64,
 }
 
@@ -139,26 +123,27 @@ impl FrameRecord {
     /// The outcome of a target in a frame, rounded to significant digits.
     pub fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
         let evidence = outcome.estimate.map(|estimate| estimate.evidence);
+        let single = |value: Option<f32>, digits| {
+            value.map(|value| rounded(f64::from(value), digits) as f32).filter(|value| value.is_finite())
+        };
+        let polygon = outcome.estimate.and_then(|estimate| estimate.polygon);
         Self {
             index: item.position,
             file: item.name.clone(),
             time: item.timestamp.map(|seconds| rounded(seconds, 6)),
             id,
             bbox: <[f64; 4]>::from(outcome.bbox).map(|number| rounded(number, BOX_DIGITS)).into(),
-            polygon: outcome
-                .estimate
-                .and_then(|estimate| estimate.polygon)
-                .map(|corners| corners.map(|number| rounded(number, BOX_DIGITS))),
-            peak: evidence.map(|evidence| rounded_f32(evidence.peak, 4)),
-            psr: evidence.map(|evidence| rounded_f32(evidence.psr, 3)),
-            apce: evidence.map(|evidence| rounded_f32(evidence.apce, 3)),
-            decision: evidence.and_then(|evidence| evidence.decision).map(|decision| rounded_f32(decision, 4)),
+            polygon: polygon.map(|corners| corners.map(|number| rounded(number, BOX_DIGITS))),
+            peak: single(evidence.map(|evidence| evidence.peak), 4),
+            psr: single(evidence.map(|evidence| evidence.psr), 3),
+            apce: single(evidence.map(|evidence| evidence.apce), 3),
+            decision: single(evidence.and_then(|evidence| evidence.decision), 4),
             refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
             state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
-            confidence: evidence.and_then(|evidence| evidence.confidence).map(|v| rounded_f32(v, CONFIDENCE_DIGITS)),
-            long_term: evidence.and_then(|evidence| evidence.long_term).map(|v| rounded_f32(v, 4)),
-            decode_ms: item.decode_ms,
-            track_ms: outcome.took.as_secs_f64() * 1e3,
+            confidence: single(evidence.and_then(|evidence| evidence.confidence), CONFIDENCE_DIGITS),
+            long_term: single(evidence.and_then(|evidence| evidence.long_term), 4),
+            decode_ms: rounded(item.decode_ms, 3),
+            track_ms: rounded(outcome.took.as_secs_f64() * 1e3, 3),
         }
     }
 
@@ -173,121 +158,108 @@ impl FrameRecord {
     }
 }
 
-/// The number, or null: JSON has neither NaN nor infinity.
-fn finite<S: Serializer>(value: &Option<f32>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.filter(|v| v.is_finite()).serialize(serializer)
-}
-
 /// The box, or null if one of its numbers is not finite.
 fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Error> {
     Some(bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())).serialize(serializer)
 }
 
 /// Decimals of a pixel.
-pub(crate) const BOX_DIGITS: i32 = 4;
+pub(super) const BOX_DIGITS: i32 = 4;
 
 /// Decimals of a confidence.
-pub(crate) const CONFIDENCE_DIGITS: i32 = 4;
+pub(super) const CONFIDENCE_DIGITS: i32 = 4;
 
 /// Rounds to `digits` decimals; NaN and huge numbers stay as they are.
-pub(crate) fn rounded(value: f64, digits: i32) -> f64 {
+pub(super) fn rounded(value: f64, digits: i32) -> f64 {
     let unit = 10f64.powi(digits);
     let scaled = value * unit;
     // Adding zero turns -0 into 0.
     if scaled.is_finite() { scaled.round() / unit + 0.0 } else { value }
 }
 
-fn rounded_f32(value: f32, digits: i32) -> f32 {
-    rounded(f64::from(value), digits) as f32
+/// One target in one frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shape {
+    /// 1-based position of the frame.
+    pub index: usize,
+    /// Seconds from the first frame of the source.
+    pub time: Option<f64>,
+    /// The upright box; for a rotated target, before its rotation about the centre.
+    pub bbox: BBox,
+    /// Rotation in degrees, clockwise, from 0 to 360.
+    pub turn: f64,
+    /// Whether the box was given.
+    pub given: bool,
+    /// Whether the target is visible.
+    pub visible: bool,
 }
 
-/// Rounds milliseconds to the microsecond.
-pub(super) fn to_microseconds(ms: f64) -> f64 {
-    rounded(ms, 3)
+impl Shape {
+    /// The rotated corners, clockwise from the original top-left one.
+    pub fn corners(&self) -> [(f64, f64); 4] {
+        let BBox { w, h, .. } = self.bbox;
+        let (x, y) = self.bbox.center();
+        let (sin, cos) = self.turn.to_radians().sin_cos();
+        let corner = |(w, h): (f64, f64)| (x + cos * w - sin * h, y + sin * w + cos * h);
+        let (w, h) = (w / 2.0, h / 2.0);
+        [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner)
+    }
 }
 
-fn milliseconds<S: Serializer>(ms: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    to_microseconds(*ms).serialize(serializer)
+/// The upright box and the rotation of a rectangle given by its corners.
+fn turned_back([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> (BBox, f64) {
+    let (w, h) = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
+    let (x, y) = ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0);
+    let bbox = [x - w / 2.0, y - h / 2.0, w, h].map(|number| rounded(number, BOX_DIGITS));
+    let turn = rounded((by - ay).atan2(bx - ax).to_degrees(), TURN_DIGITS);
+    // Rounding can reach 360.
+    (bbox.into(), rounded(turn.rem_euclid(360.0), TURN_DIGITS) % 360.0)
+}
+
+/// Decimals of an angle: a hundredth of a pixel at a radius of a thousand.
+const TURN_DIGITS: i32 = 4;
+
+/// One target over time.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Track {
+    pub id: u32,
+    pub shapes: Vec<Shape>,
+}
+
+/// The tracks of a run, in the order in which they begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracks(pub Vec<Track>);
+
+impl Tracks {
+    /// Adds a record. A record without a finite box repeats the last box.
+    pub fn add(&mut self, record: &FrameRecord) {
+        let id = record.id.unwrap_or(1);
+        let track = match self.0.iter().position(|track| track.id == id) {
+            Some(place) => &mut self.0[place],
+            None => {
+                self.0.push(Track { id, shapes: Vec::new() });
+                let last = self.0.len() - 1;
+                &mut self.0[last]
+            }
+        };
+        let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
+        let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
+        let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
+        let (given, visible) = (record.state == State::Initial, record.is_visible());
+        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible });
+    }
+
+    /// Position of the last frame, 0 without any.
+    pub fn last(&self) -> usize {
+        self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::error::Result;
-    use crate::export::{Destination, Exporter, FrameResult, Summary};
+    use crate::export::tests::run;
     use crate::tracker::{Estimate, Evidence};
-
-    /// The text that an exporter writes for `records` into a file of this name.
-    pub(in crate::export) fn written<E: Exporter>(
-        name: &str,
-        create: impl FnOnce(&Destination) -> Result<E>,
-        (run, records): (&Run, &[FrameRecord]),
-        summary: &Summary,
-    ) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
-        let mut export = Box::new(create(&path.as_path().into()).unwrap());
-        for records in records.chunk_by(|a, b| a.index == b.index) {
-            export.write(&FrameResult::new(run, records)).unwrap();
-        }
-        export.finish(run, summary).unwrap();
-        std::fs::read_to_string(path).unwrap()
-    }
-
-    /// A small run of two frames for the tests of the formats.
-    pub(in crate::export) fn run() -> (Run, Vec<FrameRecord>) {
-        let source = SourceRecord { path: "seq/car".into(), start: 1, end: Some(2), width: 64, height: 48 };
-        let first = FrameRecord {
-            index: 1,
-            file: "0001.jpg".into(),
-            time: None,
-            id: None,
-            bbox: BBox::new(10.0, 20.5, 30.0, 40.25),
-            polygon: None,
-            peak: None,
-            psr: None,
-            apce: None,
-            decision: None,
-            refit_kept: false,
-            state: State::Initial,
-            confidence: None,
-            long_term: None,
-            decode_ms: 2.000_4,
-            track_ms: 1.25,
-        };
-        let second = FrameRecord {
-            index: 2,
-            file: "0002.jpg".into(),
-            time: None,
-            id: None,
-            bbox: BBox::new(-0.5, 21.0, 30.0, 40.25),
-            polygon: None,
-            peak: Some(0.5),
-            psr: Some(9.1),
-            apce: Some(f32::INFINITY),
-            decision: Some(0.25),
-            refit_kept: true,
-            state: State::Tracking,
-            confidence: Some(0.75),
-            long_term: None,
-            decode_ms: 2.0,
-            track_ms: 0.75,
-        };
-        (Run::new(source, serde_json::json!({ "padding": 1.5 })), vec![first, second])
-    }
-
-    #[test]
-    fn a_record_keeps_the_order_of_its_fields() {
-        let (_, records) = run();
-        assert_eq!(
-            serde_json::to_string(&records[1]).unwrap(),
-            concat!(
-                r#"{"index":2,"file":"0002.jpg","bbox":[-0.5,21.0,30.0,40.25],"#,
-                r#""peak":0.5,"psr":9.1,"apce":null,"decision":0.25,"refit_kept":true,"#,
-                r#""state":"tracking","confidence":0.75,"long_term":null,"decode_ms":2.0,"track_ms":0.75}"#
-            )
-        );
-    }
 
     #[test]
     fn numbers_are_rounded_to_significant_digits() {
@@ -331,5 +303,27 @@ pub(super) mod tests {
         let text = serde_json::to_string(&records[1]).unwrap();
         assert!(text.contains(r#""bbox":null,"peak":null,"psr":9.1,"#), "{text}");
         assert_eq!(records[1].finite_box(), None);
+    }
+
+    #[test]
+    fn a_rotated_box_has_its_upright_box_and_angle() {
+        let (_, records) = run();
+        for degrees in [0.5_f64, 30.0, 90.0, 179.0, 200.0, 359.9] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let corner = |(x, y): (f64, f64)| [40.0 + cos * x - sin * y, 30.0 + sin * x + cos * y];
+            let corners = [(-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0)].map(corner);
+            let polygon: [f64; 8] = corners.concat().try_into().unwrap();
+            let mut tracks = Tracks::default();
+            tracks.add(&FrameRecord { polygon: Some(polygon), ..records[1].clone() });
+            let shape = tracks.0[0].shapes[0];
+            assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
+            assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
+            let found = shape.corners().map(|(x, y)| [x, y]).concat();
+            assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
+        }
+        // An upright box stays bit-identical.
+        let mut tracks = Tracks::default();
+        tracks.add(&records[1]);
+        assert_eq!((tracks.0[0].shapes[0].bbox, tracks.0[0].shapes[0].turn), (records[1].bbox, 0.0));
     }
 }

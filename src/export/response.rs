@@ -7,9 +7,10 @@ use image::ExtendedColorType;
 use ndarray::ArrayView2;
 
 use super::drawing::{Letters, heat_map, peak};
-use super::folder::Folder;
+use super::output::Folder;
 use super::output::{Destination, Output};
 use super::record::rounded;
+use super::table::line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file::replace;
 use crate::error::{Error, Result};
@@ -36,7 +37,6 @@ const COLUMNS: &str = "index,file,map,rows,columns,origin_x,origin_y,step_x,step
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Output,
-    rows: csv::Writer<Vec<u8>>,
     letters: Letters,
 }
 
@@ -48,8 +48,9 @@ impl ResponseMaps {
     pub fn create(path: &Path) -> Result<Self> {
         let letters = Letters::load(path)?;
         let folder = Folder::create(path)?;
-        let geometry = Output::create(&Destination::File(path.join(GEOMETRY)))?;
-        Ok(Self { folder, geometry, rows: csv::Writer::from_writer(Vec::new()), letters })
+        let mut geometry = Output::create(&Destination::File(path.join(GEOMETRY)))?;
+        geometry.append(format!("{COLUMNS}\n").as_bytes())?;
+        Ok(Self { folder, geometry, letters })
     }
 
     /// Writes the map of a record and returns its row of the geometry.
@@ -87,16 +88,13 @@ impl Exporter for ResponseMaps {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         for (i, record) in frame.records.iter().enumerate() {
             let row = self.map(record, frame.responses.get(i).and_then(Option::as_ref))?;
-            self.rows.write_record(row).map_err(|error| Error::io(self.geometry.path(), error.into()))?;
+            self.geometry.append(line(&row).as_bytes())?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
         self.folder.claim(GEOMETRY)?;
-        let rows = self.rows.into_inner().map_err(|error| Error::io(GEOMETRY, io::Error::other(error.to_string())))?;
-        self.geometry.write(format!("{COLUMNS}\n").as_bytes())?;
-        self.geometry.write(&rows)?;
         self.geometry.finish()
     }
 }
@@ -129,7 +127,7 @@ mod tests {
 
     use super::read::read_npy;
     use super::*;
-    use crate::export::record::tests::run;
+    use crate::export::tests::run;
     use crate::tracker::ResponseLayout;
 
     fn response(values: &Array2<f32>) -> Option<ResponseMap<'_>> {

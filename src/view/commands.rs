@@ -1,4 +1,4 @@
-//! Commands: what a page can ask for, and how the controller does it.
+//! The commands of a page, and how the controller handles them.
 
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::controller::{Controller, Goal, Handled, POLL_INTERVAL};
-use super::frame_cache::Reading;
-use super::frame_cache::{Checkpoint, Seen};
+use super::frame_cache::{Checkpoint, Reading, Seen};
 use super::state::Track;
 use crate::bbox::BBox;
 use crate::error::Error;
@@ -22,10 +21,10 @@ use crate::tracker::too_small;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
-    /// A new target, in this box of this frame. Where frames come once, one that has not come yet may be meant: the
-    /// target begins when it comes.
+    /// Adds a target in this box of this frame. The frame of a live source may be one that has not come yet; the target
+    /// begins when it comes.
     Add {
-        /// Its number, where it is not to be the next one.
+        /// Its id; the next one if it is missing.
         #[serde(default)]
         id: Option<u32>,
         /// The frame.
@@ -33,7 +32,7 @@ pub enum Command {
         /// The box, 0-based.
         bbox: BBox,
     },
-    /// A new box for a target.
+    /// Gives a target a new box.
     Give {
         /// The target.
         target: u32,
@@ -42,45 +41,45 @@ pub enum Command {
         /// The box, 0-based.
         bbox: BBox,
     },
-    /// The target is gone from this frame on.
+    /// Ends a target at this frame.
     End {
         /// The target.
         target: u32,
         /// The frame.
         position: usize,
     },
-    /// The box that was given in this frame, or the end that was put there, is taken back.
+    /// Takes back the box or the end that was given in this frame.
     TakeBack {
         /// The target.
         target: u32,
         /// The frame.
         position: usize,
     },
-    /// The target and all that was found of it is forgotten.
+    /// Removes a target with all its records.
     Remove {
         /// The target.
         target: u32,
     },
-    /// Track on from the current frame.
+    /// Plays and tracks from the current frame on.
     Play,
-    /// No further.
+    /// Stops at the current frame.
     Pause,
-    /// So many frames on, tracking, or back.
+    /// Moves by some frames; tracks on the way forward.
     Step {
-        /// How many; back below zero.
+        /// Frames; negative for back.
         by: i64,
     },
-    /// To a frame, without tracking.
+    /// Shows a frame without tracking.
     Seek {
         /// The frame.
         position: usize,
     },
-    /// How fast to play.
+    /// Sets the speed of playing.
     Speed {
-        /// As a multiple of the source's rate; null for as fast as it goes.
+        /// A multiple of the source's rate; null for as fast as possible.
         times: Option<f64>,
     },
-    /// The first box, for which the page was opened.
+    /// Gives the first box that the page asks for.
     Pick {
         /// The box, 0-based.
         bbox: BBox,
@@ -90,14 +89,14 @@ pub enum Command {
 /// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It cannot be done, with the reason.
+    /// The command is impossible, with the reason.
     No(String),
-    /// Its frame has not been read yet; a retry continues.
+    /// The frame has not been read yet; a retry continues.
     NotYet {
         /// The frame.
         position: usize,
     },
-    /// Tracking has ended: why, [`View::close`](super::View::close) says.
+    /// Tracking has ended; [`View::close`](super::View::close) returns the reason.
     Ended,
 }
 
@@ -123,12 +122,12 @@ const FRAME_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum targets at a time.
 const MAX_TARGETS: usize = 100;
 
-/// The slowest and the fastest multiple of the source's rate.
+/// Multiples of the source's rate.
 const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 impl Controller {
     /// Handles a command.
-    pub(super) fn handle(&mut self, command: Command) -> Handled {
+    pub fn handle(&mut self, command: Command) -> Handled {
         let picks = self.shared.look(|state| state.status.pick);
         match command {
             Command::Pick { bbox } if picks => {
@@ -136,28 +135,30 @@ impl Controller {
                 Checkpoint::begin(&self.params, 1, &item, bbox).map_err(|error| error.to_string())?;
                 self.shared.change(|state| state.picked = Some(bbox));
             }
-            Command::Pick { .. } => return Err("nobody asks for a first box here: add a target".into()),
+            Command::Pick { .. } => return Err("this page asks for no first box: add a target".into()),
             _ if picks => return Err("this page only asks for the first box".into()),
             Command::Add { id, position, bbox } => self.add(id, position, bbox)?,
-            Command::Give { target, position, bbox } => self.give(target, position, bbox)?,
+            Command::Give { target, position, bbox } => {
+                self.check_target(target)?;
+                self.give(target, position, bbox)?;
+            }
             Command::End { target, position } => {
                 let first = "this is its first box: remove the target instead";
                 self.edit_marks(target, first, |track| track.end(position))?;
             }
             Command::TakeBack { target, position } => {
-                let none = "only a box that was given after the first one, or an end, can be taken back";
+                let none = "only a later box or an end can be taken back";
                 self.can_go_on(target, position)?;
                 self.edit_marks(target, none, |track| track.take_back(position))?;
             }
             Command::Remove { target } => {
-                if !self.shared.change(|state| state.remove(target)) {
-                    return Err(no_target(target).into());
-                }
+                self.check_target(target)?;
+                self.shared.change(|state| state.remove(target));
                 self.checkpoints.remove(&target);
                 self.log.outdated();
             }
             Command::Play => {
-                // What was corrected and left behind is followed up to the last frame from there, too.
+                // At the last frame, playing still tracks what a correction left open.
                 let all = |last| self.position() >= last && self.wanted(last).is_none();
                 if self.cache.last().is_some_and(all) {
                     return Err("this is the last frame: go back to play again".into());
@@ -195,13 +196,10 @@ impl Controller {
 
     fn pause(&mut self) {
         self.goal = None;
-        self.shared.change(|state| {
-            let status = &mut state.status;
-            (status.playing, status.catching_up, status.going_to) = (false, None, None);
-        });
+        self.update(|state| state.status.playing = false);
     }
 
-    /// Goes to a frame and stands still there.
+    /// Goes to a frame and pauses there.
     fn go(&mut self, position: usize, track: bool) -> Result<(), String> {
         let (oldest, last) = (self.cache.oldest(), self.cache.last());
         let live = self.cache.info().live;
@@ -232,7 +230,7 @@ impl Controller {
                 Reading::NotYet => {}
             }
         }
-        // Nothing else is read until it is asked for again: what is far ahead would be sought from the start each time.
+        // Nothing else is read until the retry: each read elsewhere would restart the seek.
         self.pause();
         Err(Refusal::NotYet { position })
     }
@@ -245,7 +243,7 @@ impl Controller {
         }
     }
 
-    /// Whether a frame may come that has not come yet. The first is on its way.
+    /// Whether a frame of a live source may still come, beyond the first.
     fn is_to_come(&self, position: usize) -> bool {
         let open = self.cache.last().is_none_or(|last| position <= last);
         self.cache.info().live && position > self.cache.newest().max(self.cache.first()) && open
@@ -257,7 +255,7 @@ impl Controller {
             return Err(format!("there is no frame {position} to give a box in").into());
         }
         if self.is_gone(position.saturating_add(1)) {
-            // Even on the screen: no tracker could go on from it.
+            // The frame may be on the screen, but the next one is gone too, so no tracker could go on.
             let oldest = self.cache.oldest();
             return Err(format!("frame {position} is gone: give the box in frame {oldest} or a later one").into());
         }
@@ -286,53 +284,39 @@ impl Controller {
                 return Err(Error::Box { bbox, reason }.to_string().into());
             }
             self.last_id = self.last_id.max(target);
-            self.shared.change(|state| state.add(target, Track::to_come(bbox, position)));
+            self.shared.change(|state| state.expect(target, bbox, position));
             return Ok(());
         }
-        let (item, checkpoint, seen) = self.begin(target, position, bbox)?;
-        self.last_id = self.last_id.max(target);
-        self.checkpoints.entry(target).or_default().put(checkpoint);
-        self.shared.change(|state| {
-            state.add(target, Track::new(bbox, seen.record));
-            state.put_map(position, target, seen.map);
-        });
-        self.stand(&item);
-        self.write_handled(target, position)
+        self.give(target, position, bbox)
     }
 
-    /// The number of a new target: one above the highest that there ever was, else the lowest that no target has.
+    /// The id of a new target: one above the highest so far, or the lowest free one.
     fn next_id(&self) -> u32 {
         let unused = || self.shared.look(|state| (1..).find(|id| !state.tracks().contains_key(id)));
         self.last_id.checked_add(1).or_else(unused).unwrap_or(u32::MAX)
     }
 
+    /// Gives a target, which may be new, a box.
     fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), Refusal> {
-        if !self.shared.look(|state| state.tracks().contains_key(&target)) {
-            return Err(no_target(target).into());
-        }
         let (item, checkpoint, seen) = self.begin(target, position, bbox)?;
+        self.last_id = self.last_id.max(target);
         let gone = self.shared.change(|state| {
             state.put_map(position, target, seen.map);
             state.give(target, bbox, seen.record)
         });
         let checkpoints = self.checkpoints.entry(target).or_default();
-        gone.iter().for_each(|gone| checkpoints.forget(gone));
+        checkpoints.forget(&gone);
         checkpoints.put(checkpoint);
         self.log.outdated();
         self.stand(&item);
-        self.write_handled(target, position)
-    }
-
-    /// Writes the record of a command. A write error ends tracking.
-    fn write_handled(&mut self, target: u32, position: usize) -> Result<(), Refusal> {
+        // A write error ends tracking.
         self.write(target, position).map_err(|error| {
             self.failed = Some(error);
             Refusal::Ended
         })
     }
 
-    /// Refuses to take back what was said of a target at `position` where the piece before that cannot be followed on:
-    /// the frames that its tracker must see are gone.
+    /// Refuses to take back a mark if the frames after the piece before it are gone, so that no tracker can go on there.
     fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
         let from = self.shared.look(|state| {
             let track = state.tracks().get(&target)?;
@@ -349,58 +333,23 @@ impl Controller {
         }
     }
 
-    /// Changes the marks of a target other than by a box; `else_said` where that is not possible.
+    /// Changes the marks of a target; `reason` if that is impossible.
     fn edit_marks(
         &mut self,
         target: u32,
-        else_said: &str,
+        reason: &str,
         change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
     ) -> Result<(), String> {
-        if !self.shared.look(|state| state.tracks().contains_key(&target)) {
-            return Err(no_target(target));
-        }
-        let gone = self.shared.change(|state| state.change(target, change)).ok_or(else_said)?;
+        self.check_target(target)?;
+        let gone = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;
         self.checkpoints.entry(target).or_default().forget(&gone);
         self.log.outdated();
         self.pause();
         Ok(())
     }
-}
 
-fn no_target(target: u32) -> String {
-    format!("there is no target {target}")
-}
-
-#[cfg(test)]
-mod order_tests {
-    use super::*;
-
-    #[test]
-    fn orders_are_read_and_nonsense_is_not() {
-        let read = |text: &str| serde_json::from_str::<Command>(text);
-        let bbox = BBox::new(1.0, 2.0, 3.0, 4.0);
-        assert_eq!(
-            read(r#"{"do":"give","target":2,"position":7,"bbox":[1,2,3,4]}"#).unwrap(),
-            Command::Give { target: 2, position: 7, bbox }
-        );
-        assert_eq!(read(r#"{"do":"speed","times":null}"#).unwrap(), Command::Speed { times: None });
-        assert_eq!(
-            read(r#"{"do":"take-back","target":1,"position":3}"#).unwrap(),
-            Command::TakeBack { target: 1, position: 3 }
-        );
-        for wrong in [
-            "",
-            "[]",
-            "{}",
-            r#"{"do":"dance"}"#,
-            r#"{"do":"seek"}"#,
-            r#"{"do":"seek","position":-1}"#,
-            r#"{"do":"seek","position":1,"more":2}"#,
-            r#"{"do":"add","position":1,"bbox":[1,2,3]}"#,
-            r#"{"do":"add","position":1,"bbox":[1,2,3,1e999]}"#,
-            r#"{"do":"add","position":1,"bbox":[1,2,3,null]}"#,
-        ] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
+    fn check_target(&self, target: u32) -> Result<(), String> {
+        let exists = self.shared.look(|state| state.tracks().contains_key(&target));
+        exists.then_some(()).ok_or_else(|| format!("there is no target {target}"))
     }
 }

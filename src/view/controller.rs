@@ -1,5 +1,5 @@
-//! The one thread that reads frames and tracks: it obeys commands, goes on by itself while it plays, and never waits for
-//! a page.
+//! The one thread that reads frames and tracks. It handles commands, goes on by itself while it plays, and never waits
+//! for a page.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,69 +9,66 @@ use std::time::{Duration, Instant};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::commands::{Command, Refusal};
-use super::frame_cache::{Checkpoint, Checkpoints, Seen};
-use super::frame_cache::{FrameCache, Reading};
+use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Reading, Seen};
 use super::results::Log;
-use super::state::Picture;
-use super::state::Track;
-use super::state::{SharedState, ViewState};
+use super::state::{Picture, SharedState, Track, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::media::Item;
 use crate::tracker::Params;
 
-/// How long to wait for a frame before the next look at commands.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a wait for a frame keeps commands waiting.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Frames per second of a source that does not say.
+/// Frames per second of a source without a rate.
 const RATE: f64 = 30.0;
 
 /// Maximum time that one frame is shown, in seconds; bounds gaps in the timestamps.
 const MAX_FRAME_SECONDS: f64 = 2.0;
 
-/// The result of a command: a warning if it was done but looks wrong.
+/// The result of a command, with a warning if something looks wrong.
 pub type Handled = Result<Option<String>, Refusal>;
 
 /// A message to the controller.
 pub enum Message {
     /// A command and the channel for its result.
     Command(Command, SyncSender<Handled>),
-    /// To end.
+    /// End.
     Stop,
 }
 
-/// Frames, trackers and commands.
-pub(super) struct Controller {
-    pub(super) shared: Arc<SharedState>,
-    pub(super) messages: Receiver<Message>,
-    pub(super) cache: FrameCache,
-    /// Cancels the waiting of commands.
-    pub(super) stop: CancelToken,
-    pub(super) params: Params,
-    pub(super) log: Log,
-    pub(super) checkpoints: BTreeMap<u32, Checkpoints>,
-    /// Where it is going.
-    pub(super) goal: Option<Goal>,
+/// Owns the frames and the trackers, and handles commands.
+pub struct Controller {
+    pub shared: Arc<SharedState>,
+    pub messages: Receiver<Message>,
+    pub cache: FrameCache,
+    /// Ends commands that wait for a frame.
+    pub stop: CancelToken,
+    pub params: Params,
+    pub log: Log,
+    pub checkpoints: BTreeMap<u32, Checkpoints>,
+    /// The frame to go to.
+    pub goal: Option<Goal>,
     /// When the next frame is due.
-    pub(super) due: Instant,
+    pub due: Instant,
     /// The frame that is shown.
-    pub(super) shown: Option<Arc<Item>>,
+    pub shown: Option<Arc<Item>>,
     /// When the last frames were shown.
-    pub(super) times: VecDeque<Instant>,
-    /// The highest number of a target so far.
-    pub(super) last_id: u32,
-    pub(super) pictures: u64,
+    pub times: VecDeque<Instant>,
+    /// The highest id of a target so far.
+    pub last_id: u32,
+    pub pictures: u64,
     /// An error that ends tracking after the current command.
-    pub(super) failed: Option<Error>,
+    pub failed: Option<Error>,
 }
 
 /// A frame to be shown next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Goal {
-    pub(super) position: usize,
-    /// Whether all targets are followed up to it.
-    pub(super) track: bool,
+pub struct Goal {
+    pub position: usize,
+    /// Whether all targets are tracked up to it.
+    pub track: bool,
 }
 
 /// One target to track in the current frame.
@@ -84,7 +81,7 @@ struct Job {
 }
 
 impl Controller {
-    /// Of these frames; its first is shown as soon as it has come.
+    /// A controller that shows the first frame of the cache once it has come.
     pub fn new(
         shared: Arc<SharedState>,
         messages: Receiver<Message>,
@@ -93,23 +90,21 @@ impl Controller {
         params: Params,
         log: Log,
     ) -> Self {
-        let goal = Some(Goal { position: cache.first(), track: false });
-        let (checkpoints, shown, times) = (BTreeMap::new(), None, VecDeque::new());
         Self {
+            goal: Some(Goal { position: cache.first(), track: false }),
+            checkpoints: BTreeMap::new(),
+            due: Instant::now(),
+            shown: None,
+            times: VecDeque::new(),
+            last_id: 0,
+            pictures: 0,
+            failed: None,
             shared,
             messages,
             cache,
             stop,
             params,
             log,
-            checkpoints,
-            goal,
-            due: Instant::now(),
-            shown,
-            times,
-            last_id: 0,
-            pictures: 0,
-            failed: None,
         }
     }
 
@@ -150,18 +145,18 @@ impl Controller {
         }
     }
 
-    /// The position that is shown, or will be the first.
-    pub(super) fn position(&self) -> usize {
+    /// The position that is shown, or the first one before that.
+    pub fn position(&self) -> usize {
         self.shown.as_ref().map_or(self.cache.first(), |item| item.position)
     }
 
-    /// One step towards the goal: a frame at most.
+    /// Reads one frame on the way to the goal.
     fn work(&mut self) -> Result<()> {
         let Some(goal) = self.goal else { return Ok(()) };
         let wanted = if goal.track { self.wanted(goal.position) } else { None };
         let mut position = wanted.unwrap_or(goal.position);
         if self.cache.info().live {
-            // Frame by frame, and a look at commands after each.
+            // Frame by frame, so that commands are handled in between.
             position = position.min((self.cache.newest() + 1).max(self.cache.first()));
         }
         match self.cache.read(position, POLL_INTERVAL) {
@@ -178,11 +173,7 @@ impl Controller {
                     self.goal = None;
                     self.show(&item);
                 } else {
-                    let (oldest, newest) = (self.cache.oldest(), self.cache.newest());
-                    self.shared.change(|state| {
-                        let status = &mut state.status;
-                        (status.catching_up, status.oldest, status.newest) = (Some(position), oldest, newest);
-                    });
+                    self.update(|state| state.status.catching_up = Some(position));
                 }
             }
         }
@@ -200,17 +191,25 @@ impl Controller {
         }
     }
 
-    /// Goes to a frame from now on, and no further.
-    pub(super) fn head_for(&mut self, goal: Goal) {
+    /// Sets the goal and stops playing.
+    pub fn head_for(&mut self, goal: Goal) {
         self.goal = Some(goal);
+        self.update(|state| state.status.playing = false);
+    }
+
+    /// Changes what pages see. The status follows the cache and the goal.
+    pub fn update(&self, change: impl FnOnce(&mut ViewState)) {
         self.shared.change(|state| {
-            let status = &mut state.status;
-            (status.playing, status.catching_up, status.going_to) = (false, None, Some(goal.position));
+            state.status.catching_up = None;
+            change(state);
+            let (status, cache) = (&mut state.status, &self.cache);
+            (status.oldest, status.newest, status.last) = (cache.oldest(), cache.newest(), cache.last());
+            status.going_to = self.goal.filter(|_| !status.playing).map(|goal| goal.position);
         });
     }
 
     /// The first frame that a tracker must see so that all records up to `last` can be made.
-    pub(super) fn wanted(&self, last: usize) -> Option<usize> {
+    pub fn wanted(&self, last: usize) -> Option<usize> {
         let next = |(target, track): (&u32, &Track)| {
             let (missing, (start, _)) = track.missing(last)?;
             let next = self.checkpoints.get(target).map_or(start, |checkpoints| checkpoints.next(start, missing));
@@ -221,7 +220,7 @@ impl Controller {
     }
 
     /// Whether a frame of a live source has left the cache.
-    pub(super) fn is_gone(&self, position: usize) -> bool {
+    pub fn is_gone(&self, position: usize) -> bool {
         self.cache.info().live && position < self.cache.oldest()
     }
 
@@ -254,7 +253,7 @@ impl Controller {
                 }
                 Some(Err(error)) => {
                     let said = format!("target {}, frame {}: {error}", job.target, item.position);
-                    // One that was to begin here would be tried again each time.
+                    // A target that begins here would fail again each time.
                     let begins = job.start == item.position;
                     refused = Err(said + if begins { ": remove it, or give it another box here" } else { "" });
                 }
@@ -271,7 +270,7 @@ impl Controller {
         Ok(refused)
     }
 
-    /// The targets that want the frame at `position`, each with its tracker.
+    /// The targets that need the frame at `position`, each with its tracker.
     fn jobs(&mut self, position: usize) -> Vec<Job> {
         let checkpoints = &mut self.checkpoints;
         self.shared.look(|state| {
@@ -297,14 +296,14 @@ impl Controller {
     }
 
     /// Writes a record to the log.
-    pub(super) fn write(&mut self, target: u32, position: usize) -> Result<()> {
+    pub fn write(&mut self, target: u32, position: usize) -> Result<()> {
         let record =
             self.shared.look(|state| state.tracks().get(&target).and_then(|track| track.at(position)).cloned());
         record.map_or(Ok(()), |record| self.log.write(&record))
     }
 
-    /// Shows a frame, and says when the next one is due.
-    pub(super) fn show(&mut self, item: &Arc<Item>) {
+    /// Shows a frame and computes when the next one is due.
+    pub fn show(&mut self, item: &Arc<Item>) {
         let now = Instant::now();
         self.times.push_back(now);
         while self.times.front().is_some_and(|time| now.duration_since(*time) > Duration::from_secs(1)) {
@@ -318,12 +317,8 @@ impl Controller {
         self.due = (self.due + lasts).max(now.checked_sub(lasts).unwrap_or(now));
         self.pictures += 1;
         let picture = Arc::new(Picture::new(self.pictures, Arc::clone(item)));
-        let (oldest, newest, last) = (self.cache.oldest(), self.cache.newest(), self.cache.last());
-        let fps = self.times.len() as f64;
-        self.shared.change(|state| {
-            let status = &mut state.status;
-            (status.position, status.oldest, status.newest, status.last) = (item.position, oldest, newest, last);
-            (status.fps, status.catching_up, status.going_to) = (fps, None, None);
+        self.update(|state| {
+            (state.status.position, state.status.fps) = (item.position, self.times.len() as f64);
             state.show(picture);
             if let Err(error) = &item.frame {
                 state.say(format!("frame {} could not be read: {error}", item.position));
@@ -339,14 +334,11 @@ impl Controller {
         timed.unwrap_or(1.0 / rate).min(MAX_FRAME_SECONDS)
     }
 
-    /// Stops where it is, and says why.
+    /// Stops and says why.
     fn stop_with(&mut self, said: &str) {
         self.goal = None;
-        let (oldest, newest, last) = (self.cache.oldest(), self.cache.newest(), self.cache.last());
-        self.shared.change(|state| {
-            let status = &mut state.status;
-            (status.playing, status.catching_up, status.going_to) = (false, None, None);
-            (status.oldest, status.newest, status.last) = (oldest, newest, last);
+        self.update(|state| {
+            state.status.playing = false;
             state.say(said);
         });
     }

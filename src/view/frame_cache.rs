@@ -1,4 +1,4 @@
-//! Frames by position, and the trackers of each target as far as they have come.
+//! Frames by position, and the latest trackers of each target.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,26 +26,25 @@ const LEAD_IN: usize = 12;
 /// Maximum frames to skip by reading; larger gaps are sought.
 const MAX_SKIP: usize = 48;
 
-/// A source whose frames can be asked for in any command.
+/// A source whose frames can be read in any order.
 #[derive(Debug)]
 pub struct FrameCache {
     source: Arc<dyn Source>,
     span: Span,
     demand: Demand,
     stream: Option<Prefetch>,
-    /// The position that the stream hands out next.
+    /// The next position of the stream.
     next: usize,
-    /// The position that the stream began with.
+    /// The first position of the stream.
     begun: usize,
-    /// A position that there is no frame at, nor beyond.
+    /// A position at and beyond which there are no frames.
     beyond: usize,
-    /// The last position that was handed out so far.
+    /// The last position that was read so far.
     newest: usize,
-    /// Frames that came last, the oldest first.
+    /// The latest frames, the oldest first.
     kept: VecDeque<Arc<Item>>,
-    bytes: usize,
     most: usize,
-    /// The last position, once it is known.
+    /// The last position, if it is known.
     last: Option<usize>,
 }
 
@@ -61,14 +60,14 @@ pub enum Reading {
 }
 
 impl FrameCache {
-    /// The frames of `source` in `span`, of which at most `most` bytes of pixels are kept.
+    /// The frames of `source` in `span`. Keeps at most `most` bytes of pixels.
     pub fn new(source: Arc<dyn Source>, span: Span, demand: Demand, most: usize) -> Self {
         let (kept, last) = (VecDeque::new(), span.last);
         let (next, begun, beyond) = (span.first, span.first, usize::MAX);
-        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, bytes: 0, most, last }
+        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, most, last }
     }
 
-    /// The positions that were asked for.
+    /// The positions of the view.
     pub fn span(&self) -> Span {
         self.span
     }
@@ -78,7 +77,7 @@ impl FrameCache {
         self.span.first
     }
 
-    /// The last position, where it is known.
+    /// The last position, if it is known.
     pub fn last(&self) -> Option<usize> {
         self.last
     }
@@ -93,7 +92,7 @@ impl FrameCache {
         self.source.info()
     }
 
-    /// The first position that can still be asked for.
+    /// The first position that can still be read.
     pub fn oldest(&self) -> usize {
         match self.info().live {
             false => self.span.first,
@@ -101,10 +100,10 @@ impl FrameCache {
         }
     }
 
-    /// The frame at `position`, waited for at most `timeout`.
+    /// The frame at `position`. Waits at most for `timeout`.
     ///
     /// # Errors
-    /// When the source cannot be opened again, or the frame is one that it hands out no more.
+    /// When the source cannot be opened again, or a live source no longer has the frame.
     pub fn read(&mut self, position: usize, timeout: Duration) -> Result<Reading> {
         if let Some(item) = self.kept.iter().rev().find(|item| item.position == position) {
             return Ok(Reading::Frame(Arc::clone(item)));
@@ -118,7 +117,7 @@ impl FrameCache {
             match stream.next_within(timeout) {
                 Wait::NotYet => return Ok(Reading::NotYet),
                 Wait::End if self.next == self.begun && self.next > self.behind_newest() => {
-                    // It has ended before the frame that it was to begin with: where, those in between say.
+                    // The source ends before this stream begins. A stream from the newest frame on finds the end.
                     self.beyond = self.next;
                     self.begin(self.behind_newest())?;
                 }
@@ -138,7 +137,7 @@ impl FrameCache {
                         return Ok(Reading::NotYet);
                     }
                     if item.position > position {
-                        let reason = format!("it hands out no frame {position}");
+                        let reason = format!("it has no frame {position}");
                         return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
                     }
                 }
@@ -147,7 +146,7 @@ impl FrameCache {
         Ok(Reading::End)
     }
 
-    /// Sees to it that the stream comes by `position`.
+    /// Makes sure that the stream will reach `position`.
     fn reach(&mut self, position: usize) -> Result<()> {
         let again = !self.info().live;
         let ahead = position >= self.next;
@@ -158,7 +157,7 @@ impl FrameCache {
         }
         let begun = self.stream.is_some() || self.next > self.span.first;
         if !again && begun {
-            let reason = format!("frame {position} is gone: {} hands out each frame once", self.info().name);
+            let reason = format!("frame {position} is gone: {} gives each frame once", self.info().name);
             return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
         }
         let near_start = position < self.span.first + MAX_SKIP;
@@ -169,14 +168,14 @@ impl FrameCache {
         self.begin(first)
     }
 
-    /// The first position that was never handed out.
+    /// The first position that was never read.
     fn behind_newest(&self) -> usize {
         (self.newest + 1).max(self.span.first)
     }
 
-    /// Begins to read at `first`.
+    /// Starts a stream at `first`.
     fn begin(&mut self, first: usize) -> Result<()> {
-        // Ends the old stream, which may still skip frames on its way to one that is no longer wanted.
+        // Ends the old stream, which may still be skipping frames on its way to a position that is no longer needed.
         self.stream = None;
         let span = Span { first, last: self.span.last };
         self.stream = Some(Prefetch::open(self.source.as_ref(), span, self.demand, &CancelToken::default())?);
@@ -185,15 +184,16 @@ impl FrameCache {
     }
 
     fn keep(&mut self, item: &Arc<Item>) {
-        if let Some(place) = self.kept.iter().position(|known| known.position == item.position) {
-            self.bytes -= self.kept.remove(place).map_or(0, |item| bytes(&item));
-        }
-        self.bytes += bytes(item);
+        self.kept.retain(|known| known.position != item.position);
         self.kept.push_back(Arc::clone(item));
         // Keep the newest frame, however large it is.
-        while (self.bytes > self.most || self.kept.len() > MAX_KEPT) && self.kept.len() > 1 {
-            self.bytes -= self.kept.pop_front().map_or(0, |item| bytes(&item));
+        while self.kept.len() > 1 && (self.kept.len() > MAX_KEPT || self.bytes() > self.most) {
+            self.kept.pop_front();
         }
+    }
+
+    fn bytes(&self) -> usize {
+        self.kept.iter().map(|item| bytes(item)).sum()
     }
 }
 
@@ -209,9 +209,9 @@ const MAX_CHECKPOINTS: usize = 3;
 /// A tracker that has seen all frames of a piece up to one of them.
 pub struct Checkpoint {
     target: u32,
-    /// Where its piece begins.
+    /// The start of its piece.
     start: usize,
-    /// The frame that it has seen last.
+    /// The latest frame that it has seen.
     position: usize,
     /// Its box in that frame.
     bbox: BBox,
@@ -241,10 +241,10 @@ impl Checkpoint {
         Ok((checkpoint, seen))
     }
 
-    /// Follows the target in the next frame. One that cannot be read, or has another size, leaves the box as it is.
+    /// Tracks the target in the next frame. An unreadable frame or one of another size keeps the box.
     ///
     /// # Errors
-    /// What a tracker cannot go on after.
+    /// A failure of the tracker itself.
     pub fn follow(&mut self, item: &Item) -> Result<Seen> {
         let missing = Outcome { target: 0, bbox: self.bbox, estimate: None, took: Duration::ZERO };
         let outcome = match item.frame.as_ref().map(|frame| self.session.feed(item.position, frame)) {
@@ -263,22 +263,22 @@ impl Checkpoint {
     }
 }
 
-/// The trackers of one target's last pieces. A correction of an early frame leaves the tracker of a later piece.
+/// The trackers of the latest pieces of one target, so that a correction of an early frame keeps that of a later piece.
 #[derive(Default)]
 pub struct Checkpoints(Vec<Checkpoint>);
 
 impl Checkpoints {
-    /// The frame that must be seen next so that the record at `missing`, of the piece from `start` on, can be made.
+    /// The next frame to track for the record at `missing` in the piece from `start` on.
     pub fn next(&self, start: usize, missing: usize) -> usize {
         self.usable(start, missing).map_or(start, |place| self.0[place].position + 1)
     }
 
-    /// Takes out the tracker that [`Checkpoints::next`] counts on; `None` where the piece is to be begun.
+    /// Takes out the tracker that continues the piece; `None` if the piece must begin.
     pub fn take(&mut self, start: usize, missing: usize) -> Option<Checkpoint> {
         self.usable(start, missing).map(|place| self.0.remove(place))
     }
 
-    /// Puts a tracker back, or a new one in; the one that was used longest ago makes room.
+    /// Adds a tracker; the least recently used one makes room.
     pub fn put(&mut self, checkpoint: Checkpoint) {
         self.0.retain(|known| known.start != checkpoint.start);
         self.0.push(checkpoint);
@@ -287,7 +287,7 @@ impl Checkpoints {
         }
     }
 
-    /// Forgets trackers that have seen frames whose records are gone.
+    /// Removes trackers that have seen frames whose records are gone.
     pub fn forget(&mut self, gone: &Range<usize>) {
         self.0.retain(|checkpoint| !gone.contains(&checkpoint.position));
     }
@@ -298,10 +298,108 @@ impl Checkpoints {
 }
 
 #[cfg(test)]
-mod reel_tests {
-    use super::super::fixtures::{Numbered, Sought};
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::state::tests::numbered_item;
     use super::*;
     use crate::frame::Channels;
+    use crate::media::Stream;
+
+    /// Frames that show their position as their gray level.
+    struct Numbered {
+        info: Info,
+        count: usize,
+        /// Whether the stream blocks after the last frame, as that of a camera that is covered up.
+        stalls: bool,
+        opened: Mutex<bool>,
+    }
+
+    impl Numbered {
+        fn new(count: usize, length: Option<usize>, live: bool, stalls: bool) -> Self {
+            let info = Info { name: "numbered".into(), length, live, ..Info::default() };
+            Self { info, count, stalls, opened: Mutex::default() }
+        }
+
+        fn folder(count: usize) -> Self {
+            Self::new(count, Some(count), false, false)
+        }
+
+        fn pipe(count: usize) -> Self {
+            Self::new(count, None, true, false)
+        }
+
+        /// Read again from any frame on, but of unknown length.
+        fn video(count: usize) -> Self {
+            Self::new(count, None, false, false)
+        }
+
+        fn stalled(count: usize) -> Self {
+            Self::new(count, None, true, true)
+        }
+    }
+
+    impl Source for Numbered {
+        fn info(&self) -> &Info {
+            &self.info
+        }
+
+        fn stream(&self, span: Span, _: Demand, _: &CancelToken) -> Result<Stream> {
+            let mut opened = self.opened.lock().unwrap();
+            if *opened && self.info.live {
+                return Err(Error::Sequence { path: "numbered".into(), reason: "a pipe can be read only once".into() });
+            }
+            *opened = true;
+            let frames = (span.first..=span.last.unwrap_or(usize::MAX).min(self.count)).map(numbered_item);
+            let stalls = self.stalls;
+            // Longer than any test waits; the thread that waits for it is joined when the stream is dropped.
+            let end =
+                std::iter::from_fn(move || stalls.then(|| std::thread::sleep(Duration::from_millis(300))).and(None));
+            Ok(Box::new(frames.chain(end)))
+        }
+    }
+
+    /// A video that is decoded from its first frame on for each stream: one that begins further on hands nothing out until
+    /// it is cancelled.
+    struct Sought {
+        info: Info,
+        running: Arc<AtomicUsize>,
+    }
+
+    impl Default for Sought {
+        fn default() -> Self {
+            let info = Info { name: "sought".into(), length: Some(200), ..Info::default() };
+            Self { info, running: Arc::default() }
+        }
+    }
+
+    impl Sought {
+        /// How many streams decode.
+        fn running(&self) -> usize {
+            self.running.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Source for Sought {
+        fn info(&self) -> &Info {
+            &self.info
+        }
+
+        fn stream(&self, span: Span, _: Demand, cancel: &CancelToken) -> Result<Stream> {
+            let (running, cancel) = (Arc::clone(&self.running), cancel.clone());
+            let mut next = span.first;
+            Ok(Box::new(std::iter::from_fn(move || {
+                running.fetch_add(1, Ordering::Relaxed);
+                while span.first > 1 && !cancel.is_cancelled() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                running.fetch_sub(1, Ordering::Relaxed);
+                next += 1;
+                (next <= 200).then(|| numbered_item(next - 1))
+            })))
+        }
+    }
 
     const SOON: Duration = Duration::from_secs(5);
 
@@ -329,11 +427,11 @@ mod reel_tests {
 
     #[test]
     fn of_a_pipe_the_last_frames_are_kept_within_a_bound() {
-        let one = bytes(&super::super::fixtures::numbered_item(1));
+        let one = bytes(&numbered_item(1));
         let mut cache = cache(Numbered::pipe(50), 8 * one);
         for position in 1..=20 {
             assert_eq!(level(cache.read(position, SOON).unwrap()), position as u8);
-            assert!(cache.bytes <= 8 * one && cache.kept.len() <= 8);
+            assert!(cache.bytes() <= 8 * one && cache.kept.len() <= 8);
         }
         assert_eq!(cache.oldest(), 13);
         assert_eq!(level(cache.read(13, SOON).unwrap()), 13);

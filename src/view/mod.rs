@@ -1,4 +1,4 @@
-//! The live view: a page to draw targets, track them, correct them and track on.
+//! The live view: a page to draw targets, track them and correct them.
 //!
 //! One thread, the controller, owns the frames and the trackers and handles the commands of pages. It writes a shared
 //! state that any number of connections read. A connection encodes the newest frame when its page asks for it, so a
@@ -10,14 +10,12 @@
 
 mod commands;
 mod controller;
-#[cfg(test)]
-mod fixtures;
 mod frame_cache;
 mod http;
 mod results;
 mod routes;
 mod state;
-#[cfg(all(test, feature = "synth"))]
+#[cfg(test)]
 mod tests;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -29,10 +27,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use self::commands::{Command, Refusal};
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 
-use self::controller::{Controller, Handled, Message};
-use self::results::Log;
-use self::results::Results;
-use self::state::SharedState;
+use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
+use self::http::Server;
+use self::results::{Log, Results};
+use self::routes::{Gate, Routes, make_token};
+use self::state::{SharedState, Status};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -40,13 +39,9 @@ use crate::export::Destination;
 use crate::frame::FrameBuf;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::tracker::Params;
-use http::{Gate, Server, make_token};
 
 /// How long a command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How often a waiting loop polls.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long [`View::close`] waits for the controller.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -56,9 +51,9 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Address {
     /// A name or an address of this machine.
     pub host: String,
-    /// The port; 0 for any that is free.
+    /// The port; 0 for any free one.
     pub port: u16,
-    /// The token that clients must send. Outside the loopback one is generated if none is given.
+    /// The token that clients must send. Beyond the loopback address a missing token is generated.
     pub token: Option<String>,
 }
 
@@ -79,7 +74,7 @@ pub struct Setup {
     pub named: bool,
     /// Whether the page only asks for a first box.
     pub pick: bool,
-    /// Cancels the waiting of commands.
+    /// Ends commands that wait for a frame.
     pub stop: CancelToken,
 }
 
@@ -112,21 +107,26 @@ impl View {
         let host = host.to_owned();
         let Setup { cache, path, preset, params, lines, named, pick, stop } = setup;
         let log = Log::create(lines)?;
-        let shared = Arc::new(SharedState::default());
-        shared.change(|state| {
-            let (info, status) = (cache.info(), &mut state.status);
-            let span = cache.span();
-            status.run = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
-            (status.source, status.preset, status.pick) = (info.name.clone(), preset.clone(), pick);
-            (status.first, status.last, status.oldest) = (span.first, span.last, span.first);
-            (status.live, status.rate) = (info.live, info.rate);
-            status.expected_last = info.length.or(info.expected_length);
+        let (info, span) = (cache.info(), cache.span());
+        let status = Status {
+            run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
+            source: info.name.clone(),
+            preset: preset.clone(),
+            pick,
+            first: span.first,
+            last: span.last,
+            expected_last: info.length.or(info.expected_length),
+            live: info.live,
+            oldest: span.first,
+            rate: info.rate,
             // A camera sets the pace itself; a pace of our own would fall behind it.
-            status.speed = (!info.live || info.rate.is_some()).then_some(1.0);
-        });
+            speed: (!info.live || info.rate.is_some()).then_some(1.0),
+            ..Status::default()
+        };
+        let shared = Arc::new(SharedState::new(status));
         let (messages, received) = channel();
         let (end, ended) = channel();
-        let results = Results { path, span: cache.span(), parameters: params.document(&preset), named };
+        let results = Results { path, span, parameters: params.document(&preset), named };
         let controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);
         let run = move || {
             // The receiver may be gone.
@@ -134,17 +134,13 @@ impl View {
         };
         let controller = std::thread::Builder::new().name("view".into()).spawn(run);
         let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
-        let name = host.parse::<std::net::IpAddr>().is_err().then(|| host.clone());
-        let gate = Gate { token: token.clone(), name, anywhere: local.ip().is_unspecified() };
-        let routes = routes::Routes { shared: Arc::clone(&shared), messages: messages.clone(), results };
-        let server = Server::start(listener, move |request| match gate.check(request) {
-            Ok(()) => routes.answer(request, gate.keep(request.local)),
-            Err(refused) => refused,
-        })?;
+        let gate = Gate::new(local, &host, token.clone());
+        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages.clone(), results };
+        let server = Server::start(listener, local, move |request| routes.answer(request))?;
         Ok(Self { shared, messages, controller, ended, server, host, token })
     }
 
-    /// The address for a browser on this machine, or on another one where it listens for these.
+    /// The address for a browser; `HOST` stands for the machine's name if the view listens at all addresses.
     pub fn url(&self) -> String {
         let address = self.server.address();
         let host = match address.ip() {
@@ -171,7 +167,7 @@ impl View {
         call(&self.messages, command).map(drop)
     }
 
-    /// The picked box, once there is one.
+    /// The picked box, once it is drawn.
     pub fn picked(&self) -> Option<BBox> {
         self.shared.look(|state| state.picked)
     }
@@ -193,10 +189,10 @@ impl View {
     }
 }
 
-/// The port where none is asked for.
+/// The default port.
 pub const PORT: u16 = 8787;
 
-/// One frame, read already.
+/// A source of one frame that is already read.
 struct Still {
     info: Info,
     position: usize,
@@ -224,11 +220,11 @@ impl Source for Still {
     }
 }
 
-/// Serves a page with the frame `item` of `source` on this machine, at [`PORT`] or another one, until a box is drawn
-/// that can be tracked with `params`; `None` when `stop` says so before. `told` gets the page's address.
+/// Serves a page at [`PORT`] or, if that is taken, at another port of this machine until a box is drawn on the frame
+/// `item` of `source` that can be tracked with `params`; `None` if `stop` says so before. `told` gets the address.
 ///
 /// # Errors
-/// When the frame could not be read, or no port can be listened on.
+/// When the frame could not be read, or no port can be used.
 pub fn pick(
     item: &Item,
     source: &str,
@@ -251,17 +247,8 @@ pub fn pick(
         let span = Span { first: item.position, last: Some(item.position) };
         let demand = Demand { channels: params.channels(), color: true };
         let cache = FrameCache::new(Arc::new(still), span, demand, MAX_CACHE_BYTES);
-        let (path, preset) = (source.to_owned(), String::new());
-        Setup {
-            cache,
-            path,
-            preset,
-            params: params.clone(),
-            lines: None,
-            named: false,
-            pick: true,
-            stop: CancelToken::default(),
-        }
+        let (path, preset, params) = (source.to_owned(), String::new(), params.clone());
+        Setup { cache, path, preset, params, lines: None, named: false, pick: true, stop: CancelToken::default() }
     };
     let address = |port| Address { host: "127.0.0.1".into(), port, token: None };
     let view = match View::open(setup(), &address(PORT)) {

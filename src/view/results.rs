@@ -1,4 +1,4 @@
-//! Results: files to download, in the format of the exports, and JSON lines that are written while tracking.
+//! Results: files to download, and JSON lines that grow while frames are tracked.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,47 +11,36 @@ use crate::atomic_file::replace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Exporter, FrameRecord, FrameResult, Json, Rows, Run, SourceRecord, Summary, Tally, TargetRecord,
+    Destination, Exporter, FrameRecord, FrameResult, JsonLines, Run, SourceRecord, Summary, Table, Tally, TargetRecord,
 };
 use crate::media::Span;
 
 /// The run's data besides its records.
 pub struct Results {
-    /// What the source was called by.
+    /// The source as the user named it.
     pub path: String,
-    /// The positions of it.
+    /// Its positions.
     pub span: Span,
     /// All settings.
     pub parameters: Value,
-    /// Whether targets have ids that a person gave them.
+    /// Whether the user gave ids.
     pub named: bool,
 }
 
 impl Results {
-    /// The JSON document.
+    /// All targets in the format of an exporter.
     ///
     /// # Errors
-    /// When there is no target, or no place for a temporary file.
-    pub fn json(&self, shared: &SharedState) -> Result<Vec<u8>> {
-        let found = self.found(shared)?;
-        written(|to| Ok(Box::new(Json::create(to)?)), &found)
+    /// When there is no record, or no place for a temporary file.
+    pub fn all<E: Exporter>(&self, shared: &SharedState, create: fn(&Destination) -> Result<E>) -> Result<Vec<u8>> {
+        written(create, &self.found(shared)?)
     }
 
-    /// MOT-challenge text.
+    /// OTB text of one target: a row for each frame from its first box on. It ends before the first frame that is still to
+    /// be tracked, since a row of `NaN` means that the target had ended.
     ///
     /// # Errors
-    /// As [`Results::json`].
-    pub fn mot(&self, shared: &SharedState) -> Result<Vec<u8>> {
-        let found = self.found(shared)?;
-        written(|to| Ok(Box::new(Rows::mot(to)?)), &found)
-    }
-
-    /// OTB text of one target: a row for each frame from its first box to the last frame that it was followed in. It
-    /// ends before a frame that is still to be followed, after a correction for instance: a row that says nothing would
-    /// mean that the target is gone there.
-    ///
-    /// # Errors
-    /// As [`Results::json`], and when there is no such target.
+    /// As [`Results::all`], and when there is no such target.
     pub fn otb(&self, shared: &SharedState, target: u32) -> Result<Vec<u8>> {
         let none = || Error::Parameter {
             name: "target",
@@ -68,7 +57,7 @@ impl Results {
         }
         let mut rows: Vec<FrameRecord> = Vec::new();
         for record in records {
-            // Frames in which it was gone have a row too: the text counts rows, not positions.
+            // A frame without the target has a row too: readers count rows.
             while let Some(before) = rows.last().filter(|before| before.index + 1 < record.index) {
                 let index = before.index + 1;
                 rows.push(FrameRecord { index, bbox: BBox::new(f64::NAN, 0.0, 0.0, 0.0), ..record.clone() });
@@ -76,15 +65,15 @@ impl Results {
             rows.push(record);
         }
         let found = Found { records: rows, ..self.found(shared)? };
-        written(|to| Ok(Box::new(Rows::otb(to)?)), &found)
+        written(Table::otb, &found)
     }
 
-    /// A copy of all that is known, so that pages and the tracker do not wait for the file.
+    /// A copy of all records, so that pages and trackers do not wait for the file.
     fn found(&self, shared: &SharedState) -> Result<Found> {
         let (size, targets, mut records, completed) = shared.look(|state| {
             let tracks = state.tracks();
             let targets: Vec<_> = tracks.iter().filter_map(target).collect();
-            // The run is complete only if the source's end is known.
+            // A run is complete only if the end of the source is known.
             let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
             let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
             (state.size, targets, records, state.status.last.is_some_and(completed))
@@ -98,38 +87,27 @@ impl Results {
         let (width, height) = size.unwrap_or_default();
         let Span { first, last } = self.span;
         let source = SourceRecord { path: self.path.clone(), start: first, end: last, width, height };
-        let mut tally = Tally::default();
-        let mut each: Vec<_> = targets.iter().map(|target| (target.id, Tally::default())).collect();
-        let mut before = None;
-        for record in &records {
-            if before.replace(record.index) == Some(record.index) {
-                tally.add_further(record);
-            } else {
-                tally.add(record);
-            }
-            let own = each.iter_mut().find(|(id, _)| Some(*id) == record.id);
-            own.into_iter().for_each(|(_, tally)| tally.add(record));
-        }
-        let mut summary = Summary { completed, ..tally.completed(None) };
-        // As the command line has it, which numbers an only box of `--init` 1 and does not write that.
+        // As in the command line, a single target without a given id has none in outputs.
         let alone = !self.named && targets.iter().map(|target| target.id).eq([1]);
         let run = if alone {
             records.iter_mut().for_each(|record| record.id = None);
             Run::new(source, self.parameters.clone())
         } else {
-            summary.targets = each.iter().map(|(id, tally)| tally.of_target(*id)).collect();
             Run::of_many(source, self.parameters.clone(), targets)
         };
+        let mut tally = Tally::default();
+        records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
+        let summary = Summary { completed, ..tally.summary(&run.targets, None, None) };
         Ok(Found { run, records, summary })
     }
 }
 
-/// Why there is nothing to be saved of a target.
+/// The error for targets without a record.
 fn to_come() -> Error {
     Error::Samples { reason: "the first frame of the target has not come yet: play up to it".into() }
 }
 
-/// A target as it was given first.
+/// A target with its first box.
 fn target((id, track): (&u32, &Track)) -> Option<TargetRecord> {
     track.marks().iter().find_map(|(start, mark)| match mark {
         Mark::Given(bbox) => Some(TargetRecord { id: *id, start: *start, bbox: *bbox }),
@@ -137,19 +115,19 @@ fn target((id, track): (&u32, &Track)) -> Option<TargetRecord> {
     })
 }
 
-/// All that an export writes.
+/// A run to be exported.
 struct Found {
     run: Run,
     records: Vec<FrameRecord>,
     summary: Summary,
 }
 
-/// What an export writes.
-fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Exporter>>, found: &Found) -> Result<Vec<u8>> {
+/// The bytes that an exporter writes.
+fn written<E: Exporter>(create: fn(&Destination) -> Result<E>, found: &Found) -> Result<Vec<u8>> {
     let io = |source| Error::io("a temporary folder", source);
     let folder = tempfile::tempdir().map_err(io)?;
     let path = folder.path().join("result");
-    let mut export = open(&path.as_path().into())?;
+    let mut export = Box::new(create(&path.as_path().into())?);
     for records in found.records.chunk_by(|a, b| a.index == b.index) {
         export.write(&FrameResult::new(&found.run, records))?;
     }
@@ -159,12 +137,11 @@ fn written(open: impl FnOnce(&Destination) -> Result<Box<dyn Exporter>>, found: 
 
 /// JSON lines of all targets, or nothing.
 ///
-/// A line is written as soon as its frame is tracked; of a frame that is tracked anew after a correction there is one
-/// more, and the last one counts. A file is put in order at the end: one line a frame and target, and none of what was
-/// taken back.
+/// A line is written as soon as its frame is tracked. After a correction a frame has another line, and the last one
+/// counts. At the end a file is sorted and has one line per frame and target.
 #[derive(Default)]
 pub struct Log {
-    lines: Option<(Destination, Rows)>,
+    lines: Option<(Destination, JsonLines)>,
     /// Whether the file has outdated or unsorted lines.
     outdated: bool,
     /// The frame and the target of the last line.
@@ -175,9 +152,9 @@ impl Log {
     /// Checks that `destination` can be written to.
     ///
     /// # Errors
-    /// As [`Rows::json_lines`].
+    /// As [`JsonLines::create`].
     pub fn create(destination: Option<Destination>) -> Result<Self> {
-        let lines = destination.map(|to| Ok((to.clone(), Rows::json_lines(&to)?))).transpose()?;
+        let lines = destination.map(|to| Ok((to.clone(), JsonLines::create(&to)?))).transpose()?;
         Ok(Self { lines, ..Self::default() })
     }
 
@@ -186,12 +163,12 @@ impl Log {
         self.lines.is_some()
     }
 
-    /// Writes what was found of a target.
+    /// Writes a record.
     ///
     /// # Errors
     /// [`Error::Io`] with the path.
     pub fn write(&mut self, record: &FrameRecord) -> Result<()> {
-        // The lines of a target that is added late follow later frames of the others.
+        // A target that is added late has lines behind later frames of the others.
         let before = std::mem::replace(&mut self.last, (record.index, record.id));
         self.outdated |= self.last < before;
         match &mut self.lines {
@@ -230,7 +207,7 @@ impl Log {
 /// All records, by frame and in it by target.
 pub fn in_order(tracks: &BTreeMap<u32, Track>) -> Vec<&FrameRecord> {
     let mut records: Vec<_> = tracks.values().flat_map(Track::records).collect();
-    // Stable: targets stay in their command within a frame.
+    // A stable sort keeps the order of targets within a frame.
     records.sort_by_key(|record| record.index);
     records
 }

@@ -1,21 +1,26 @@
-//! Which path is answered by what.
+//! Which requests are answered, and by what.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use constant_time_eq::constant_time_eq;
+
 use super::call;
 use super::commands::Command;
 use super::controller::Message;
+use super::http::{Request, Response};
 use super::results::Results;
 use super::state::{SharedState, Wants};
-use crate::view::http::{Method, Request, Response};
+use crate::error::{Error, Result};
+use crate::export::{Json, Table};
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
 const STYLE: &str = include_str!("../../assets/view/view.css");
 const ICON: &str = include_str!("../../assets/view/icon.svg");
 
-/// The page's program, in the command in which it is read.
+/// The page's program, in the order in which it is read.
 const PROGRAM: [&str; 5] = [
     include_str!("../../assets/view/store.js"),
     include_str!("../../assets/view/stage.js"),
@@ -27,55 +32,129 @@ const PROGRAM: [&str; 5] = [
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// How long a page waits for news before it asks again.
-const NEWS_TIME: Duration = Duration::from_secs(10);
+const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// All that can be asked for.
+/// Decides which requests are answered.
+///
+/// A page of another site can make a browser send requests here. It can forge neither the `Origin` nor the `Host`, and
+/// cannot send JSON without a preflight request, which is refused.
+///
+/// A server at all addresses does not know its names, so there a request may name any host if it has the token. DNS
+/// rebinding gains nothing: the browser keeps our cookie for another name, and the `Origin` must equal the `Host`.
+#[derive(Debug)]
+pub struct Gate {
+    token: Option<String>,
+    /// Values of `Host`; `None` for any.
+    names: Option<Vec<String>>,
+    /// The name of the cookie has the port, since cookies are shared by all ports of a host.
+    cookie: String,
+}
+
+impl Gate {
+    /// A gate for the server at `address`, which was called `host`.
+    pub fn new(address: SocketAddr, host: &str, token: Option<String>) -> Self {
+        let port = address.port();
+        let mut names = vec![address.to_string(), format!("{host}:{port}")];
+        names.extend(address.ip().is_loopback().then(|| format!("localhost:{port}")));
+        if port == 80 {
+            names.extend(names.clone().iter().map(|name| name.trim_end_matches(":80").to_owned()));
+        }
+        let names = (!address.ip().is_unspecified()).then_some(names);
+        Self { token, names, cookie: format!("kcf-track-{port}") }
+    }
+
+    fn check(&self, request: &Request) -> Result<(), Response> {
+        let host = request.header("host").unwrap_or_default();
+        let is_known = |names: &Vec<String>| names.iter().any(|name| name.eq_ignore_ascii_case(host));
+        if !self.names.as_ref().map_or(!host.is_empty(), is_known) {
+            let reason = format!("this is not the host {host:?}: use the address that the program printed");
+            return Err(Response::refused(421, &reason));
+        }
+        let own = format!("http://{host}");
+        if request.has_header("origin") && !request.header("origin").is_some_and(|it| it.eq_ignore_ascii_case(&own)) {
+            return Err(Response::refused(403, "the request comes from a page of another site"));
+        }
+        let given = [request.parameter("token"), request.cookie(&self.cookie)];
+        let is_right =
+            |token: &String| given.iter().flatten().any(|it| constant_time_eq(it.as_bytes(), token.as_bytes()));
+        if !self.token.as_ref().is_none_or(is_right) {
+            let reason = "the token is missing or wrong: use the address that the program printed";
+            return Err(Response::refused(403, reason));
+        }
+        let is_json = |media: &str| media.split(';').next().is_some_and(|media| media.trim() == "application/json");
+        if request.method == "POST" && !request.header("content-type").is_some_and(is_json) {
+            return Err(Response::refused(400, "the body must be of the type application/json"));
+        }
+        Ok(())
+    }
+}
+
+/// A random token of 128 bits.
+///
+/// # Errors
+/// [`Error::Io`] when the system has no random numbers.
+pub fn make_token() -> Result<String> {
+    let mut bytes = [0; 16];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|error| Error::io("random numbers for a token", std::io::Error::other(error)))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Answers requests.
 pub struct Routes {
-    /// What there is to see.
+    pub gate: Gate,
     pub shared: Arc<SharedState>,
     /// Where commands go.
     pub messages: Sender<Message>,
-    /// What downloads are made of.
     pub results: Results,
 }
 
 impl Routes {
-    /// The answer to a request that may be answered. `cookie` keeps its token.
-    pub fn answer(&self, request: &Request, cookie: Option<String>) -> Response {
-        match (request.method, request.path.as_str()) {
-            (Method::Get, "/") => match cookie {
-                Some(cookie) => Response::ok("text/html; charset=utf-8", PAGE).with("Set-Cookie", cookie),
-                None => Response::ok("text/html; charset=utf-8", PAGE),
-            },
-            (Method::Get, "/view.css") => Response::ok("text/css; charset=utf-8", STYLE),
-            (Method::Get, "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
-            (Method::Get, "/icon.svg") => Response::ok("image/svg+xml", ICON),
-            (Method::Get, "/news") => self.news(request).unwrap_or_else(|refused| refused),
-            (Method::Get, "/result.json") => download("application/json", self.results.json(&self.shared)),
-            (Method::Get, "/result-mot.txt") => download(TEXT, self.results.mot(&self.shared)),
-            (Method::Get, "/result-otb.txt") => match whole(request, "target") {
-                Ok(Some(target)) => download(TEXT, self.results.otb(&self.shared, target)),
-                Ok(None) => Response::refused(400, "say which target: ?target=1"),
-                Err(refused) => refused,
-            },
-            (Method::Post, "/command") => self.command(&request.body),
-            (Method::Post, "/" | "/news") | (Method::Get, "/command") => {
-                Response::refused(405, "this path is asked for in the other way: GET reads, POST commands")
+    /// The answer to a request.
+    pub fn answer(&self, request: &Request) -> Response {
+        self.try_answer(request).unwrap_or_else(|refused| refused)
+    }
+
+    fn try_answer(&self, request: &Request) -> Result<Response, Response> {
+        self.gate.check(request)?;
+        Ok(match (request.method.as_str(), request.path.as_str()) {
+            ("GET", "/") => {
+                let page = Response::ok("text/html; charset=utf-8", PAGE);
+                match &self.gate.token {
+                    // The token need not stand in addresses from now on.
+                    Some(token) => {
+                        let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", self.gate.cookie);
+                        page.with("Set-Cookie", cookie)
+                    }
+                    None => page,
+                }
             }
+            ("GET", "/view.css") => Response::ok("text/css; charset=utf-8", STYLE),
+            ("GET", "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
+            ("GET", "/icon.svg") => Response::ok("image/svg+xml", ICON),
+            ("GET", "/news") => self.news(request)?,
+            ("GET", "/result.json") => download("application/json", self.results.all(&self.shared, Json::create)),
+            ("GET", "/result-mot.txt") => download(TEXT, self.results.all(&self.shared, Table::mot)),
+            ("GET", "/result-otb.txt") => {
+                let target = integer(request, "target")?;
+                let target = target.ok_or_else(|| Response::refused(400, "the target is missing: ?target=1"))?;
+                download(TEXT, self.results.otb(&self.shared, target))
+            }
+            ("POST", "/command") => self.command(&request.body),
             _ => Response::refused(404, "there is no such page here"),
-        }
+        })
     }
 
     /// News for a page: the length of a JSON text in four bytes, the text, the JPEG and the levels of a map; their
     /// lengths stand in the text.
     fn news(&self, request: &Request) -> Result<Response, Response> {
         let wants = Wants {
-            after: whole(request, "after")?.unwrap_or_default(),
-            changes: whole(request, "changes")?.unwrap_or_default(),
-            picture: whole(request, "picture")?.unwrap_or_default(),
-            map: whole(request, "map")?,
+            after: integer(request, "after")?.unwrap_or_default(),
+            changes: integer(request, "changes")?.unwrap_or_default(),
+            picture: integer(request, "picture")?.unwrap_or_default(),
+            map: integer(request, "map")?,
         };
-        let mut news = self.shared.news(&wants, NEWS_TIME);
+        let mut news = self.shared.news(&wants, NEWS_TIMEOUT);
         let jpeg = news.picture.as_ref().map_or(&[][..], |picture| picture.jpeg());
         news.text["jpeg"] = news.picture.is_some().then_some(jpeg.len()).into();
         news.text["levels"] = news.levels.len().into();
@@ -88,7 +167,7 @@ impl Routes {
     fn command(&self, body: &[u8]) -> Response {
         let command = match serde_json::from_slice::<Command>(body) {
             Ok(command) => command,
-            Err(error) => return Response::refused(400, &format!("this is no command: {error}")),
+            Err(error) => return Response::refused(400, &format!("this is not a command: {error}")),
         };
         match call(&self.messages, command) {
             Ok(None) => Response::ok("application/json", "{}"),
@@ -98,15 +177,15 @@ impl Routes {
     }
 }
 
-fn download(media: &str, made: crate::Result<Vec<u8>>) -> Response {
+fn download(media: &str, made: Result<Vec<u8>>) -> Response {
     match made {
         Ok(body) => Response::ok(media, body).with("Content-Disposition", "attachment"),
         Err(error) => Response::refused(409, &error.to_string()),
     }
 }
 
-/// A whole number of the query; `None` where it is not given.
-fn whole<N: std::str::FromStr>(request: &Request, name: &str) -> Result<Option<N>, Response> {
-    let wrong = |text: &str| Response::refused(400, &format!("{name}={text} is no whole number"));
+/// A number of the query; `None` if it is missing.
+fn integer<N: std::str::FromStr>(request: &Request, name: &str) -> Result<Option<N>, Response> {
+    let wrong = |text: &str| Response::refused(400, &format!("{name}={text} is not a non-negative integer"));
     request.parameter(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
 }

@@ -1,6 +1,5 @@
-//! What pages see: the controller writes it, any number of connections read it.
+//! The state of the view: the controller writes it, any number of connections read it.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
@@ -8,93 +7,90 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use image::imageops::thumbnail;
-use image::{ImageBuffer, Pixel};
 use serde::Serialize;
 
 use crate::bbox::BBox;
-use crate::export::FrameRecord;
-use crate::frame::{Frame, FrameBuf, PixelFormat};
+use crate::export::{FrameRecord, in_color};
+use crate::frame::Frame;
 use crate::jpeg;
 use crate::media::Item;
 use crate::tracker::ResponseMap;
 
-/// How playing goes, and what it goes over.
+/// The source and the playback.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Status {
-    /// Another text for every run of the program: a page of an earlier one begins anew.
+    /// Unique for each run of the program; a page of an earlier run reloads.
     pub run: String,
-    /// What people call the source.
+    /// The name of the source.
     pub source: String,
-    /// What the targets are followed by.
+    /// The preset of the trackers.
     pub preset: String,
-    /// Whether the page is only asked for a first box.
+    /// Whether the page only asks for a first box.
     pub pick: bool,
     /// The first position.
     pub first: usize,
-    /// The last position, where it is known.
+    /// The last position, if it is known.
     pub last: Option<usize>,
-    /// About the last position, where that is all that is known.
+    /// An estimate of the last position.
     pub expected_last: Option<usize>,
-    /// Whether frames come once: of a camera or a pipe.
+    /// Whether each frame comes once, as from a camera or a pipe.
     pub live: bool,
-    /// The first position that can still be gone back to.
+    /// The first position that can still be shown.
     pub oldest: usize,
     /// The last position that has been read.
     pub newest: usize,
-    /// Frames per second of the source, where it says so.
+    /// Frames per second of the source, if it has a rate.
     pub rate: Option<f64>,
     /// The position that is shown; 0 before the first frame.
     pub position: usize,
-    /// Whether it goes on by itself.
+    /// Whether it plays.
     pub playing: bool,
-    /// How fast, as a multiple of the rate; null for as fast as it goes.
+    /// The speed as a multiple of the rate; null for as fast as possible.
     pub speed: Option<f64>,
-    /// The position that is being tracked, while that lies before the one to be shown.
+    /// The position that is tracked on the way to the one to be shown.
     pub catching_up: Option<usize>,
-    /// The position that was asked for, until it is shown.
+    /// The position of a seek or step, until it is shown.
     pub going_to: Option<usize>,
     /// Frames shown in the last second.
     pub fps: f64,
-    /// Milliseconds that all trackers took for the frame that was tracked last.
+    /// Milliseconds of all trackers for the last tracked frame.
     pub track_ms: f64,
-    /// What was said last, and how often something was said.
+    /// The count of messages and the last one.
     pub said: (u64, String),
 }
 
-/// A change that a page has to be told of.
+/// A change of records.
 #[derive(Clone, Debug, PartialEq)]
 enum Change {
-    /// There is a record.
+    /// A new record of a target at a position.
     Found(u32, usize),
-    /// There are no records any more.
+    /// The records of a target in a range are gone.
     Gone(u32, Range<usize>),
 }
 
-/// All that pages see.
+/// Everything that pages show.
 #[derive(Debug, Default)]
 pub struct ViewState {
-    /// How playing goes.
+    /// The source and the playback.
     pub status: Status,
     /// The frame that is shown.
     pub picture: Option<Arc<Picture>>,
     /// Width and height of the last frame that was shown and could be read.
     pub size: Option<(usize, usize)>,
-    /// The first box, once it was drawn.
+    /// The first box, once it is drawn.
     pub picked: Option<BBox>,
     tracks: BTreeMap<u32, Track>,
     maps: Maps,
     serial: u64,
     changes: Vec<Change>,
-    /// How many of the changes the bell was rung for.
-    rung: usize,
 }
 
-/// What a page has already, and what it wants besides the news.
+/// What a page has already, and the map that it shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wants {
     /// The serial of the message before.
     pub after: u64,
-    /// How many changes it was told.
+    /// The number of changes that it has.
     pub changes: usize,
     /// The picture that it shows.
     pub picture: u64,
@@ -113,32 +109,29 @@ pub struct News {
     pub levels: Vec<u8>,
 }
 
-/// Most changes in one message: a page of a long run gets them in several.
+/// Maximum changes in one message; a page of a long run gets several messages.
 const MAX_CHANGES: usize = 4000;
 
 impl ViewState {
-    /// The targets and what is known of them, by their numbers.
+    /// The targets by their ids.
     pub fn tracks(&self) -> &BTreeMap<u32, Track> {
         &self.tracks
     }
 
-    /// A new target.
-    pub fn add(&mut self, target: u32, track: Track) {
-        self.changes.extend(track.records().map(|record| Change::Found(target, record.index)));
-        self.tracks.insert(target, track);
+    /// Adds a target that begins in the `given` box of a later frame.
+    pub fn expect(&mut self, target: u32, given: BBox, position: usize) {
+        self.tracks.entry(target).or_default().marks.insert(position, Mark::Given(given));
     }
 
-    /// Forgets a target; whether there was one.
-    pub fn remove(&mut self, target: u32) -> bool {
-        let known = self.tracks.remove(&target).is_some();
-        if known {
-            // A page that hears of nothing before another target has the number would keep what it knows.
+    /// Removes a target.
+    pub fn remove(&mut self, target: u32) {
+        if self.tracks.remove(&target).is_some() {
+            // A page must drop its records even if a new target has the id before its next message.
             self.changes.push(Change::Gone(target, 0..usize::MAX));
         }
-        known
     }
 
-    /// Takes what was found of a target, unless it is known; whether it was not.
+    /// Adds a record; returns whether the target exists and had none at this position.
     pub fn found(&mut self, target: u32, record: FrameRecord) -> bool {
         let Some(track) = self.tracks.get_mut(&target).filter(|track| track.at(record.index).is_none()) else {
             return false;
@@ -148,16 +141,17 @@ impl ViewState {
         true
     }
 
-    /// Gives a target a box; the positions whose records are gone.
-    pub fn give(&mut self, target: u32, given: BBox, record: FrameRecord) -> Option<Range<usize>> {
+    /// Gives a target, which may be new, a box; returns the positions whose records are gone.
+    pub fn give(&mut self, target: u32, given: BBox, record: FrameRecord) -> Range<usize> {
         let position = record.index;
-        let gone = self.tracks.get_mut(&target)?.give(given, record);
-        self.changes.push(Change::Gone(target, gone.clone()));
+        let is_known = self.tracks.contains_key(&target);
+        let gone = self.tracks.entry(target).or_default().give(given, record);
+        self.changes.extend(is_known.then(|| Change::Gone(target, gone.clone())));
         self.changes.push(Change::Found(target, position));
-        Some(gone)
+        gone
     }
 
-    /// Ends a target, or takes a mark back, as [`Track`] has it; the positions whose records are gone.
+    /// Changes the marks of a target; returns the positions whose records are gone.
     pub fn change(
         &mut self,
         target: u32,
@@ -168,24 +162,19 @@ impl ViewState {
         Some(gone)
     }
 
-    /// Keeps the response map of a target in a frame, in the place of an earlier one; where there is none now, the
-    /// earlier one is of what is no longer true.
+    /// Replaces the response map of a target in a frame.
     pub fn put_map(&mut self, position: usize, target: u32, map: Option<Map>) {
-        match map {
-            Some(map) => self.maps.put(position, target, map),
-            None => self.maps.forget(position, target),
-        }
+        self.maps.put(position, target, map);
     }
 
-    /// The response map of a target in the frame that is shown. What a correction or an end has taken the record of has
-    /// none.
+    /// The response map of a target in the frame that is shown, if its record is still there.
     fn map(&self, target: u32) -> Option<&Map> {
         let position = self.status.position;
         self.tracks.get(&target)?.at(position)?;
         self.maps.get(position, target)
     }
 
-    /// Shows a picture. One that could not be read leaves the size as it was.
+    /// Shows a picture; an unreadable one does not change the size.
     pub fn show(&mut self, picture: Arc<Picture>) {
         self.size = picture.size().or(self.size);
         self.picture = Some(picture);
@@ -197,7 +186,7 @@ impl ViewState {
     }
 
     fn news(&self, wants: &Wants) -> News {
-        // A page that knows more changes than there are is one of another run: it begins anew.
+        // A page with more changes than there are belongs to another run.
         let known = if wants.changes > self.changes.len() { 0 } else { wants.changes };
         let until = self.changes.len().min(known + MAX_CHANGES);
         let changes: Vec<_> = self.changes[known..until].iter().filter_map(|change| self.told(change)).collect();
@@ -221,8 +210,8 @@ impl ViewState {
         News { text, picture, levels: map.map(|map| map.levels.clone()).unwrap_or_default() }
     }
 
-    /// A change as a page gets it: `[target, position, [box], state, confidence, polygon]` or
-    /// `[target, from, until or null]`; what has changed again since is told then.
+    /// A change for a page: `[target, position, [box], state, confidence, polygon]` or `[target, from, until or null]`;
+    /// `None` for a record that a later change removes.
     fn told(&self, change: &Change) -> Option<serde_json::Value> {
         match change {
             Change::Gone(target, range) => {
@@ -239,52 +228,56 @@ impl ViewState {
     }
 }
 
-/// A target as a page gets it: its number, and its marks as pairs of a position and whether a box was given there.
+/// A target for a page: its id, and its marks as pairs of a position and whether a box was given there.
 fn told_target(id: u32, track: &Track) -> serde_json::Value {
     let given = |mark: &Mark| matches!(mark, Mark::Given(_));
     let marks: Vec<(usize, bool)> = track.marks().iter().map(|(position, mark)| (*position, given(mark))).collect();
     serde_json::json!({ "id": id, "marks": marks })
 }
 
-/// The state, and a bell that rings when it changes.
+/// The state, and a condition variable that wakes waiting pages.
 #[derive(Debug, Default)]
 pub struct SharedState {
     state: Mutex<ViewState>,
-    bell: Condvar,
+    changed: Condvar,
 }
 
 impl SharedState {
-    /// Looks at the state; for a moment only.
+    /// The state of a view without targets.
+    pub fn new(status: Status) -> Self {
+        Self { state: Mutex::new(ViewState { status, ..ViewState::default() }), changed: Condvar::new() }
+    }
+
+    /// Reads the state. It is locked meanwhile.
     pub fn look<T>(&self, look: impl FnOnce(&ViewState) -> T) -> T {
         look(&self.lock())
     }
 
-    /// Changes the state without a sound: what pages see next will ring the bell for this, too.
+    /// Changes the state without waking pages; they get it with the next change.
     pub fn prepare<T>(&self, change: impl FnOnce(&mut ViewState) -> T) -> T {
         change(&mut self.lock())
     }
 
-    /// Changes the state and rings the bell.
+    /// Changes the state and wakes pages.
     pub fn change<T>(&self, change: impl FnOnce(&mut ViewState) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
         state.serial += 1;
-        state.rung = state.changes.len();
         drop(state);
-        self.bell.notify_all();
+        self.changed.notify_all();
         result
     }
 
-    /// What a page does not know yet; waits for that, at most so long.
-    pub fn news(&self, wants: &Wants, at_most: Duration) -> News {
-        let until = Instant::now() + at_most;
+    /// The news for a page. Waits for a change, at most for `timeout`.
+    pub fn news(&self, wants: &Wants, timeout: Duration) -> News {
+        let until = Instant::now() + timeout;
         let mut state = self.lock();
-        while state.serial == wants.after && state.rung <= wants.changes {
+        while state.serial == wants.after {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            state = self.bell.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.news(wants)
     }
@@ -294,53 +287,37 @@ impl SharedState {
     }
 }
 
-/// What a person said of a target in a frame.
+/// What a user said about a target in a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
-    /// It is in this box: a tracker learns it here, and forgets whatever it knew.
+    /// It is in this box; its tracker starts afresh here.
     Given(BBox),
-    /// It is not followed from here on.
+    /// It is not tracked from here on.
     End,
 }
 
 /// One target over all frames.
 ///
-/// Marks cut it into pieces: from a given box to the next mark. A tracker that is given a box forgets all that came
-/// before, so no piece depends on another, and a change to one leaves all others as they are.
-#[derive(Debug)]
+/// Marks cut it into pieces, each from a given box to the next mark. A tracker that is given a box starts afresh, so the
+/// pieces are independent.
+#[derive(Debug, Default)]
 pub struct Track {
     marks: BTreeMap<usize, Mark>,
     found: BTreeMap<usize, FrameRecord>,
-    /// The first position whose record is missing; beyond the last frame where none is.
-    gap: usize,
 }
 
 impl Track {
-    /// A target that begins with `record`, found in the `given` box.
-    pub fn new(given: BBox, record: FrameRecord) -> Self {
-        let position = record.index;
-        let marks = BTreeMap::from([(position, Mark::Given(given))]);
-        let mut track = Self { marks, found: BTreeMap::from([(position, record)]), gap: position };
-        track.advance_gap();
-        track
-    }
-
-    /// A target that is to begin in the `given` box of a frame that has not come yet.
-    pub fn to_come(given: BBox, position: usize) -> Self {
-        Self { marks: BTreeMap::from([(position, Mark::Given(given))]), found: BTreeMap::new(), gap: position }
-    }
-
-    /// All marks, by position.
+    /// The marks by position.
     pub fn marks(&self) -> &BTreeMap<usize, Mark> {
         &self.marks
     }
 
-    /// What was found in a frame.
+    /// The record of a frame.
     pub fn at(&self, position: usize) -> Option<&FrameRecord> {
         self.found.get(&position)
     }
 
-    /// All that was found, in order.
+    /// The records in order.
     pub fn records(&self) -> impl Iterator<Item = &FrameRecord> {
         self.found.values()
     }
@@ -350,115 +327,78 @@ impl Track {
         self.marks.keys().next().copied().unwrap_or(usize::MAX)
     }
 
-    /// The first position up to `last` that has no record and should have one, with the given box that its piece
-    /// begins with.
+    /// The first position up to `last` that has no record and should have one, with the start and the box of its piece.
     pub fn missing(&self, last: usize) -> Option<(usize, (usize, BBox))> {
-        if self.gap > last {
-            return None;
-        }
-        match self.piece(self.gap)? {
-            (start, Mark::Given(bbox)) => Some((self.gap, (start, bbox))),
-            (_, Mark::End) => None,
-        }
+        self.marks.iter().find_map(|(&start, mark)| match mark {
+            Mark::End => None,
+            Mark::Given(bbox) => {
+                let end = self.next_mark(start);
+                let missing = self.behind_records(start, end);
+                (missing < end && missing <= last).then_some((missing, (start, *bbox)))
+            }
+        })
     }
 
-    /// Takes a record into the piece that it belongs to.
+    /// Adds the next record of a piece.
     pub fn take(&mut self, record: FrameRecord) {
         self.found.insert(record.index, record);
-        self.advance_gap();
     }
 
-    /// Gives the target a box at the record's position; the positions whose records are thereby gone.
+    /// Gives the target a box at the record's position; returns the positions whose records are gone.
     pub fn give(&mut self, given: BBox, record: FrameRecord) -> Range<usize> {
         let position = record.index;
-        let gone = self.mark(position, Mark::Given(given));
-        self.found.insert(position, record);
-        self.advance_gap();
+        self.marks.insert(position, Mark::Given(given));
+        let gone = self.clear(position);
+        self.take(record);
         gone
     }
 
-    /// Ends the target at `position`, where it is no longer; the positions whose records are gone. `None` at its first
-    /// box or before: nothing would be left.
+    /// Ends the target at `position`; returns the positions whose records are gone, or `None` at the first box or
+    /// before it.
     pub fn end(&mut self, position: usize) -> Option<Range<usize>> {
         if position <= self.start() {
             return None;
         }
-        let gone = self.mark(position, Mark::End);
-        self.advance_gap();
-        Some(gone)
+        self.marks.insert(position, Mark::End);
+        Some(self.clear(position))
     }
 
-    /// Takes the mark at `position` back: the piece before it goes on to the next mark. The positions whose records are
-    /// gone; `None` where there is no mark, or only the first box, without which there is no target.
+    /// Removes the mark at `position`, so that the piece before it reaches to the next mark. Returns the positions whose
+    /// records are gone, or `None` if the only mark there is the first box.
     pub fn take_back(&mut self, position: usize) -> Option<Range<usize>> {
         if position == self.start() {
             return None;
         }
-        match self.marks.entry(position) {
-            Entry::Vacant(_) => None,
-            Entry::Occupied(mark) => {
-                mark.remove();
-                let gone = self.clear(position);
-                self.advance_gap();
-                Some(gone)
-            }
-        }
+        self.marks.remove(&position)?;
+        Some(self.clear(position))
     }
 
-    /// The first position without a record, and the beginning, of the piece that a mark at `position` cuts off; `None`
-    /// where the target has ended before.
+    /// The first position without a record and the start of the piece before the mark at `position`; `None` if the
+    /// target had ended.
     pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
-        match self.piece(position.checked_sub(1)?)? {
-            (_, Mark::End) => None,
-            (start, Mark::Given(_)) => {
-                let last = self.found.range(start..position).next_back();
-                Some((last.map_or(start, |(last, _)| last + 1), start))
-            }
-        }
+        let (&start, mark) = self.marks.range(..position).next_back()?;
+        matches!(mark, Mark::Given(_)).then(|| (self.behind_records(start, position), start))
     }
 
-    fn mark(&mut self, position: usize, mark: Mark) -> Range<usize> {
-        self.marks.insert(position, mark);
-        self.clear(position)
+    /// The position behind the records of a piece, which have no gaps.
+    fn behind_records(&self, start: usize, end: usize) -> usize {
+        self.found.range(start..end).next_back().map_or(start, |(last, _)| last + 1)
     }
 
-    /// The mark that holds at `position`, and its own position.
-    fn piece(&self, position: usize) -> Option<(usize, Mark)> {
-        self.marks.range(..=position).next_back().map(|(at, mark)| (*at, *mark))
+    /// Position of the mark after `position`; `usize::MAX` without one.
+    fn next_mark(&self, position: usize) -> usize {
+        self.marks.range((Excluded(position), Unbounded)).next().map_or(usize::MAX, |(at, _)| *at)
     }
 
-    /// Position of the first mark behind `position`.
-    fn next_mark(&self, position: usize) -> Option<usize> {
-        self.marks.range((Excluded(position), Unbounded)).next().map(|(at, _)| *at)
-    }
-
-    /// Forgets the records from `position` to the next mark.
+    /// Removes the records from `position` to the next mark.
     fn clear(&mut self, position: usize) -> Range<usize> {
-        let next = self.next_mark(position).unwrap_or(usize::MAX);
-        let mut later = self.found.split_off(&position);
-        let mut kept = later.split_off(&next);
-        self.found.append(&mut kept);
-        self.gap = self.gap.min(position);
-        position..next
-    }
-
-    /// Moves the gap over all that is there.
-    fn advance_gap(&mut self) {
-        self.gap = self.gap.max(self.start());
-        loop {
-            match self.piece(self.gap) {
-                Some((_, Mark::End)) => match self.next_mark(self.gap) {
-                    Some(next) => self.gap = next,
-                    None => return self.gap = usize::MAX,
-                },
-                _ if self.found.contains_key(&self.gap) => self.gap += 1,
-                _ => return,
-            }
-        }
+        let gone = position..self.next_mark(position);
+        self.found.retain(|at, _| !gone.contains(at));
+        gone
     }
 }
 
-/// Most bytes of maps that are kept.
+/// Maximum bytes of maps in memory.
 const MAX_MAP_BYTES: usize = 32 << 20;
 
 /// A response map with 256 levels.
@@ -493,47 +433,27 @@ impl Map {
     }
 }
 
-/// Maps by position and target; the oldest make room for the newest.
+/// Maps with their position and target, the oldest first.
 #[derive(Debug, Default)]
-pub struct Maps {
-    maps: BTreeMap<(usize, u32), Map>,
-    order: VecDeque<(usize, u32)>,
-    bytes: usize,
-}
+struct Maps(VecDeque<((usize, u32), Map)>);
 
 impl Maps {
-    /// Keeps the map of a target in a frame, in the place of an earlier one.
-    pub fn put(&mut self, position: usize, target: u32, map: Map) {
-        let key = (position, target);
-        self.bytes += map.levels.len();
-        if let Some(before) = self.maps.insert(key, map) {
-            self.bytes -= before.levels.len();
-            self.order.retain(|known| *known != key);
-        }
-        self.order.push_back(key);
-        while self.bytes > MAX_MAP_BYTES {
-            let Some(oldest) = self.order.pop_front() else { return };
-            self.bytes -= self.maps.remove(&oldest).map_or(0, |map| map.levels.len());
+    /// Replaces the map of a target in a frame; `None` removes it, since the old one is no longer true.
+    fn put(&mut self, position: usize, target: u32, map: Option<Map>) {
+        self.0.retain(|(key, _)| *key != (position, target));
+        self.0.extend(map.map(|map| ((position, target), map)));
+        while self.0.iter().map(|(_, map)| map.levels.len()).sum::<usize>() > MAX_MAP_BYTES {
+            self.0.pop_front();
         }
     }
 
-    /// Forgets the map of a target in a frame.
-    pub fn forget(&mut self, position: usize, target: u32) {
-        let key = (position, target);
-        if let Some(map) = self.maps.remove(&key) {
-            self.bytes -= map.levels.len();
-            self.order.retain(|known| *known != key);
-        }
-    }
-
-    /// The map of a target in a frame, while it is kept.
-    pub fn get(&self, position: usize, target: u32) -> Option<&Map> {
-        self.maps.get(&(position, target))
+    fn get(&self, position: usize, target: u32) -> Option<&Map> {
+        self.0.iter().rev().find(|(key, _)| *key == (position, target)).map(|(_, map)| map)
     }
 }
 
-/// Longest side in pixels of what is sent.
-pub const MAX_SIDE: usize = 1920;
+/// Longest side in pixels of a sent picture.
+const MAX_SIDE: usize = 1920;
 
 /// Quality of the JPEG, 1 to 100.
 const QUALITY: u8 = 80;
@@ -569,199 +489,10 @@ fn encode(frame: &Frame<'_>) -> Option<Vec<u8>> {
     if longest <= MAX_SIDE {
         return jpeg::encode(frame, QUALITY, true);
     }
-    let fits = |side: usize| (side * MAX_SIDE / longest).max(1);
-    let (from, to) = ((width, height), (fits(width), fits(height)));
-    let rows: Vec<u8> = (0..height).flat_map(|y| frame.row(y)).copied().collect();
-    let bytes = match frame.format() {
-        PixelFormat::Gray8 => scaled::<image::Luma<u8>>(rows, from, to)?,
-        PixelFormat::Rgb8 | PixelFormat::Bgr8 => scaled::<image::Rgb<u8>>(rows, from, to)?,
-        PixelFormat::Rgba8 | PixelFormat::Bgra8 => scaled::<image::Rgba<u8>>(rows, from, to)?,
-    };
-    jpeg::encode(&FrameBuf::new(bytes, to.0, to.1, frame.format()).ok()?.as_frame(), QUALITY, true)
-}
-
-/// The pixels of a picture of size `from` at size `to`, neither empty.
-fn scaled<P: Pixel<Subpixel = u8> + 'static>(
-    bytes: Vec<u8>,
-    from: (usize, usize),
-    to: (usize, usize),
-) -> Option<Vec<u8>> {
-    let [width, height, to_width, to_height] = [from.0, from.1, to.0, to.1].map(|side| u32::try_from(side).ok());
-    let picture: ImageBuffer<P, Vec<u8>> = ImageBuffer::from_raw(width?, height?, bytes)?;
-    Some(thumbnail(&picture, to_width?, to_height?).into_raw())
+    let side = |side: usize| u32::try_from((side * MAX_SIDE / longest).max(1)).ok();
+    let small = thumbnail(&in_color(frame).ok()?, side(width)?, side(height)?);
+    jpeg::encode(&Frame::try_from(&small).ok()?, QUALITY, true)
 }
 
 #[cfg(test)]
-mod tests;
-
-#[cfg(test)]
-mod track_tests {
-    use super::super::fixtures::record_at;
-    use super::*;
-
-    fn record(index: usize, x: f64) -> FrameRecord {
-        record_at(index, bbox(x))
-    }
-
-    fn bbox(x: f64) -> BBox {
-        BBox::new(x, 0.0, 2.0, 1.0)
-    }
-
-    /// One from 3 to 9, given at 3.
-    fn track() -> Track {
-        let mut track = Track::new(bbox(3.0), record(3, 3.0));
-        (4..10).for_each(|index| track.take(record(index, index as f64)));
-        track
-    }
-
-    fn positions(track: &Track) -> Vec<usize> {
-        track.records().map(|record| record.index).collect()
-    }
-
-    #[test]
-    fn what_is_missing_is_the_next_frame() {
-        let track = track();
-        assert_eq!(track.missing(9), None);
-        assert_eq!(track.missing(10), Some((10, (3, bbox(3.0)))));
-        assert_eq!(track.start(), 3);
-    }
-
-    #[test]
-    fn a_correction_keeps_what_was_before_it_and_what_was_given_after_it() {
-        let mut track = track();
-        assert_eq!(track.give(bbox(7.5), record(7, 7.5)), 7..usize::MAX);
-        assert_eq!(positions(&track), [3, 4, 5, 6, 7]);
-        track.take(record(8, 8.5));
-        // An earlier one: the piece from 7 on depends on nothing before it.
-        assert_eq!(track.give(bbox(5.5), record(5, 5.5)), 5..7);
-        assert_eq!(positions(&track), [3, 4, 5, 7, 8]);
-        assert_eq!(track.missing(20), Some((6, (5, bbox(5.5)))));
-        track.take(record(6, 6.5));
-        assert_eq!(track.missing(20), Some((9, (7, bbox(7.5)))));
-    }
-
-    #[test]
-    fn an_end_leaves_nothing_until_the_next_box() {
-        let mut track = track();
-        assert_eq!(track.end(6), Some(6..usize::MAX));
-        assert_eq!(positions(&track), [3, 4, 5]);
-        assert_eq!(track.missing(100), None);
-        assert_eq!(track.give(bbox(9.0), record(9, 9.0)), 9..usize::MAX);
-        assert_eq!(track.missing(100), Some((10, (9, bbox(9.0)))));
-        assert_eq!(track.end(3), None);
-        assert_eq!(track.end(1), None);
-    }
-
-    #[test]
-    fn a_mark_is_taken_back() {
-        let mut track = track();
-        track.give(bbox(7.5), record(7, 7.5));
-        track.take(record(8, 8.5));
-        assert_eq!(track.take_back(7), Some(7..usize::MAX));
-        assert_eq!(track.missing(100), Some((7, (3, bbox(3.0)))));
-        track.end(5);
-        assert_eq!(track.take_back(5), Some(5..usize::MAX));
-        assert_eq!(track.missing(100), Some((5, (3, bbox(3.0)))));
-        assert_eq!(track.take_back(3), None);
-        assert_eq!(track.take_back(4), None);
-    }
-
-    #[test]
-    fn what_a_mark_cuts_off_goes_on_behind_its_last_record() {
-        let mut track = track();
-        track.give(bbox(7.5), record(7, 7.5));
-        assert_eq!(track.resumes(7), Some((7, 3)));
-        track.end(12);
-        assert_eq!(track.resumes(12), Some((8, 7)));
-        assert_eq!(track.resumes(14), None);
-        assert_eq!((track.resumes(3), track.resumes(0)), (None, None));
-    }
-
-    #[test]
-    fn a_box_before_the_first_one_begins_earlier() {
-        let mut track = track();
-        assert_eq!(track.give(bbox(1.0), record(1, 1.0)), 1..3);
-        assert_eq!(track.missing(100), Some((2, (1, bbox(1.0)))));
-        track.take(record(2, 2.0));
-        assert_eq!(track.missing(100), Some((10, (3, bbox(3.0)))));
-    }
-}
-
-#[cfg(test)]
-mod maps_tests {
-    use ndarray::array;
-
-    use super::*;
-    use crate::tracker::ResponseLayout;
-
-    #[test]
-    fn the_lowest_value_is_0_and_the_highest_255() {
-        let of = |values: ndarray::Array2<f32>| {
-            let (center, step) = ((100.0, 50.0), (4.0, 8.0));
-            Map::of(&ResponseMap { values: values.view(), layout: ResponseLayout::Centered, center, step, angle: 0.0 })
-        };
-        let map = of(array![[-1.0, 0.0, 1.0], [f32::NAN, 0.5, 1.0]]);
-        assert_eq!((map.size, map.range), ((2, 3), (-1.0, 1.0)));
-        assert_eq!(map.levels, [0, 128, 255, 0, 191, 255]);
-        assert_eq!(map.origin, (96.0, 42.0));
-        assert_eq!(of(array![[2.0, 2.0]]).levels, [0, 0]);
-        assert_eq!(of(array![[f32::NAN]]).levels, [0]);
-    }
-
-    #[test]
-    fn maps_have_a_bound() {
-        let map = |level| Map {
-            size: (1024, 1024),
-            origin: (0.0, 0.0),
-            step: (1.0, 1.0),
-            angle: 0.0,
-            range: (0.0, 1.0),
-            levels: vec![level; 1 << 20],
-        };
-        let mut maps = Maps::default();
-        for position in 1..=40 {
-            maps.put(position, 1, map(0));
-            maps.put(position, 1, map(1));
-        }
-        assert!(maps.bytes <= MAX_MAP_BYTES && maps.maps.len() == 32 && maps.order.len() == 32);
-        assert!(maps.get(8, 1).is_none() && maps.get(9, 1).is_some_and(|map| map.levels[0] == 1));
-        assert!(maps.get(40, 2).is_none());
-        let bytes = maps.bytes;
-        maps.forget(40, 1);
-        maps.forget(40, 1);
-        assert!(maps.get(40, 1).is_none() && maps.bytes == bytes - (1 << 20) && maps.order.len() == 31);
-    }
-}
-
-#[cfg(test)]
-mod picture_tests {
-    use super::super::fixtures::item_of;
-    use super::*;
-    use crate::frame::Channels;
-    use crate::media::decode_bytes;
-
-    fn decoded(width: usize, height: usize, format: PixelFormat) -> FrameBuf {
-        let frame = FrameBuf::new(vec![90; width * height * format.bytes()], width, height, format).unwrap();
-        let picture = Picture::new(1, Arc::new(item_of(1, Ok(frame))));
-        assert_eq!(picture.size(), Some((width, height)));
-        decode_bytes(picture.jpeg(), "sent", Channels::Luma).unwrap()
-    }
-
-    #[test]
-    fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
-        for format in [PixelFormat::Gray8, PixelFormat::Rgb8] {
-            for ((width, height), sent) in [((65, 33), (65, 33)), ((3840, 21), (1920, 10)), ((1, 4000), (1, 1920))] {
-                let picture = decoded(width, height, format);
-                let frame = picture.as_frame();
-                assert_eq!((frame.width(), frame.height()), sent);
-                assert!((0..sent.1).all(|y| frame.row(y).iter().all(|level| level.abs_diff(90) < 4)));
-            }
-        }
-    }
-
-    #[test]
-    fn of_a_frame_that_could_not_be_read_there_is_none() {
-        let picture = Picture::new(1, Arc::new(item_of(1, Err(crate::Error::NotInitialized))));
-        assert!(picture.jpeg().is_empty() && picture.size().is_none());
-    }
-}
+pub(super) mod tests;

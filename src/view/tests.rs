@@ -330,7 +330,7 @@ fn the_highest_number_of_a_target_leaves_numbers_for_others() {
 }
 
 #[test]
-fn lines_are_in_order_at_the_end() {
+fn json_lines_grow_and_are_sorted_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     let seat = seat(false, MAX_CACHE_BYTES, Some(&path));
@@ -344,65 +344,22 @@ fn lines_are_in_order_at_the_end() {
     assert_eq!(read().len(), 10);
     let moved = seat.truth(6).translated(2.0, 0.0);
     seat.command(Command::Give { target: 1, position: 6, bbox: moved });
+    // A target that is added late has lines behind later frames of the other one.
+    seat.command(Command::Add { id: None, position: 4, bbox: seat.truth(4) });
+    seat.command(Command::Seek { position: 6 });
+    seat.stands_at(6);
     seat.command(Command::Step { by: 1 });
     seat.stands_at(7);
-    assert_eq!(read().len(), 12);
-    let found = seat.found(1);
+    assert_eq!(read().len(), 10 + 2 + 4);
+    let mut found = [seat.found(1), seat.found(2)].concat();
+    found.sort_by_key(|(position, _)| *position);
     seat.view.close().unwrap();
     let lines: Vec<_> = read().into_iter().map(|line| (line.index, line.bbox)).collect();
     assert_eq!(lines, found);
 }
 
-#[test]
-fn lines_of_a_target_that_is_added_late_are_in_order_at_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.jsonl");
-    let seat = seat(false, MAX_CACHE_BYTES, Some(&path));
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 9 });
-    seat.stands_at(10);
-    seat.command(Command::Add { id: None, position: 4, bbox: seat.truth(4) });
-    seat.command(Command::Seek { position: 10 });
-    seat.stands_at(10);
-    seat.command(Command::Step { by: 1 });
-    seat.stands_at(11);
-    seat.view.close().unwrap();
-    let text = std::fs::read_to_string(&path).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<FrameLine>(line).unwrap());
-    let command: Vec<_> = lines.map(|line| (line.index, line.id)).collect();
-    let expected = (1..=11).flat_map(|index| (1..=if index < 4 { 1 } else { 2 }).map(move |id| (index, id)));
-    assert_eq!(command, expected.collect::<Vec<_>>());
-}
-
 #[derive(serde::Deserialize)]
 struct FrameLine {
     index: usize,
-    id: u32,
     bbox: BBox,
-}
-
-#[test]
-fn a_page_that_is_asked_for_a_box_gives_one() {
-    let source = Arc::new(Scenery::camera());
-    let demand = Demand { channels: params().channels(), color: false };
-    let cache = FrameCache::new(source, Span { first: 1, last: Some(1) }, demand, MAX_CACHE_BYTES);
-    let (path, preset) = ("scenery".into(), "paper".into());
-    let setup = Setup {
-        cache,
-        path,
-        preset,
-        params: params(),
-        lines: None,
-        named: false,
-        pick: true,
-        stop: CancelToken::default(),
-    };
-    let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: 0, token: None }).unwrap();
-    let bbox = scene().info().initial_box(1).unwrap();
-    assert!(view.command(Command::Add { id: None, position: 1, bbox }).is_err());
-    assert!(view.command(Command::Pick { bbox: BBox::new(900.0, 1.0, 5.0, 5.0) }).is_err());
-    assert_eq!(view.picked(), None);
-    view.command(Command::Pick { bbox }).unwrap();
-    assert_eq!(view.picked(), Some(bbox));
-    view.close().unwrap();
 }

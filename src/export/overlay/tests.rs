@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::export::record::tests::run;
+use crate::export::tests::run;
 use crate::frame::Channels;
 use crate::media::decode;
 

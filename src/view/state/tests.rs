@@ -1,6 +1,29 @@
-use super::super::fixtures::{item_of, numbered_item, record_at};
+//! What pages are told, tracks, maps and pictures.
+
+use ndarray::array;
+
 use super::*;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::frame::{Channels, FrameBuf, PixelFormat};
+use crate::media::decode_bytes;
+use crate::run::Outcome;
+use crate::tracker::ResponseLayout;
+
+/// A frame of a source.
+pub(in crate::view) fn item_of(position: usize, frame: Result<FrameBuf>) -> Item {
+    Item { position, name: format!("{position:04}"), path: None, timestamp: None, frame, color: None, decode_ms: 0.0 }
+}
+
+/// A frame that shows its position as its gray level.
+pub(in crate::view) fn numbered_item(position: usize) -> Item {
+    item_of(position, FrameBuf::new(vec![position as u8; 64 * 48], 64, 48, PixelFormat::Gray8))
+}
+
+/// What is found of a target in a frame that could not be read: its box and no more.
+pub(in crate::view) fn record_at(position: usize, bbox: BBox) -> FrameRecord {
+    let outcome = Outcome { target: 0, bbox, estimate: None, took: Duration::ZERO };
+    FrameRecord::new(&numbered_item(position), &outcome, None)
+}
 
 fn bbox(x: f64) -> BBox {
     BBox::new(x, 0.0, 2.0, 1.0)
@@ -9,7 +32,7 @@ fn bbox(x: f64) -> BBox {
 #[test]
 fn a_page_is_told_what_it_does_not_know() {
     let shared = SharedState::default();
-    shared.change(|state| state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0)))));
+    shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
     for position in 2..=3 {
         assert!(shared.change(|state| state.found(1, record_at(position, bbox(position as f64)))));
     }
@@ -27,7 +50,7 @@ fn a_page_is_told_what_it_does_not_know() {
     // One that missed all of it is told the last word of each.
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
     assert_eq!(all["changes"].as_array().unwrap().len(), 4);
-    assert!(shared.change(|state| state.remove(1)));
+    shared.change(|state| state.remove(1));
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
     assert_eq!((all["targets"].as_array().unwrap().len(), all["changes"].as_array().unwrap().len()), (0, 2));
     // A page of another run.
@@ -38,12 +61,12 @@ fn a_page_is_told_what_it_does_not_know() {
 #[test]
 fn a_page_forgets_what_it_knows_of_a_target_whose_number_another_one_has() {
     let shared = SharedState::default();
-    shared.change(|state| state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0)))));
+    shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
     assert!(shared.change(|state| state.found(1, record_at(2, bbox(2.0)))));
     let wants = Wants { changes: 2, ..Wants::default() };
     // Both between two messages of a page.
-    assert!(shared.change(|state| state.remove(1)) && !shared.change(|state| state.remove(1)));
-    shared.change(|state| state.add(1, Track::new(bbox(7.0), record_at(9, bbox(7.0)))));
+    shared.change(|state| state.remove(1));
+    shared.change(|state| state.give(1, bbox(7.0), record_at(9, bbox(7.0))));
     let changes = shared.news(&wants, Duration::ZERO).text["changes"].clone();
     assert_eq!(changes.as_array().unwrap().len(), 2);
     assert_eq!((&changes[0], &changes[1][1]), (&serde_json::json!([1, 0, null]), &serde_json::json!(9)));
@@ -56,7 +79,7 @@ fn a_response_of_what_is_no_longer_true_is_not_shown() {
     let shared = SharedState::default();
     shared.change(|state| {
         state.status.position = 2;
-        state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0))));
+        state.give(1, bbox(1.0), record_at(1, bbox(1.0)));
         assert!(state.found(1, record_at(2, bbox(2.0))));
         state.put_map(2, 1, map(7));
     });
@@ -89,7 +112,7 @@ fn a_frame_that_cannot_be_read_leaves_the_size_as_it_was() {
 #[test]
 fn a_long_run_is_told_in_several_messages() {
     let shared = SharedState::default();
-    shared.change(|state| state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0)))));
+    shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
     shared.change(|state| (2..=9000).for_each(|position| assert!(state.found(1, record_at(position, bbox(1.0))))));
     let (mut wants, mut told, mut messages) = (Wants::default(), 0, 0);
     loop {
@@ -115,7 +138,7 @@ fn news_are_waited_for() {
     let thread = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
         // One message a frame: what was tracked comes with the frame.
-        writer.prepare(|state| state.add(1, Track::new(bbox(1.0), record_at(1, bbox(1.0)))));
+        writer.prepare(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
         std::thread::sleep(Duration::from_millis(20));
         writer.change(|state| state.say("here"));
     });
@@ -123,4 +146,142 @@ fn news_are_waited_for() {
     assert_eq!((&news["serial"], &news["status"]["said"]), (&1.into(), &serde_json::json!([1, "here"])));
     assert_eq!(news["changes"].as_array().unwrap().len(), 1);
     thread.join().unwrap();
+}
+
+fn record(index: usize, x: f64) -> FrameRecord {
+    record_at(index, bbox(x))
+}
+
+/// One from 3 to 9, given at 3.
+fn track() -> Track {
+    let mut track = Track::default();
+    track.give(bbox(3.0), record(3, 3.0));
+    (4..10).for_each(|index| track.take(record(index, index as f64)));
+    track
+}
+
+fn positions(track: &Track) -> Vec<usize> {
+    track.records().map(|record| record.index).collect()
+}
+
+#[test]
+fn what_is_missing_is_the_next_frame() {
+    let track = track();
+    assert_eq!(track.missing(9), None);
+    assert_eq!(track.missing(10), Some((10, (3, bbox(3.0)))));
+    assert_eq!(track.start(), 3);
+}
+
+#[test]
+fn a_correction_keeps_what_was_before_it_and_what_was_given_after_it() {
+    let mut track = track();
+    assert_eq!(track.give(bbox(7.5), record(7, 7.5)), 7..usize::MAX);
+    assert_eq!(positions(&track), [3, 4, 5, 6, 7]);
+    track.take(record(8, 8.5));
+    // An earlier one: the piece from 7 on depends on nothing before it.
+    assert_eq!(track.give(bbox(5.5), record(5, 5.5)), 5..7);
+    assert_eq!(positions(&track), [3, 4, 5, 7, 8]);
+    assert_eq!(track.missing(20), Some((6, (5, bbox(5.5)))));
+    track.take(record(6, 6.5));
+    assert_eq!(track.missing(20), Some((9, (7, bbox(7.5)))));
+}
+
+#[test]
+fn an_end_leaves_nothing_until_the_next_box() {
+    let mut track = track();
+    assert_eq!(track.end(6), Some(6..usize::MAX));
+    assert_eq!(positions(&track), [3, 4, 5]);
+    assert_eq!(track.missing(100), None);
+    assert_eq!(track.give(bbox(9.0), record(9, 9.0)), 9..usize::MAX);
+    assert_eq!(track.missing(100), Some((10, (9, bbox(9.0)))));
+    assert_eq!(track.end(3), None);
+    assert_eq!(track.end(1), None);
+}
+
+#[test]
+fn a_mark_is_taken_back() {
+    let mut track = track();
+    track.give(bbox(7.5), record(7, 7.5));
+    track.take(record(8, 8.5));
+    assert_eq!(track.take_back(7), Some(7..usize::MAX));
+    assert_eq!(track.missing(100), Some((7, (3, bbox(3.0)))));
+    track.end(5);
+    assert_eq!(track.take_back(5), Some(5..usize::MAX));
+    assert_eq!(track.missing(100), Some((5, (3, bbox(3.0)))));
+    assert_eq!(track.take_back(3), None);
+    assert_eq!(track.take_back(4), None);
+}
+
+#[test]
+fn what_a_mark_cuts_off_goes_on_behind_its_last_record() {
+    let mut track = track();
+    track.give(bbox(7.5), record(7, 7.5));
+    assert_eq!(track.resumes(7), Some((7, 3)));
+    track.end(12);
+    assert_eq!(track.resumes(12), Some((8, 7)));
+    assert_eq!(track.resumes(14), None);
+    assert_eq!((track.resumes(3), track.resumes(0)), (None, None));
+}
+
+#[test]
+fn a_box_before_the_first_one_begins_earlier() {
+    let mut track = track();
+    assert_eq!(track.give(bbox(1.0), record(1, 1.0)), 1..3);
+    assert_eq!(track.missing(100), Some((2, (1, bbox(1.0)))));
+    track.take(record(2, 2.0));
+    assert_eq!(track.missing(100), Some((10, (3, bbox(3.0)))));
+}
+
+#[test]
+fn the_lowest_value_is_0_and_the_highest_255() {
+    let of = |values: ndarray::Array2<f32>| {
+        let (center, step) = ((100.0, 50.0), (4.0, 8.0));
+        Map::of(&ResponseMap { values: values.view(), layout: ResponseLayout::Centered, center, step, angle: 0.0 })
+    };
+    let map = of(array![[-1.0, 0.0, 1.0], [f32::NAN, 0.5, 1.0]]);
+    assert_eq!((map.size, map.range), ((2, 3), (-1.0, 1.0)));
+    assert_eq!(map.levels, [0, 128, 255, 0, 191, 255]);
+    assert_eq!(map.origin, (96.0, 42.0));
+    assert_eq!(of(array![[2.0, 2.0]]).levels, [0, 0]);
+    assert_eq!(of(array![[f32::NAN]]).levels, [0]);
+}
+
+#[test]
+fn maps_have_a_bound() {
+    let (size, origin, step, range) = ((1024, 1024), (0.0, 0.0), (1.0, 1.0), (0.0, 1.0));
+    let map = |level| Some(Map { size, origin, step, angle: 0.0, range, levels: vec![level; 1 << 20] });
+    let mut maps = Maps::default();
+    for position in 1..=40 {
+        maps.put(position, 1, map(0));
+        maps.put(position, 1, map(1));
+    }
+    assert_eq!(maps.0.len(), 32);
+    assert!(maps.get(8, 1).is_none() && maps.get(9, 1).is_some_and(|map| map.levels[0] == 1));
+    maps.put(40, 1, None);
+    assert!(maps.get(40, 1).is_none() && maps.0.len() == 31);
+}
+
+fn decoded(width: usize, height: usize, format: PixelFormat) -> FrameBuf {
+    let frame = FrameBuf::new(vec![90; width * height * format.bytes()], width, height, format).unwrap();
+    let picture = Picture::new(1, Arc::new(item_of(1, Ok(frame))));
+    assert_eq!(picture.size(), Some((width, height)));
+    decode_bytes(picture.jpeg(), "sent", Channels::Luma).unwrap()
+}
+
+#[test]
+fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
+    for format in [PixelFormat::Gray8, PixelFormat::Rgb8] {
+        for ((width, height), sent) in [((65, 33), (65, 33)), ((3840, 21), (1920, 10)), ((1, 4000), (1, 1920))] {
+            let picture = decoded(width, height, format);
+            let frame = picture.as_frame();
+            assert_eq!((frame.width(), frame.height()), sent);
+            assert!((0..sent.1).all(|y| frame.row(y).iter().all(|level| level.abs_diff(90) < 4)));
+        }
+    }
+}
+
+#[test]
+fn of_a_frame_that_could_not_be_read_there_is_none() {
+    let picture = Picture::new(1, Arc::new(item_of(1, Err(Error::NotInitialized))));
+    assert!(picture.jpeg().is_empty() && picture.size().is_none());
 }

@@ -1,0 +1,165 @@
+//! Tables of one row per frame and target: CSV, OTB and MOT.
+
+use super::output::{Destination, Output};
+use super::record::{BOX_DIGITS, rounded};
+use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
+use crate::error::Result;
+use crate::media::annotation::Base;
+use crate::tracker::State;
+
+/// The cells of a record; none for a record without a row.
+type Row = fn(&FrameRecord) -> Option<Vec<String>>;
+
+/// A table that grows with each frame.
+#[derive(Debug)]
+pub struct Table {
+    output: Output,
+    row: Row,
+    has_header: bool,
+}
+
+impl Table {
+    fn create(to: &Destination, row: Row, has_header: bool) -> Result<Self> {
+        Ok(Self { output: Output::create(to)?, row, has_header })
+    }
+
+    /// CSV with a header: the fields of the JSON document's frames without the polygon, the box in four columns (corner
+    /// 0-based), an empty cell where there is no number.
+    ///
+    /// # Errors
+    /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
+    pub fn csv(to: &Destination) -> Result<Self> {
+        Self::create(to, csv_row, true)
+    }
+
+    /// OTB text: `x,y,w,h` per frame, the corner **1-based**, at most four decimals. A frame without a box has a row of
+    /// `NaN`.
+    ///
+    /// # Errors
+    /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
+    pub fn otb(to: &Destination) -> Result<Self> {
+        Self::create(to, otb_row, false)
+    }
+
+    /// MOT text: `frame,id,left,top,width,height,confidence,-1,-1,-1` per target and frame, frames and corners
+    /// **1-based**. The confidence is 1 for a given box and for trackers without one. A lost target and an unreadable
+    /// frame have no row.
+    ///
+    /// # Errors
+    /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
+    pub fn mot(to: &Destination) -> Result<Self> {
+        Self::create(to, mot_row, false)
+    }
+}
+
+impl Exporter for Table {
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        let mut text = String::new();
+        for record in frame.records {
+            if std::mem::take(&mut self.has_header) {
+                text += &line(&columns(record));
+            }
+            text += &(self.row)(record).map_or(String::new(), |row| line(&row));
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.output.append(text.as_bytes())?;
+        self.output.publish()
+    }
+
+    fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
+        self.output.finish()
+    }
+}
+
+/// A row of a table; cells with a comma, a quote or a line end are quoted.
+pub(super) fn line(cells: &[impl AsRef<str>]) -> String {
+    let quoted = |cell: &str| match cell.contains([',', '"', '\r', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    };
+    let cells: Vec<_> = cells.iter().map(|cell| quoted(cell.as_ref())).collect();
+    cells.join(",") + "\n"
+}
+
+fn otb_row(record: &FrameRecord) -> Option<Vec<String>> {
+    // Moving a rounded box by one pixel adds digits, so rounding comes last.
+    let numbers = record.finite_box().map_or([f64::NAN; 4], |bbox| Base::One.to_numbers(&bbox));
+    Some(numbers.map(|number| rounded(number, BOX_DIGITS).to_string()).to_vec())
+}
+
+fn mot_row(record: &FrameRecord) -> Option<Vec<String>> {
+    let bbox = record.finite_box().filter(|_| record.is_visible())?;
+    let confidence = record.confidence.filter(|_| record.state != State::Initial).unwrap_or(1.0);
+    let mut row = vec![record.index.to_string(), record.id.unwrap_or(1).to_string()];
+    row.extend(Base::One.to_numbers(&bbox).map(|number| rounded(number, BOX_DIGITS).to_string()));
+    row.push(confidence.to_string());
+    row.extend(["-1", "-1", "-1"].map(String::from));
+    Some(row)
+}
+
+/// The columns of CSV. A run of one target has no `id`.
+fn columns(record: &FrameRecord) -> Vec<&'static str> {
+    let columns =
+        "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,confidence,long_term,decode_ms,track_ms,time";
+    columns.split(',').chain(record.id.map(|_| "id")).collect()
+}
+
+fn csv_row(record: &FrameRecord) -> Option<Vec<String>> {
+    fn cell(value: Option<impl ToString>) -> String {
+        value.map_or(String::new(), |value| value.to_string())
+    }
+    let corners = record.finite_box().map(<[f64; 4]>::from);
+    let mut row = vec![record.index.to_string(), record.file.clone()];
+    row.extend([0, 1, 2, 3].map(|side| cell(corners.map(|corners| corners[side]))));
+    row.extend([record.peak, record.psr, record.apce, record.decision].map(cell));
+    row.extend([record.refit_kept.to_string(), record.state.to_string()]);
+    row.extend([record.confidence, record.long_term].map(cell));
+    row.extend([Some(record.decode_ms), Some(record.track_ms), record.time].map(cell));
+    row.extend(record.id.map(|id| id.to_string()));
+    Some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbox::BBox;
+    use crate::export::JsonLines;
+    use crate::export::tests::{run, written};
+
+    #[test]
+    fn rows_of_each_format() {
+        let (run, mut records) = run();
+        records[1].bbox = BBox::new(-0.1234, 21.0, 30.0, 40.25);
+        records[1].file = "a,\"b\".jpg".into();
+        let lost = FrameRecord {
+            index: 3,
+            state: State::Lost,
+            bbox: BBox::new(f64::NAN, 0.0, 1.0, 1.0),
+            ..records[1].clone()
+        };
+        records.push(lost);
+        let text = |create: fn(&Destination) -> Result<Table>, records: &[FrameRecord]| {
+            written("out", create, (&run, records), &Summary::default())
+        };
+        assert_eq!(text(Table::otb, &records), "11,21.5,30,40.25\n0.8766,22,30,40.25\nNaN,NaN,NaN,NaN\n");
+        assert_eq!(
+            text(Table::mot, &records),
+            "1,1,11,21.5,30,40.25,1,-1,-1,-1\n2,1,0.8766,22,30,40.25,0.75,-1,-1,-1\n"
+        );
+        assert_eq!(
+            text(Table::csv, &records[1..]),
+            "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,confidence,long_term,decode_ms,track_ms,time\n\
+             2,\"a,\"\"b\"\".jpg\",-0.1234,21,30,40.25,0.5,9.1,,0.25,true,tracking,0.75,,2,0.75,\n\
+             3,\"a,\"\"b\"\".jpg\",,,,,0.5,9.1,,0.25,true,lost,0.75,,2,0.75,\n"
+        );
+        assert_eq!(
+            written("out", JsonLines::create, (&run, &records[..1]), &Summary::default()),
+            serde_json::to_string(&records[0]).unwrap() + "\n"
+        );
+        let named = FrameRecord { id: Some(7), time: Some(0.04), ..records[0].clone() };
+        let rows = text(Table::csv, std::slice::from_ref(&named));
+        assert!(rows.contains(",time,id\n") && rows.ends_with(",0.04,7\n"), "{rows}");
+    }
+}
