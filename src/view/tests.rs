@@ -305,7 +305,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         (Command::Speed { times: Some(0.0) }, "speed"),
         (Command::Speed { times: Some(1e-300) }, "speed"),
         (Command::Speed { times: Some(65.0) }, "speed"),
-        (Command::Pick { bbox }, "nobody asks"),
+        (Command::Pick { bbox }, "asks for no first box"),
     ] {
         let answer = seat.refused(command);
         assert!(answer.contains(said), "{command:?}: {answer}");
