@@ -4,7 +4,8 @@
     scripts/recovery.py [--seeds 20] [--binary target/release/kcf-track] [-- --preset robust ...]
 
 Renders sequences in which the target is hidden, and others in which it leaves the picture, each for 20 frames and more
-(`kcf-track synth --hold 20 --occlusion 1` and `--out-of-view`, one of each a seed), tracks them, and counts:
+(`kcf-track synth --set occlusion=1 --set hold=20` and `--set out-of-view=true`, one of each a seed), tracks them, and
+counts:
 
 - lost: the state is `lost` within 10 frames of the last in which any of the target is seen;
 - found: the box overlaps the true one by more than a half, and the state is `tracking` or `recovered`, within 15 frames
@@ -60,13 +61,13 @@ def main():
     parser.add_argument("--failures", action="store_true", help="name the seeds that miss")
     parser.add_argument("flags", nargs="*", help="of the tracker, after --")
     args = parser.parse_args()
-    for name, flags in [("occlusion", ["--occlusion", "1"]), ("out of view", ["--out-of-view"])]:
+    for name, flags in [("occlusion", ["occlusion=1", "--set", "hold=20"]), ("out of view", ["out-of-view=true"])]:
         lost = found = false = shown = 0
         missed = []
         for seed in range(args.first, args.first + args.seeds):
             with tempfile.TemporaryDirectory() as folder:
                 place = pathlib.Path(folder)
-                where = ["--out", place / "seq", "--seed", str(seed), "--frames", str(args.frames), "--hold", "20"]
+                where = ["--out", place / "seq", "--seed", str(seed), "--frames", str(args.frames), "--set"]
                 subprocess.run([args.binary, "synth", *where, *flags], check=True, stdout=subprocess.DEVNULL)
                 table = place / "boxes.csv"
                 run = [args.binary, "--seq", place / "seq", "-q", "--csv", table, *args.flags]

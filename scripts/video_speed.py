@@ -46,7 +46,7 @@ def followed(command, frames):
 def rendered(executable, place, seconds):
     """A clip of the program's own scenes, and the box of its target."""
     scene, clip = Path(place) / "scene", Path(place) / "clip.mp4"
-    flags = ["--size", "1920x1080", "--target", "120x90", "--frames", 60, "--seed", 3, "--noise", 3, "--format", "jpg"]
+    flags = ["--size", "1920x1080", "--target", "120x90", "--frames", 60, "--seed", 3, "--set", "noise=3"]
     timed([executable, "synth", "--out", scene, *flags])
     pattern = scene / "img/%04d.jpg"
     # There and back, so that it goes on where it begins again.

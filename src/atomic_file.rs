@@ -67,7 +67,7 @@ pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// As [`write`].
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "synth"))]
 pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
     text.push(b'\n');

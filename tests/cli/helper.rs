@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use image::RgbImage;
-use kcf_track::synth::{Format, Scene, SceneParams, WriteOptions, write_sequence};
+use kcf_track::synth::{Format, Scene, SceneParams, write_sequence};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -69,8 +69,7 @@ pub fn place(frames: usize) -> Place {
     let params =
         SceneParams { frames, width: 160, height: 120, target_width: 24, target_height: 32, ..SceneParams::default() };
     let scene = Scene::new(params).unwrap();
-    let options = WriteOptions { format: Format::Png, force: false, command: None };
-    write_sequence(&scene, &folder.path().join("seq"), &options, |_| ()).unwrap();
+    write_sequence(&scene, &folder.path().join("seq"), Format::Png, None, || ()).unwrap();
     Place { folder, scene }
 }
 

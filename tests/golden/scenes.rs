@@ -28,15 +28,11 @@ fn the_demo() {
 #[test]
 fn rendered_scenes() {
     let scenes = [
-        ("hard", SceneParams { frames: 60, seed: 7, shutter: 0.0, ..Preset::Hard.params() }, None),
-        (
-            "large",
-            SceneParams { frames: 30, shutter: 0.0, target_width: 111, target_height: 101, ..Preset::Medium.params() },
-            None,
-        ),
+        ("hard", SceneParams { frames: 60, seed: 7, ..Preset::Hard.params() }, None),
+        ("large", SceneParams { frames: 30, target_width: 111, target_height: 101, ..Preset::Medium.params() }, None),
         (
             "border",
-            SceneParams { frames: 30, shutter: 0.0, camera: 2.0, ..Preset::Medium.params() },
+            SceneParams { frames: 30, camera: 2.0, ..Preset::Medium.params() },
             Some(BBox::new(-11.5, 190.0, 41.5, 60.0)),
         ),
     ];

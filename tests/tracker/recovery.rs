@@ -60,7 +60,7 @@ impl Count {
     }
 }
 
-fn scene(seed: u64, hidden: bool) -> SceneParams {
+fn scene(seed: u32, hidden: bool) -> SceneParams {
     let easy = SceneParams { seed, frames: 170, width: 240, height: 180, motion: 2.0, ..SceneParams::default() };
     match hidden {
         true => SceneParams { occlusion: 1.0, hold: 20.0, ..easy },
