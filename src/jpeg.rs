@@ -1,15 +1,14 @@
 //! Pictures as JPEG.
 //!
-//! The encoder is generic over pixels and writers, and would be compiled for nine kinds of pixels at each place that
-//! asks for one: here is the one kind and the one writer that all use.
+//! The encoder is generic over pixels and writers; all callers share the one instance here.
 
 use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr};
 
 use crate::frame::{Frame, PixelFormat};
 use crate::simd::leveled;
 
-/// `frame` as JPEG of `quality` 1 to 100, its colours at half its size where they are `coarse`; `None` of one with a
-/// side too long for a JPEG, above 65,535 pixels.
+/// Encodes `frame` with `quality` 1 to 100, and the colours at half size if `coarse`; `None` for a side above 65,535
+/// pixels.
 pub(crate) fn encode(frame: &Frame<'_>, quality: u8, coarse: bool) -> Option<Vec<u8>> {
     let picture = Picture { frame, size: (frame.width().try_into().ok()?, frame.height().try_into().ok()?) };
     let mut jpeg = Vec::new();
@@ -52,26 +51,26 @@ impl ImageBuffer for Picture<'_> {
             plane.resize(start + self.frame.width(), 0);
             &mut plane[start..]
         });
-        take_apart(row, self.frame.format(), planes);
+        split_row(row, self.frame.format(), planes);
     }
 }
 
 leveled! {
-    /// Luma and both chromas of a row in colour.
-    fn take_apart(row: &[u8], format: PixelFormat, planes: [&mut [u8]; 3]) {
+    /// Splits a colour row into luma and both chromas.
+    fn split_row(row: &[u8], format: PixelFormat, planes: [&mut [u8]; 3]) {
         match format {
             PixelFormat::Gray8 => {}
-            PixelFormat::Rgb8 => take_pixels_apart::<3>(row, [0, 1, 2], planes),
-            PixelFormat::Bgr8 => take_pixels_apart::<3>(row, [2, 1, 0], planes),
-            PixelFormat::Rgba8 => take_pixels_apart::<4>(row, [0, 1, 2], planes),
-            PixelFormat::Bgra8 => take_pixels_apart::<4>(row, [2, 1, 0], planes),
+            PixelFormat::Rgb8 => split_pixels::<3>(row, [0, 1, 2], planes),
+            PixelFormat::Bgr8 => split_pixels::<3>(row, [2, 1, 0], planes),
+            PixelFormat::Rgba8 => split_pixels::<4>(row, [0, 1, 2], planes),
+            PixelFormat::Bgra8 => split_pixels::<4>(row, [2, 1, 0], planes),
         }
     }
 }
 
-/// The same of pixels of `N` bytes, in which red, green and blue are `at` these places.
+/// Splits pixels of `N` bytes with red, green and blue `at` these places.
 #[inline(always)]
-fn take_pixels_apart<const N: usize>(row: &[u8], at: [usize; 3], [luma, blue, red]: [&mut [u8]; 3]) {
+fn split_pixels<const N: usize>(row: &[u8], at: [usize; 3], [luma, blue, red]: [&mut [u8]; 3]) {
     for (((pixel, luma), blue), red) in row.as_chunks::<N>().0.iter().zip(luma).zip(blue).zip(red) {
         (*luma, *blue, *red) = rgb_to_ycbcr(pixel[at[0]], pixel[at[1]], pixel[at[2]]);
     }
@@ -85,7 +84,7 @@ mod tests {
     use crate::media::decode_bytes;
 
     #[test]
-    fn the_colours_of_every_layout_come_back() {
+    fn keeps_the_colours_of_every_pixel_format() {
         let (r, g, b) = (200, 90, 30);
         for (pixel, format) in [
             (vec![r], PixelFormat::Gray8),
@@ -109,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn every_pixel_keeps_its_colour_on_all_levels() {
+    fn converts_the_same_at_all_simd_levels() {
         for (format, bytes) in [(PixelFormat::Rgb8, 3), (PixelFormat::Bgra8, 4)] {
             for width in [1, 31, 33, 131] {
                 let row: Vec<u8> = (0..bytes * width).map(|i| (i * i * 31 + 7 * i) as u8).collect();
                 crate::simd::assert_same_on_all_levels("luma and chromas", || {
                     let mut planes = [vec![0; width], vec![0; width], vec![0; width]];
-                    take_apart(&row, format, planes.each_mut().map(|plane| plane.as_mut_slice()));
+                    split_row(&row, format, planes.each_mut().map(|plane| plane.as_mut_slice()));
                     for (x, pixel) in row.chunks_exact(bytes).enumerate() {
                         let [r, g, b] = if bytes == 3 { [0, 1, 2] } else { [2, 1, 0] }.map(|at| f64::from(pixel[at]));
                         let luma = 0.299 * r + 0.587 * g + 0.114 * b;
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_pixels_wide_is_fine() {
+    fn encodes_ten_thousand_pixels_in_a_row() {
         let row: Vec<u8> = (0..10_000).flat_map(|x| [(x / 40) as u8; 3]).collect();
         let frame = FrameBuf::new(row.repeat(3), 10_000, 3, PixelFormat::Rgb8).unwrap();
         let jpeg = encode(&frame.as_frame(), 90, false).unwrap();
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_for_a_jpeg_is_none() {
+    fn refuses_a_frame_too_wide_for_a_jpeg() {
         let frame = FrameBuf::new(vec![0; 65_536], 65_536, 1, PixelFormat::Gray8).unwrap();
         assert!(encode(&frame.as_frame(), 90, false).is_none());
     }

@@ -22,10 +22,10 @@ pub struct OtbSequence {
     pub first: usize,
     /// Number of the image where it ends.
     pub last: usize,
-    /// Number of the image that the first row of the truth file belongs to, where that is not `first`: the truth of
-    /// Tiger1 covers five frames that are not evaluated.
+    /// Number of the image of the first row of the truth file, if not `first`: the truth of Tiger1 covers five frames
+    /// that are not evaluated.
     rows_from: Option<usize>,
-    /// The first evaluated box, 1-based as it stands in the truth file.
+    /// The first evaluated box, 1-based as in the truth file.
     init: [f64; 4],
     /// Abbreviations of its challenges: IV SV OCC DEF MB FM IPR OPR OV BC LR.
     pub attributes: Vec<String>,
@@ -47,15 +47,14 @@ impl OtbSequence {
         self.last + 1 - self.rows_from()
     }
 
-    /// The name with the target's number where [`OtbSequence::result_name`] is without: pysot and pytracking have a
-    /// `Human4-2`, as the truth of Human4's target is in the second of two files.
+    /// The name with the target's number if [`OtbSequence::result_name`] has none: some tools write `Human4-2`, because
+    /// its truth is in the second of two files.
     pub fn numbered_name(&self) -> Option<String> {
         let target = self.target.filter(|_| self.result_name() == self.name)?;
         Some(format!("{}-{target}", self.name))
     }
 
-    /// The name that tells two targets of one folder apart, as result files are called: `Jogging-2`, but `Human4`,
-    /// whose folder has one sequence only.
+    /// The name of result files: `Jogging-2` in a folder of two sequences, `Human4` in a folder of one.
     pub fn result_name(&self) -> String {
         let siblings = all().iter().filter(|other| other.name == self.name).count();
         match self.target {
@@ -69,7 +68,7 @@ impl OtbSequence {
 pub fn all() -> &'static [OtbSequence] {
     static ALL: OnceLock<Vec<OtbSequence>> = OnceLock::new();
     ALL.get_or_init(|| {
-        // The text is part of the program and a test reads it.
+        // A test parses this text.
         serde_json::from_str(include_str!("../../assets/otb.json")).unwrap_or_default()
     })
 }
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_facts_are_whole() {
+    fn the_table_is_complete() {
         assert_eq!(all().len(), 100);
         let folders: std::collections::BTreeSet<_> = all().iter().map(|s| s.name.to_lowercase()).collect();
         assert_eq!(folders.len(), 98);
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_odd_ones_are_known() {
+    fn special_sequences_have_their_frames() {
         let range = |name, target| find(name, target).map(|s| (s.first, s.last, s.rows()));
         assert_eq!(range("david", None), Some((300, 770, 471)));
         assert_eq!(range("Football1", None), Some((1, 74, 74)));

@@ -1,24 +1,22 @@
 //! Targets that are followed through one stream of frames.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-use super::follower::Follower;
-use super::halt::{Cause, Halt, at_frame};
-use super::target::Target;
+use super::{Cause, Follower, Halt, at_frame};
 use crate::bbox::BBox;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::media::Item;
 use crate::profile::{Profile, Stage, Stopwatch};
 use crate::tracker::{Estimate, ResponseMap};
 
-/// Any number of targets, each followed from a frame of its own on; every frame is decoded once for all of them.
+/// Any number of targets, each followed from its own first frame on. Every frame is decoded once for all of them.
 ///
-/// [`Session::run`] takes a stream of frames to its end. A caller that has the frames already, or goes back and forth,
-/// gives them one by one to [`Session::feed`]; targets are added, dropped and given a new box at any time. A clone goes
-/// on by itself from the same place. All frames have the size of the first one, until the last target is dropped.
+/// [`Session::run`] takes a stream of frames to its end; [`Session::feed`] takes single frames. Targets can be added,
+/// dropped and given a new box at any time. A clone continues independently. All frames have the size of the first one,
+/// until the last target is dropped.
 #[derive(Clone, Debug)]
 pub struct Session<F> {
     targets: Vec<Target<F>>,
@@ -30,20 +28,20 @@ pub struct Session<F> {
     clock: Stopwatch,
 }
 
-/// What became of one target in one frame.
+/// The result for one target in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// The target, by its number in the session.
+    /// Number of the target in the session.
     pub target: usize,
-    /// Where it is, or was last known to be; in its first frame the box that was given.
+    /// Its box, or the last known one; in its first frame the given box.
     pub bbox: BBox,
-    /// What its follower says; `None` for a frame that could not be read.
+    /// The estimate of its follower; `None` for a frame that could not be read.
     pub estimate: Option<Estimate>,
     /// How long the follower took.
     pub took: Duration,
 }
 
-/// One frame of a session, and what became of each target that has begun.
+/// One frame of a session, and the outcome of each target that has begun.
 #[derive(Debug)]
 pub struct Step<'a, F> {
     /// The frame.
@@ -54,25 +52,25 @@ pub struct Step<'a, F> {
 }
 
 impl<F: Follower> Step<'_, F> {
-    /// The scores behind an outcome of this step; `None` where nothing was searched for.
+    /// The response map of an outcome, if there is one.
     pub fn response(&self, outcome: &Outcome) -> Option<ResponseMap<'_>> {
         outcome.estimate.and_then(|_| self.targets.get(outcome.target)?.follower()?.response())
     }
 }
 
-/// How a session came to its end.
+/// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// There are no more frames.
+    /// After the last frame.
     Complete,
-    /// The watcher stopped it.
+    /// By its watcher.
     Stopped,
 }
 
 /// Watches a session and tells it when to stop. A closure that takes steps is one.
 pub trait Watch<F> {
-    /// Whether to stop now, asked before the next frame is taken, so that none is lost to who goes on later; not before
-    /// the first one. It is not asked while a frame is waited for: frames that may be long in coming end themselves.
+    /// Whether to stop before the next frame is taken, so that a caller who resumes misses no frame. It is not asked
+    /// before the first frame, nor while a frame is waited for.
     fn wants_to_stop(&mut self) -> bool {
         false
     }
@@ -80,17 +78,17 @@ pub trait Watch<F> {
     /// A frame is done.
     ///
     /// # Errors
-    /// Any that shall end the session.
-    fn step(&mut self, step: &Step<'_, F>) -> Result<(), Error>;
+    /// Any error that ends the session.
+    fn step(&mut self, step: &Step<'_, F>) -> Result<()>;
 
-    /// A frame could not be used and is left out, for the reason in `message`; its step follows.
+    /// A frame is left out for the reason in `message`; its step follows.
     fn skipped(&mut self, message: &str) {
         let _ = message;
     }
 }
 
-impl<F, W: FnMut(&Step<'_, F>) -> Result<(), Error>> Watch<F> for W {
-    fn step(&mut self, step: &Step<'_, F>) -> Result<(), Error> {
+impl<F, W: FnMut(&Step<'_, F>) -> Result<()>> Watch<F> for W {
+    fn step(&mut self, step: &Step<'_, F>) -> Result<()> {
         self(step)
     }
 }
@@ -104,37 +102,36 @@ impl<F> Default for Session<F> {
 }
 
 impl<F: Follower> Session<F> {
-    /// A session of one target, `follower` being given `bbox` at the frame of position `start`.
+    /// A session of one target that begins with `bbox` at the frame of position `start`.
     pub fn of(follower: F, start: usize, bbox: BBox) -> Self {
         let mut session = Self::default();
         session.add(follower, start, bbox);
         session
     }
 
-    /// Goes on after a frame that cannot be read, or is of another size than those before: its outcomes have the last
-    /// boxes and no estimate. The frame that a target starts from must be readable all the same.
+    /// Continues after a frame that cannot be read or has another size: its outcomes have the last boxes and no estimate.
+    /// The first frame of a target must be readable.
     pub fn skip_bad_frames(&mut self, on: bool) {
         self.skip_bad_frames = on;
     }
 
-    /// Measures from now on how long frames are waited for, or no longer does.
+    /// Switches the measurement of the wait for frames.
     pub fn switch_profile(&mut self, on: bool) {
         self.clock.switch(on);
     }
 
-    /// The time spent on waiting for frames, while that was measured.
+    /// The measured wait for frames.
     pub fn profile(&self) -> &Profile {
         self.clock.profile()
     }
 
-    /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; its number.
+    /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; returns its number.
     pub fn add(&mut self, follower: F, start: usize, bbox: BBox) -> usize {
         self.targets.push(Target::new(follower, start, bbox));
         self.targets.len() - 1
     }
 
-    /// Ends a target: no later step has an outcome of it, and its memory is given back. The others keep their numbers.
-    /// Whether there was one of this number.
+    /// Ends a target and frees its memory. The others keep their numbers. Returns whether the target existed.
     pub fn drop_target(&mut self, target: usize) -> bool {
         self.outcomes.retain(|outcome| outcome.target != target);
         let ended = self.targets.get_mut(target).is_some_and(Target::end);
@@ -144,12 +141,11 @@ impl<F: Follower> Session<F> {
         ended
     }
 
-    /// Gives a target a new box in the current frame: its follower learns it anew, and what became of it there is that
-    /// the box was given. One that is still to begin begins here.
+    /// Gives a target a new box in the current frame: its follower learns it again. A target that waits begins here.
     ///
     /// # Errors
-    /// [`Cause::Target`] when the box cannot be learned, or when there is no such target; [`Cause::Frame`] for a frame
-    /// of another size than the first. Either changes nothing.
+    /// [`Cause::Target`] when the box cannot be learned or the target does not exist; [`Cause::Frame`] for a frame of
+    /// another size. An error changes nothing.
     pub fn reinit<'f>(&mut self, target: usize, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Outcome, Cause> {
         let frame = frame.into();
         let Some(found) = self.targets.get_mut(target).filter(|found| found.follower().is_some()) else {
@@ -169,7 +165,7 @@ impl<F: Follower> Session<F> {
         Ok(outcome)
     }
 
-    /// Follows targets on as many threads as rayon has, or no longer does. That changes no box.
+    /// Switches following on the threads of rayon, which changes no box.
     pub fn parallel(&mut self, on: bool) {
         self.parallel = on;
     }
@@ -179,20 +175,20 @@ impl<F: Follower> Session<F> {
         self.targets.get(target).and_then(Target::follower)
     }
 
-    /// What became of each target in the last frame.
+    /// The outcomes of the last frame.
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
 
-    /// Targets that have not begun yet, and the position that each waits for. One that could not begin there waits no
-    /// longer; only [`Session::reinit`] begins it.
+    /// Targets that have not begun, and the position that each waits for. A target that could not begin does not wait;
+    /// [`Session::reinit`] begins it.
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         let waiting = |(number, target): (usize, &Target<F>)| target.waits().map(|position| (number, position));
         self.targets.iter().enumerate().filter_map(waiting)
     }
 
-    /// Takes all frames of a stream, one after the other, until it ends or the watcher stops it. To go on after a stop,
-    /// pass the same stream again, by reference.
+    /// Takes the frames of a stream until it ends or the watcher stops it. To continue after a stop, pass the same
+    /// stream by reference.
     ///
     /// # Errors
     /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of the watcher.
@@ -211,7 +207,7 @@ impl<F: Follower> Session<F> {
         }
     }
 
-    /// One item: to all targets, and their outcomes to the watcher.
+    /// Gives an item to all targets, and their outcomes to the watcher.
     fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
         let skips = self.skip_bad_frames && !self.starts_at(item.position);
         let item = match item {
@@ -245,9 +241,9 @@ impl<F: Follower> Session<F> {
     /// Gives a frame to all targets that have begun or begin at `position`.
     ///
     /// # Errors
-    /// [`Cause::Frame`] for one of another size than the first, which no target sees: those that begin at `position`
-    /// still do with the next frame of that position. [`Cause::Target`] with the first target that cannot be learned or
-    /// followed; the others have gone on, and what became of them is in [`Session::outcomes`].
+    /// [`Cause::Frame`] for a frame of another size, which no target sees: targets that begin at `position` wait for
+    /// another frame of that position. [`Cause::Target`] with the first target that cannot be learned or followed; the
+    /// others are followed, and [`Session::outcomes`] has their outcomes.
     pub fn feed<'f>(&mut self, position: usize, frame: impl Into<Frame<'f>>) -> Result<&[Outcome], Cause> {
         let frame = frame.into();
         self.outcomes.clear();
@@ -279,7 +275,7 @@ impl<F: Follower> Session<F> {
         }
     }
 
-    /// Of a frame that could not be used, the outcomes of targets that have none.
+    /// Adds outcomes without an estimate for targets that have none, after a frame that could not be used.
     fn miss(&mut self) {
         for (target, last) in self.targets.iter().map(Target::last).enumerate() {
             let known = self.outcomes.iter().any(|outcome| outcome.target == target);
@@ -297,6 +293,102 @@ impl<F: Follower> Session<F> {
 
     fn starts_at(&self, position: usize) -> bool {
         self.targets.iter().any(|target| target.waits() == Some(position))
+    }
+}
+
+/// The estimate of a follower, and how long it took.
+type Answer = (Result<Estimate>, Duration);
+
+/// A target from its first frame to its last.
+#[derive(Clone, Debug)]
+struct Target<F> {
+    /// `None` once the target is dropped.
+    follower: Option<F>,
+    /// The position and box where it begins.
+    start: (usize, BBox),
+    /// The last box, once it has begun.
+    last: Option<BBox>,
+    /// Whether it could not begin.
+    failed: bool,
+    /// The answer to the current frame, until it is taken.
+    answer: Pending,
+}
+
+/// An answer that a clone of its target does not have.
+#[derive(Debug, Default)]
+struct Pending(Option<Answer>);
+
+impl Clone for Pending {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
+impl<F> Target<F> {
+    fn new(follower: F, start: usize, bbox: BBox) -> Self {
+        let answer = Pending::default();
+        Self { follower: Some(follower), start: (start, bbox), last: None, failed: false, answer }
+    }
+
+    /// Its follower; `None` once it is dropped.
+    fn follower(&self) -> Option<&F> {
+        self.follower.as_ref()
+    }
+
+    /// Its last box, if it has begun and is not dropped.
+    fn last(&self) -> Option<BBox> {
+        self.last.filter(|_| self.follower.is_some())
+    }
+
+    /// The position where it will begin, if it has not begun.
+    fn waits(&self) -> Option<usize> {
+        (self.follower.is_some() && self.last.is_none() && !self.failed).then_some(self.start.0)
+    }
+
+    /// Whether it uses the frame at this position.
+    fn follows(&self, position: usize) -> bool {
+        self.last().is_some() || self.waits() == Some(position)
+    }
+
+    /// Ends it; returns whether it was alive.
+    fn end(&mut self) -> bool {
+        self.follower.take().is_some()
+    }
+
+    /// The answer to the frame that was fed last, once.
+    fn take(&mut self) -> Option<Answer> {
+        self.answer.0.take().filter(|_| self.follower.is_some())
+    }
+}
+
+impl<F: Follower> Target<F> {
+    /// Learns the target again in `bbox`.
+    ///
+    /// # Errors
+    /// When it cannot be learned or was dropped.
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<(Estimate, Duration)> {
+        let begun = Instant::now();
+        let estimate = self.follower.as_mut().ok_or(Error::NotInitialized)?.init(frame, bbox)?;
+        self.last = Some(bbox);
+        Ok((estimate, begun.elapsed()))
+    }
+
+    /// Follows the target in the frame at this position, or begins. Replaces the last answer.
+    fn feed(&mut self, position: usize, frame: &Frame<'_>) {
+        self.answer = Pending(None);
+        let begun = Instant::now();
+        let begins = self.waits() == Some(position);
+        let answer = match (&mut self.follower, self.last) {
+            (Some(follower), Some(_)) => follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox)),
+            (Some(follower), None) if begins => {
+                let given = self.start.1;
+                let learned = follower.init(frame, given);
+                (self.last, self.failed) = (learned.is_ok().then_some(given), learned.is_err());
+                learned
+            }
+            _ => return,
+        };
+        self.answer = Pending(Some((answer, begun.elapsed())));
     }
 }
 

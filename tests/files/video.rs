@@ -364,7 +364,7 @@ fn a_file_url_is_the_file() {
         let video = source(&given);
         let info = video.info();
         assert!(!info.live && info.name == "a%20b" && info.expected_length == Some(10), "{given}");
-        assert_eq!(info.inputs, [path.clone()], "{given}: it could be written over");
+        assert_eq!(info.inputs, std::slice::from_ref(&path), "{given}: it could be written over");
         assert!(pixels(&given, Channels::Luma) == expected, "{given}");
     }
     std::fs::create_dir(folder.path().join("png")).unwrap();
