@@ -1,7 +1,14 @@
 //! One switch that ends all waiting.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+
+thread_local! {
+    static CURRENT: RefCell<CancelToken> = RefCell::default();
+}
 
 /// A switch that everything which can wait polls: once it is set, the wait ends. Clones share the switch.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +32,19 @@ impl CancelToken {
     pub(crate) fn child(&self) -> Self {
         Self { flag: Arc::default(), parent: Some(Arc::new(self.clone())) }
     }
+
+    /// Runs `work` on this thread; a fit of a kernel machine in it ends with [`Error::Cancelled`] once the token is set.
+    pub fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
+        let outer = CURRENT.replace(self.clone());
+        let done = work();
+        CURRENT.set(outer);
+        done
+    }
+}
+
+/// [`Error::Cancelled`] if the token of the [scope](CancelToken::scope) is set.
+pub(crate) fn check() -> Result<()> {
+    if CURRENT.with_borrow(CancelToken::is_cancelled) { Err(Error::Cancelled) } else { Ok(()) }
 }
 
 /// The flag that a signal handler sets.

@@ -127,6 +127,9 @@ pub enum Error {
         /// What is wrong with it, as the rest of a sentence.
         reason: String,
     },
+    /// A fit was cancelled.
+    #[error("the fit was cancelled")]
+    Cancelled,
     /// Samples, labels and weights that no machine can be fitted to.
     #[error("{reason}")]
     Samples {

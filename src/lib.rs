@@ -87,7 +87,6 @@
 #[cfg(feature = "files")]
 mod atomic_file;
 mod bbox;
-#[cfg(feature = "files")]
 pub mod cancel;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -152,10 +152,13 @@ def fit(
     name: str,
     options: str,
     gram: Matrix,
-    labels: Seq[float],
+    classes: Seq[int],
+    weights: Seq[float],
     *,
-    weights: Seq[float] | None = None,
-    soft_labels: Seq[float] | None = None,
+    pairs: bool = False,
+) -> list[Head]: ...
+def fit_numbers(
+    name: str, options: str, gram: Matrix, numbers: Seq[float], weights: Seq[float]
 ) -> Head: ...
 @final
 class Embedding:

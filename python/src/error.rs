@@ -50,10 +50,11 @@ impl<T> Raise<T> for kcf_track::Result<T> {
 }
 
 /// Runs `work` on another thread, and `poll` on this one every 100 ms. An exception of `poll`, such as Ctrl-C, sets
-/// `cancel`; work that has not ended five seconds later is left to itself.
+/// `cancel`; work that has not ended after `grace` is left to itself.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     cancel: &CancelToken,
+    grace: Duration,
     mut poll: impl FnMut(Python<'_>) -> PyResult<()> + Send,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
@@ -66,7 +67,7 @@ pub fn interruptible<T: Send + 'static>(
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(raised) = Python::attach(&mut poll) {
                         cancel.cancel();
-                        let _ = receiver.recv_timeout(Duration::from_secs(5));
+                        let _ = receiver.recv_timeout(grace);
                         return Err(raised);
                     }
                 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use kcf_track::cancel::CancelToken;
 use kcf_track::eval::{Dataset, Evaluation, Event, Preset, ResultFiles, Runner};
@@ -82,7 +83,7 @@ pub fn evaluate(
     };
     let poll = |py: Python<'_>| py.check_signals().and_then(|()| show(py));
     let work = move || evaluation.run(&folder, jobs, &watch);
-    let evaluated = interruptible(py, &cancel, poll, work)?.or_raise(py)?;
+    let evaluated = interruptible(py, &cancel, Duration::from_secs(5), poll, work)?.or_raise(py)?;
     show(py)?;
     Ok(json!({ "report": evaluated.report, "timings": evaluated.timings }).to_string())
 }

@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use super::evaluate::evaluate;
     #[pymodule_export]
-    use super::machine::{Embedding, Head, Kernel, embed, fit};
+    use super::machine::{Embedding, Head, Kernel, embed, fit, fit_numbers};
     #[pymodule_export]
     use super::main;
     #[pymodule_export]

@@ -1,19 +1,24 @@
 //! Kernels between samples, and kernel machines over Gram matrices, for the estimators of `kcf_track/machines`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use kcf_track::Error;
+use kcf_track::cancel::CancelToken;
 use kcf_track::kernels::{GramKernel, Kernel as Dot, cross_gram, gram, own_values};
 use kcf_track::machines::kdspe::{Kdspe, Preserved};
 use kcf_track::machines::klda::Klda;
 use kcf_track::machines::kpca::Kpca;
 use kcf_track::machines::{
-    Affine, Build, Embedding as Map, Head as Function, MachineParams, Novelty, Samples, Subspace, preimage,
+    Affine, Build, Embedding as Map, Head as Function, MachineParams, Multiclass, Novelty, Samples, Subspace,
+    fit_classes, preimage,
 };
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::error::{Raise, exception, raise};
+use crate::error::{Raise, exception, interruptible, raise};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Matrix<'py> = Bound<'py, PyArray2<f64>>;
@@ -170,31 +175,55 @@ fn machine(py: Python<'_>, name: &str, options: &str) -> PyResult<MachineParams>
     serde_json::from_value(json!({ name: options })).map_err(refuse)
 }
 
-/// Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and labels of +1 and -1 (n,).
+/// Runs a fit on another thread; Ctrl-C ends it.
+fn fitted<T: Send + 'static>(
+    py: Python<'_>,
+    fit: impl FnOnce() -> kcf_track::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let cancel = CancelToken::default();
+    let scoped = cancel.clone();
+    let grace = Duration::from_millis(500);
+    interruptible(py, &cancel, grace, |py| py.check_signals(), move || scoped.scope(fit))?.or_raise(py)
+}
+
+/// Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and the numbers of classes (n,): a head
+/// per class against the rest, one for two classes, or, with ``pairs``, one per pair of classes.
 #[pyfunction]
-#[pyo3(signature = (name, options, gram, labels, *, weights = None, soft_labels = None))]
+#[pyo3(signature = (name, options, gram, classes, weights, *, pairs = false))]
 pub fn fit(
     py: Python<'_>,
     name: &str,
     options: &str,
     gram: PyReadonlyArray2<'_, f64>,
-    labels: Vec<f64>,
-    weights: Option<Vec<f64>>,
-    soft_labels: Option<Vec<f64>>,
+    classes: Vec<usize>,
+    weights: Vec<f64>,
+    pairs: bool,
+) -> PyResult<Vec<Head>> {
+    let machine = machine(py, name, options)?.build().or_raise(py)?;
+    let multiclass = if pairs { Multiclass::OneVsOne } else { Multiclass::OneVsRest };
+    let gram = gram.as_array();
+    let samples = py.detach(|| Samples::new(gram, &vec![1.0; classes.len()])?.with_weights(&weights)).or_raise(py)?;
+    let heads = fitted(py, move || fit_classes(&*machine, samples, &classes, multiclass))?;
+    Ok(heads.into_iter().map(Head).collect())
+}
+
+/// Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and numbers (n,).
+#[pyfunction]
+pub fn fit_numbers(
+    py: Python<'_>,
+    name: &str,
+    options: &str,
+    gram: PyReadonlyArray2<'_, f64>,
+    numbers: Vec<f64>,
+    weights: Vec<f64>,
 ) -> PyResult<Head> {
     let machine = machine(py, name, options)?.build().or_raise(py)?;
     let gram = gram.as_array();
-    let fitted = py.detach(|| {
-        let mut samples = Samples::new(gram, &labels)?;
-        if let Some(weights) = &weights {
-            samples = samples.with_weights(weights)?;
-        }
-        if let Some(soft_labels) = &soft_labels {
-            samples = samples.with_soft_labels(soft_labels)?;
-        }
-        machine.fit(&samples)
+    let samples = py.detach(|| {
+        Samples::new(gram, &vec![1.0; numbers.len()])?.with_weights(&weights)?.with_soft_labels(&numbers)
     });
-    fitted.map(Head).or_raise(py)
+    let samples = samples.or_raise(py)?;
+    Ok(Head(fitted(py, move || machine.fit(&samples))?))
 }
 
 /// A map from kernel values to a few coordinates.
@@ -202,7 +231,7 @@ pub fn fit(
 pub struct Embedding {
     made: Made,
     /// What it was fitted to, for pickle.
-    recipe: Recipe,
+    recipe: Arc<Recipe>,
 }
 
 enum Made {
@@ -243,8 +272,9 @@ pub fn embed(
     classes: Vec<usize>,
 ) -> PyResult<Embedding> {
     let machine = machine(py, &name, &options)?;
-    let recipe = Recipe { name, options, gram: gram.as_array().to_owned(), classes };
-    let made = py.detach(|| recipe.make(machine)).or_raise(py)?;
+    let recipe = Arc::new(Recipe { name, options, gram: gram.as_array().to_owned(), classes });
+    let shared = Arc::clone(&recipe);
+    let made = fitted(py, move || shared.make(machine))?;
     Ok(Embedding { made, recipe })
 }
 
@@ -312,7 +342,7 @@ impl Embedding {
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (String, String, Matrix<'py>, Vec<usize>))> {
-        let (py, Recipe { name, options, gram, classes }) = (this.py(), this.get().recipe.clone());
+        let (py, Recipe { name, options, gram, classes }) = (this.py(), (*this.get().recipe).clone());
         let made_by = py.import("kcf_track._native")?.getattr("embed")?;
         Ok((made_by, (name, options, gram.into_pyarray(py), classes)))
     }

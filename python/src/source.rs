@@ -52,7 +52,7 @@ impl Source {
         let cancel = CancelToken::default();
         let token = cancel.clone();
         let work = move || open(&path, &options, &token);
-        Ok(Self { inner: interruptible(py, &cancel, |py| py.check_signals(), work)?.or_raise(py)? })
+        Ok(Self { inner: interruptible(py, &cancel, Duration::from_secs(5), |py| py.check_signals(), work)?.or_raise(py)? })
     }
 
     /// The name of the folder or file.

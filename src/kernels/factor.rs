@@ -5,10 +5,20 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
 
+use crate::cancel;
 use crate::error::{Error, Result};
 
 /// Steps of the implicit QR iteration for one eigenproblem before it is given up.
 const MAX_EIGEN_STEPS: usize = 100_000;
+
+/// Rows and columns of a block: products of blocks do almost all of the arithmetic of larger matrices.
+const BLOCK: usize = 128;
+
+/// Columns of a block of a Krylov space.
+const KRYLOV_BLOCK: usize = 16;
+
+/// Residual of a leading eigenvector, relative to the largest eigenvalue in magnitude.
+const EIGEN_RESIDUAL: f64 = 1e-12;
 
 /// The Cholesky factor of a symmetric matrix that is positive definite up to rounding.
 ///
@@ -20,14 +30,55 @@ const MAX_EIGEN_STEPS: usize = 100_000;
 pub fn cholesky(matrix: DMatrix<f64>) -> Result<Cholesky<f64, Dyn>> {
     let mean_diagonal = matrix.trace() / matrix.nrows().max(1) as f64;
     let mut jitter = 1e-10 * mean_diagonal;
-    let mut attempt = Cholesky::new(matrix.clone());
+    let mut attempt = blocked_cholesky(matrix.clone())?;
     while attempt.is_none() && jitter > 0.0 && jitter <= 1.01e-4 * mean_diagonal {
         let mut lifted = matrix.clone();
         lift_diagonal(&mut lifted, jitter);
-        attempt = Cholesky::new(lifted);
+        attempt = blocked_cholesky(lifted)?;
         jitter *= 10.0;
     }
     attempt.ok_or_else(|| Error::Gram { reason: "is not positive semi-definite".into() })
+}
+
+/// `None` if the matrix is not positive definite.
+fn blocked_cholesky(mut matrix: DMatrix<f64>) -> Result<Option<Cholesky<f64, Dyn>>> {
+    let n = matrix.nrows();
+    for k in (0..n).step_by(BLOCK) {
+        let width = BLOCK.min(n - k);
+        cancel::check()?;
+        let Some(corner) = Cholesky::new(matrix.view((k, k), (width, width)).into_owned()) else { return Ok(None) };
+        let corner = corner.unpack();
+        let panel = matrix.view_range(k + width.., k..k + width) * inverse_lower(&corner).transpose();
+        for j in (k + width..n).step_by(BLOCK) {
+            let below = panel.rows_range(j - k - width..);
+            let right = below.rows(0, BLOCK.min(n - j)).transpose();
+            matrix.view_mut((j, j), (n - j, right.ncols())).gemm(-1.0, &below, &right, 1.0);
+        }
+        matrix.view_mut((k, k), (width, width)).copy_from(&corner);
+        matrix.view_range_mut(k + width.., k..k + width).copy_from(&panel);
+    }
+    Ok(Some(Cholesky::pack_dirty(matrix)))
+}
+
+/// The inverse of a lower triangular matrix with a positive diagonal.
+fn inverse_lower(lower: &DMatrix<f64>) -> DMatrix<f64> {
+    let n = lower.nrows();
+    let mut inverse = DMatrix::identity(n, n);
+    for k in (0..n).step_by(BLOCK) {
+        let width = BLOCK.min(n - k);
+        let mut rows = inverse.rows_range_mut(k..k + width);
+        lower.view((k, k), (width, width)).solve_lower_triangular_mut(&mut rows.columns_mut(k, width));
+        let corner = inverse.view((k, k), (width, width)).into_owned();
+        let before = lower.view((k, 0), (width, k)) * inverse.view((0, 0), (k, k));
+        inverse.view_mut((k, 0), (width, k)).gemm(-1.0, &corner, &before, 0.0);
+    }
+    inverse
+}
+
+/// The inverse of the matrix with this factor.
+pub fn inverse(factored: Cholesky<f64, Dyn>) -> DMatrix<f64> {
+    let half = inverse_lower(&factored.unpack());
+    half.transpose() * half
 }
 
 /// Adds `by` to the diagonal of a square matrix.
@@ -55,20 +106,32 @@ pub struct PivotedCholesky {
 
 impl PivotedCholesky {
     /// Factors `gram`, n x n, until no diagonal entry of the residual exceeds `tolerance` times the largest of `gram`.
-    pub fn new(gram: &DMatrix<f64>, tolerance: f64) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn new(gram: &DMatrix<f64>, tolerance: f64) -> Result<Self> {
         let n = gram.nrows();
         let mut residual = gram.diagonal();
         let stop = (tolerance * residual.max()).max(f64::MIN_POSITIVE);
+        let mut rest = std::borrow::Cow::Borrowed(gram);
         let mut columns: Vec<DVector<f64>> = Vec::new();
         let mut pivots: Vec<usize> = Vec::new();
+        // The columns up to here are subtracted from `rest`.
+        let mut subtracted = 0;
         while pivots.len() < n {
+            if pivots.len() == subtracted + BLOCK {
+                cancel::check()?;
+                let block = DMatrix::from_columns(&columns[subtracted..]);
+                rest.to_mut().gemm(-1.0, &block, &block.transpose(), 1.0);
+                subtracted = pivots.len();
+            }
             let pivot = residual.imax();
             let left = residual[pivot];
             if left.is_nan() || left <= stop {
                 break;
             }
-            let mut column = gram.column(pivot).into_owned();
-            for earlier in &columns {
+            let mut column = rest.column(pivot).into_owned();
+            for earlier in &columns[subtracted..] {
                 column.axpy(-earlier[pivot], earlier, 1.0);
             }
             column /= left.sqrt();
@@ -85,7 +148,7 @@ impl PivotedCholesky {
         }
         let factor = if columns.is_empty() { DMatrix::zeros(n, 0) } else { DMatrix::from_columns(&columns) };
         let landmarks = factor.select_rows(&pivots);
-        Self { factor, pivots, landmarks }
+        Ok(Self { factor, pivots, landmarks })
     }
 
     /// `B`, n x r.
@@ -145,18 +208,58 @@ pub fn symmetric_eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f6
     Ok((values, eigen.eigenvectors.select_columns(&order)))
 }
 
-/// Solves `A v = l B v` for symmetric `A` and positive definite `B`: values largest first, vectors with `vᵀ B v = 1`.
+/// As [`symmetric_eigen`], the `count` largest at most.
+///
+/// A block Krylov space that is kept orthogonal (Golub & Underwood 1977) grows until the residuals vanish. Where that
+/// would take a large share of all dimensions, all eigenvectors are computed.
+pub fn leading_eigen(matrix: DMatrix<f64>, count: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
+    let n = matrix.nrows();
+    let most = if n > 2 * BLOCK { n / 2 } else { 0 };
+    let mut seed = 1u64;
+    let mut block = DMatrix::from_fn(n, KRYLOV_BLOCK.min(n), |_, _| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    });
+    let (mut basis, mut images) = (DMatrix::zeros(n, most), DMatrix::zeros(n, most));
+    let (mut size, mut next_check) = (0, count + 2 * KRYLOV_BLOCK);
+    while size + block.ncols() <= most && matrix.iter().all(|v| v.is_finite()) {
+        cancel::check()?;
+        let known = basis.columns(0, size);
+        // The second time for what rounding has left.
+        for _ in 0..2 {
+            block -= known * (known.transpose() * &block);
+            block = block.qr().q();
+        }
+        basis.columns_mut(size, block.ncols()).copy_from(&block);
+        block = &matrix * block;
+        images.columns_mut(size, block.ncols()).copy_from(&block);
+        size += block.ncols();
+        if size >= next_check {
+            let (basis, images) = (basis.columns(0, size), images.columns(0, size));
+            let (values, vectors) = symmetric_eigen(basis.transpose() * images)?;
+            let (leading, vectors) = (values.rows(0, count).into_owned(), vectors.columns(0, count));
+            let found = basis * vectors;
+            let residual = images * vectors - &found * DMatrix::from_diagonal(&leading);
+            if residual.amax() <= EIGEN_RESIDUAL * values.amax() {
+                return Ok((leading, found));
+            }
+            next_check = size + size / 4;
+        }
+    }
+    let (values, vectors) = symmetric_eigen(matrix)?;
+    let count = count.min(n);
+    Ok((values.rows(0, count).into_owned(), vectors.columns(0, count).into_owned()))
+}
+
+/// Solves `A v = l B v` for symmetric `A` and positive definite `B`: the `count` largest values at most, largest first,
+/// vectors with `vᵀ B v = 1`.
 ///
 /// # Errors
 /// [`Error::Gram`] if `B` is not positive definite or the iteration does not converge.
-pub fn generalised_eigen(a: &DMatrix<f64>, b: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
-    let lower = cholesky((&b + b.transpose()) * 0.5)?.unpack();
-    let singular = || Error::Gram { reason: "is singular beyond repair".into() };
-    let half = lower.solve_lower_triangular(a).ok_or_else(singular)?;
-    let reduced = lower.solve_lower_triangular(&half.transpose()).ok_or_else(singular)?;
-    let (values, vectors) = symmetric_eigen(reduced)?;
-    let vectors = lower.tr_solve_lower_triangular(&vectors).ok_or_else(singular)?;
-    Ok((values, vectors))
+pub fn generalised_eigen(a: &DMatrix<f64>, b: DMatrix<f64>, count: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
+    let half = inverse_lower(&cholesky((&b + b.transpose()) * 0.5)?.unpack());
+    let (values, vectors) = leading_eigen(&half * a * half.transpose(), count)?;
+    Ok((values, half.transpose() * vectors))
 }
 
 #[cfg(test)]
@@ -183,7 +286,7 @@ mod tests {
     fn pivoted_cholesky_finds_the_rank_and_encodes_the_range() {
         let thin = random(9, 4, 2);
         let gram = &thin * thin.transpose();
-        let factored = PivotedCholesky::new(&gram, 1e-10);
+        let factored = PivotedCholesky::new(&gram, 1e-10).unwrap();
         assert_eq!(factored.rank(), 4);
         assert!((factored.factor() * factored.factor().transpose() - &gram).amax() < 1e-12);
         let inside = &gram * DVector::from_fn(9, |i, _| i as f64 - 3.0);
@@ -197,8 +300,50 @@ mod tests {
                 .amax()
                 < 1e-9
         );
-        assert_eq!(PivotedCholesky::new(&DMatrix::zeros(3, 3), 1e-10).rank(), 0);
-        assert_eq!(PivotedCholesky::new(&DMatrix::from_element(5, 5, 1.0), 1e-10).rank(), 1);
+        assert_eq!(PivotedCholesky::new(&DMatrix::zeros(3, 3), 1e-10).unwrap().rank(), 0);
+        assert_eq!(PivotedCholesky::new(&DMatrix::from_element(5, 5, 1.0), 1e-10).unwrap().rank(), 1);
+    }
+
+    /// Beyond one block, and of full rank or not.
+    #[test]
+    fn large_matrices_are_factored_as_small_ones_are() {
+        let n = 2 * BLOCK + 70;
+        let (full, thin) = (random(n, n, 5), random(n, BLOCK + 9, 6));
+        let (full, thin) = (&full * full.transpose() + DMatrix::identity(n, n), &thin * thin.transpose());
+        let factored = cholesky(full.clone()).unwrap();
+        assert!((factored.l() * factored.l().transpose() - &full).amax() < 1e-10);
+        assert!((inverse(factored) * &full - DMatrix::identity(n, n)).amax() < 1e-8);
+        for gram in [full, thin] {
+            let factored = PivotedCholesky::new(&gram, 1e-12).unwrap();
+            assert!((factored.factor() * factored.factor().transpose() - &gram).amax() < 1e-8);
+        }
+    }
+
+    #[test]
+    fn leading_eigenvectors_are_the_first_of_all() {
+        let n = 2 * BLOCK + 70;
+        let basis = random(n, n, 7).qr().q();
+        // Two equal values, a cluster, and many that are zero or negative.
+        let value = |i: usize| [5.0, 5.0, 3.0, 2.9, 2.8999].get(i).copied().unwrap_or(1.0 - 0.02 * i as f64);
+        let matrix = &basis * DMatrix::from_diagonal(&DVector::from_fn(n, |i, _| value(i))) * basis.transpose();
+        let (values, vectors) = leading_eigen(matrix.clone(), 7).unwrap();
+        assert!((0..7).all(|i| (values[i] - value(i)).abs() < 1e-10), "{values}");
+        assert!((matrix * &vectors - &vectors * DMatrix::from_diagonal(&values)).amax() < 1e-10);
+        assert!((vectors.tr_mul(&vectors) - DMatrix::identity(7, 7)).amax() < 1e-10);
+        // No more than there are.
+        assert_eq!(leading_eigen(random(5, 5, 8), 9).unwrap().0.len(), 5);
+        let thin = random(n, 3, 9);
+        let (values, _) = leading_eigen(&thin * thin.transpose(), 5).unwrap();
+        assert!(values[2] > 1.0 && values[3].abs() < 1e-10, "{values}");
+    }
+
+    #[test]
+    fn cancelled_work_ends_with_an_error() {
+        let token = crate::cancel::CancelToken::default();
+        token.cancel();
+        let found = token.scope(|| cholesky(DMatrix::identity(3, 3)));
+        assert!(matches!(found, Err(Error::Cancelled)));
+        assert!(cholesky(DMatrix::identity(3, 3)).is_ok());
     }
 
     #[test]
@@ -206,7 +351,7 @@ mod tests {
         let (a, b) = (random(7, 7, 3), random(7, 7, 4));
         let a = &a + a.transpose();
         let b = &b * b.transpose() + DMatrix::identity(7, 7) * 0.1;
-        let (values, vectors) = generalised_eigen(&a, b.clone()).unwrap();
+        let (values, vectors) = generalised_eigen(&a, b.clone(), 7).unwrap();
         for i in 0..7 {
             let v = vectors.column(i);
             assert!((&a * v - &b * v * values[i]).amax() < 1e-9);

@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::factor::symmetric_eigen;
 use super::function::{GramKernel, Kernel};
-use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram, is_far};
+use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram};
 use crate::error::{Error, Result};
 
 /// The maximum number of values of a map; use the kernel beyond it.
@@ -178,20 +178,15 @@ impl Mahalanobis {
         Ok(coordinates)
     }
 
-    /// As [`gram()`], in the metric: far from the origin, of the coordinates of differences.
+    /// As [`gram()`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`gram()`].
     pub fn gram(&self, kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-        let kernel = kernel.into();
-        let found = self.transform(samples)?;
-        match samples.outer_iter().next().filter(|_| is_far(kernel, found.view(), found.view())) {
-            Some(origin) => gram(kernel, self.transform((&samples - &origin).view())?.view()),
-            None => gram(kernel, found.view()),
-        }
+        gram(kernel, self.transform(samples)?.view())
     }
 
-    /// As [`cross_gram`], in the metric: far from the origin, of the coordinates of differences.
+    /// As [`cross_gram`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`cross_gram`].
@@ -201,16 +196,7 @@ impl Mahalanobis {
         test: ArrayView2<f64>,
         train: ArrayView2<f64>,
     ) -> Result<Array2<f64>> {
-        let kernel = kernel.into();
-        let (found, known) = (self.transform(test)?, self.transform(train)?);
-        match train.outer_iter().next().filter(|_| is_far(kernel, found.view(), known.view())) {
-            Some(origin) => {
-                let (test, train) =
-                    (self.transform((&test - &origin).view())?, self.transform((&train - &origin).view())?);
-                cross_gram(kernel, test.view(), train.view())
-            }
-            None => cross_gram(kernel, found.view(), known.view()),
-        }
+        cross_gram(kernel, self.transform(test)?.view(), self.transform(train)?.view())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Gram matrices of rows of numbers, and centring them in feature space.
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 
 use super::function::GramKernel;
 use crate::error::{Error, Result};
@@ -12,6 +12,9 @@ const MAX_ENTRY: f64 = 1e60;
 /// The largest error of a Gaussian kernel value from inner products. Beyond it, the value is computed from differences.
 const GAUSSIAN_ERROR: f64 = 1e-9;
 
+/// Rows and columns that are mirrored together.
+const TILE: usize = 128;
+
 /// The tolerance for symmetry, relative to the largest entry.
 const SYMMETRY_TOLERANCE: f64 = 1e-8;
 
@@ -21,13 +24,16 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 /// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] if there are no samples, values that are not
 /// finite, features so large that a kernel value is not, or negative values under a kernel of histograms.
 pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let mut values = cross_gram(kernel, samples, samples)?;
-    for i in 0..values.nrows() {
-        for j in 0..i {
-            values[[i, j]] = values[[j, i]];
-        }
+    let (kernel, n) = (kernel.into(), samples.nrows());
+    let mut values = Array2::zeros((n, n));
+    // The lower triangle by blocks of rows, and its mirror image.
+    for start in (0..n.max(1)).step_by(TILE) {
+        let rows = start..n.min(start + TILE);
+        let block = raw_values(kernel, samples.slice(s![rows.clone(), ..]), samples.slice(s![..rows.end, ..]))?;
+        values.slice_mut(s![rows.clone(), ..rows.end]).assign(&block);
+        values.slice_mut(s![..rows.end, rows]).assign(&block.t());
     }
-    Ok(values)
+    finite_values(values)
 }
 
 /// The kernel value of each row of `samples` (n x D) with itself: n. A value that overflows is infinite, as not every
@@ -46,15 +52,17 @@ pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Re
 /// # Errors
 /// As [`gram`], and [`Error::Samples`] if the rows differ in length.
 pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let values = raw_values(kernel.into(), test, train)?;
-    match values.indexed_iter().find(|(_, value)| !value.is_finite()) {
-        None => Ok(values),
-        Some(((i, j), value)) => {
-            let reason =
-                format!("the kernel value of sample {i} with sample {j} is {value}: the features are too large");
-            Err(Error::Samples { reason })
-        }
+    finite_values(raw_values(kernel.into(), test, train)?)
+}
+
+fn finite_values(values: Array2<f64>) -> Result<Array2<f64>> {
+    if values.iter().all(|value| value.is_finite()) {
+        return Ok(values);
     }
+    let found = values.indexed_iter().find(|(_, value)| !value.is_finite());
+    let ((i, j), value) = found.unwrap_or(((0, 0), &f64::NAN));
+    let reason = format!("the kernel value of sample {i} with sample {j} is {value}: the features are too large");
+    Err(Error::Samples { reason })
 }
 
 /// Kernel values as in [`cross_gram`], also infinite.
@@ -80,14 +88,16 @@ fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>)
             let inv_d = 1.0 / rows as f64;
             let (aa, bb) = (squared_norms(test.view()), squared_norms(train.view()));
             let mut values = test.dot(&train.t());
-            for ((i, j), value) in values.indexed_iter_mut() {
-                // Norms that no number holds count as too large as well.
-                *value = if kernel.cancellation(aa[i], bb[j]) <= GAUSSIAN_ERROR {
-                    kernel.eval64(*value, aa[i], bb[j], inv_d)
-                } else {
-                    let apart = test.row(i).iter().zip(train.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
-                    kernel.of_distance(apart, inv_d)
-                };
+            for (i, mut row) in values.outer_iter_mut().enumerate() {
+                for (j, (value, &bb)) in row.iter_mut().zip(&bb).enumerate() {
+                    // Norms that no number holds count as too large as well.
+                    *value = if kernel.cancellation(aa[i], bb) <= GAUSSIAN_ERROR {
+                        kernel.eval64(*value, aa[i], bb, inv_d)
+                    } else {
+                        let apart = test.row(i).iter().zip(train.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+                        kernel.of_distance(apart, inv_d)
+                    };
+                }
             }
             values
         }
@@ -116,13 +126,6 @@ fn squared_norms(samples: ArrayView2<f64>) -> Vec<f64> {
     samples.outer_iter().map(|row| row.dot(&row)).collect()
 }
 
-/// Whether `kernel` is one of distances, which are the same from any origin, and one nearer to these samples is needed
-/// to see them.
-pub(super) fn is_far(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> bool {
-    let largest = |samples| squared_norms(samples).into_iter().fold(0.0, f64::max);
-    matches!(kernel, GramKernel::Dot(kernel) if kernel.cancellation(largest(test), largest(train)) > GAUSSIAN_ERROR)
-}
-
 fn pairwise(
     test: ArrayView2<f64>,
     train: ArrayView2<f64>,
@@ -148,25 +151,32 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     if n == 0 {
         return wrong("is empty".into());
     }
-    let mut largest = 0.0f64;
-    for ((i, j), value) in gram.indexed_iter() {
-        if !value.is_finite() || value.abs() > MAX_ENTRY {
-            return wrong(format!("has the entry {value} in row {i}, column {j}"));
-        }
-        largest = largest.max(value.abs());
+    let valid = |value: &f64| value.abs() <= MAX_ENTRY;
+    if !gram.iter().all(valid)
+        && let Some(((i, j), value)) = gram.indexed_iter().find(|(_, value)| !valid(value))
+    {
+        return wrong(format!("has the entry {value} in row {i}, column {j}"));
     }
-    for i in 0..n {
-        if gram[[i, i]] < 0.0 {
-            return wrong(format!("has the negative entry {} on its diagonal, row {i}", gram[[i, i]]));
-        }
-        for j in 0..i {
-            let (below, above) = (gram[[i, j]], gram[[j, i]]);
-            if (below - above).abs() > SYMMETRY_TOLERANCE * largest {
-                return wrong(format!("is not symmetric: row {i}, column {j} is {below}, the other way round {above}"));
+    if let Some((i, value)) = gram.diag().iter().enumerate().find(|(_, value)| **value < 0.0) {
+        return wrong(format!("has the negative entry {value} on its diagonal, row {i}"));
+    }
+    let tolerance = SYMMETRY_TOLERANCE * gram.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let mut matrix = DMatrix::zeros(n, n);
+    let tiles = (0..n).step_by(TILE).flat_map(|row| (0..=row).step_by(TILE).map(move |column| (row, column)));
+    for (row, column) in tiles {
+        for i in row..n.min(row + TILE) {
+            for j in column..=i.min(column + TILE - 1) {
+                let (below, above) = (gram[[i, j]], gram[[j, i]]);
+                if (below - above).abs() > tolerance {
+                    let reason = format!("row {i}, column {j} is {below}, the other way round {above}");
+                    return wrong(format!("is not symmetric: {reason}"));
+                }
+                let mean = 0.5 * (below + above);
+                (matrix[(i, j)], matrix[(j, i)]) = (mean, mean);
             }
         }
     }
-    Ok(DMatrix::from_fn(n, n, |i, j| 0.5 * (gram[[i, j]] + gram[[j, i]])))
+    Ok(matrix)
 }
 
 /// A matrix from `ndarray` for `nalgebra`.

@@ -115,6 +115,23 @@ impl Head {
         if finite { Ok(self) } else { Err(Error::Gram { reason }) }
     }
 
+    /// The head over n samples, of which `places` are those that it was fitted to.
+    pub(crate) fn spread(mut self, places: &[usize], n: usize) -> Self {
+        let affine = match &mut self {
+            Self::Affine(affine) => affine,
+            Self::Subspace(subspace) => {
+                let mut all = Array2::zeros((n, subspace.directions.ncols()));
+                places.iter().zip(subspace.directions.outer_iter()).for_each(|(&i, row)| all.row_mut(i).assign(&row));
+                subspace.directions = all;
+                &mut subspace.affine
+            }
+        };
+        let mut all = Array1::zeros(n);
+        places.iter().zip(&affine.alpha).for_each(|(&i, alpha)| all[i] = *alpha);
+        affine.alpha = all;
+        self
+    }
+
     /// The head scaled and shifted so that the weighted class means have the decisions +1 and -1, which makes
     /// thresholds comparable between machines.
     ///
@@ -147,7 +164,8 @@ impl Head {
     fn rounding_scale(&self, samples: &Samples) -> f64 {
         let affine = self.linear();
         let alpha = affine.alpha.mapv(f64::abs);
-        let largest = samples.gram.row_iter().map(|row| row.iter().zip(&alpha).map(|(k, a)| k.abs() * a).sum::<f64>());
+        let largest =
+            samples.gram.column_iter().map(|column| column.iter().zip(&alpha).map(|(k, a)| k.abs() * a).sum::<f64>());
         largest.fold(affine.bias.abs(), f64::max)
     }
 
@@ -266,43 +284,5 @@ impl Embedding {
         let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
         check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond what numbers hold")?;
         Ok(Self { coefficients, constant, values: self.values.clone() })
-    }
-
-    /// The same map as one of feature values, for an embedding fitted to the Gram matrix of
-    /// [`Kernel::Linear`](crate::kernels::Kernel::Linear) of the rows of `train` (n x D).
-    ///
-    /// # Errors
-    /// [`Error::Samples`] if `train` has another number of rows, or values that are not finite or too large.
-    pub fn linear(&self, train: ArrayView2<f64>) -> Result<LinearEmbedding> {
-        if train.nrows() != self.coefficients.nrows() || train.ncols() == 0 {
-            let reason = format!("{} rows for an embedding of {} samples", train.nrows(), self.coefficients.nrows());
-            return Err(Error::Samples { reason });
-        }
-        let projection = train.t().dot(&self.coefficients) / train.ncols() as f64;
-        check_finite(&projection, "the features of the training samples are too large, or no numbers")?;
-        Ok(LinearEmbedding { projection, constant: self.constant.clone() })
-    }
-}
-
-/// `y(x) = Wᵀx + t`: a linear map of feature values.
-#[derive(Clone, Debug)]
-pub struct LinearEmbedding {
-    /// `W`, D x d.
-    pub projection: Array2<f64>,
-    /// `t`, d.
-    pub constant: Array1<f64>,
-}
-
-impl LinearEmbedding {
-    /// The coordinates (m x d) of the rows of `samples` (m x D).
-    ///
-    /// # Errors
-    /// [`Error::Samples`] if the rows have another length, a value is not finite, or a coordinate is not for their
-    /// size.
-    pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-        check_cross(&samples, self.projection.nrows())?;
-        let coordinates = samples.dot(&self.projection) + &self.constant;
-        check_finite(&coordinates, "the feature values are too large for a coordinate")?;
-        Ok(coordinates)
     }
 }

@@ -1,4 +1,4 @@
-//! Kernel discriminative sparsity preserving embedding, its linear form, and the projections that it grew from.
+//! Kernel discriminative sparsity preserving embedding, and the projections that it grew from.
 //!
 //! [Weights](Preserved) that reconstruct each sample from others are found first, then the few coordinates in which the
 //! same weights reconstruct best.
@@ -10,8 +10,9 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 
 use super::{Build, Embedding, Head, Machine, Samples, classes_of};
+use crate::cancel;
 use crate::error::{Error, Result};
-use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal, scale_rows};
+use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, inverse, lift_diagonal, scale_rows};
 use crate::kernels::gram::{Centring, check_gram};
 use crate::settings::{Setting, settings};
 
@@ -85,8 +86,7 @@ impl Kdspe {
     /// The embedding of samples of any number of `classes` (any numbers, one per sample). [`Embedding::values`] are the
     /// generalised eigenvalues, 1 at most: the share of a coordinate that the weights reconstruct.
     ///
-    /// On the Gram matrix of [`Kernel::Linear`](crate::kernels::Kernel::Linear) it is linear DSPE (or SPP):
-    /// [`Embedding::linear`] gives its projection. Fewer coordinates than asked for come from samples that span fewer
+    /// On the Gram matrix of [`Kernel::Linear`](crate::kernels::Kernel::Linear) it is linear DSPE (or SPP). Fewer coordinates than asked for come from samples that span fewer
     /// dimensions.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ pub(super) fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f6
     let mut lifted = gram.clone();
     lift_diagonal(&mut lifted, ridge);
     // One inverse Q serves all: without row and column j it is Q - q_j q_jᵀ / Q_jj.
-    let inverse = cholesky(lifted)?.inverse();
+    let inverse = inverse(cholesky(lifted)?);
     let ones = inverse.column_sum();
     let mut weights = DMatrix::zeros(n, n);
     for j in 0..n {
@@ -222,11 +222,12 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse:
     let rho = (h.trace() / n as f64).max(f64::MIN_POSITIVE);
     let mut lifted = h.clone();
     lift_diagonal(&mut lifted, rho);
-    let inverse = cholesky(lifted)?.inverse();
+    let inverse = inverse(cholesky(lifted)?);
     let ones = inverse.column_sum();
     let mut z = DMatrix::zeros(n, m);
     let mut u = DMatrix::<f64>::zeros(n, m);
     for _ in 0..sparse.iterations {
+        cancel::check()?;
         let mut x = &inverse * (&g + (&z - &u) * rho);
         for (j, mut column) in x.column_iter_mut().enumerate() {
             let mut share = ones.clone();
@@ -284,14 +285,14 @@ pub(crate) fn preserve(
     }
     // In coordinates of the samples' own span, K̃ = F Fᵀ and w = Fᵀa, the right side is Fᵀ W F + ε I: regular
     // whatever the rank.
-    let factored = PivotedCholesky::new(&centred, FULL_RANK);
+    let factored = PivotedCholesky::new(&centred, FULL_RANK)?;
     let features = factored.factor();
-    let residual = DMatrix::identity(n, n) - d;
-    let m = DMatrix::from_diagonal(weights) - &residual * scale_rows(&residual.transpose(), weights);
-    let mut right = features.tr_mul(&scale_rows(features, weights));
+    let residual = features - d.transpose() * features;
+    let scatter = features.transpose() * scale_rows(features, weights);
+    let kept = &scatter - residual.transpose() * scale_rows(&residual, weights);
+    let mut right = scatter;
     lift_diagonal(&mut right, eps);
-    let (values, vectors) = generalised_eigen(&(features.tr_mul(&m) * features), right)?;
-    let dims = dims.min(factored.rank());
-    let (folded, constant) = centring.fold(&factored.expand(&vectors.columns(0, dims).into_owned()));
-    Ok((folded, constant, values.rows(0, dims).into_owned()))
+    let (values, vectors) = generalised_eigen(&kept, right, dims)?;
+    let (folded, constant) = centring.fold(&factored.expand(&vectors));
+    Ok((folded, constant, values))
 }

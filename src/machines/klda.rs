@@ -88,9 +88,9 @@ impl Klda {
         };
         match self.0.ridge {
             Ridge::Gram => {
-                let factored = PivotedCholesky::new(gram, FULL_RANK);
+                let factored = PivotedCholesky::new(gram, FULL_RANK)?;
                 let features = factored.factor();
-                let scatter = features.tr_mul(&scatter_times(features, shares, masses));
+                let scatter = features.transpose() * scatter_times(features, shares, masses);
                 Ok(factored.expand(&ridged(scatter)?.solve(&features.tr_mul(&right))))
             }
             Ridge::Identity => Ok(ridged(gram * scatter_times(gram, shares, masses))?.solve(&(gram * right))),
@@ -133,7 +133,7 @@ impl Klda {
         if within.amax() <= f64::MIN_POSITIVE {
             return Embedding::raw(&DMatrix::zeros(gram.nrows(), 0), &DVector::zeros(0), &[]);
         }
-        let (values, vectors) = generalised_eigen(&between, within)?;
+        let (values, vectors) = generalised_eigen(&between, within, basis.ncols())?;
         let coefficients = basis * vectors;
         let constant = -(&gram * &coefficients).tr_mul(&mean);
         Embedding::raw(&coefficients, &constant, values.as_slice())

@@ -48,7 +48,7 @@ pub mod svm;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use head::{Affine, Embedding, Head, LinearEmbedding, Subspace};
+pub use head::{Affine, Embedding, Head, Subspace};
 pub use kpca::Novelty;
 pub use registry::{MachineKind, MachineParams, from_name};
 pub use samples::Samples;
@@ -86,6 +86,41 @@ pub trait Build: Machine + Sized + 'static {
     /// # Errors
     /// [`Error::Parameter`] for a parameter out of its range.
     fn new(params: Self::Params) -> Result<Self>;
+}
+
+/// How machines for two classes tell several apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiclass {
+    /// A head for each class, above zero for it and below for all others; of two classes for the second one only.
+    OneVsRest,
+    /// A head for each pair of classes, from their samples alone, above zero for the later one: (0, 1), (0, 2) …
+    OneVsOne,
+}
+
+/// Fits `machine` to the `classes` (any numbers, in ascending order) of `samples`, labels aside. Where the machine
+/// balances classes, a sample of weight two counts as two samples.
+///
+/// # Errors
+/// As [`Machine::fit`], and [`Error::Samples`] for another number of classes than samples.
+pub fn fit_classes(
+    machine: &dyn Machine,
+    mut samples: Samples,
+    classes: &[usize],
+    multiclass: Multiclass,
+) -> Result<Vec<Head>> {
+    samples.mass = samples.weights.sum();
+    let members = classes_of(classes, samples.len())?;
+    if multiclass == Multiclass::OneVsOne && members.len() > 2 {
+        let pairs = members.iter().enumerate().flat_map(|(i, first)| members[i + 1..].iter().map(move |s| (first, s)));
+        return pairs.map(|(first, second)| samples.fit_pair(machine, first, second)).collect();
+    }
+    let heads = members.iter().skip(usize::from(members.len() == 2)).map(|class| {
+        samples.labels.fill(-1.0);
+        class.iter().for_each(|&i| samples.labels[i] = 1.0);
+        samples.soft_labels.copy_from(&samples.labels);
+        machine.fit(&samples)
+    });
+    heads.collect()
 }
 
 /// The members of each class, classes in the order of their numbers.

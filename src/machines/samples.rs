@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 
+use super::{Head, Machine};
 use crate::error::{Error, Result};
 use crate::kernels::factor::scale_rows;
 use crate::kernels::gram::check_gram;
@@ -16,6 +17,8 @@ pub struct Samples {
     pub(crate) weights: DVector<f64>,
     pub(crate) soft_labels: DVector<f64>,
     pub(crate) start: Option<DVector<f64>>,
+    /// How many samples they count as where classes are balanced.
+    pub(crate) mass: f64,
 }
 
 impl Samples {
@@ -33,7 +36,8 @@ impl Samples {
             return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });
         }
         let weights = DVector::from_element(gram.nrows(), 1.0);
-        Ok(Self { gram, soft_labels: labels.clone(), labels, weights, start: None })
+        let mass = gram.nrows() as f64;
+        Ok(Self { gram, soft_labels: labels.clone(), labels, weights, start: None, mass })
     }
 
     /// The same samples with a weight for each, above zero.
@@ -94,6 +98,17 @@ impl Samples {
             }
         }
         Ok((target, background))
+    }
+
+    /// The head of `machine` between the samples `first` and, above zero, `second`, over all samples.
+    pub(crate) fn fit_pair(&self, machine: &dyn Machine, first: &[usize], second: &[usize]) -> Result<Head> {
+        let pair = [first, second].concat();
+        let labels = DVector::from_fn(pair.len(), |i, _| if i < first.len() { -1.0 } else { 1.0 });
+        let weights = self.weights.select_rows(&pair);
+        let gram = DMatrix::from_fn(pair.len(), pair.len(), |i, j| self.gram[(pair[i], pair[j])]);
+        let mass = weights.sum();
+        let part = Self { gram, soft_labels: labels.clone(), labels, weights, start: None, mass };
+        Ok(machine.fit(&part)?.spread(&pair, self.len()))
     }
 
     /// The weights of the samples `of`, divided by their sum, at their places among all samples; zero elsewhere.

@@ -94,11 +94,11 @@ pub struct Encoding {
 
 impl Encoder {
     pub(crate) fn new(params: Params, gram: &DMatrix<f64>, weights: &DVector<f64>) -> Result<Self> {
-        let negatives = PivotedCholesky::new(gram, params.tolerance);
+        let negatives = PivotedCholesky::new(gram, params.tolerance)?;
         let shares = weights / weights.sum();
         let factor = negatives.factor();
         let mean = factor.tr_mul(&shares);
-        let mut scatter = factor.tr_mul(&scale_rows(factor, &shares));
+        let mut scatter = factor.transpose() * scale_rows(factor, &shares);
         scatter.ger(-1.0, &mean, &mean, 1.0);
         lift_diagonal(&mut scatter, params.lambda);
         Ok(Self { params, negatives, mean, scatter: cholesky(scatter)? })

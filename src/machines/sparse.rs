@@ -8,29 +8,26 @@
 //! values for a linear one are normalised first.
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 
 use super::classes_of;
 use super::head::{check_cross, check_own};
 use crate::error::{Error, Result};
 use crate::kernels::gram::{check_finite, check_gram};
+use crate::settings::{Setting, settings};
 
-/// Parameters of [`SparseClassifier`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Params {
-    /// The price τ of a unit of weight, relative to kernel values; above zero. From the largest kernel value of a
-    /// sample on its code is empty.
-    pub tau: f64,
-    /// A sweep over all weights that changes the representation by less than this share of the largest kernel value
-    /// ends the iteration.
-    pub tolerance: f64,
-    /// Sweeps after which it is given up.
-    pub max_sweeps: usize,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self { tau: 1e-2, tolerance: 1e-9, max_sweeps: 100_000 }
+settings! {
+    /// Parameters of [`SparseClassifier`].
+    #[derive(Copy)]
+    pub struct Params {
+        /// The price τ of a unit of weight, relative to kernel values. From the largest kernel value of a sample on its
+        /// code is empty
+        tau: f64 = 1e-2, Within(1e-12, 1e12);
+        /// A sweep over all weights that changes the representation by less than this share of the largest kernel value
+        /// ends the iteration
+        tolerance: f64 = 1e-9, Within(1e-15, 1.0);
+        /// Sweeps after which it is given up
+        max_sweeps: usize = 100_000, Within(1.0, 1e12);
     }
 }
 
@@ -47,21 +44,10 @@ impl SparseClassifier {
     /// For training samples with the Gram matrix `gram` (n x n) and n `classes`, any numbers.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a τ that is not 1e-12 to 1e12, a tolerance that is not 1e-15 to 1, or no sweeps;
-    /// [`Error::Gram`] for an invalid Gram matrix (see [`Samples::new`](super::Samples::new)); [`Error::Samples`] for
+    /// [`Error::Setting`] for a parameter out of its range; [`Error::Gram`] for an invalid Gram matrix (see [`Samples::new`](super::Samples::new)); [`Error::Samples`] for
     /// another number of classes.
     pub fn new(params: Params, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Self> {
-        let refuse =
-            |name, value: String, expected: &str| Err(Error::Parameter { name, value, expected: expected.into() });
-        if !(1e-12..=1e12).contains(&params.tau) {
-            return refuse("tau", params.tau.to_string(), "the price of a weight must lie between 1e-12 and 1e12");
-        }
-        if !(1e-15..=1.0).contains(&params.tolerance) {
-            return refuse("tolerance", params.tolerance.to_string(), "it must lie between 1e-15 and 1");
-        }
-        if params.max_sweeps == 0 {
-            return refuse("max_sweeps", "0".into(), "at least one sweep is needed");
-        }
+        params.check_ranges("sparse")?;
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;
         let classes = members.into_iter().map(|members| (classes[members[0]], members)).collect();
@@ -157,31 +143,6 @@ impl SparseClassifier {
         };
         Ok(residuals.outer_iter().map(least).collect())
     }
-
-    /// How far each of m `codes` (m x n) is made of one class: `(c max ‖s of a class‖₁ / ‖s‖₁ - 1) / (c - 1)`, 0 where
-    /// all c classes share equally (and for an empty code) to 1 (the paper's equation 18). A sample of no class has a
-    /// low one.
-    ///
-    /// # Errors
-    /// [`Error::Samples`] if the number of weights does not fit, one is not finite, or their sum is not.
-    pub fn concentration(&self, codes: ArrayView2<f64>) -> Result<Array1<f64>> {
-        check_cross(&codes, self.gram.nrows())?;
-        let classes = self.classes.len() as f64;
-        let shares: Array1<f64> = codes
-            .outer_iter()
-            .map(|code| {
-                let of = |members: &[usize]| members.iter().map(|&i| code[i].abs()).sum::<f64>();
-                let largest = self.classes.iter().map(|(_, members)| of(members)).fold(0.0, f64::max);
-                let total: f64 = code.iter().map(|v| v.abs()).sum();
-                match total > 0.0 {
-                    true if classes > 1.0 => (classes * largest / total - 1.0) / (classes - 1.0),
-                    some => f64::from(some),
-                }
-            })
-            .collect();
-        check_finite(&shares, "the weights of a code are too large to be compared")?;
-        Ok(shares)
-    }
 }
 
 #[cfg(test)]
@@ -216,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Codes of scikit-learn's lasso, residuals and concentration written out.
+    /// Codes of scikit-learn's lasso, and residuals written out.
     #[test]
     fn codes_are_those_of_a_lasso() {
         let f = load("sparse");
@@ -232,7 +193,6 @@ mod tests {
             let codes = machine.codes(cross.view()).unwrap();
             close(&codes, &vector(&expected["codes"]), 1e-6);
             close(&machine.residuals(cross.view(), &own).unwrap(), &vector(&expected["residuals"]), 1e-6);
-            close(&machine.concentration(codes.view()).unwrap(), &vector(&expected["concentration"]), 1e-6);
             let found: Vec<f64> = machine.classify(cross.view(), &own).unwrap().iter().map(|&c| c as f64).collect();
             assert_eq!(found, vector(&expected["classes"]), "{name}");
         }
@@ -260,17 +220,6 @@ mod tests {
         // Beyond the largest kernel value nothing is worth its price.
         let dear = SparseClassifier::new(Params { tau: 2.0, ..params }, k.view(), &classes).unwrap();
         assert!(dear.codes(cross.view()).unwrap().iter().all(|&v| v == 0.0));
-        assert_eq!(dear.concentration(dear.codes(cross.view()).unwrap().view()).unwrap(), array![0.0, 0.0]);
-    }
-
-    #[test]
-    fn concentration_is_one_for_one_class_and_none_for_all() {
-        let k = Array2::eye(4);
-        let machine = SparseClassifier::new(Params::default(), k.view(), &[3, 3, 5, 7]).unwrap();
-        let codes = array![[0.5, -0.5, 0.0, 0.0], [0.5, 0.5, 1.0, -1.0], [0.0, 0.0, 3.0, 1.0]];
-        let found = machine.concentration(codes.view()).unwrap();
-        let expected: [f64; 3] = [1.0, 0.0, 0.625];
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found}");
     }
 
     #[test]
@@ -279,11 +228,9 @@ mod tests {
         // A code of this size is one, but not its square.
         let cross = array![[1e200, 0.0, -1e200]];
         let codes = machine.codes(cross.view()).unwrap();
-        assert!(machine.concentration(codes.view()).is_ok());
         let error = machine.residuals(cross.view(), &[1.0]).unwrap_err();
         assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
         assert!(machine.classify(cross.view(), &[1.0]).is_err());
-        assert!(machine.concentration(array![[1e308, 1e308, 1e308]].view()).is_err());
         // Weights of 1e308 for samples of such a length grow beyond it.
         let tiny =
             SparseClassifier::new(Params { tau: 1e-12, ..Params::default() }, (Array2::eye(2) * 1e-9).view(), &[0, 1]);
@@ -300,7 +247,7 @@ mod tests {
             Params { tolerance: 0.0, ..Params::default() },
             Params { max_sweeps: 0, ..Params::default() },
         ] {
-            assert!(matches!(with(params), Err(Error::Parameter { .. })), "{params:?}");
+            assert!(matches!(with(params), Err(Error::Setting { .. })), "{params:?}");
         }
         assert!(SparseClassifier::new(Params::default(), k.view(), &[0, 1]).is_err());
         assert!(matches!(
@@ -312,7 +259,6 @@ mod tests {
         assert!(machine.codes(array![[1.0, f64::NAN, 0.0]].view()).is_err());
         assert!(machine.residuals(Array2::zeros((2, 3)).view(), &[1.0]).is_err());
         assert!(machine.classify(Array2::zeros((1, 3)).view(), &[f64::INFINITY]).is_err());
-        assert!(machine.concentration(Array2::zeros((1, 4)).view()).is_err());
         assert!(machine.classify(Array2::zeros((0, 3)).view(), &[]).unwrap().is_empty());
         // Nearly equal samples make it slow: one sweep is not enough.
         let alike = array![[1.0, 0.999], [0.999, 1.0]];

@@ -1,16 +1,20 @@
 //! The soft-margin support vector machine.
 //!
-//! Solves the dual `min ½ aᵀQa - 1ᵀa, 0 ≤ aᵢ ≤ Cᵢ, yᵀa = 0` with `Q = yyᵀ ∘ K` by sequential minimal
-//! optimisation (Platt 1998) with the second-order choice of the working pair (Fan, Chen & Lin, JMLR 2005).
+//! Solves the dual `min ½ αᵀKα - yᵀα, 1ᵀα = 0`, with `yᵢαᵢ` between 0 and `Cᵢ`, by sequential minimal optimisation
+//! (Platt 1998) with the second-order choice of the working pair and shrinking (Fan, Chen & Lin, JMLR 2005).
 
 use nalgebra::DVector;
 
 use super::{Build, Head, Machine, Samples};
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::settings::{Setting, settings};
 
 /// Curvature that a pair of equal samples counts with.
 const LEAST_CURVATURE: f64 = 1e-12;
+
+/// Steps between two searches for coefficients that stay at their bounds.
+const SHRINK_INTERVAL: usize = 1000;
 
 /// The part of a bound that rounding may leave of it.
 const ROUNDING: f64 = 1e-12;
@@ -55,20 +59,22 @@ impl Svm {
         if self.0.balance {
             for class in [&target, &background] {
                 let total: f64 = class.iter().map(|&i| samples.weights[i]).sum();
-                class.iter().for_each(|&i| bounds[i] *= samples.len() as f64 / (2.0 * total));
+                class.iter().for_each(|&i| bounds[i] *= samples.mass / (2.0 * total));
             }
         }
         Ok(bounds)
     }
 
-    /// A feasible `a` near the earlier one: clipped to the box, the heavier class scaled down until `yᵀa = 0`.
+    /// Feasible coefficients near the earlier ones: clipped to their bounds, the heavier class scaled down until they
+    /// sum to zero.
     fn start(samples: &Samples, bounds: &DVector<f64>) -> DVector<f64> {
         let Some(earlier) = &samples.start else { return DVector::zeros(samples.len()) };
-        let mut a = DVector::from_fn(samples.len(), |i, _| (earlier[i] * samples.labels[i]).clamp(0.0, bounds[i]));
+        let y = &samples.labels;
+        let mut a = DVector::from_fn(samples.len(), |i, _| y[i] * (earlier[i] * y[i]).clamp(0.0, bounds[i]));
         let [positive, negative] = [1.0, -1.0].map(|label| samples.of_label(label).iter().map(|&i| a[i]).sum::<f64>());
-        let common = positive.min(negative);
-        for (i, label) in samples.labels.iter().enumerate() {
-            let mass = if *label > 0.0 { positive } else { negative };
+        let common = positive.min(-negative);
+        for (i, label) in y.iter().enumerate() {
+            let mass = if *label > 0.0 { positive } else { -negative };
             a[i] *= if mass > 0.0 { common / mass } else { 0.0 };
         }
         a
@@ -78,47 +84,63 @@ impl Svm {
 impl Machine for Svm {
     fn solve(&self, samples: &Samples) -> Result<Head> {
         let (k, y) = (&samples.gram, &samples.labels);
-        let bounds = self.bounds(samples)?;
+        let bounds = self.bounds(samples)?.component_mul(y);
         let diagonal = k.diagonal();
-        let mut a = Self::start(samples, &bounds);
-        // v = -y ∘ gradient: what a pair must agree in at the optimum.
-        let mut v = y - k * a.component_mul(y);
-        let rises = |a: &DVector<f64>, t: usize| if y[t] > 0.0 { a[t] < bounds[t] } else { a[t] > 0.0 };
-        let falls = |a: &DVector<f64>, t: usize| if y[t] > 0.0 { a[t] > 0.0 } else { a[t] < bounds[t] };
-        for _ in 0..self.0.max_steps {
+        let mut a = Self::start(samples, &bounds.abs());
+        // What a pair must agree in at the optimum.
+        let mut v = y - k * &a;
+        let rises = |a: &DVector<f64>, t: usize| a[t] < bounds[t].max(0.0);
+        let falls = |a: &DVector<f64>, t: usize| a[t] > bounds[t].min(0.0);
+        let all: Vec<usize> = (0..v.len()).collect();
+        let mut active = all.clone();
+        for step in 1..=self.0.max_steps {
             let (mut i, mut highest, mut lowest) = (0, f64::NEG_INFINITY, f64::INFINITY);
-            for t in 0..v.len() {
-                if rises(&a, t) && v[t] > highest {
+            for &t in &active {
+                if v[t] > highest && rises(&a, t) {
                     (i, highest) = (t, v[t]);
                 }
-                if falls(&a, t) && v[t] < lowest {
+                if v[t] < lowest && falls(&a, t) {
                     lowest = v[t];
                 }
             }
+            if highest - lowest < self.0.tolerance && active.len() < all.len() {
+                v = y - k * &a;
+                active.clone_from(&all);
+                continue;
+            }
             if highest - lowest < self.0.tolerance {
-                let free: Vec<f64> = (0..v.len()).filter(|&t| a[t] > 0.0 && a[t] < bounds[t]).map(|t| v[t]).collect();
+                let free: Vec<f64> = all.iter().filter(|&&t| rises(&a, t) && falls(&a, t)).map(|&t| v[t]).collect();
                 let bias = match free.len() {
                     0 => 0.5 * (highest + lowest),
                     count => free.iter().sum::<f64>() / count as f64,
                 };
-                return Ok(Head::affine(&a.component_mul(y), bias));
+                return Ok(Head::affine(&a, bias));
+            }
+            if step.is_multiple_of(SHRINK_INTERVAL) {
+                cancel::check()?;
+                // At a bound, and beyond all that could move it from there.
+                active.retain(|&t| (v[t] >= lowest || falls(&a, t)) && (v[t] <= highest || rises(&a, t)));
             }
             let column = k.column(i);
             let curvature = |t: usize| (diagonal[i] + diagonal[t] - 2.0 * column[t]).max(LEAST_CURVATURE);
             let (mut j, mut best) = (i, 0.0);
-            for t in (0..v.len()).filter(|&t| falls(&a, t) && v[t] < highest) {
-                let gain = (highest - v[t]) * (highest - v[t]) / curvature(t);
-                if gain > best {
-                    (j, best) = (t, gain);
+            for &t in &active {
+                if v[t] < highest && falls(&a, t) {
+                    let gain = (highest - v[t]) * (highest - v[t]) / curvature(t);
+                    if gain > best {
+                        (j, best) = (t, gain);
+                    }
                 }
             }
-            let room_i = if y[i] > 0.0 { bounds[i] - a[i] } else { a[i] };
-            let room_j = if y[j] > 0.0 { a[j] } else { bounds[j] - a[j] };
+            let room_i = bounds[i].max(0.0) - a[i];
+            let room_j = a[j] - bounds[j].min(0.0);
             let step = ((highest - v[j]) / curvature(j)).min(room_i).min(room_j);
-            move_within(&mut a[i], y[i] * step, step == room_i, bounds[i]);
-            move_within(&mut a[j], -y[j] * step, step == room_j, bounds[j]);
-            v.axpy(-step, &column, 1.0);
-            v.axpy(step, &k.column(j), 1.0);
+            a[i] = moved(a[i], step, step == room_i, bounds[i]);
+            a[j] = moved(a[j], -step, step == room_j, bounds[j]);
+            let other = k.column(j);
+            for &t in &active {
+                v[t] = v[t] - step * column[t] + step * other[t];
+            }
         }
         Err(Error::Samples {
             reason: format!(
@@ -130,19 +152,19 @@ impl Machine for Svm {
     }
 }
 
-/// Moves a coefficient by `by`, exactly onto the bound if it reaches it.
+/// A coefficient between zero and `bound` after a move by `by`, exactly onto the end of its range if it reaches it.
 ///
 /// So does one that rounding alone keeps off it: where all samples are at their bounds the bias is the midpoint of an
 /// interval, and a coefficient that seemed free would put it on one of its ends.
-fn move_within(a: &mut f64, by: f64, to_the_bound: bool, bound: f64) {
-    let moved = *a + by;
-    *a = match to_the_bound {
-        true if by > 0.0 => bound,
+fn moved(a: f64, by: f64, to_the_end: bool, bound: f64) -> f64 {
+    let share = (a + by) / bound;
+    match to_the_end {
+        true if by * bound > 0.0 => bound,
         true => 0.0,
-        false if moved > bound * (1.0 - ROUNDING) => bound,
-        false if moved < bound * ROUNDING => 0.0,
-        false => moved,
-    };
+        false if share > 1.0 - ROUNDING => bound,
+        false if share < ROUNDING => 0.0,
+        false => a + by,
+    }
 }
 
 #[cfg(test)]

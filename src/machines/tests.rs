@@ -368,7 +368,6 @@ fn decisions_check_their_input() {
     own[2] = f64::INFINITY;
     assert!(said(&own).contains("sample 2 with itself is inf"), "{}", said(&own));
     assert!(novelty.embedding.transform(Array2::zeros((1, 2)).view()).is_err());
-    assert!(novelty.embedding.linear(Array2::zeros((2, 2)).view()).is_err());
     let x = array![[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]];
     assert!(preimage::denoise(&novelty, 0.5, x.view(), array![[1.0]].view()).is_err());
     assert!(preimage::denoise(&novelty, -0.5, x.view(), x.view()).is_err());
@@ -407,19 +406,4 @@ fn an_embedding_of_neighbours_needs_its_sparse_step() {
     }
     assert!(machine(1).embed(k.view(), &classes, kdspe::Preserved::Neighbours).is_ok());
     assert!(machine(0).embed(k.view(), &classes, kdspe::Preserved::Classes).is_ok());
-}
-
-#[test]
-fn a_linear_embedding_is_a_projection_of_the_features() {
-    let x = Array2::from_shape_fn((9, 4), |(i, j)| ((i * 5 + j * 3) as f64).sin() + (i / 3) as f64);
-    let k = gram(Kernel::Linear, x.view()).unwrap();
-    let classes = [0, 0, 0, 1, 1, 1, 2, 2, 2];
-    let machine = kdspe::Kdspe::new(kdspe::Params { dims: 2, iterations: 50, ..Default::default() }).unwrap();
-    for preserved in [kdspe::Preserved::Classes, kdspe::Preserved::Neighbours] {
-        let embedding = machine.embed(k.view(), &classes, preserved).unwrap();
-        let projected = embedding.linear(x.view()).unwrap().transform(x.view()).unwrap();
-        let apart = (projected - embedding.transform(k.view()).unwrap()).mapv(f64::abs).sum();
-        assert!(apart < 1e-9, "{apart}");
-        assert!(embedding.values.iter().all(|&v| v < 1.0 + 1e-9));
-    }
 }

@@ -37,7 +37,7 @@ class _Machine:
 
 class _Classifier(_Machine):
     classes_: NDArray[Any]
-    #: One for two classes, else one per class.
+    #: One for two classes, else one per class, or per pair of classes.
     heads_: list[Head]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]: ...
     def predict(self, X: ArrayLike) -> NDArray[Any]: ...
@@ -61,6 +61,7 @@ class SVM(_Weighted):
     balance: bool
     tolerance: float
     max_steps: int
+    multiclass: str
     def __init__(
         self,
         C: float = 1.0,
@@ -68,6 +69,7 @@ class SVM(_Weighted):
         balance: bool = True,
         tolerance: float = 1e-3,
         max_steps: int = 100_000,
+        multiclass: str = "ovo",
         kernel: str = "gaussian",
         sigma: float = 1.0,
         offset: float = 1.0,

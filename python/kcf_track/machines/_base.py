@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _native
@@ -64,7 +64,7 @@ class KernelMachine(BaseEstimator):
 
     def _weighted(self, x, y, sample_weight):
         """Drop the samples of no weight."""
-        self._kept, weights = None, None
+        self._kept, weights = None, np.ones(len(x))
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
             wrong = np.flatnonzero((weights != 0) & ~((weights >= LEAST) & (weights <= MOST)))
@@ -111,10 +111,10 @@ class KernelMachine(BaseEstimator):
         """A parameter of the machine as a built-in value."""
         return plain(name, getattr(self, name), self._parameters[name][1])
 
-    def _settings(self, **others):
+    def _settings(self):
         """The settings of the machine by their names in the library."""
         given = {path: self._parameter(name) for name, (path, _) in self._parameters.items()}
-        return {**given, **self._fixed, **others}
+        return {**given, **self._fixed}
 
     def _made(self, make, settings, *arguments, **keywords):
         """Call `make` of the compiled module; an error names the parameter as it is called here."""
@@ -125,8 +125,7 @@ class KernelMachine(BaseEstimator):
             for name, (path, _) in self._parameters.items():
                 begin = f"{self._machine}.{path} = "
                 if message.startswith(begin):
-                    weighted = "" if settings[path] == self._parameter(name) else " times the mean of sample_weight"
-                    raise SettingError(f"{name}{weighted} = {message[len(begin) :]}") from None
+                    raise SettingError(f"{name} = {message[len(begin) :]}") from None
             raise
 
 
@@ -171,7 +170,10 @@ def plain(name, value, kind):
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
-    """A classifier with one head for two classes, or one per class against the rest."""
+    """A classifier with one head for two classes, or one per class against the rest, or per pair of classes."""
+
+    #: How more than two classes are told apart: one against the rest, or in pairs (`ovo`).
+    multiclass = "ovr"
 
     @atomic
     def fit(self, X, y, sample_weight=None):
@@ -188,23 +190,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(self.classes_) < 2:
             raise FitError(f"only one class ({self.classes_}): at least two are needed")
         gram = self._gram(X)
-        ones = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
-        settings = self._weighted_settings(weights)
-        self.heads_ = [
-            self._made(
-                _native.fit,
-                settings,
-                gram,
-                np.where(numbers == one, 1.0, -1.0).tolist(),
-                weights=None if weights is None else weights.tolist(),
-            )
-            for one in ones
-        ]
+        multiclass = plain("multiclass", self.multiclass, str)
+        if multiclass not in ("ovo", "ovr"):
+            raise SettingError(f"multiclass = {multiclass!r}: must be ovo or ovr")
+        self.heads_ = self._made(
+            _native.fit, self._settings(), gram, numbers.tolist(), weights.tolist(), pairs=multiclass == "ovo"
+        )
         return gram, numbers
-
-    def _weighted_settings(self, weights):
-        """The settings for samples of these weights; None where all are one."""
-        return self._settings()
 
     def decision_function(self, X):
         """Decision values: (m,) for two classes, above zero for the second; else (m, classes)."""
@@ -212,7 +204,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         asks_own = "these decisions need" if any(head.needs_own for head in self.heads_) else None
         cross, own = self._cross(X, asks_own)
         values = [head.decision(cross, own) for head in self.heads_]
-        return values[0] if len(values) == 1 else np.stack(values, axis=1)
+        if len(values) == 1:
+            return values[0]
+        values = np.stack(values, axis=1)
+        return _ovr_decision_function(values > 0, values, len(self.classes_)) if self.multiclass == "ovo" else values
 
     def predict(self, X):
         """The class of each sample."""

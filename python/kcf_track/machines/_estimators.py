@@ -15,7 +15,8 @@ class SVM(KernelClassifier):
     """The support vector machine, by sequential minimal optimisation.
 
     `C` is the price of a violated margin; with `balance` both classes get the same share of it. The iteration stops at
-    a violation of the optimality conditions below `tolerance`; more than `max_steps` are an error.
+    a violation of the optimality conditions below `tolerance`; more than `max_steps` are an error. `multiclass` is `ovo`,
+    a vote of all pairs of classes, or `ovr`, each class against the rest.
 
     Examples:
         >>> from kcf_track.machines import SVM
@@ -39,6 +40,7 @@ class SVM(KernelClassifier):
         balance=True,
         tolerance=1e-3,
         max_steps=100_000,
+        multiclass="ovo",
         kernel="gaussian",
         sigma=1.0,
         offset=1.0,
@@ -46,13 +48,8 @@ class SVM(KernelClassifier):
         gamma=1.0,
     ):
         self.C, self.balance, self.tolerance, self.max_steps = C, balance, tolerance, max_steps
+        self.multiclass = multiclass
         self._set_kernel(kernel, sigma, offset, degree, gamma)
-
-    def _weighted_settings(self, weights):
-        if weights is None or not self._parameter("balance"):
-            return self._settings()
-        # The balanced price is per sample: a weight of two counts as two samples.
-        return self._settings(c=self._parameter("C") * float(weights.mean()))
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -151,13 +148,11 @@ class KernelRidge(RegressorMixin, KernelMachine):
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         X, y, weights = self._weighted(X, y, sample_weight)
         self.head_ = self._made(
-            _native.fit,
+            _native.fit_numbers,
             self._settings(),
             self._gram(X),
-            # Labels are not used.
-            [1.0] * len(y),
-            weights=None if weights is None else weights.tolist(),
-            soft_labels=np.asarray(y, np.float64).tolist(),
+            np.asarray(y, np.float64).tolist(),
+            weights.tolist(),
         )
         return self
 

@@ -348,7 +348,7 @@ fn all_shifts_of_a_patch() {
 fn pivoted_cholesky() {
     let f = load("pchol");
     let k = to_matrix(Points::new().train().view());
-    let factored = PivotedCholesky::new(&k, f["tol"].as_f64().unwrap());
+    let factored = PivotedCholesky::new(&k, f["tol"].as_f64().unwrap()).unwrap();
     assert_eq!(factored.rank() as u64, f["rank"].as_u64().unwrap());
     close(factored.pivots().iter().map(|&i| i as f64).collect::<Vec<_>>().iter(), &vector(&f["pivots"]), 0.0);
     close(&from_matrix(factored.factor()), &vector(&f["B"]), 1e-9);
