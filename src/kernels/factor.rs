@@ -214,7 +214,7 @@ pub fn symmetric_eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f6
 /// would take a large share of all dimensions, all eigenvectors are computed.
 pub fn leading_eigen(matrix: DMatrix<f64>, count: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let n = matrix.nrows();
-    let most = if n > 2 * BLOCK { n / 2 } else { 0 };
+    let most = if n > 2 * BLOCK && matrix.iter().all(|v| v.is_finite()) { n / 2 } else { 0 };
     let mut seed = 1u64;
     let mut block = DMatrix::from_fn(n, KRYLOV_BLOCK.min(n), |_, _| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -222,7 +222,7 @@ pub fn leading_eigen(matrix: DMatrix<f64>, count: usize) -> Result<(DVector<f64>
     });
     let (mut basis, mut images) = (DMatrix::zeros(n, most), DMatrix::zeros(n, most));
     let (mut size, mut next_check) = (0, count + 2 * KRYLOV_BLOCK);
-    while size + block.ncols() <= most && matrix.iter().all(|v| v.is_finite()) {
+    while size + block.ncols() < most {
         cancel::check()?;
         let known = basis.columns(0, size);
         // The second time for what rounding has left.

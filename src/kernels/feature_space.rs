@@ -178,12 +178,24 @@ impl Mahalanobis {
         Ok(coordinates)
     }
 
+    /// The coordinates of `samples`; for a kernel of distances, from the first of `train`, as far from the origin
+    /// rounding would hide their differences.
+    fn coordinates(&self, kernel: GramKernel, samples: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+        match (kernel, train.outer_iter().next()) {
+            (GramKernel::Dot(Kernel::Gaussian { .. }), Some(origin)) if origin.len() == samples.ncols() => {
+                self.transform((&samples - &origin).view())
+            }
+            _ => self.transform(samples),
+        }
+    }
+
     /// As [`gram()`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`gram()`].
     pub fn gram(&self, kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-        gram(kernel, self.transform(samples)?.view())
+        let kernel = kernel.into();
+        gram(kernel, self.coordinates(kernel, samples, samples)?.view())
     }
 
     /// As [`cross_gram`], in the metric.
@@ -196,7 +208,9 @@ impl Mahalanobis {
         test: ArrayView2<f64>,
         train: ArrayView2<f64>,
     ) -> Result<Array2<f64>> {
-        cross_gram(kernel, self.transform(test)?.view(), self.transform(train)?.view())
+        let kernel = kernel.into();
+        let (test, train) = (self.coordinates(kernel, test, train)?, self.coordinates(kernel, train, train)?);
+        cross_gram(kernel, test.view(), train.view())
     }
 }
 

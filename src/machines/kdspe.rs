@@ -283,16 +283,19 @@ pub(crate) fn preserve(
     if centred.trace() <= 1e-12 * gram.trace() {
         return Ok((DMatrix::zeros(n, 0), DVector::zeros(0), DVector::zeros(0)));
     }
-    // In coordinates of the samples' own span, K̃ = F Fᵀ and w = Fᵀa, the right side is Fᵀ W F + ε I: regular
-    // whatever the rank.
+    // In coordinates of the samples' own span, K̃ = F Fᵀ and w = Fᵀa, the right side is S = Fᵀ W F + ε I, regular
+    // whatever the rank, and the left one S - R with R of what the weights leave unexplained.
     let factored = PivotedCholesky::new(&centred, FULL_RANK)?;
     let features = factored.factor();
     let residual = features - d.transpose() * features;
-    let scatter = features.transpose() * scale_rows(features, weights);
-    let kept = &scatter - residual.transpose() * scale_rows(&residual, weights);
-    let mut right = scatter;
-    lift_diagonal(&mut right, eps);
-    let (values, vectors) = generalised_eigen(&kept, right, dims)?;
+    let mut scatter = features.transpose() * scale_rows(features, weights);
+    let mut unexplained = residual.transpose() * scale_rows(&residual, weights);
+    lift_diagonal(&mut scatter, eps);
+    lift_diagonal(&mut unexplained, eps);
+    // `(S - R) v = l S v` is `S v = R v / (1 - l)`, whose leading values lie far apart.
+    let (gains, mut vectors) = generalised_eigen(&scatter, unexplained, dims)?;
+    vectors.column_iter_mut().zip(gains.iter()).for_each(|(mut column, gain)| column /= gain.sqrt());
+    let values = gains.map(|gain| 1.0 - 1.0 / gain);
     let (folded, constant) = centring.fold(&factored.expand(&vectors));
     Ok((folded, constant, values))
 }
