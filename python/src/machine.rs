@@ -219,9 +219,8 @@ pub fn fit_numbers(
 ) -> PyResult<Head> {
     let machine = machine(py, name, options)?.build().or_raise(py)?;
     let gram = gram.as_array();
-    let samples = py.detach(|| {
-        Samples::new(gram, &vec![1.0; numbers.len()])?.with_weights(&weights)?.with_soft_labels(&numbers)
-    });
+    let samples =
+        py.detach(|| Samples::new(gram, &vec![1.0; numbers.len()])?.with_weights(&weights)?.with_soft_labels(&numbers));
     let samples = samples.or_raise(py)?;
     Ok(Head(fitted(py, move || machine.fit(&samples))?))
 }

@@ -153,18 +153,18 @@ def test_control_c_ends_a_fit():
 import os, signal, threading, time
 import numpy as np
 from kcf_track.machines import KDSPE
+signal.signal(signal.SIGINT, signal.default_int_handler)
 x = np.random.default_rng(0).normal(size=(3000, 20))
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+sent = []
+threading.Timer(3.0, lambda: (sent.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
 try:
     KDSPE().fit(x, np.arange(3000) % 10)
 except KeyboardInterrupt:
-    print("interrupted", flush=True)
+    print(time.monotonic() - sent[0], flush=True)
     os._exit(0)
 """
-    begun = time.monotonic()
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert run.stdout == "interrupted\n", run
-    assert time.monotonic() - begun < 15
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert float(run.stdout) < 5, run
 
 
 def test_principal_components_remove_noise(digits):

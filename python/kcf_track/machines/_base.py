@@ -172,9 +172,6 @@ def plain(name, value, kind):
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """A classifier with one head for two classes, or one per class against the rest, or per pair of classes."""
 
-    #: How more than two classes are told apart: one against the rest, or in pairs (`ovo`).
-    multiclass = "ovr"
-
     @atomic
     def fit(self, X, y, sample_weight=None):
         """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
@@ -190,11 +187,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(self.classes_) < 2:
             raise FitError(f"only one class ({self.classes_}): at least two are needed")
         gram = self._gram(X)
-        multiclass = plain("multiclass", self.multiclass, str)
+        multiclass = plain("multiclass", getattr(self, "multiclass", "ovr"), str)
         if multiclass not in ("ovo", "ovr"):
             raise SettingError(f"multiclass = {multiclass!r}: must be ovo or ovr")
+        self._pairs = multiclass == "ovo"
         self.heads_ = self._made(
-            _native.fit, self._settings(), gram, numbers.tolist(), weights.tolist(), pairs=multiclass == "ovo"
+            _native.fit, self._settings(), gram, numbers.tolist(), weights.tolist(), pairs=self._pairs
         )
         return gram, numbers
 
@@ -207,7 +205,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(values) == 1:
             return values[0]
         values = np.stack(values, axis=1)
-        return _ovr_decision_function(values > 0, values, len(self.classes_)) if self.multiclass == "ovo" else values
+        return _ovr_decision_function(values > 0, values, len(self.classes_)) if self._pairs else values
 
     def predict(self, X):
         """The class of each sample."""
