@@ -29,6 +29,7 @@ impl CancelToken {
     }
 
     /// A token that is cancelled alone or with this one.
+    #[cfg(feature = "files")]
     pub(crate) fn child(&self) -> Self {
         Self { flag: Arc::default(), parent: Some(Arc::new(self.clone())) }
     }

@@ -52,7 +52,9 @@ impl Source {
         let cancel = CancelToken::default();
         let token = cancel.clone();
         let work = move || open(&path, &options, &token);
-        Ok(Self { inner: interruptible(py, &cancel, Duration::from_secs(5), |py| py.check_signals(), work)?.or_raise(py)? })
+        Ok(Self {
+            inner: interruptible(py, &cancel, Duration::from_secs(5), |py| py.check_signals(), work)?.or_raise(py)?,
+        })
     }
 
     /// The name of the folder or file.
@@ -114,7 +116,8 @@ impl Source {
     fn frames(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>, color: bool) -> PyResult<Frames> {
         let span = self.between(py, start, end)?;
         let channels = if color { Channels::Color } else { Channels::Luma };
-        let opened = py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels), &CancelToken::default()));
+        let opened =
+            py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels), &CancelToken::default()));
         Ok(Frames { frames: Mutex::new(opened.or_raise(py)?), process: std::process::id() })
     }
 
