@@ -43,8 +43,8 @@ pub(crate) enum Stage {
     Color,
     /// The filter for the target's scale.
     Scale,
-    /// The filter for the target's aspect.
-    Aspect,
+    /// The comparison with what was given.
+    Identity,
     /// The filter for the target's angle.
     Rotation,
     /// A kernel machine's decisions on all windows.
@@ -75,7 +75,7 @@ impl Stage {
         Stage::Peak,
         Stage::Color,
         Stage::Scale,
-        Stage::Aspect,
+        Stage::Identity,
         Stage::Rotation,
         Stage::Windows,
         Stage::Refit,
@@ -102,7 +102,7 @@ impl Stage {
             Stage::Peak => "peak",
             Stage::Color => "colour histograms",
             Stage::Scale => "scale",
-            Stage::Aspect => "aspect",
+            Stage::Identity => "identity",
             Stage::Rotation => "rotation",
             Stage::Windows => "machine: all windows",
             Stage::Refit => "machine: refit",

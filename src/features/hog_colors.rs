@@ -230,7 +230,7 @@ impl HogColors {
 
 /// Whether a lane holds a colour name.
 #[inline(always)]
-fn is_color(lane: usize) -> bool {
+pub(crate) fn is_color(lane: usize) -> bool {
     lane == LANES - 1 || (SIGNED..SIGNED + UNSIGNED).contains(&lane)
 }
 

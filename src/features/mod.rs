@@ -13,7 +13,7 @@ pub(crate) mod window;
 
 pub(crate) use hog::Hog;
 pub(crate) use hog_batch::{HogBatch, Lanes, PATCHES};
-pub(crate) use hog_colors::{HogColors, gray_and_bins};
+pub(crate) use hog_colors::{HogColors, gray_and_bins, is_color};
 pub(crate) use window::{Window, gaussian_labels};
 
 use crate::profile::{Stage, Stopwatch};

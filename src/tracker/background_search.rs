@@ -8,17 +8,23 @@
 //! 3. at the place found: a filter over [angles](RotationFilter), whose turn is accepted only if the search in the
 //!    turned area answers better by a margin, and a filter over [scales](ScaleFilter).
 //!
+//! What is found is compared with what was given by a [machine](Identity), which has a say in the confidence; where it
+//! denies the target, nothing is learned, and once the target is lost, the models of the last certain frame come back.
+//!
 //! All learn there; the filter from the present spectrum where the target has hardly moved.
 
 use ndarray::ArrayView2;
 
-use super::calibration::Calibration;
+use super::calibration::{Calibration, Experts};
 use super::confidence::{Peak, between_cells};
-use super::params::{BackgroundParams, PyramidParams, RotationParams, ScaleParams};
+use super::identity::Identity;
+use super::params::{
+    BackgroundParams, IdentityMachineParams, IdentityParams, PyramidParams, RotationParams, ScaleParams,
+};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
 use super::scale::{self, GrayPatch, ScaleFilter};
-use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, uniform};
+use super::search::{Detection, Evidence, Finds, FrameKind, Learned, Search, check_box, uniform};
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -42,11 +48,16 @@ const PEAK_RADIUS: usize = 5;
 const NOMINAL_RATE: f64 = 0.02;
 /// Share of the box that the target's colours are learned from: its border is background.
 const CORE: f64 = 0.8;
+/// Confidence above which a frame certainly shows the target, by the filter alone.
+const CERTAIN: f64 = 0.9;
+/// Frames between copies of the models.
+const SAVE_INTERVAL: usize = 10;
 /// The likelihood of a colour that says nothing.
 const NEUTRAL: f32 = 0.5;
-/// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant. Fitted
-/// to the preset `robust`, each sequence from three starts, by `scripts/calibration.py`.
-const CALIBRATION: Calibration = Calibration::new(6.13, 2.22, -7.98);
+/// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant; then those
+/// of the identity and of the product. Fitted to the preset `robust` by `scripts/calibration.py`.
+const EXPERTS: Experts =
+    Experts { filter: Calibration::new(3.84, 2.47, -8.17), identity: (4.04, 1.26), product: (0.92, 1.11) };
 
 /// One target's models and the memory that a frame needs.
 #[derive(Clone, Debug)]
@@ -73,7 +84,21 @@ pub(super) struct BackgroundSearch {
     answered: (Pose, f64),
     scale: Option<ScaleFilter>,
     rotation: Option<RotationFilter>,
+    identity: Option<(IdentityMachineParams, Identity)>,
+    /// The models of the last certain frame.
+    saved: Option<Box<Saved>>,
+    /// Confidence of the last detection, and the answer of the identity.
+    certainty: (f64, Option<f64>),
     frames: usize,
+}
+
+/// The models of a certain frame.
+#[derive(Clone, Debug)]
+struct Saved {
+    filter: BackgroundAware,
+    histogram: Option<ColorHistogram>,
+    pose: Pose,
+    frame: usize,
 }
 
 /// The best place in a view.
@@ -141,6 +166,14 @@ impl BackgroundSearch {
             answered: (first, CELL as f64 * step),
             scale,
             rotation,
+            identity: match params.identity {
+                IdentityParams::Krr(machine) => {
+                    Some((machine, Identity::new(cells, in_cells, &half_sample_hann(cells), frames.color)))
+                }
+                IdentityParams::None => None,
+            },
+            saved: None,
+            certainty: (1.0, None),
             params: params.clone(),
             frames: 0,
         };
@@ -150,10 +183,14 @@ impl BackgroundSearch {
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
         }
-        match search.learn_at(frame, first, 1.0, watch) {
-            true => Ok(search),
-            false => Err(uniform(bbox)),
+        if !search.learn_at(frame, first, 1.0, watch) {
+            return Err(uniform(bbox));
         }
+        if search.identity.is_some() {
+            let histogram = search.color.as_ref().map(|color| color.histogram.clone());
+            search.saved = Some(Box::new(Saved { filter: search.filter.clone(), histogram, pose: first, frame: 0 }));
+        }
+        Ok(search)
     }
 
     /// Cuts the area at `pose` and hands its features to the filter; false where they are blank.
@@ -163,7 +200,39 @@ impl BackgroundSearch {
         watch.lap(Stage::Crop);
         self.view_is_current = true;
         let View { gray, bins, .. } = &self.view;
-        self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch)
+        let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch);
+        if let Some((_, identity)) = &mut self.identity {
+            watch.start();
+            identity.observe(self.filter.input());
+            watch.lap(Stage::Identity);
+        }
+        seen
+    }
+
+    /// Completes the evidence of the place at `shift` of the view.
+    fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64), watch: &mut Stopwatch) -> Evidence {
+        if let Some((_, identity)) = &mut self.identity {
+            watch.start();
+            evidence.identity = Some(identity.decision(&self.view.bins, shift) as f32);
+            watch.lap(Stage::Identity);
+        }
+        self.certainty = (EXPERTS.filter.probability(&evidence), evidence.identity.map(f64::from));
+        evidence
+    }
+
+    /// Keeps a copy of the models after a certain frame.
+    fn save(&mut self, pose: Pose) {
+        let Some((machine, _)) = &self.identity else { return };
+        let (confidence, answer) = self.certainty;
+        let Some(saved) = &mut self.saved else { return };
+        let certain = confidence > CERTAIN && answer.is_some_and(|answer| answer > machine.learn_from);
+        if certain && self.frames >= saved.frame + SAVE_INTERVAL {
+            saved.filter.copy_model(&self.filter);
+            if let Some((to, from)) = saved.histogram.as_mut().zip(self.color.as_ref()) {
+                to.clone_from(&from.histogram);
+            }
+            (saved.pose, saved.frame) = (pose, self.frames);
+        }
     }
 
     /// The best place in the view; `None` where the response is not finite.
@@ -243,6 +312,13 @@ impl BackgroundSearch {
             (self.view.point((0.0, 0.0)), 1.0)
         };
         watch.start();
+        if let Some((machine, identity)) = &mut self.identity {
+            let shift = self.view.shift_at(center);
+            let (confidence, answer) = self.certainty;
+            let agreed = confidence > CERTAIN && answer.is_some_and(|answer| answer > machine.learn_from);
+            identity.learn(&self.view.bins, shift, agreed);
+            watch.lap(Stage::Identity);
+        }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
             watch.lap(Stage::Color);
@@ -328,8 +404,19 @@ impl Search for BackgroundSearch {
         let seen = self.take(frame, at, watch);
         match self.answer(frame, Place::Anywhere, watch).filter(|_| seen) {
             Some(best) => {
-                let (pose, Answer { evidence, .. }) = self.refine_pose(frame, at, best, watch);
-                Detection { pose, evidence, seen: true }
+                let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best, watch);
+                Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true }
+            }
+            None => self.nothing(at),
+        }
+    }
+
+    fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        let seen = self.take(frame, at, watch);
+        match self.answer(frame, Place::Anywhere, watch).filter(|_| seen) {
+            Some(Answer { evidence, shift, .. }) => {
+                let pose = at.at(self.view.in_frame(shift));
+                Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true }
             }
             None => self.nothing(at),
         }
@@ -338,15 +425,21 @@ impl Search for BackgroundSearch {
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let seen = self.take(frame, at, watch);
         match self.answer(frame, Place::Middle, watch).filter(|_| seen) {
-            Some(Answer { evidence, .. }) => Detection { pose: at, evidence, seen: true },
+            Some(Answer { evidence, .. }) => {
+                Detection { pose: at, evidence: self.compare(evidence, (0.0, 0.0), watch), seen: true }
+            }
             None => self.nothing(at),
         }
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
+        let (_, answer) = self.certainty;
+        let denied =
+            self.identity.as_ref().zip(answer).is_some_and(|((machine, _), answer)| answer < machine.deny_below);
+        self.save(at);
         match rate {
-            None if due => self.learn_at(frame, at, 1.0, watch),
+            None if due && !denied => self.learn_at(frame, at, 1.0, watch),
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
                 let past = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
@@ -357,9 +450,25 @@ impl Search for BackgroundSearch {
         Learned::Done
     }
 
+    fn restore(&mut self) -> Option<Pose> {
+        let saved = self.saved.as_ref()?;
+        self.filter.copy_model(&saved.filter);
+        if let Some((from, to)) = saved.histogram.as_ref().zip(self.color.as_mut()) {
+            to.histogram.clone_from(from);
+        }
+        self.view_is_current = false;
+        Some(saved.pose)
+    }
+
+    fn finds(&self) -> Finds {
+        let default = Finds { identity: f64::NEG_INFINITY, frames: 1 };
+        let machine = self.identity.as_ref().map(|(machine, _)| machine);
+        machine.map_or(default, |machine| Finds { identity: machine.find_from, frames: machine.find_frames })
+    }
+
     fn state(&self, evidence: &Evidence) -> State {
         let thresholds = self.params.confidence;
-        match CALIBRATION.probability(evidence) {
+        match EXPERTS.probability(evidence) {
             p if p >= thresholds.tracking_until => State::Tracking,
             p if p >= thresholds.lost_below => State::Uncertain,
             _ => State::Lost,
@@ -367,7 +476,7 @@ impl Search for BackgroundSearch {
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        Some(CALIBRATION.probability(evidence))
+        Some(EXPERTS.probability(evidence))
     }
 
     fn response(&self) -> ResponseMap<'_> {
@@ -441,6 +550,12 @@ impl View {
     fn point(&self, shift: (f64, f64)) -> (f64, f64) {
         let middle = self.side() as f64 / 2.0;
         (middle + shift.1 * CELL as f64, middle + shift.0 * CELL as f64)
+    }
+
+    /// The shift of a pixel (x, y) of the view.
+    fn shift_at(&self, point: (f64, f64)) -> (f64, f64) {
+        let middle = self.side() as f64 / 2.0;
+        ((point.1 - middle) / CELL as f64, (point.0 - middle) / CELL as f64)
     }
 
     /// The point (x, y) of the frame at a shift.

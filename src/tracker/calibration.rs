@@ -64,6 +64,29 @@ impl Calibration {
     }
 }
 
+/// Two experts, each calibrated by itself: the filter, and the identity. The product of their probabilities is
+/// calibrated once more, so one expert that denies the target is enough, whatever the other says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Experts {
+    pub filter: Calibration,
+    /// Weight of the identity's answer, and the constant.
+    pub identity: (f64, f64),
+    /// Weight of the log-odds of the product, and the constant.
+    pub product: (f64, f64),
+}
+
+impl Experts {
+    /// The probability that the box of this evidence overlaps the target by more than half: that of the filter where
+    /// there is no comparison.
+    pub fn probability(self, evidence: &Evidence) -> f64 {
+        let by_filter = self.filter.probability(evidence);
+        let Some(answer) = evidence.identity else { return by_filter };
+        let logistic = |(weight, constant): (f64, f64), value: f64| 1.0 / (1.0 + libm::exp(-weight * value - constant));
+        let both = (by_filter * logistic(self.identity, f64::from(answer))).clamp(1e-9, 1.0 - 1e-9);
+        logistic(self.product, libm::log(both / (1.0 - both)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

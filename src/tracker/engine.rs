@@ -6,7 +6,7 @@ use super::guard::Guard;
 use super::params::SearchParams;
 use super::pose::Pose;
 use super::scale::ScaleSearch;
-use super::search::{Detection, Learned, Search};
+use super::search::{Detection, Evidence, Finds, Learned, Search};
 use super::state_machine::StateMachine;
 use super::tile_scan::TileScan;
 use super::window_search::WindowSearch;
@@ -20,6 +20,9 @@ use crate::profile::{Profile, Stopwatch};
 /// and its search learns the border, which the evidence does not show.
 const MIN_VISIBLE: f64 = 0.5;
 
+/// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
+const SCAN_SCALES: [f64; 3] = [1.0, 1.25, 0.8];
+
 /// One target: where it is, what finds it and what watches over that.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
@@ -32,6 +35,10 @@ pub(super) struct Engine {
     states: Option<StateMachine>,
     /// Through the frame, for a lost target.
     scan: TileScan,
+    /// Frames that were scanned.
+    scans: usize,
+    /// Where a lost target was found last, and in how many frames in a row.
+    candidate: Option<(Pose, usize)>,
     watch: Stopwatch,
 }
 
@@ -60,7 +67,7 @@ impl Engine {
         let mut evidence = search.evaluate_at(frame, pose, &mut watch).evidence;
         let states = params.search.confidence().map(StateMachine::new);
         let (size, scan) = ((bbox.w, bbox.h), TileScan::default());
-        let mut engine = Self { size, pose, search, guard, states, scan, watch };
+        let mut engine = Self { size, pose, search, guard, states, scan, scans: 0, candidate: None, watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
@@ -71,10 +78,18 @@ impl Engine {
     pub fn update(&mut self, frame: &Frame<'_>) -> Estimate {
         let mut detection = self.search.detect(frame, self.pose, &mut self.watch);
         let (mut state, mut learned) = (State::Lost, Learned::Done);
+        let was_lost = self.is_lost();
         if let Some(by_confidence) = self.state_by_confidence(&mut detection) {
             state = by_confidence;
             if state == State::Recovered {
                 state = self.recover();
+            }
+            if self.is_lost()
+                && !was_lost
+                && let Some(saved) = self.search.restore()
+            {
+                self.pose = saved.at(self.pose.center);
+                self.candidate = None;
             }
             // Also where there is nothing to see at the last place: the target may be back elsewhere.
             if self.is_lost()
@@ -143,25 +158,53 @@ impl Engine {
         })
     }
 
-    /// The best detection in the next tiles of the frame, if it is sure.
+    /// The detection of a lost target, once it was found in enough frames in a row.
     fn search_frame(&mut self, frame: &Frame<'_>) -> Option<Detection> {
-        let states = self.states.as_ref()?;
+        let finds = self.search.finds();
+        let mut found = None;
+        if let Some((pose, frames)) = self.candidate.take() {
+            let detection = self.search.detect(frame, pose, &mut self.watch);
+            found = self.accepted(detection, finds).map(|(_, detection)| (detection, frames + 1));
+        }
+        let (detection, frames) = found.or_else(|| self.scan_tiles(frame, finds).map(|detection| (detection, 1)))?;
+        if frames >= finds.frames {
+            return Some(detection);
+        }
+        self.candidate = Some((detection.pose, frames));
+        None
+    }
+
+    /// The best accepted detection in the next tiles of the frame.
+    fn scan_tiles(&mut self, frame: &Frame<'_>, finds: Finds) -> Option<Detection> {
         let area = self.search.response();
         let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
         let size = (frame.width(), frame.height());
+        let last = match finds.frames {
+            0 | 1 => self.pose,
+            _ => Pose { scale: self.pose.scale * SCAN_SCALES[self.scans % SCAN_SCALES.len()], ..self.pose },
+        };
+        self.scans += 1;
         let mut best: Option<(f64, Detection)> = None;
         // Areas that overlap by half: the window hides what lies at the border of one.
-        for _ in 0..states.tiles().min(TileScan::tiles(size, reach)) {
-            let there = self.scan.next(size, reach, self.pose);
-            let mut detection = self.search.detect(frame, there, &mut self.watch);
-            let confidence = self.search.confidence(&detection.evidence).filter(|_| detection.seen).unwrap_or(0.0);
-            detection.evidence.confidence = Some(confidence as f32);
-            let dropped = states.has_dropped(detection.evidence.long_term);
-            if confidence >= states.accepts_from() && !dropped && best.is_none_or(|(highest, _)| confidence > highest) {
-                best = Some((confidence, detection));
-            }
+        for _ in 0..self.states.as_ref()?.tiles().min(TileScan::tiles(size, reach)) {
+            let there = self.scan.next(size, reach, last);
+            let detection = self.search.probe(frame, there, &mut self.watch);
+            let found = self.accepted(detection, finds);
+            best = found.into_iter().chain(best).reduce(|a, b| if b.0 > a.0 { b } else { a });
         }
         best.map(|(_, detection)| detection)
+    }
+
+    /// A detection with its confidence, if that is high enough far from the last place.
+    fn accepted(&self, mut detection: Detection, finds: Finds) -> Option<(f64, Detection)> {
+        let states = self.states.as_ref()?;
+        let confidence = self.search.confidence(&detection.evidence).filter(|_| detection.seen)?;
+        detection.evidence.confidence = Some(confidence as f32);
+        let Evidence { long_term, identity, .. } = detection.evidence;
+        let accepted = confidence >= states.accepts_from()
+            && !states.has_dropped(long_term)
+            && identity.is_none_or(|answer| f64::from(answer) >= finds.identity);
+        accepted.then_some((confidence, detection))
     }
 
     /// Where the target was last.

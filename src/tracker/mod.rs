@@ -13,6 +13,7 @@ mod engine;
 mod filter_search;
 mod grid;
 mod guard;
+mod identity;
 mod params;
 mod pose;
 mod response;
@@ -28,8 +29,8 @@ mod window_search;
 
 pub use params::{
     AreaParams, BackgroundParams, BoundedArea, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams,
-    MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams, RotationFilterParams, RotationParams,
-    ScaleFilterParams, ScaleParams, SearchParams, StateParams, WindowParams,
+    IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams,
+    RotationFilterParams, RotationParams, ScaleFilterParams, ScaleParams, SearchParams, StateParams, WindowParams,
 };
 pub use response::{ResponseLayout, ResponseMap};
 pub use search::Evidence;

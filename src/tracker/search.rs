@@ -40,6 +40,9 @@ pub struct Evidence {
     pub long_term: Option<f32>,
     /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
     pub color: Option<f32>,
+    /// How much the box looks like what was given: about 1 for the target as it was, -1 for its surroundings. `None` of a
+    /// search that does not compare.
+    pub identity: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
     /// truth. `None` of a search that has none, and of the box that was given.
     pub confidence: Option<f32>,
@@ -55,6 +58,15 @@ pub(super) struct Detection {
     pub evidence: Evidence,
     /// Whether there was any texture in the search area, and a response of finite numbers.
     pub seen: bool,
+}
+
+/// When a lost target is found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finds {
+    /// Least answer of the identity, where there is one.
+    pub identity: f64,
+    /// Frames in a row.
+    pub frames: usize,
 }
 
 /// What became of an offer to learn.
@@ -89,6 +101,22 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {
         let _ = evidence;
         None
+    }
+
+    /// As [`Search::detect`], without following size and angle: cheaper, for places where the target may be.
+    fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        self.detect(frame, at, watch)
+    }
+
+    /// Undoes what was learned since the target was last certain, and returns its pose then; `None` of a search that
+    /// keeps no earlier model.
+    fn restore(&mut self) -> Option<Pose> {
+        None
+    }
+
+    /// What a place far from the last one must show: an answer of the identity, and frames in a row.
+    fn finds(&self) -> Finds {
+        Finds { identity: f64::NEG_INFINITY, frames: 1 }
     }
 
     /// The scores of the last look.

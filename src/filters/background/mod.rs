@@ -244,6 +244,18 @@ impl BackgroundAware {
         self.trained = true;
     }
 
+    /// Takes over what another filter of the same shape has learned.
+    ///
+    /// # Panics
+    /// When their sizes differ.
+    pub fn copy_model(&mut self, other: &Self) {
+        for (to, from) in
+            [(&mut self.sample, &other.sample), (&mut self.filter, &other.filter), (&mut self.slow, &other.slow)]
+        {
+            to.copy_from_slice(from);
+        }
+    }
+
     /// The filter itself, `[block][row][column][32]`, in double precision: slow, to look at.
     #[cfg(test)]
     pub fn taps(&self) -> Vec<f64> {

@@ -133,6 +133,8 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         guard,
         states: None,
         scan: TileScan::default(),
+        scans: 0,
+        candidate: None,
         watch,
     }
 }

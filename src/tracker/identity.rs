@@ -1,0 +1,312 @@
+//! Whether what is followed looks like what was given: kernel ridge regression over windows of the aligned view.
+//!
+//! A filter that has learned the background answers it as well as it answered the target, so none of its signals can
+//! deny the place. The samples here are anchored to the first frames. A later frame is added only where the machine
+//! already agrees, so it follows slow changes and no jump.
+//!
+//! A window is described by the gradients of its cells and by a histogram of its colours, each of unit length. The
+//! labels are 1 for the target and -1 for windows around it; both classes weigh the same:
+//!
+//! `f(z) = Σ_j α_j κ(z, s_j)`, `(K + λ W⁻¹) α = y`, `κ(a, b) = exp(-‖a - b‖² / s) + 1`
+//!
+//! where the constant in the kernel stands for an offset without regularisation of its own.
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use crate::features::hog::LANES;
+use crate::features::is_color;
+use crate::simd::leveled;
+
+/// Side of a cell in pixels of the view.
+const CELL: usize = 4;
+/// Levels of each colour in the histogram, and its bins.
+const LEVELS: usize = 8;
+const BINS: usize = LEVELS * LEVELS * LEVELS;
+/// The window function below which a cell holds too little to be scaled back.
+const MIN_TAPER: f32 = 0.02;
+/// `λ` and `s` of the machine.
+const RIDGE: f64 = 0.1;
+const WIDTH: f64 = 0.5;
+/// First frames that are learned as given, one of this many; later ones, one of that many.
+const ANCHOR_FRAMES: usize = 30;
+const ANCHOR_INTERVAL: usize = 5;
+const INTERVAL: usize = 10;
+/// Samples of the target, and of its surroundings.
+const TARGETS: usize = 40;
+const OTHERS: usize = 100;
+const SAMPLES: usize = TARGETS + OTHERS;
+/// Places around the target, in its widths and heights, that show it in part or not at all.
+const AROUND: [(f64, f64); 14] = [
+    (-1.0, 0.0),
+    (1.0, 0.0),
+    (0.0, -1.0),
+    (0.0, 1.0),
+    (-0.8, -0.8),
+    (0.8, -0.8),
+    (-0.8, 0.8),
+    (0.8, 0.8),
+    (-0.6, 0.0),
+    (0.6, 0.0),
+    (0.0, -0.6),
+    (0.0, 0.6),
+    (-1.5, 0.5),
+    (1.5, -0.5),
+];
+/// Distance from the target, in its sizes, from which a window counts as another.
+const MIN_DISTANCE: f64 = 0.5;
+
+/// The samples of one class: a range of slots.
+#[derive(Clone, Debug)]
+struct Class {
+    first: usize,
+    capacity: usize,
+    count: usize,
+    /// Slots from the first on that are never replaced.
+    anchored: usize,
+}
+
+impl Class {
+    /// The slot for the next sample: a free one, else one that is not anchored, drawn from `random`.
+    fn next(&mut self, random: &mut u64) -> Option<usize> {
+        if self.count < self.capacity {
+            self.count += 1;
+            return Some(self.first + self.count - 1);
+        }
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let free = self.capacity - self.anchored;
+        (free > 0).then(|| self.first + self.anchored + (*random >> 33) as usize % free)
+    }
+}
+
+/// The machine of one target, and the memory that a frame needs.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    /// Cells of a side of the view.
+    cells: usize,
+    /// Rows and columns of cells of the target.
+    window: (usize, usize),
+    color: bool,
+    /// One over the window function that the features were multiplied by.
+    inverse_taper: Vec<f32>,
+    /// The features of the view, `[row][column][32]`.
+    map: Vec<f32>,
+    descriptor: Vec<f32>,
+    /// `[slot][value]`.
+    samples: Vec<f32>,
+    classes: [Class; 2],
+    random: u64,
+    /// Kernel values between the samples.
+    gram: DMatrix<f64>,
+    /// Memory for its factor; always there between calls.
+    factor: Option<DMatrix<f64>>,
+    alpha: DVector<f64>,
+    frames: usize,
+    last_learned: usize,
+}
+
+impl Identity {
+    /// For a target of `size` (rows, columns) cells in a view of `cells` cells a side, whose features are multiplied by
+    /// `taper` in both directions.
+    pub fn new(cells: usize, size: (f64, f64), taper: &[f32], color: bool) -> Self {
+        let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
+        let window = (side(size.0), side(size.1));
+        let length = window.0 * window.1 * LANES + if color { BINS } else { 0 };
+        let class = |first: usize, capacity: usize| Class { first, capacity, count: 0, anchored: 0 };
+        Self {
+            cells,
+            window,
+            color,
+            inverse_taper: taper.iter().map(|v| 1.0 / v.max(MIN_TAPER)).collect(),
+            map: vec![0.0; cells * cells * LANES],
+            descriptor: vec![0.0; length],
+            samples: vec![0.0; SAMPLES * length],
+            classes: [class(0, TARGETS), class(TARGETS, OTHERS)],
+            random: 1,
+            gram: DMatrix::zeros(SAMPLES, SAMPLES),
+            factor: Some(DMatrix::zeros(SAMPLES, SAMPLES)),
+            alpha: DVector::zeros(SAMPLES),
+            frames: 0,
+            last_learned: 0,
+        }
+    }
+
+    /// Keeps the features of a view, `[row][column][32]`, without their window function.
+    pub fn observe(&mut self, features: &[f32]) {
+        for (r, (to, from)) in
+            self.map.chunks_exact_mut(self.cells * LANES).zip(features.chunks_exact(self.cells * LANES)).enumerate()
+        {
+            let cells = to.as_chunks_mut::<LANES>().0.iter_mut().zip(from.as_chunks::<LANES>().0);
+            for ((to, from), column) in cells.zip(&self.inverse_taper) {
+                let gain = self.inverse_taper[r] * column;
+                for l in 0..LANES {
+                    to[l] = from[l] * gain;
+                }
+            }
+        }
+    }
+
+    /// The decision of the window at `shift` (rows, columns) cells from the middle of the view, whose colour bins are
+    /// `bins`: about 1 for the target as it was given, -1 for its surroundings.
+    pub fn decision(&mut self, bins: &[u16], shift: (f64, f64)) -> f64 {
+        self.describe(bins, shift);
+        (0..SAMPLES).filter(|&i| self.is_used(i)).map(|i| self.alpha[i] * self.kernel(i)).sum()
+    }
+
+    /// Offers the target at `shift` of the view. It is learned if it is one of the first frames, or `agreed` and this
+    /// frame's turn.
+    pub fn learn(&mut self, bins: &[u16], shift: (f64, f64), agreed: bool) {
+        self.frames += 1;
+        let anchor = self.frames <= ANCHOR_FRAMES;
+        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
+        if self.frames > 1 && (self.frames < self.last_learned + interval || !(agreed || anchor)) {
+            return;
+        }
+        self.last_learned = self.frames;
+        self.add(0, bins, shift);
+        if anchor {
+            self.classes[0].anchored = self.classes[0].count;
+        }
+        let (rows, cols) = (self.window.0 as f64, self.window.1 as f64);
+        let cells = self.cells as f64;
+        // Windows end two cells before the view does.
+        let inside = |shift: f64, length: f64| {
+            let limit = (cells - length) / 2.0 - 2.0;
+            shift.clamp(-limit.max(0.0), limit.max(0.0))
+        };
+        for (x, y) in AROUND {
+            let there = (inside(shift.0 + y * rows, rows), inside(shift.1 + x * cols, cols));
+            let distance = ((there.0 - shift.0) / rows).abs().max(((there.1 - shift.1) / cols).abs());
+            if distance >= MIN_DISTANCE {
+                self.add(1, bins, there);
+            }
+        }
+        if self.frames == 1 {
+            self.classes[1].anchored = self.classes[1].count;
+        }
+        self.fit();
+    }
+
+    fn is_used(&self, slot: usize) -> bool {
+        self.classes.iter().any(|class| (class.first..class.first + class.count).contains(&slot))
+    }
+
+    /// The kernel between the descriptor and a sample.
+    fn kernel(&self, slot: usize) -> f64 {
+        let length = self.descriptor.len();
+        let product = f64::from(dot(&self.samples[slot * length..][..length], &self.descriptor));
+        // Both have unit length.
+        libm::exp((2.0 * product - 2.0) / WIDTH) + 1.0
+    }
+
+    /// Adds the window at `shift` to a class, with its row of the Gram matrix.
+    fn add(&mut self, class: usize, bins: &[u16], shift: (f64, f64)) {
+        let Some(slot) = self.classes[class].next(&mut self.random) else { return };
+        self.describe(bins, shift);
+        let length = self.descriptor.len();
+        self.samples[slot * length..][..length].copy_from_slice(&self.descriptor);
+        for other in 0..SAMPLES {
+            if !self.is_used(other) {
+                continue;
+            }
+            let value = self.kernel(other);
+            (self.gram[(slot, other)], self.gram[(other, slot)]) = (value, value);
+        }
+    }
+
+    /// Solves for `α`. Unused slots have zeros in the Gram matrix and get a coefficient of zero.
+    fn fit(&mut self) {
+        let Some(mut matrix) = self.factor.take() else { return };
+        matrix.copy_from(&self.gram);
+        let total: usize = self.classes.iter().map(|class| class.count).sum();
+        self.alpha.fill(0.0);
+        for (class, label) in self.classes.iter().zip([1.0, -1.0]) {
+            for slot in class.first..class.first + class.capacity {
+                let used = slot < class.first + class.count;
+                // `1 / W` of the class: its share of the samples, so that both weigh the same.
+                let ridge = RIDGE * 2.0 * class.count as f64 / total as f64;
+                matrix[(slot, slot)] += if used { ridge } else { 1.0 };
+                self.alpha[slot] = if used { label } else { 0.0 };
+            }
+        }
+        self.factor = Some(match Cholesky::new(matrix) {
+            Some(factor) => {
+                factor.solve_mut(&mut self.alpha);
+                factor.unpack_dirty()
+            }
+            // A positive ridge on a Gram matrix: only values that are not finite lead here. Nothing is denied then.
+            None => {
+                self.alpha.fill(0.0);
+                DMatrix::zeros(SAMPLES, SAMPLES)
+            }
+        });
+    }
+
+    /// Writes the descriptor of the window at `shift`: its cells, linear between those of the view, and its histogram.
+    fn describe(&mut self, bins: &[u16], shift: (f64, f64)) {
+        let (n, (rows, cols)) = (self.cells, self.window);
+        let start = |shift: f64, length: usize| {
+            let start = (n as f64 - length as f64) / 2.0 + shift;
+            start.clamp(0.0, (n - length - 1) as f64)
+        };
+        let (top, left) = (start(shift.0, rows), start(shift.1, cols));
+        let (row, col) = (top as usize, left as usize);
+        let (down, right) = ((top - row as f64) as f32, (left - col as f64) as f32);
+        let shares = [(1.0 - down) * (1.0 - right), (1.0 - down) * right, down * (1.0 - right), down * right];
+        let (cells, histogram) = self.descriptor.split_at_mut(rows * cols * LANES);
+        let map = self.map.as_chunks::<LANES>().0;
+        let mut energy = 0.0;
+        for (i, cell) in cells.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let first = (row + i / cols) * n + col + i % cols;
+            let corners = [first, first + 1, first + n, first + n + 1].map(|at| &map[at]);
+            *cell = mix(corners, shares);
+            energy += cell.iter().map(|v| v * v).sum::<f32>();
+        }
+        // The kernel sees the mean of both similarities.
+        let part = if self.color { 0.5 } else { 1.0 };
+        let gain = if energy > 1e-12 { (part / energy).sqrt() } else { 0.0 };
+        cells.iter_mut().for_each(|v| *v *= gain);
+        if !self.color {
+            return;
+        }
+        histogram.fill(0.0);
+        let side = n * CELL;
+        let (y0, x0) = ((top * CELL as f64) as usize, (left * CELL as f64) as usize);
+        let every_second = |length: usize| (0..length * CELL).step_by(2);
+        for y in every_second(rows) {
+            for x in every_second(cols) {
+                // Of five bits of each colour the upper three.
+                let bin = usize::from(bins[(y0 + y) * side + x0 + x]);
+                histogram[(bin >> 12 & 7) * LEVELS * LEVELS + (bin >> 7 & 7) * LEVELS + (bin >> 2 & 7)] += 1.0;
+            }
+        }
+        // Roots of shares: the Bhattacharyya coefficient is their product.
+        let gain = part / (every_second(rows).count() * every_second(cols).count()) as f32;
+        histogram.iter_mut().for_each(|v| *v = (*v * gain).sqrt());
+    }
+}
+
+/// Gradients of four cells, mixed; colour names are left out.
+#[inline(always)]
+fn mix(corners: [&[f32; LANES]; 4], shares: [f32; 4]) -> [f32; LANES] {
+    let mut cell = [0.0; LANES];
+    for (l, v) in cell.iter_mut().enumerate() {
+        let sum = shares[0] * corners[0][l]
+            + shares[1] * corners[1][l]
+            + shares[2] * corners[2][l]
+            + shares[3] * corners[3][l];
+        *v = if is_color(l) { 0.0 } else { sum };
+    }
+    cell
+}
+
+leveled! {
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        let mut sums = [0.0f32; 16];
+        for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {
+            for k in 0..16 {
+                sums[k] += a[k] * b[k];
+            }
+        }
+        sums.iter().sum()
+    }
+}
