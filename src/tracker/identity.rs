@@ -310,3 +310,104 @@ leveled! {
         sums.iter().sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELLS: usize = 24;
+
+    /// Features of a view with a pattern in its middle and another one around it, and its colour bins.
+    fn view(target: u32, around: u32, colors: (u16, u16)) -> (Vec<f32>, Vec<u16>) {
+        let pattern = |seed: u32, i: usize| {
+            let hash = (i as u32 + 1).wrapping_mul(2_654_435_761).wrapping_add(seed.wrapping_mul(40_503)) ^ seed;
+            (hash.wrapping_mul(2_246_822_519) >> 16) as f32 / 65_536.0
+        };
+        let inside = |r: usize, c: usize, n: usize| r.abs_diff(n / 2) <= n / 6 && c.abs_diff(n / 2) <= n / 6;
+        let features = (0..CELLS * CELLS * LANES).map(|i| {
+            let (r, c) = (i / LANES / CELLS, i / LANES % CELLS);
+            pattern(if inside(r, c, CELLS) { target } else { around }, i)
+        });
+        let side = CELLS * CELL;
+        let bins = (0..side * side).map(|i| if inside(i / side, i % side, side) { colors.0 } else { colors.1 });
+        (features.collect(), bins.collect())
+    }
+
+    fn machine(color: bool) -> Identity {
+        Identity::new(CELLS, (8.0, 8.0), &[1.0; CELLS], color)
+    }
+
+    #[test]
+    fn the_target_is_told_from_its_surroundings_and_from_another() {
+        for color in [false, true] {
+            let mut identity = machine(color);
+            let (features, bins) = view(1, 2, (0x7fff, 0));
+            identity.observe(&features);
+            identity.learn(&bins, (0.0, 0.0), true);
+            let given = identity.decision(&bins, (0.0, 0.0));
+            assert!(given > 0.8, "{given}");
+            for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
+                assert!(identity.decision(&bins, shift) < -0.4, "{shift:?}: {}", identity.decision(&bins, shift));
+            }
+            let (others, bins) = view(3, 2, (0x001f, 0));
+            identity.observe(&others);
+            assert!(identity.decision(&bins, (0.0, 0.0)) < given - 0.5);
+        }
+    }
+
+    /// The coefficients solve `(K + λ W⁻¹) α = y`.
+    #[test]
+    fn the_coefficients_are_those_of_ridge_regression() {
+        let mut identity = machine(true);
+        for seed in 0..12 {
+            let (features, bins) = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
+            identity.observe(&features);
+            (0..ANCHOR_INTERVAL).for_each(|_| identity.learn(&bins, (0.3, -0.2), true));
+        }
+        let used: Vec<usize> = (0..SAMPLES).filter(|&i| identity.is_used(i)).collect();
+        let targets = used.iter().filter(|&&i| i < TARGETS).count();
+        assert!(targets > 3 && used.len() > 40, "{targets} of {}", used.len());
+        let length = identity.descriptor.len();
+        let sample = |i: usize| &identity.samples[i * length..][..length];
+        for &i in &used {
+            let kernel = |j: usize| {
+                let distance: f64 = sample(i).iter().zip(sample(j)).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+                (-distance / WIDTH).exp() + 1.0
+            };
+            let answer: f64 = used.iter().map(|&j| identity.alpha[j] * kernel(j)).sum();
+            let (label, count) = if i < TARGETS { (1.0, targets) } else { (-1.0, used.len() - targets) };
+            let ridge = RIDGE * 2.0 * count as f64 / used.len() as f64;
+            assert!((answer + ridge * identity.alpha[i] - label).abs() < 1e-3, "{i}: {answer}");
+        }
+    }
+
+    /// What was given stays, however long a sequence is.
+    #[test]
+    fn the_first_frames_are_never_replaced() {
+        let mut identity = machine(false);
+        let (features, bins) = view(1, 2, (0, 0));
+        identity.observe(&features);
+        identity.learn(&bins, (0.0, 0.0), true);
+        let first = identity.samples[..identity.descriptor.len()].to_vec();
+        for i in 0..3 * SAMPLES as u32 {
+            let (features, bins) = view(1, i, (0, 0));
+            identity.observe(&features);
+            (0..INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), true));
+        }
+        assert_eq!(identity.samples[..first.len()], first);
+        assert_eq!(identity.classes.iter().map(|class| class.count).sum::<usize>(), SAMPLES);
+    }
+
+    #[test]
+    fn later_frames_are_learned_only_where_they_agree() {
+        let mut identity = machine(false);
+        let (features, bins) = view(1, 2, (0, 0));
+        identity.observe(&features);
+        (0..ANCHOR_FRAMES).for_each(|_| identity.learn(&bins, (0.0, 0.0), false));
+        let count = identity.classes[0].count;
+        (0..5 * INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), false));
+        assert_eq!(identity.classes[0].count, count);
+        (0..INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), true));
+        assert!(identity.classes[0].count > count);
+    }
+}

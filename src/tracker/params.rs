@@ -951,11 +951,13 @@ mod tests {
     #[test]
     fn another_variant_brings_its_defaults_and_the_same_one_changes_nothing() {
         let mut params = Params::preset("fast").unwrap();
-        params.set("search.filter.scale", "pyramid").unwrap();
+        params.set("search.background.scale", "filter").unwrap();
         assert_eq!(params, Params::preset("fast").unwrap());
-        params.set("search.filter.scale", "filter").unwrap();
+        params.set("search.background.scale", "pyramid").unwrap();
+        assert_eq!(*params.search.scale_mut(), ScaleParams::Pyramid(PyramidParams::default()));
+        params.set("search.background.scale", "filter").unwrap();
         assert_eq!(*params.search.scale_mut(), ScaleParams::Filter(ScaleFilterParams::default()));
-        assert!(refused(params.set("search.filter.scale.pyramid.step", "1.1")).contains("scale = pyramid"));
+        assert!(refused(params.set("search.background.scale.pyramid.step", "1.1")).contains("scale = pyramid"));
         assert!(refused(params.set("guard.margin", "1")).contains("guard = krr"));
         params.set("detector", "svm").unwrap();
         assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Svm)).search);
@@ -980,14 +982,14 @@ mod tests {
 
     #[test]
     fn settings_that_contradict_each_other_are_refused() {
-        for (preset, path, value) in [
-            ("robust", "search.background.confidence.lost-below", "0.6"),
-            ("paper", "search.filter.states.psr.lost-below", "9"),
-            ("fast", "search.filter.feature", "gray"),
+        for (preset, changes) in [
+            ("robust", &[("search.background.confidence.lost-below", "0.75")][..]),
+            ("paper", &[("search.filter.states.psr.lost-below", "9")]),
+            ("paper", &[("search.filter.states", "confidence"), ("search.filter.feature", "gray")]),
         ] {
             let mut params = Params::preset(preset).unwrap();
-            params.set(path, value).unwrap();
-            assert!(refused(params.check()).contains("search."), "{path}");
+            changes.iter().for_each(|(path, value)| params.set(path, value).unwrap());
+            assert!(refused(params.check()).contains("search."), "{changes:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use kcf_track::tracker::GuardParams;
 use kcf_track::{BBox, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 
 use crate::detectors::{detector, guarded, sound};
-use crate::scene::{self, half_from, track, with_filter};
+use crate::scene::{self, half_from, track};
 
 /// Smooth noise without a period.
 fn texture(x: f64, y: f64, phase: f64) -> f64 {
@@ -104,11 +104,6 @@ fn a_guard_moves_any_filter_to_the_target() {
         // At half size a cell is a quarter of the target, too coarse to see a motion of one pixel.
         for (half_size_from, speed) in [(100.0, 1.0), (20.0, 0.0)] {
             let (frames, truth) = jumping(50, speed);
-            // A wider area is mostly still ground, which the filter would follow.
-            let params = match name {
-                "fast" => with_filter(&params, |filter| filter.padding = 1.5),
-                _ => params.clone(),
-            };
             let params = half_from(&params, half_size_from).guarded(GuardParams::of(MachineKind::Klda));
             let boxes = track(&params, frames.iter().map(Frame::from), truth[0]);
             let overlaps = boxes[45..].iter().zip(&truth[45..]).map(|(b, truth)| b.overlap(truth));

@@ -25,6 +25,7 @@ enum Call {
     Look(Pose),
     LookAt(Pose),
     Learn(Pose, Option<f64>),
+    Restore,
 }
 
 /// Answers as it is told to, and remembers what it was asked.
@@ -45,6 +46,11 @@ struct Scripted {
     looks: VecDeque<((f64, f64), f64)>,
     /// Pixels of the only cell of its response.
     cell: (f64, f64),
+    /// What a place far away must show, and the answer of the identity everywhere.
+    finds: Finds,
+    identity: Option<f32>,
+    /// The pose of the last certain frame.
+    saved: Option<Pose>,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
@@ -56,7 +62,21 @@ impl Scripted {
         let found = Pose::of(target_at(corner));
         let (state, learned, calls) = (State::Tracking, Learned::Done, Arc::default());
         let (looks, cell) = (VecDeque::new(), (1.0, 1.0));
-        Self { found, seen: true, blank: None, state, confidence: None, learned, long_term: None, looks, cell, calls }
+        Self {
+            found,
+            seen: true,
+            blank: None,
+            state,
+            confidence: None,
+            learned,
+            long_term: None,
+            looks,
+            cell,
+            finds: Finds { identity: 0.0, frames: 1 },
+            identity: None,
+            saved: None,
+            calls,
+        }
     }
 
     /// As that, of a search with this confidence.
@@ -85,7 +105,8 @@ impl Search for Scripted {
             Some((corner, confidence)) => (Pose::of(target_at(corner)), Some(confidence as f32)),
             None => (self.found, None),
         };
-        let evidence = Evidence { confidence, long_term: self.long_term, ..evidence(PEAKS.0) };
+        let (long_term, identity) = (self.long_term, self.identity);
+        let evidence = Evidence { confidence, long_term, identity, ..evidence(PEAKS.0) };
         Detection { pose: found, evidence, seen }
     }
 
@@ -97,6 +118,15 @@ impl Search for Scripted {
     fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>, _: &mut Stopwatch) -> Learned {
         self.note(Call::Learn(at, rate));
         self.learned
+    }
+
+    fn restore(&mut self) -> Option<Pose> {
+        self.note(Call::Restore);
+        self.saved
+    }
+
+    fn finds(&self) -> Finds {
+        self.finds
     }
 
     fn state(&self, _: &Evidence) -> State {

@@ -68,5 +68,45 @@ fn a_round_elsewhere_sees_each_area_once() {
     let (left, right, top, bottom) = (65.0, 195.0, 50.0, 150.0);
     let here = Pose::of(target_at(START));
     let areas = [(right, top), (left, bottom), (right, bottom), (left, top)].map(|center| Call::Look(here.at(center)));
-    assert_eq!(calls(&search), [&[Call::Look(here)], &areas[..]].concat());
+    assert_eq!(calls(&search), [&[Call::Look(here), Call::Restore], &areas[..]].concat());
+}
+
+/// One frame may look like the target by chance.
+#[test]
+fn a_place_elsewhere_must_be_found_in_several_frames_in_a_row() {
+    let search = Scripted { finds: Finds { identity: 0.0, frames: 3 }, ..Scripted::sure(START, 0.1) };
+    let mut engine = judged(&search, impatient(1), None);
+    assert_eq!(engine.update(&picture(START).frame()).state, State::Lost);
+    let mut look = |elsewhere: f64| {
+        let looks = [(START, 0.1), (NEARBY, elsewhere)].into();
+        engine.search = Scripted { looks, ..search.clone() }.boxed_clone();
+        engine.update(&picture(START).frame())
+    };
+    // Found twice, missed, and found three times.
+    let states = [0.9, 0.9, 0.1, 0.9, 0.9, 0.9].map(|confidence| look(confidence).state);
+    assert_eq!(states[..5], [State::Lost; 5]);
+    assert_eq!(states[5], State::Recovered);
+    assert_eq!(engine.bbox(), target_at(NEARBY));
+}
+
+#[test]
+fn what_the_identity_denies_is_not_found_elsewhere() {
+    let finds = Finds { identity: 0.2, frames: 1 };
+    for (identity, state) in [(0.1, State::Lost), (0.3, State::Recovered)] {
+        let looks = [(START, 0.1), (NEARBY, 0.9)].into();
+        let search = Scripted { finds, identity: Some(identity), looks, ..Scripted::at(START) };
+        assert_eq!(judged(&search, impatient(1), None).update(&picture(START).frame()).state, state);
+    }
+}
+
+/// What was learned while nobody knew what it was is undone once, with the size of that time.
+#[test]
+fn a_loss_restores_the_models_of_the_last_certain_frame() {
+    let small = Pose { scale: 0.5, ..Pose::of(target_at((10.0, 10.0))) };
+    let search = Scripted { saved: Some(small), ..Scripted::sure(START, 0.1) };
+    let mut engine = judged(&search, impatient(0), None);
+    let estimates = [(); 3].map(|()| engine.update(&picture(START).frame()));
+    assert_eq!(calls(&search).iter().filter(|call| **call == Call::Restore).count(), 1);
+    let center = target_at(START).center();
+    assert_eq!(estimates[2].bbox, small.at(center).bbox((SIDE, SIDE)));
 }
