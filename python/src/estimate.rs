@@ -57,8 +57,8 @@ impl Estimate {
         self.0.evidence.confidence
     }
 
-    /// The signals behind the box: `peak`, `psr`, `apce`, `decision`, `long_term`, `color`, `confidence` and
-    /// `refit_kept`.
+    /// The signals behind the box: `peak`, `psr`, `apce`, `decision`, `long_term`, `identity`, `color`, `confidence`
+    /// and `refit_kept`.
     #[getter]
     pub fn evidence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let evidence = &self.0.evidence;
@@ -69,6 +69,7 @@ impl Estimate {
         for (name, value) in [
             ("decision", evidence.decision),
             ("long_term", evidence.long_term),
+            ("identity", evidence.identity),
             ("color", evidence.color),
             ("confidence", evidence.confidence),
         ] {

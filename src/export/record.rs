@@ -110,9 +110,12 @@ pub struct FrameRecord {
     /// The probability that the box overlaps the target by more than half; null for trackers without calibration and
     /// for `initial` and `missing` frames.
     pub confidence: Option<f32>,
-    /// The response of a slowly learning filter at the box, or the similarity to a slowly learning memory (`fast`); null
-    /// for trackers without one.
+    /// The response of a slowly learning filter at the box, or the similarity to a slowly learning memory; null for
+    /// trackers without one.
     pub long_term: Option<f32>,
+    /// How much the box looks like what was given: about 1 for the target as it was, -1 for its surroundings; null for
+    /// trackers that do not compare.
+    pub identity: Option<f32>,
     /// Milliseconds of reading and decoding, to the microsecond.
     pub decode_ms: f64,
     /// Milliseconds of tracking, to the microsecond.
@@ -142,6 +145,7 @@ impl FrameRecord {
             state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
             confidence: single(evidence.and_then(|evidence| evidence.confidence), CONFIDENCE_DIGITS),
             long_term: single(evidence.and_then(|evidence| evidence.long_term), 4),
+            identity: single(evidence.and_then(|evidence| evidence.identity), 4),
             decode_ms: rounded(item.decode_ms, 3),
             track_ms: rounded(outcome.took.as_secs_f64() * 1e3, 3),
         }
@@ -279,6 +283,7 @@ mod tests {
             apce: f32::NAN,
             decision: Some(-0.123456),
             long_term: Some(0.654321),
+            identity: Some(-0.5),
             confidence: Some(0.99999),
             ..Evidence::default()
         };
@@ -290,7 +295,7 @@ mod tests {
             r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"#,
             r#""polygon":[0.3333,2.0,3.0,4.0,5.0,6.0,7.0,-8.0],"peak":0.6667,"psr":30.123,"apce":null,"#,
             r#""decision":-0.1235,"refit_kept":false,"state":"tracking","confidence":1.0,"#,
-            r#""long_term":0.6543,"decode_ms":0.333,"track_ms":1.235}"#
+            r#""long_term":0.6543,"identity":-0.5,"decode_ms":0.333,"track_ms":1.235}"#
         );
         assert_eq!(text, expected);
     }

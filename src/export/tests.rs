@@ -46,6 +46,7 @@ pub(super) fn run() -> (Run, Vec<FrameRecord>) {
         state: State::Initial,
         confidence: None,
         long_term: None,
+        identity: None,
         decode_ms: 2.0,
         track_ms: 1.25,
     };
@@ -64,6 +65,7 @@ pub(super) fn run() -> (Run, Vec<FrameRecord>) {
         state: State::Tracking,
         confidence: Some(0.75),
         long_term: None,
+        identity: None,
         decode_ms: 2.0,
         track_ms: 0.75,
     };

@@ -51,6 +51,12 @@ impl ColorHistogram {
         Self { shares: vec![[0.0; 2]; BINS], gain: 1.0, rate: rate.clamp(0.0, 0.999) as f32, trained: false }
     }
 
+    /// Takes over what another histogram has learned.
+    pub fn copy_model(&mut self, other: &Self) {
+        self.shares.copy_from_slice(&other.shares);
+        (self.gain, self.trained) = (other.gain, other.trained);
+    }
+
     /// Learns from the colour bins of a patch of `width` pixels a row: the target's colours are in `inside`, those of its
     /// surroundings in `around` but not in `hole`. Uses every second pixel of every second row. Does nothing if either
     /// part is empty.

@@ -229,7 +229,7 @@ impl BackgroundSearch {
         if certain && self.frames >= saved.frame + SAVE_INTERVAL {
             saved.filter.copy_model(&self.filter);
             if let Some((to, from)) = saved.histogram.as_mut().zip(self.color.as_ref()) {
-                to.clone_from(&from.histogram);
+                to.copy_model(&from.histogram);
             }
             (saved.pose, saved.frame) = (pose, self.frames);
         }
@@ -454,7 +454,7 @@ impl Search for BackgroundSearch {
         let saved = self.saved.as_ref()?;
         self.filter.copy_model(&saved.filter);
         if let Some((from, to)) = saved.histogram.as_ref().zip(self.color.as_mut()) {
-            to.histogram.clone_from(from);
+            to.histogram.copy_model(from);
         }
         self.view_is_current = false;
         Some(saved.pose)
