@@ -1,7 +1,7 @@
 //! Boxes and how two of them compare.
 //!
-//! Everywhere in memory and in JSON a box is `x, y, w, h` in pixels: `x, y` is the top-left corner, **0-based**
-//! (the centre of the image's first pixel has the coordinates 0.5, 0.5 when the box is read as an area).
+//! In memory and in JSON a box is `x, y, w, h` in pixels; `x, y` is the top-left corner, **0-based**. The first pixel of
+//! an image covers the area from (0, 0) to (1, 1).
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,12 @@ impl BBox {
 
     /// Whether all four numbers are finite and the size is positive.
     pub fn is_valid(&self) -> bool {
-        [self.x, self.y, self.w, self.h].iter().all(|v| v.is_finite()) && self.w > 0.0 && self.h > 0.0
+        self.is_finite() && self.w > 0.0 && self.h > 0.0
+    }
+
+    /// Whether all four numbers are finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        [self.x, self.y, self.w, self.h].iter().all(|v| v.is_finite())
     }
 
     /// The centre `(x, y)`.
@@ -106,7 +111,7 @@ impl From<BBox> for [f64; 4] {
 impl std::fmt::Display for BBox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (separator, value) in [("", self.x), (",", self.y), (",", self.w), (",", self.h)] {
-            // A number that no image has is not spelled out in three hundred digits.
+            // An exponent keeps huge and tiny numbers short; f64 can have three hundred digits.
             match value.abs() {
                 size if size.is_finite() && (size >= 1e15 || (size > 0.0 && size < 1e-9)) => {
                     write!(f, "{separator}{value:e}")?;

@@ -10,7 +10,7 @@ thread_local! {
     static CURRENT: RefCell<CancelToken> = RefCell::default();
 }
 
-/// A switch that everything which can wait polls: once it is set, the wait ends. Clones share the switch.
+/// A switch that ends waits and fits: all code that can take long polls it. Clones share the switch.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {
     flag: Arc<AtomicBool>,

@@ -27,7 +27,7 @@ pub enum Error {
         /// What the decoder said.
         reason: String,
     },
-    /// A folder is no image sequence.
+    /// A folder is not an image sequence.
     #[error("{}: {reason}", path.display())]
     Sequence {
         /// The folder.
@@ -73,12 +73,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The memory handed over as a frame does not fit the size that was said.
+    /// The memory of a frame does not fit the stated size.
     #[error("frame of {width}x{height} pixels: {reason}")]
     FrameLayout {
-        /// Width that was said, in pixels.
+        /// The stated width, in pixels.
         width: usize,
-        /// Height that was said, in pixels.
+        /// The stated height, in pixels.
         height: usize,
         /// What does not fit.
         reason: String,
@@ -97,10 +97,10 @@ pub enum Error {
     /// `update` was called before `init`.
     #[error("the tracker has no target yet: call `init` with a frame and a box before `update`")]
     NotInitialized,
-    /// Nothing can be written where an output was asked for.
+    /// An output cannot be written to its destination.
     #[error("{}: cannot write there: {reason}", path.display())]
     Output {
-        /// The file or folder that was asked for; `-` is the standard output.
+        /// The file or folder; `-` is the standard output.
         path: PathBuf,
         /// Why not, and what to do.
         reason: String,
@@ -121,7 +121,7 @@ pub enum Error {
         /// What is wrong with it, and what would be right.
         reason: String,
     },
-    /// A matrix is no Gram matrix that can be learnt from.
+    /// A machine cannot learn from this matrix.
     #[error("the Gram matrix {reason}")]
     Gram {
         /// What is wrong with it, as the rest of a sentence.
@@ -130,7 +130,7 @@ pub enum Error {
     /// A fit was cancelled.
     #[error("the fit was cancelled")]
     Cancelled,
-    /// Samples, labels and weights that no machine can be fitted to.
+    /// Samples, labels or weights are unusable, or there is no result yet.
     #[error("{reason}")]
     Samples {
         /// What is wrong with them.

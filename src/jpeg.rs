@@ -79,8 +79,7 @@ fn split_pixels<const N: usize>(row: &[u8], at: [usize; 3], [luma, blue, red]: [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Channels;
-    use crate::frame::FrameBuf;
+    use crate::frame::{Channels, FrameBuf};
     use crate::media::decode_bytes;
 
     #[test]

@@ -1,10 +1,9 @@
-//! A kernelized correlation filter (KCF) tracker: give it a box in one frame, get the box in every frame that follows,
-//! and how far to trust it. It learns the object while it tracks it; there is no model to download and no class to
-//! choose. One CPU core is enough.
+//! A kernelized correlation filter (KCF) tracker. Give it a box in one frame; it returns the box in every later frame and
+//! how far to trust it. It learns the object while it tracks it, so there is no model to download and no class to choose.
+//! One CPU core is enough.
 //!
 //! # Example
-//! Frames come from wherever they come; here a [`Scene`](synth::Scene) renders them, which also knows the
-//! truth.
+//! A [`Scene`](synth::Scene) renders the frames of this example and knows the true boxes.
 //!
 //! ```
 //! use kcf_track::synth::{Scene, SceneParams};
@@ -28,8 +27,8 @@
 //! ```
 //!
 //! # Frames
-//! A [`Frame`] borrows pixels in gray, RGB or BGR, with or without a fourth byte, rows at any
-//! stride; nothing is copied. `image`'s pictures become one by `Frame::try_from`. A [`FrameBuf`] owns its pixels.
+//! A [`Frame`] borrows pixels in gray, RGB or BGR, with or without a fourth byte and with any row stride; nothing is
+//! copied. `Frame::try_from` takes the pictures of the crate `image`. A [`FrameBuf`] owns its pixels.
 //!
 //! ```
 //! use kcf_track::{BBox, Frame, PixelFormat, Tracker};
@@ -46,13 +45,12 @@
 //! # }
 //! ```
 //!
-//! Several targets in the frames of a camera: [`run::Session`] follows any number of them; `add` begins one, and `feed`
-//! takes a frame in memory (feature `files`). To read a folder of images with the truth beside it, decoded ahead on
-//! another thread, see [`media::Sequence`].
+//! With the feature `files`, a [`run::Session`] follows any number of targets: `add` begins one, and `feed` takes a frame
+//! in memory. [`media::Sequence`] reads a folder of images with its truth; [`media::Prefetch`] decodes them ahead.
 //!
 //! # Boxes and states
-//! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has one,
-//! always of finite numbers, and a [`State`] that says what it is worth:
+//! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has a box
+//! of finite numbers and a [`State`] that says what the box is worth:
 //!
 //! | state | meaning |
 //! | --- | --- |
@@ -61,26 +59,26 @@
 //! | [`State::Recovered`] | found again, after it was lost |
 //! | [`State::Uncertain`] | a weak match, or most of the box has left the picture: the box is a guess |
 //! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
-//! | [`State::Missing`] | the frame could not be read (said of sources, not by [`Tracker::update`]) |
+//! | [`State::Missing`] | the source could not read the frame; [`Tracker::update`] never returns it |
 //!
 //! The tracker goes on in every state and may find the target again. By default, states come from
-//! [`Evidence::confidence`], the probability that the box overlaps the target by more than half; while a target is lost
-//! nothing is learned and the whole frame is searched. Those of the paper's presets come from the peak-to-sidelobe
-//! ratio, and its thresholds, which are in [`Params`], change no box. What cannot be answered (no target yet, a box
-//! outside of the frame, a frame of another size) is an [`Error`] that changes nothing.
+//! [`Evidence::confidence`], the probability that the box overlaps the target by more than half; while a target is lost,
+//! the tracker learns nothing and searches the whole frame. In the paper's presets, states come from the peak-to-sidelobe
+//! ratio; its thresholds are in [`Params`] and change no box. An invalid call (no target yet, a box outside of the frame,
+//! a frame of another size) returns an [`Error`] and changes nothing.
 //!
 //! # The paper
 //! [`Params::default`] is a background-aware filter with colour, size and angle. [`Params::paper`] is the tracker of
 //! Henriques, Caseiro, Martins and Batista, *High-Speed Tracking with Kernelized Correlation Filters*, TPAMI 2015, with
 //! 31-channel HOG and a Gaussian kernel; [`Params::preset`] names its variants: DCF (linear kernel), gray values and
-//! polynomial kernels. These presets do what the published code does, to its rounding and its 1-based geometry: whole
-//! cells, no change of scale, a box of odd size moved by half a pixel after the first frame. So the boxes can be
-//! compared with the published ones.
+//! polynomial kernels. These presets follow the published code to its rounding and its 1-based geometry: whole cells, no
+//! change of scale, a box of odd size moved by half a pixel after the first frame. So their boxes can be compared with
+//! the published ones.
 //!
 //! # Features
-//! `cli` (default) is everything: the command line program with its exports and the live view. A library user switches
-//! it off and takes what is needed: `files` (sequences of images and videos, evaluation, several targets at once) and
-//! `synth` (rendered sequences). Without any, the tracker follows one target in frames in memory.
+//! `cli` (default) has everything: the command line program with its exports and the live view. Library users switch it
+//! off and choose from `files` (sequences of images and videos, evaluation, several targets at once) and `synth`
+//! (rendered sequences). Without features, the tracker follows one target in frames in memory.
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 

@@ -1,17 +1,17 @@
-//! Where the time of a run goes: stages, and a stopwatch that counts them where the work is done.
+//! Where the time of a run goes: the stages of an update, and a stopwatch that measures them.
 //!
-//! A [`Stopwatch`] is off unless it is switched on. Off, a lap is one comparison; on, it is one glance at the clock.
-//! Neither allocates. Who asks for work hands one down to it: a [`Tracker`](crate::Tracker) has one for all that it
-//! does in an update.
+//! A [`Stopwatch`] is off unless it is switched on. A lap costs one comparison when it is off and one reading of the
+//! clock when it is on; it never allocates. A [`Tracker`](crate::Tracker) owns one and lends it to everything that works
+//! in an update.
 
 use std::time::{Duration, Instant};
 
-/// What the time is spent on, in the order in which a frame passes through.
+/// The stages, in the order in which a frame passes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Waiting for a decoded frame.
     Wait,
-    /// Cutting the search area out of the frame, resampled where it is searched at another scale.
+    /// Cutting the search area out of the frame and resampling it.
     Crop,
     /// Gradients: magnitudes and orientations.
     Gradient,
@@ -29,11 +29,11 @@ pub(crate) enum Stage {
     KernelMap,
     /// Kernel correlation: forward transforms of the kernel map.
     KernelForward,
-    /// The filter: dual coefficients learned and interpolated.
+    /// Learning and interpolating the dual coefficients of a filter.
     Alpha,
-    /// A filter solved in the primal, its constraints with it.
+    /// Solving a filter in the primal, with its constraints.
     Solve,
-    /// The model's appearance, interpolated.
+    /// Interpolating the model's appearance.
     Interpolate,
     /// Response: product with the filter and inverse transform.
     Inverse,
@@ -49,7 +49,7 @@ pub(crate) enum Stage {
     Rotation,
     /// A kernel machine's decisions on all windows.
     Windows,
-    /// A kernel machine's samples taken in and the machine refitted.
+    /// Adding samples to a kernel machine and refitting it.
     Refit,
     /// Writing results.
     Export,
@@ -82,7 +82,7 @@ impl Stage {
         Stage::Export,
     ];
 
-    /// What a person reads in a table.
+    /// The name in [`Profile::table`].
     pub fn label(self) -> &'static str {
         match self {
             Stage::Wait => "wait for decoding",
@@ -118,7 +118,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// How often a stage was gone through, and the time in all.
+    /// The number of visits of a stage, and their total time.
     pub(crate) fn of(&self, stage: Stage) -> (u64, Duration) {
         self.stages[stage as usize]
     }
@@ -135,8 +135,7 @@ impl Profile {
         self.stages.iter().map(|(_, time)| *time).sum()
     }
 
-    /// A table of the stages that were gone through, for `frames` frames: count, time in all, mean for each frame,
-    /// share.
+    /// A table of the visited stages over `frames` frames: count, total time, mean per frame, share.
     pub fn table(&self, frames: u64) -> String {
         let millis = |time: Duration| time.as_secs_f64() * 1e3;
         let (all, frames) = (self.total(), frames.max(1) as f64);
@@ -156,7 +155,7 @@ impl Profile {
         table + &line("all stages", String::new(), all)
     }
 
-    /// This profile and another one, stage by stage.
+    /// The sum of this profile and another one, stage by stage.
     #[must_use]
     pub fn plus(mut self, other: &Self) -> Self {
         for ((count, time), (more_count, more_time)) in self.stages.iter_mut().zip(&other.stages) {
@@ -167,7 +166,7 @@ impl Profile {
     }
 }
 
-/// Measures the time between laps. Made switched off.
+/// Measures the time between laps; off by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stopwatch {
     on: bool,
@@ -176,7 +175,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Switches it on or off. What was measured stays.
+    /// Switches it on or off. Measurements are kept.
     pub fn switch(&mut self, on: bool) {
         *self = Self { on, last: None, profile: self.profile };
     }
@@ -205,7 +204,7 @@ impl Stopwatch {
         }
     }
 
-    /// What was measured.
+    /// The measurements.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -216,14 +215,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stages_stand_in_their_own_places() {
+    fn all_lists_the_stages_in_order() {
         for (i, stage) in Stage::ALL.into_iter().enumerate() {
             assert_eq!(stage as usize, i);
         }
     }
 
     #[test]
-    fn laps_are_counted_only_while_it_is_on() {
+    fn counts_laps_only_while_it_is_on() {
         let mut watch = Stopwatch::default();
         watch.start();
         watch.lap(Stage::Crop);

@@ -52,7 +52,7 @@ impl std::fmt::Display for Range {
 
 /// One setting at its place.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(any(feature = "cli", test)), allow(dead_code, reason = "words are for the program"))]
+#[cfg_attr(not(any(feature = "cli", test)), allow(dead_code, reason = "only the program prints settings"))]
 pub struct Field<'a> {
     /// The path from the root, its parts separated by dots.
     pub path: &'a str,
@@ -73,7 +73,7 @@ impl<'a> Field<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// What it accepts, in words.
+    /// The accepted values, for people.
     #[cfg(any(feature = "cli", test))]
     pub fn expected(&self, value: &Value) -> String {
         match value {
@@ -88,7 +88,7 @@ impl<'a> Field<'a> {
         Error::Setting { path: self.path.into(), value: value.to_string(), expected: expected.into() }
     }
 
-    /// The error for a path that leads nowhere.
+    /// The error for an unknown path.
     pub fn unknown(&self, rest: &str, names: &[String]) -> Error {
         let expected = match names {
             [] => format!("unknown setting: {} has no settings below it", self.path),

@@ -75,14 +75,14 @@ pub(crate) fn plain_sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
 }
 
 /// The start of each block of `block` values of a line of `len` values, at least one block. The last block may overlap
-/// the one before it, which is faster than a rest value by value.
+/// the one before it, which is faster than a scalar loop over the rest.
 #[inline(always)]
 pub(crate) fn block_starts(len: usize, block: usize) -> impl Iterator<Item = usize> {
     (0..len - block).step_by(block).chain([len - block])
 }
 
 /// Compiles a function once for each vector width and calls the widest copy that the CPU supports. `avx2 fn` omits the
-/// copy for AVX-512, which some loops over cells of 32 floats are slower with.
+/// copy for AVX-512, because it slows down some loops over cells of 32 floats.
 ///
 /// The body and everything it calls in its inner loops must be `#[inline(always)]`, or it is compiled for the baseline.
 macro_rules! leveled {

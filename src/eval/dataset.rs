@@ -9,15 +9,14 @@ use crate::error::{Error, Result};
 use crate::media::annotation::{Base, Row};
 use crate::media::otb::{self, OtbSequence};
 use crate::media::{
-    IMAGE_FOLDERS, INDEX, OpenOptions, Sequence, Source, TRUTH_FILES, file_name as name_of, list, numbered_truths,
-    plain_truths,
+    IMAGE_FOLDERS, INDEX, OpenOptions, Sequence, Source, TRUTH_FILES, file_name, list, numbered_truths, plain_truths,
 };
 use crate::tracker::is_too_small;
 
 /// The document in the folder of an evaluation.
 pub(crate) const EVALUATION: &str = "evaluation.json";
 
-/// Levels below a dataset's folder on which sequences may lie: GOT-10k's splits and VOT's workspace are one between.
+/// Maximum depth of a sequence below the dataset's folder: GOT-10k's splits and VOT's workspace add a level.
 const NESTING: usize = 2;
 
 /// A sequence with a label for each frame.
@@ -209,7 +208,7 @@ impl Found {
         let mut below = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(io)? {
             let path = entry.map_err(io)?.path();
-            if !name_of(&path).starts_with('.') && path.is_dir() {
+            if !file_name(&path).starts_with('.') && path.is_dir() {
                 below.push(path);
             }
         }
@@ -224,7 +223,7 @@ impl Found {
             };
             match listed {
                 Err(error) => self.unread.push((path, error)),
-                // Pictures beside folders of sequences only show what is in these.
+                // Pictures beside folders of sequences are previews, not frames.
                 Ok(()) if before == (self.sequences.len(), self.without_truth.len()) && lacks_truth(&path) => {
                     self.without_truth.push(path);
                 }
@@ -313,7 +312,7 @@ const MAX_FILE_NAME: usize = 100;
 
 /// A name that is valid as one part of a path on any system. A changed name ends with a checksum, so different names
 /// have different files.
-pub(super) fn file_name(name: &str) -> String {
+pub(super) fn safe_file_name(name: &str) -> String {
     let safe: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.+ ".contains(c) { c } else { '_' }).collect();
     let safe = safe.trim_matches(['.', ' ']);
     let ends = safe.char_indices().map(|(at, c)| at + c.len_utf8());
@@ -477,13 +476,17 @@ pub(crate) mod tests {
 
     #[test]
     fn file_names_are_safe_and_distinct() {
-        assert_eq!(file_name("../../etc"), "_.._etc-13c1bb1e");
-        assert_eq!(file_name(".."), "-9608161c");
-        assert_ne!(file_name("a:b"), file_name("a?b"));
-        assert_eq!(file_name("Jogging-1"), "Jogging-1");
+        assert_eq!(safe_file_name("../../etc"), "_.._etc-13c1bb1e");
+        assert_eq!(safe_file_name(".."), "-9608161c");
+        assert_ne!(safe_file_name("a:b"), safe_file_name("a?b"));
+        assert_eq!(safe_file_name("Jogging-1"), "Jogging-1");
         for long in ["paper+".to_owned() + &"padding=2.125+".repeat(40), "é".repeat(300)] {
-            assert!((MAX_FILE_NAME..MAX_FILE_NAME + 10).contains(&file_name(&long).len()), "{}", file_name(&long));
-            assert_ne!(file_name(&long), file_name(&format!("{long}+")));
+            assert!(
+                (MAX_FILE_NAME..MAX_FILE_NAME + 10).contains(&safe_file_name(&long).len()),
+                "{}",
+                safe_file_name(&long)
+            );
+            assert_ne!(safe_file_name(&long), safe_file_name(&format!("{long}+")));
         }
     }
 }

@@ -145,12 +145,12 @@ pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Tool
     Ok(errors)
 }
 
-/// Intersection over union; NaN when a box is not finite. `counts_end_pixels`: a box ends at `x + w - 1`, and its
-/// length is the end less the start plus one. This differs from `x + w` only in rounding, which decides an overlap that
-/// lies exactly on a threshold.
+/// Intersection over union; NaN when a box is not finite. With `counts_end_pixels` a box ends at `x + w - 1`, and its
+/// length is `end - start + 1`. This differs from `x + w` only in rounding, but rounding decides an overlap that lies
+/// exactly on a threshold.
 fn overlap(predicted: &BBox, label: &BBox, counts_end_pixels: bool) -> f64 {
     // `min` and `max` ignore NaN.
-    if [predicted, label].iter().any(|b| ![b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())) {
+    if !predicted.is_finite() || !label.is_finite() {
         return f64::NAN;
     }
     let last = if counts_end_pixels { 1.0 } else { 0.0 };

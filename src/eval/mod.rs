@@ -219,6 +219,7 @@ impl Evaluation {
                     Some(_) => done += sequence.frames.len() as u64,
                     None => todo.push((all.len(), runner.as_ref(), *sequence, key)),
                 }
+                // The empty error stands for a run that is computed below.
                 all.push(stored.ok_or_else(String::new));
             }
         }

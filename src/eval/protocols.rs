@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 /// Number of starts of the temporal robustness evaluation.
 const TRE_SEGMENTS: usize = 20;
-/// The last start leaves at least so many frames, its own included.
+/// Minimum frames from the last start to the end, its own included.
 const TRE_MIN_FRAMES: usize = 20;
 
 /// How often, and from where, a tracker runs over a sequence.
@@ -97,12 +97,12 @@ pub struct Start {
     pub init: BBox,
 }
 
-/// The starts of TRE: of the frames whose labels are usable, up to the last one that leaves 20 frames, every 19th part
-/// is taken, rounded down, and that last one.
+/// The starts of TRE. The usable frames are those with a usable label, up to the last one that leaves 20 frames. They
+/// are cut into 19 equal parts; a run starts at the beginning of each part, rounded down, and at the last usable frame.
 ///
-/// The OTB toolkit's `splitSeqTRE.m` does the same, but first leaves out the frames that its lists of occluded frames
-/// name (`initOmit`; `USE_INIT_OMIT` in Python). These lists are no part of the sequences and are not followed here: in
-/// FaceOcc1, Girl and a few more, runs may start on an occluded target, and scores are a little lower.
+/// The OTB toolkit's `splitSeqTRE.m` does the same, but leaves out the frames of its lists of occluded frames
+/// (`initOmit`; `USE_INIT_OMIT` in Python). The lists do not belong to the sequences, so they are ignored here. In
+/// FaceOcc1, Girl and a few more, runs may therefore start on an occluded target, and scores are a little lower.
 fn temporal(truth: &[Option<BBox>]) -> Vec<Start> {
     let usable: Vec<Start> = truth
         .iter()
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_no_start_can_be_made_of_are_an_error() {
+    fn unusable_labels_are_an_error() {
         let beside = vec![Some(BBox::new(-3.0, 5.0, 10.0, 10.0)); 30];
         assert!(Protocol::Tre.starts(&beside, 640, 480).unwrap_err().to_string().contains("no frame has a label"));
     }

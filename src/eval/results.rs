@@ -187,21 +187,21 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
 /// [`Error::Io`] when a file cannot be written.
 #[cfg(feature = "cli")]
 pub(super) fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
-    use super::dataset::file_name;
+    use super::dataset::safe_file_name;
     use crate::atomic_file::write;
     use crate::media::annotation::Base;
 
-    let tracker = file_name(tracker);
+    let tracker = safe_file_name(tracker);
     let (rows, times) = if sequence.base == Base::One {
         // got10k writes `Jogging.2` for the second target of `Jogging`.
         let name = match sequence.name.rsplit_once('-') {
-            Some((folder, target @ ("1" | "2"))) if !folder.is_empty() => file_name(&format!("{folder}.{target}")),
-            _ => file_name(&sequence.name),
+            Some((folder, target @ ("1" | "2"))) if !folder.is_empty() => safe_file_name(&format!("{folder}.{target}")),
+            _ => safe_file_name(&sequence.name),
         };
         let home = folder.join("OTB2015").join(&tracker);
         (home.join(format!("{name}.txt")), home.join("times").join(format!("{name}_time.txt")))
     } else {
-        let name = file_name(&sequence.name);
+        let name = safe_file_name(&sequence.name);
         let home = folder.join("GOT-10k").join(&tracker).join(&name);
         (home.join(format!("{name}_001.txt")), home.join(format!("{name}_time.txt")))
     };

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::dataset::{LabelledSequence, file_name};
+use super::dataset::{LabelledSequence, safe_file_name};
 use super::protocols::{Protocol, Start};
 use crate::atomic_file;
 use crate::bbox::BBox;
@@ -23,8 +23,8 @@ pub trait Runner: Send + Sync {
     /// The name in reports and of the folder of its runs.
     fn name(&self) -> &str;
 
-    /// All parameters, for the report. Stored runs with other parameters are computed again. Null when the boxes depend
-    /// on something else; stored runs are then never used.
+    /// All parameters, for the report. Stored runs with other parameters are computed again. Null if parameters do not
+    /// determine the boxes; stored runs are then never used.
     fn parameters(&self) -> Value;
 
     /// A new tracker without a target.
@@ -77,7 +77,7 @@ impl Preset {
             Some(guard) if base.guard.is_none() => name += &format!("+guard-{}", guard.windows.machine.kind()),
             _ => {}
         }
-        // The detector and the guard are named above, with what they bring.
+        // The parts above name a new detector or guard; their settings are not listed again.
         let detector = params.search.detector() != base.search.detector();
         let is_named =
             |path: &str| detector && path.starts_with("search") || base.guard.is_none() && path.starts_with("guard");
@@ -159,7 +159,7 @@ pub(super) fn run_sequence(
     let ended = session.run(frames, &mut |step: &Step<'_, _>| {
         for outcome in step.outcomes {
             let Outcome { target, bbox, took, .. } = *outcome;
-            if ![bbox.x, bbox.y, bbox.w, bbox.h].iter().all(|v| v.is_finite()) {
+            if !bbox.is_finite() {
                 let error = Error::Box { bbox, reason: "the tracker's box is not finite".into() };
                 return Err(failed(target, step.item.position, &error));
             }
@@ -215,8 +215,8 @@ impl RunKey {
     }
 
     fn path(&self, folder: &Path) -> PathBuf {
-        let tracker = folder.join("runs").join(self.protocol.name()).join(file_name(&self.tracker));
-        tracker.join(format!("{}.json", file_name(&self.sequence)))
+        let tracker = folder.join("runs").join(self.protocol.name()).join(safe_file_name(&self.tracker));
+        tracker.join(format!("{}.json", safe_file_name(&self.sequence)))
     }
 
     /// The runs stored in the folder of an evaluation, if there are any, or why they cannot be used.

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::{BOX_DIGITS, rounded};
-use super::record::{Shape, Track, Tracks};
+use super::record::{BOX_DIGITS, Shape, Track, Tracks, rounded};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::Result;
 
@@ -29,8 +28,8 @@ pub struct Cvat {
 }
 
 impl Cvat {
-    /// Opens the output for a source of `length` frames. A run that ends before them ends its tracks with `outside`; CVAT
-    /// would draw the last box until the end.
+    /// Opens the output for a source of `length` frames. If the run ends earlier, its tracks end with `outside`, because
+    /// CVAT would draw the last box until the end of the source.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.

@@ -73,7 +73,7 @@ pub(super) fn darken(picture: &mut RgbImage, [left, top, right, bottom]: [i32; 4
     }
 }
 
-/// Fills the space between the box grown by `inner` and by `outer` pixels on every side.
+/// Fills the frame between two rectangles: the box grown by `inner` and the box grown by `outer` pixels on every side.
 pub(super) fn outline(picture: &mut RgbImage, bbox: &BBox, inner: i32, outer: i32, ink: Rgb<u8>) {
     // Clamping avoids overflow; NaN becomes 0.
     let pixel = |edge: f64| edge.round().clamp(-1e8, 1e8) as i32;
@@ -123,7 +123,7 @@ const LINE: usize = 18;
 const BAR: usize = 10;
 
 const PAPER: Rgb<u8> = Rgb([22, 22, 26]);
-const WORDS: Rgb<u8> = Rgb([230, 230, 230]);
+const TEXT: Rgb<u8> = Rgb([230, 230, 230]);
 const NO_NUMBER: Rgb<u8> = Rgb([110, 110, 110]);
 const MARK: Rgb<u8> = Rgb([255, 70, 70]);
 const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
@@ -156,12 +156,12 @@ pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, let
 
     let legend = top + map_height + MARGIN;
     let Some(((row, column), value)) = peak(map) else {
-        letters.write(&mut picture, "no finite value", (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
+        letters.write(&mut picture, "no finite value", (MARGIN as i32, legend as i32), LETTER_SIZE, TEXT);
         return picture;
     };
     mark(&mut picture, (left + column * enlargement, top + row * enlargement), enlargement);
     let words = legend_text(value, response.motion((row, column)));
-    letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, WORDS);
+    letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, TEXT);
     bar(&mut picture, legend + LINE, width, [low, high], letters);
     picture
 }
@@ -206,10 +206,10 @@ fn ticks(
     let x = (left + column * enlargement + enlargement / 2) as i32;
     let y = (top + row * enlargement + enlargement / 2) as i32;
     let (left, top, right, bottom) = (left as i32, top as i32, (left + width) as i32, (top + height) as i32);
-    fill(picture, [x, top - 8, x + 1, top - 2], WORDS);
-    fill(picture, [x, bottom + 2, x + 1, bottom + 8], WORDS);
-    fill(picture, [left - 8, y, left - 2, y + 1], WORDS);
-    fill(picture, [right + 2, y, right + 8, y + 1], WORDS);
+    fill(picture, [x, top - 8, x + 1, top - 2], TEXT);
+    fill(picture, [x, bottom + 2, x + 1, bottom + 8], TEXT);
+    fill(picture, [left - 8, y, left - 2, y + 1], TEXT);
+    fill(picture, [right + 2, y, right + 8, y + 1], TEXT);
 }
 
 /// Frames the peak.
@@ -233,15 +233,15 @@ fn bar(picture: &mut RgbImage, top: usize, width: usize, [low, high]: [f32; 2], 
     let (low, high) = (format!("{low:.3}"), format!("{high:.3}"));
     let words = (top + BAR + 2) as i32;
     let indent = letters.extent(&high, LETTER_SIZE).0 as i32;
-    letters.write(picture, &low, (left as i32, words), LETTER_SIZE, WORDS);
-    letters.write(picture, &high, (right as i32 - indent, words), LETTER_SIZE, WORDS);
+    letters.write(picture, &low, (left as i32, words), LETTER_SIZE, TEXT);
+    letters.write(picture, &high, (right as i32 - indent, words), LETTER_SIZE, TEXT);
 }
 
-/// The share of a picture's shorter side that an inset takes.
-const SHARE: usize = 3;
+/// The shorter side of a picture, as a multiple of the longer side of its inset.
+const SIDES_PER_INSET: usize = 3;
 
-/// Smaller insets are left out.
-const SMALLEST: usize = 16;
+/// Minimum pixels of an inset's longer side. Smaller insets are left out.
+const MIN_INSET: usize = 16;
 
 /// Pixels between inset and border.
 const INSET_MARGIN: usize = 2;
@@ -274,12 +274,12 @@ impl Corner {
 
     /// The area of a map of this size in a picture of this size; `None` if it would be too small.
     pub fn place(self, (width, height): (u32, u32), (rows, columns): (usize, usize)) -> Option<BBox> {
-        let room = width.min(height) as usize / SHARE;
+        let room = width.min(height) as usize / SIDES_PER_INSET;
         let longer = rows.max(columns);
-        if longer == 0 || room < SMALLEST {
+        if longer == 0 || room < MIN_INSET {
             return None;
         }
-        // As many pixels for a map of many elements as for one of few.
+        // The size of the inset does not depend on the number of elements.
         let [wide, high] = [columns, rows].map(|count| (room * count / longer).max(1));
         let far = |side: u32, length: usize| (side as usize).saturating_sub(length + INSET_MARGIN);
         let (right, low) = (far(width, wide), far(height, high));

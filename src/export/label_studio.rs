@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::rounded;
-use super::record::{Shape, Track, Tracks};
+use super::record::{Shape, Track, Tracks, rounded};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
 
-/// Frames per second without any hint: the default of Label Studio's `Video`.
+/// Frames per second if neither the source nor the times tell: the default of Label Studio's `Video`.
 const RATE: f64 = 24.0;
 
 /// Decimals of percentages, seconds and rates.

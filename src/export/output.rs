@@ -79,8 +79,8 @@ impl Destination {
     }
 }
 
-/// Checks that no two outputs go to one place, and that no file lies in a folder that pictures go to. Each output has
-/// its flag and whether it is a folder.
+/// Checks that no two outputs go to one place, and that no file lies in the folder of another output. Each output comes
+/// with its flag and whether it is a folder.
 ///
 /// # Errors
 /// [`Error::Output`] for the second of two.
@@ -102,7 +102,7 @@ pub fn check_distinct(outputs: &[(&str, bool, &Destination)]) -> Result<()> {
 /// The endings of videos that can be written.
 pub(super) const VIDEOS: [&str; 8] = ["mp4", "m4v", "mov", "mkv", "avi", "webm", "gif", "webp"];
 
-/// Whether a path is that of a video, by its ending.
+/// Whether the ending of a path is that of a video.
 pub fn is_video(path: &Path) -> bool {
     let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     ending.is_some_and(|ending| VIDEOS.contains(&ending.as_str()))
@@ -255,7 +255,7 @@ impl Folder {
     /// name is taken (`a.jpg`, `a.png`).
     pub(super) fn name_for(&mut self, source: &str, extension: &str) -> String {
         let source = Path::new(source);
-        let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("{}.{extension}", text(source.file_stem()));
         if self.names.insert(name.clone()) { name } else { format!("{}.{extension}", text(source.file_name())) }
     }

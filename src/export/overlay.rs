@@ -11,8 +11,7 @@ use image::{ExtendedColorType, Rgb, RgbImage};
 use ndarray::Array2;
 
 use super::drawing::{Corner, Letters, darken, fill, inset, line, outline, stroke};
-use super::output::Folder;
-use super::output::is_video;
+use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file::replace;
@@ -154,7 +153,7 @@ pub fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
 }
 
 const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);
-const WORDS: Rgb<u8> = Rgb([245, 245, 245]);
+const TEXT: Rgb<u8> = Rgb([245, 245, 245]);
 const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
 
 /// State colours that colour-blind people can tell apart.
@@ -207,7 +206,7 @@ fn caption_of_many<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a
     let top = picture.height() - height;
     let [padding, top, width, height] = [padding, top, width, height].map(|v| v as i32);
     darken(picture, [0, top, width, top + height]);
-    letters.write(picture, &words, (padding, top + padding), size, WORDS);
+    letters.write(picture, &words, (padding, top + padding), size, TEXT);
 }
 
 /// Draws the caption at the top or, if that hides a box or the inset, at the bottom.
@@ -239,7 +238,7 @@ fn caption(picture: &mut RgbImage, record: &FrameRecord, [bbox, truth, inset]: [
     darken(picture, [0, top, width, top + height]);
     let middle = top + (height - square) / 2;
     fill(picture, [padding, middle, padding + square, middle + square], ink(record.state));
-    letters.write(picture, &words, (2 * padding + square, top + padding), size, WORDS);
+    letters.write(picture, &words, (2 * padding + square, top + padding), size, TEXT);
 }
 
 /// The parts of a caption, the most important first.

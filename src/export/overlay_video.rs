@@ -16,7 +16,7 @@ use crate::ffmpeg;
 const DEFAULT_RATE: f64 = 25.0;
 /// Upper limit of a rate that follows from the times of pictures.
 const MAX_RATE: f64 = 1000.0;
-/// A pause of more frames than this is shortened to it.
+/// Maximum repetitions of a picture in a pause.
 const MAX_REPEATS: usize = 10_000;
 /// Lines of ffmpeg's log in an error.
 const LOG_LINES: usize = 3;
@@ -72,17 +72,19 @@ impl Drop for Process {
 #[derive(Debug)]
 pub(super) struct VideoEncoder {
     output: Output,
-    /// Frames per second; stated by the source, until the first two pictures tell more.
+    /// Frames per second: that of the source, or a higher one if the first two pictures are closer.
     rate: f64,
     /// Width to height of a displayed pixel.
     pixel_aspect: (u32, u32),
     /// The process and its log, after the first picture.
     process: Option<Process>,
-    /// The latest picture, and the time of the first one while it waits for the second.
+    /// The latest picture.
     last: RgbImage,
+    /// While the first picture waits for the second, its time.
     waiting: Option<Option<f64>>,
-    /// Pictures so far, and the time of the first one.
+    /// Pictures so far.
     written: usize,
+    /// The time of the first picture.
     begun: Option<f64>,
 }
 

@@ -158,13 +158,13 @@ impl FrameRecord {
 
     /// The box, unless one of its numbers is not finite.
     pub fn finite_box(&self) -> Option<BBox> {
-        Some(self.bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite()))
+        Some(self.bbox).filter(BBox::is_finite)
     }
 }
 
 /// The box, or null if one of its numbers is not finite.
 fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Error> {
-    Some(bbox).filter(|b| [b.x, b.y, b.w, b.h].iter().all(|v| v.is_finite())).serialize(serializer)
+    Some(bbox).filter(|bbox| bbox.is_finite()).serialize(serializer)
 }
 
 /// Decimals of a pixel.

@@ -7,8 +7,7 @@ use image::ExtendedColorType;
 use ndarray::ArrayView2;
 
 use super::drawing::{Letters, heat_map, peak};
-use super::output::Folder;
-use super::output::{Destination, Output};
+use super::output::{Destination, Folder, Output};
 use super::record::rounded;
 use super::table::line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};

@@ -83,15 +83,6 @@ impl Row {
         let bbox = self.base.to_bbox(self.numbers);
         bbox.is_valid().then_some(bbox)
     }
-
-    /// Whether the OTB toolkit counts the row: all four 1-based numbers are above 0. A target beyond the left or upper
-    /// border has a box, but does not count.
-    pub fn counts_in_otb(&self) -> bool {
-        let [x, y, w, h] = self.numbers;
-        let shift = Base::One.offset() - self.base.offset();
-        // Comparisons with NaN are false, as in MATLAB.
-        [x + shift, y + shift, w, h].iter().all(|&v| v > 0.0)
-    }
 }
 
 /// The rows of one target in a file, in the order of frames.
@@ -295,18 +286,6 @@ mod tests {
         assert_eq!(Base::of_truth_file(Path::new("a/groundtruth_rect.2.txt")), Base::One);
         assert_eq!(Base::of_truth_file(Path::new("groundtruth_rect/groundtruth.txt")), Base::Zero);
         assert_eq!(Base::of_truth_file(Path::new("")), Base::Zero);
-    }
-
-    #[test]
-    fn otb_counts_positive_numbers_of_a_1_based_file() {
-        let counts = |numbers, base| Row::new(numbers, base).counts_in_otb();
-        assert!(counts([1.0, 1.0, 5.0, 5.0], Base::One));
-        // Biker leaves the image by its upper border: a box, but not for the toolkit.
-        let biker = Row::new([262.0, -10.0, 16.0, 26.0], Base::One);
-        assert!(biker.bbox().is_some() && !biker.counts_in_otb());
-        assert!(!counts([0.0, 1.0, 5.0, 5.0], Base::One));
-        assert!(counts([0.0, 0.0, 5.0, 5.0], Base::Zero));
-        assert!(!counts([f64::NAN; 4], Base::One));
     }
 
     #[test]

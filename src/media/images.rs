@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 pub(super) const EXTENSIONS: [&str; 11] =
     ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
 
-/// The truth file of a folder with one: of OTB, of VOT and GOT-10k, and of MOT, which holds all targets.
+/// Names of truth files that hold all targets of a folder: of OTB, of VOT and GOT-10k, of MOT.
 pub(crate) const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
 
-/// Lists the files that a run has put into a folder, one a line, so that the next run knows its own.
+/// The index of the files that a run has put into a folder, one a line. The next run replaces only these.
 pub(crate) const INDEX: &str = ".kcf-files";
 
 /// What a folder holds.
@@ -116,12 +116,9 @@ impl Iterator for Images {
     fn next(&mut self) -> Option<Item> {
         let (position, path) = self.files.next()?;
         let begun = Instant::now();
-        let (frame, color) = match decode_with(&path, self.demand, &mut self.bytes) {
-            Ok((frame, color)) => (Ok(frame), color),
-            Err(error) => (Err(error), None),
-        };
-        let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-        Some(Item { position, name: file_name(&path), path: Some(path), timestamp: None, frame, color, decode_ms })
+        let decoded = decode_with(&path, self.demand, &mut self.bytes);
+        let item = Item::numbered(position, None, decoded, begun.elapsed().as_secs_f64() * 1e3);
+        Some(Item { name: file_name(&path), path: Some(path), ..item })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

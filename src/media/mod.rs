@@ -175,7 +175,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// A frame of a video, named by its position in six digits.
+    /// A frame named by its position in six digits, as those of a video.
     fn numbered(
         position: usize,
         timestamp: Option<f64>,

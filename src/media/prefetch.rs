@@ -10,7 +10,7 @@ use super::{Demand, Images, Item, Source, Span, Stream};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 
-/// Number of decoded frames that wait.
+/// Maximum decoded frames that are ready, in all.
 const DEPTH: usize = 4;
 
 /// Maximum decoding threads. More would outrun any tracker.

@@ -70,7 +70,7 @@ impl Video {
         Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe })
     }
 
-    /// The form of the frames that ffmpeg writes, its name of their pixel format, and the filter for it.
+    /// How ffmpeg writes the frames: the form, the value of `-pix_fmt`, and a filter to append.
     fn form(&self, demand: Demand) -> (Form, &str, &str) {
         let pixels = self.probe.pixels.as_str();
         let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
@@ -120,26 +120,26 @@ impl Video {
             (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
         };
         command.arg("pipe:1");
-        let (sender, shown) = channel();
+        let (sender, logs) = channel();
         let mut tick = None;
         let on_line = move |line: &str| {
             if let Some(base) = time_base(line) {
                 tick = Some(base);
                 return true;
             }
-            Shown::parse(line, tick).is_some_and(|shown| sender.send(shown).is_ok())
+            FrameLog::parse(line, tick).is_some_and(|log| sender.send(log).is_ok())
         };
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
         let decoder = match form {
             Form::Pnm => Decoder::Pnm(out),
-            Form::Y4m(gray, standard) => Decoder::Y4m(Some(out), (gray, standard), None),
+            Form::Y4m(levels, standard) => Decoder::Y4m(Some(out), (levels, standard), None),
         };
         let (path, endless) = (self.input.path.clone(), self.input.kind == Kind::Camera);
         Ok(Frames {
             path,
             process,
-            shown,
+            logs,
             decoder: Some(decoder),
             span,
             demand,
@@ -180,13 +180,12 @@ enum Kind {
 
 impl Input {
     fn new(given: &Path) -> Self {
-        let path = given;
-        let kind = match path.to_str() {
+        let kind = match given.to_str() {
             Some(text) if is_address(text) => Kind::Address,
             Some(text) if text.starts_with("/dev/video") || text.starts_with("/dev/v4l/") => Kind::Camera,
             _ => Kind::File,
         };
-        Self { path: path.into(), kind }
+        Self { path: given.into(), kind }
     }
 
     fn arguments(&self) -> Vec<OsString> {
@@ -227,7 +226,7 @@ struct Probe {
     rate: Option<f64>,
     /// Number of frames that the file announces.
     announced: Option<usize>,
-    /// The same, or by rate and duration.
+    /// The announced number, or an estimate from rate and duration.
     frames: Option<usize>,
     pixels: String,
     standard: Standard,
@@ -337,16 +336,16 @@ pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
     (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
-/// What the filter `showinfo` logs of a frame.
+/// An entry of the filter `showinfo` in the log: the time and size of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Shown {
+struct FrameLog {
     /// Ticks, and seconds of a tick as a fraction.
     time: Option<(i64, (u32, u32))>,
     size: Option<(usize, usize)>,
 }
 
-impl Shown {
-    /// Takes times in ticks, because the seconds in the log have only six digits.
+impl FrameLog {
+    /// Parses a line of the log. Times are taken in ticks, because the seconds have only six digits.
     fn parse(line: &str, tick: Option<(u32, u32)>) -> Option<Self> {
         let rest = line.strip_prefix("[Parsed_showinfo_")?.split_once("] [info] n:")?.1;
         let word = |key: &str| rest.split_once(key).and_then(|(_, rest)| rest.split_whitespace().next());
@@ -384,7 +383,7 @@ enum Decoder {
 struct Frames {
     path: PathBuf,
     process: FfmpegProcess,
-    shown: Receiver<Shown>,
+    logs: Receiver<FrameLog>,
     /// `None` after the last frame.
     decoder: Option<Decoder>,
     span: Span,
@@ -440,18 +439,18 @@ impl Frames {
 
     /// Takes the log of the current frame: its time in seconds from the first one.
     fn check_log(&mut self) -> Result<Option<f64>> {
-        let Ok(shown) = self.shown.recv_timeout(Duration::from_secs(1)) else { return Ok(None) };
+        let Ok(log) = self.logs.recv_timeout(Duration::from_secs(1)) else { return Ok(None) };
         if self.read <= 1 {
             // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
             self.process.clear_errors();
         }
-        if let Some(got) = shown.size {
+        if let Some(got) = log.size {
             let expected = *self.size.get_or_insert(got);
             if expected != got {
                 return Err(Error::FrameSize { expected, got });
             }
         }
-        let Some((count, (above, below))) = shown.time else { return Ok(None) };
+        let Some((count, (above, below))) = log.time else { return Ok(None) };
         let first = *self.first_time.get_or_insert(count);
         Ok(Some(count.saturating_sub(first) as f64 * (f64::from(above) / f64::from(below))))
     }
@@ -493,9 +492,9 @@ impl Decoder {
             Self::Pnm(out) => {
                 Ok(pnm(out)?.map(|picture| if skipped { (picture, None) } else { demanded(picture, demand) }))
             }
-            Self::Y4m(out, (gray, standard), reader) => {
+            Self::Y4m(out, (levels, standard), reader) => {
                 if let Some(out) = out.take() {
-                    *reader = Some(Reader::open(out, *gray, *standard)?);
+                    *reader = Some(Reader::open(out, *levels, *standard)?);
                 }
                 let Some(reader) = reader else { return Ok(None) };
                 let Some(()) = reader.read()? else { return Ok(None) };
@@ -553,13 +552,13 @@ mod tests {
     #[test]
     fn reads_the_log_of_showinfo() {
         let line = "[Parsed_showinfo_0 @ 0x5] [info] n:   3 pts:   1536 pts_time:0.12    duration: 512 s:48x32 i:P\n";
-        let shown = Shown::parse(line, Some((1, 12_800))).unwrap();
-        assert_eq!((shown.time, shown.size), (Some((1536, (1, 12_800))), Some((48, 32))));
+        let log = FrameLog::parse(line, Some((1, 12_800))).unwrap();
+        assert_eq!((log.time, log.size), (Some((1536, (1, 12_800))), Some((48, 32))));
         assert_eq!(
             time_base("[Parsed_showinfo_0 @ 0x5] [info] config in time_base: 1/12800, frame_rate: 25/1"),
             Some((1, 12_800))
         );
-        assert_eq!(Shown::parse("[info] n: 3", None), None);
+        assert_eq!(FrameLog::parse("[info] n: 3", None), None);
     }
 
     #[test]

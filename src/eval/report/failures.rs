@@ -1,4 +1,4 @@
-//! The part of the page on failures: frames around the loss of the target, with the label and the tracker's box.
+//! The section on failures: frames around the loss of the target, with the label and the tracker's box.
 
 use std::path::Path;
 
@@ -13,8 +13,7 @@ use crate::eval::dataset::LabelledSequence;
 use crate::eval::metrics::frame_errors;
 use crate::eval::runner::Trace;
 use crate::eval::{Evaluated, Evaluation, Protocol};
-use crate::frame::Channels;
-use crate::frame::{Frame, FrameBuf, PixelFormat};
+use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
 use crate::jpeg;
 use crate::media::decode;
 
@@ -113,7 +112,7 @@ fn picture(
     )
 }
 
-/// Which frames tell the story: the start, the last good one, the loss, half-way on, the end.
+/// The frames to show: the start, the last good one, the loss, half-way from there to the end, the end.
 fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
     let Some(last) = overlap.len().checked_sub(1) else { return Vec::new() };
     let mut picked: Vec<(usize, &'static str)> = vec![(0, "start")];
@@ -126,7 +125,7 @@ fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
             picked.push((lost + (last - lost) / 2, "later"));
         }
         None => {
-            // It never left the target altogether: where it covers it worst, between quarters.
+            // Without a loss, the frame with the smallest overlap replaces it.
             let worst = (0..=last).filter(|&i| overlap[i] >= 0.0).min_by(|&a, &b| overlap[a].total_cmp(&overlap[b]));
             picked.extend([(last / 4, "later"), (last / 2, "later")]);
             picked.extend(worst.map(|i| (i, "worst")));
@@ -165,7 +164,7 @@ mod tests {
     use crate::media::decode_bytes;
 
     #[test]
-    fn the_story_of_a_loss() {
+    fn shows_the_frames_around_a_loss() {
         let mut overlap = vec![0.8; 50];
         overlap[30..].fill(0.0);
         overlap[29] = 0.2;
@@ -176,7 +175,7 @@ mod tests {
         assert_eq!(moments(&[1.0, 0.0], Some(1)), [(0, "start"), (1, "lost")]);
     }
 
-    /// Six frames of one sequence, in a folder that lasts as long as it does.
+    /// A sequence of six frames, and its folder, which is removed when dropped.
     fn of_six_frames(protocol: Protocol) -> (tempfile::TempDir, Evaluation) {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("Toy"), "img", 6, "groundtruth_rect.txt", &rows(6));
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_starts_late_is_beside_its_own_frames() {
+    fn a_late_run_is_shown_on_its_own_frames() {
         let (_dir, evaluation) = of_six_frames(Protocol::Tre);
         let toy = &evaluation.dataset.sequences[0];
         // From the third frame on, and lost in the fifth.

@@ -25,7 +25,7 @@ const PNG_SCALE: u32 = 2;
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
-/// Colours that are told apart on white. Every third is solid, dashed, dotted, so that print in gray helps as well.
+/// Colours that differ on white. Dashes differ as well, for prints in gray.
 const COLORS: [RGBColor; 13] = [
     RGBColor(214, 39, 40),
     RGBColor(31, 119, 180),
@@ -47,7 +47,7 @@ const COLORS: [RGBColor; 13] = [
 pub struct Series {
     /// Its name.
     pub name: String,
-    /// Its rank in the legend, which shows it.
+    /// The score; the legend shows it and is sorted by it.
     pub score: f64,
     /// Which colour and dash it has in all plots of the report.
     pub style: usize,
