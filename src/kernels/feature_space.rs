@@ -29,7 +29,7 @@ impl PolynomialMap {
     /// The map of [`Kernel::Polynomial`] with the constant `a` and the degree `b`, for samples of `dims` values.
     ///
     /// # Errors
-    /// [`Error::Parameter`] as [`Kernel::checked`]; [`Error::Samples`] for no values at all, or so many that the map
+    /// [`Error::Setting`] as [`Kernel::checked`]; [`Error::Samples`] for no values at all, or so many that the map
     /// would have more than 1,048,576.
     pub fn new(dims: usize, a: f64, b: u32) -> Result<Self> {
         Kernel::Polynomial { a, b }.checked()?;

@@ -223,7 +223,7 @@ impl GramKernel {
     /// The kernel itself if its parameters are in range.
     ///
     /// # Errors
-    /// [`Error::Parameter`] as [`Kernel::checked`], and for a γ that is not 1e-9 to 1e9.
+    /// [`Error::Setting`] as [`Kernel::checked`]; [`Error::Parameter`] for a γ that is not 1e-9 to 1e9.
     pub fn checked(self) -> Result<Self> {
         match self {
             Self::Dot(kernel) => kernel.checked().map(Self::Dot),

@@ -21,8 +21,9 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 /// The Gram matrix of the rows of `samples` (n x D): n x n, symmetric to the last bit.
 ///
 /// # Errors
-/// [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] if there are no samples, values that are not
-/// finite, features so large that a kernel value is not, or negative values under a kernel of histograms.
+/// [`Error::Setting`] and [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] if there are no samples,
+/// values that are not finite, features so large that a kernel value is not, or negative values under a kernel of
+/// histograms.
 pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (kernel, n) = (kernel.into(), samples.nrows());
     let mut values = Array2::zeros((n, n));

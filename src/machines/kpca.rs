@@ -101,7 +101,7 @@ impl Kpca {
 }
 
 /// Variances below this share of the largest belong to directions made of rounding.
-const LEAST_VARIANCE: f64 = 1e-6;
+const MIN_VARIANCE: f64 = 1e-6;
 
 /// The directions of largest variance: coefficients of centred kernel values, a column each.
 pub(crate) struct Components {
@@ -117,7 +117,7 @@ impl Components {
         let half = scale_rows(&centring.train(gram), &roots);
         let (values, vectors) = leading_eigen(scale_rows(&half.transpose(), &roots), rank)?;
         // Samples that are all equal have no direction; what is left of them after centring is rounding.
-        let least = (LEAST_VARIANCE * values[0]).max(1e-14 * gram.diagonal().max()).max(f64::MIN_POSITIVE);
+        let least = (MIN_VARIANCE * values[0]).max(1e-14 * gram.diagonal().max()).max(f64::MIN_POSITIVE);
         let kept = values.iter().take_while(|&&v| v > least).count();
         let mut coefficients = vectors.columns(0, kept).into_owned();
         for (mut column, value) in coefficients.column_iter_mut().zip(values.iter()) {

@@ -84,7 +84,7 @@ pub trait Build: Machine + Sized + 'static {
     /// The machine with these parameters.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a parameter out of its range.
+    /// [`Error::Setting`] for a parameter out of its range.
     fn new(params: Self::Params) -> Result<Self>;
 }
 

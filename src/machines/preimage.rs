@@ -23,8 +23,8 @@ const STILL: f64 = 1e-9;
 /// returns that sample if they cancel again.
 ///
 /// # Errors
-/// [`Error::Parameter`](crate::Error::Parameter) for the bandwidth, [`Error::Samples`](crate::Error::Samples) when
-/// sizes do not fit or a value is not finite.
+/// [`Error::Setting`](crate::Error::Setting) for the bandwidth, [`Error::Samples`](crate::Error::Samples) when sizes
+/// do not fit or a value is not finite.
 pub fn denoise(subspace: &Novelty, sigma: f64, train: ArrayView2<f64>, noisy: ArrayView2<f64>) -> Result<Array2<f64>> {
     let kernel = Kernel::Gaussian { sigma };
     let cross = cross_gram(kernel, noisy, train)?;

@@ -12,7 +12,7 @@ use crate::settings::choice;
 macro_rules! machines {
     ($(
         $kind:ident = $name:literal ($module:ident): $what:literal,
-        gate $gate:literal, accept_above $belief:literal, interval $every:literal, guards $guards:literal;
+        gate $gate:literal, accept_above $accept_above:literal, interval $every:literal, guards $guards:literal;
     )*) => {
         /// Which machine, without its settings.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,17 +33,9 @@ macro_rules! machines {
             /// All of them, in the order in which they are listed.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// The names in settings, each with a description.
-            pub const NAMES: &[(&str, &str)] = &[$(($name, $what)),*];
-
             /// The name as flags and files have it.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
-            }
-
-            /// A short description.
-            pub const fn description(self) -> &'static str {
-                match self { $(Self::$kind => $what,)* }
             }
 
             /// The default score above which a frame is learned. The class means score +1 and -1, except for ridge
@@ -54,7 +46,7 @@ macro_rules! machines {
 
             /// The default score above which a guard accepts a window elsewhere.
             pub const fn accept_above(self) -> f64 {
-                match self { $(Self::$kind => $belief,)* }
+                match self { $(Self::$kind => $accept_above,)* }
             }
 
             /// The default of how many accepted frames one is learned from: machines that solve eigenproblems take
@@ -83,7 +75,7 @@ macro_rules! machines {
             /// The machine with these settings.
             ///
             /// # Errors
-            /// [`Error::Parameter`] for a setting out of its range.
+            /// [`Error::Setting`] for a setting out of its range.
             pub fn build(&self) -> Result<Arc<dyn Machine>> {
                 Ok(match *self { $(Self::$kind(params) => Arc::new($module::$kind::new(params)?),)* })
             }
@@ -132,7 +124,8 @@ impl std::str::FromStr for MachineKind {
 /// The machine of that name. `settings` is a JSON object of those of its settings that are not the default, or null.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an unknown name, an unknown setting, or a value out of its range.
+/// [`Error::Parameter`] for an unknown name or setting, or a value of another type; [`Error::Setting`] for a value out of
+/// its range.
 pub fn from_name(name: &str, settings: &serde_json::Value) -> Result<Arc<dyn Machine>> {
     let kind: MachineKind = name.parse()?;
     if settings.is_null() {

@@ -49,9 +49,9 @@ pub fn gaussian_svms(sigmas: &[f64], prices: &[f64]) -> Vec<Candidate> {
 /// equal ones in the order given. Fit the first one to all samples.
 ///
 /// # Errors
-/// [`Error::Parameter`] for fewer than two folds, or a setting out of its range; [`Error::Samples`] if there are no
-/// candidates, the sizes do not fit, a label is neither +1 nor -1, or a class has fewer samples than there are folds;
-/// the error of the last machine if none could be fitted.
+/// [`Error::Parameter`] for fewer than two folds; [`Error::Setting`] and [`Error::Parameter`] for a setting out of its
+/// range; [`Error::Samples`] if there are no candidates, the sizes do not fit, a label is neither +1 nor -1, or a class
+/// has fewer samples than there are folds; the error of the last machine if none could be fitted.
 pub fn cross_validate(
     candidates: &[Candidate],
     samples: ArrayView2<f64>,

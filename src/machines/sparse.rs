@@ -44,8 +44,8 @@ impl SparseClassifier {
     /// For training samples with the Gram matrix `gram` (n x n) and n `classes`, any numbers.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a parameter out of its range; [`Error::Gram`] for an invalid Gram matrix (see [`Samples::new`](super::Samples::new)); [`Error::Samples`] for
-    /// another number of classes.
+    /// [`Error::Setting`] for a parameter out of its range; [`Error::Gram`] for an invalid Gram matrix (see
+    /// [`Samples::new`](super::Samples::new)); [`Error::Samples`] for another number of classes.
     pub fn new(params: Params, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Self> {
         params.check_ranges("sparse")?;
         let gram = check_gram(gram)?;

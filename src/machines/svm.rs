@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::settings::{Setting, settings};
 
 /// Curvature that a pair of equal samples counts with.
-const LEAST_CURVATURE: f64 = 1e-12;
+const MIN_CURVATURE: f64 = 1e-12;
 
 /// Steps between two searches for coefficients that stay at their bounds.
 const SHRINK_INTERVAL: usize = 1000;
@@ -122,7 +122,7 @@ impl Machine for Svm {
                 active.retain(|&t| (v[t] >= lowest || falls(&a, t)) && (v[t] <= highest || rises(&a, t)));
             }
             let column = k.column(i);
-            let curvature = |t: usize| (diagonal[i] + diagonal[t] - 2.0 * column[t]).max(LEAST_CURVATURE);
+            let curvature = |t: usize| (diagonal[i] + diagonal[t] - 2.0 * column[t]).max(MIN_CURVATURE);
             let (mut j, mut best) = (i, 0.0);
             for &t in &active {
                 if v[t] < highest && falls(&a, t) {
