@@ -1,8 +1,9 @@
-//! Gray patches of a frame at half size, as of the whole frame after MATLAB's `imresize(frame, 0.5)`.
+//! Cuts gray patches at half size. Their pixels equal those of MATLAB's `imresize(frame, 0.5)`; only the part under the
+//! patch is filtered.
 //!
 //! `imresize` convolves with Keys' cubic (a = -0.5) widened to the new pixel distance: at half size a fixed filter of
 //! eight taps with weights in 1/256. It filters columns, then rows, rounds after each, and mirrors the image at its
-//! border. Only the part of the frame under the patch is filtered.
+//! border.
 
 use super::Frame;
 use super::patch::{self, PatchRect, Span};

@@ -184,12 +184,10 @@ impl FrameBuf {
 
     /// The gray values ([`Frame::gray_at`]) as a frame.
     pub fn to_luma(&self) -> Self {
-        let frame = self.as_frame();
-        let data = match self.format {
-            PixelFormat::Gray8 => self.data.clone(),
-            PixelFormat::Rgb8 => self.data.chunks_exact(3).map(|pixel| luma(pixel[0], pixel[1], pixel[2])).collect(),
-            _ => (0..self.height).flat_map(|y| (0..self.width).map(move |x| frame.gray_at(x, y))).collect(),
-        };
+        let mut data = vec![0; self.width * self.height];
+        for (y, row) in data.chunks_exact_mut(self.width).enumerate() {
+            patch::gray_run(&self.as_frame(), y, 0, row);
+        }
         Self { data, format: PixelFormat::Gray8, ..*self }
     }
 
