@@ -25,7 +25,8 @@ static CEILING: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(W
 #[inline]
 pub(crate) fn widest() -> Width {
     let avx2 = is_x86_feature_detected!("avx2");
-    // The compiler may use FMA and F16C in code for AVX-512.
+    // `avx512f` implies `fma` and `f16c` for the compiler, so the CPU must have them. `a * b + c` is still never
+    // contracted.
     let avx512 = || {
         avx2 && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("f16c")
@@ -82,7 +83,7 @@ pub(crate) fn block_starts(len: usize, block: usize) -> impl Iterator<Item = usi
 }
 
 /// Compiles a function once for each vector width and calls the widest copy that the CPU supports. `avx2 fn` omits the
-/// copy for AVX-512, because it slows down some loops over cells of 32 floats.
+/// copy for AVX-512, because AVX-512 slows some loops over cells of 32 floats.
 ///
 /// The body and everything it calls in its inner loops must be `#[inline(always)]`, or it is compiled for the baseline.
 macro_rules! leveled {

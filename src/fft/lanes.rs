@@ -23,7 +23,7 @@ fn column_block(rows: usize) -> usize {
 /// `F⁻¹ Σ_k Ẑ_k conj Ẑ'_k` over the complex ones, see [`MapPlan::cross_power`](super::MapPlan::cross_power).
 ///
 /// The transform is `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised, in natural order.
-/// Every length works; prime factors above 7 are slower. The transform is faster if the map is an
+/// Every length works; prime factors above 13 are slower. The transform is faster if the map is an
 /// [`AlignedBuf`](super::AlignedBuf).
 #[derive(Clone, Debug)]
 pub struct LanePlan {

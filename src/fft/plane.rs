@@ -59,7 +59,7 @@ leveled! {
 leveled! {
     /// The opposite of [`rows_to_columns`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real
     /// and imaginary parts are swapped on both sides, which makes a forward transform an inverse one.
-    fn merge_real(columns: &[Cell], rows: usize, first: usize, line: &mut [Cell]) {
+    fn columns_to_rows(columns: &[Cell], rows: usize, first: usize, line: &mut [Cell]) {
         let cols = line.len();
         let here = CHANNELS.min(rows - first);
         for v in 0..=cols / 2 {
@@ -189,7 +189,7 @@ impl PlanePlan {
         columns.fill([0.0; CHANNELS]);
         for (u, row) in half.chunks_exact(self.half_cols()).enumerate() {
             for (group, values) in row.chunks(LANES).enumerate() {
-                // Swapped, as in `merge_real`.
+                // Swapped, as in `columns_to_rows`.
                 let (im, re) = columns[group * self.rows + u].split_at_mut(LANES);
                 for ((value, re), im) in values.iter().zip(re).zip(im) {
                     *re = value.re;
@@ -199,7 +199,7 @@ impl PlanePlan {
         }
         self.run_columns(columns, inner);
         for (group, rows) in plane.chunks_mut(CHANNELS * self.cols).enumerate() {
-            merge_real(columns, self.rows, group * CHANNELS, line);
+            columns_to_rows(columns, self.rows, group * CHANNELS, line);
             self.along_rows.run(line, ONE, inner);
             lanes_to_rows(line, rows, self.cols);
         }

@@ -6,7 +6,7 @@ use crate::kernels::Kernel;
 use crate::simd::leveled;
 
 /// Share of the weight that a sample of the target keeps however old it is.
-const LEAST_WEIGHT: f64 = 1e-4;
+const MIN_WEIGHT: f64 = 1e-4;
 
 /// Which class a support belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub enum Class {
     Negative,
 }
 
-/// Labelled windows in numbered places, their masked inner products, and who makes room when the bank is full:
-/// positives are merged, negatives evicted.
+/// Labelled windows in numbered slots, their masked inner products, and the replacement policy: a full bank merges
+/// positives and evicts negatives.
 #[derive(Clone, Debug)]
 pub struct SampleBank {
     kernel: Kernel,
@@ -121,15 +121,15 @@ impl SampleBank {
         self.gram[(a, b)]
     }
 
-    /// Takes in a window of the target with `share` of the whole class's weight; the earlier ones keep the rest. Of a
-    /// full bank the two closest windows become one first. The places that changed.
+    /// Adds a window of the target with `share` of the whole class's weight; the earlier ones keep the rest. A full bank
+    /// first merges its two closest windows. Returns the changed slots.
     pub fn add_positive(&mut self, sample: &[f32], share: f64, soft_label: f64) -> [Option<usize>; 2] {
         let members: Vec<usize> = self.of(Class::Positive).collect();
         let total: f64 = members.iter().map(|&slot| self.entries[slot].map_or(0.0, |entry| entry.weight)).sum();
-        let weight = if members.is_empty() { 1.0 } else { share.max(LEAST_WEIGHT) };
+        let weight = if members.is_empty() { 1.0 } else { share.max(MIN_WEIGHT) };
         for &slot in &members {
             if let Some(entry) = &mut self.entries[slot] {
-                entry.weight = (entry.weight * (1.0 - share) / total).max(LEAST_WEIGHT);
+                entry.weight = (entry.weight * (1.0 - share) / total).max(MIN_WEIGHT);
             }
         }
         let entry = Entry { class: Class::Positive, weight, soft_label };
@@ -186,8 +186,8 @@ impl SampleBank {
         self.work = sample;
     }
 
-    /// Takes in a window of the background; of a full bank the one least like the target leaves. The place that
-    /// changed.
+    /// Adds a window of the background. A full bank first evicts the one least like the target. Returns the changed
+    /// slot.
     pub fn add_negative(&mut self, sample: &[f32]) -> usize {
         let entry = Entry { class: Class::Negative, weight: 1.0, soft_label: -1.0 };
         let slot = self.free(Class::Negative).unwrap_or_else(|| {

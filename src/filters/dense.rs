@@ -208,8 +208,8 @@ impl DenseKernel {
         if self.supports.in_pairs() { LANES } else { CHANNELS }
     }
 
-    /// Puts `sample`, `[row][column][stride]` of the template and of the masked squared norm `norm`, to the place
-    /// `slot`; of two small ones both at the price of one.
+    /// Stores one or two supports, each as (slot, samples, masked squared norm). Samples are `[row][column][stride]` of
+    /// the template; up to 16 channels, two supports cost as much as one.
     pub fn set(&mut self, first: (usize, &[f32], f32), second: Option<(usize, &[f32], f32)>) {
         let cols = self.size.1;
         let stride = self.stride();
@@ -234,8 +234,8 @@ impl DenseKernel {
         }
     }
 
-    /// Computes the kernel maps of the search map `z`, `[row][column][stride]`, for the supports of those 32 places of
-    /// which `used` says so.
+    /// Computes the kernel maps of the search map `z`, `[row][column][stride]`. Only groups of 32 slots that `used`
+    /// accepts are computed.
     pub fn search(&mut self, z: &[f32], used: impl Fn(usize) -> bool) {
         let (rows, cols) = self.size;
         let stride = self.stride();

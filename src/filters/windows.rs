@@ -51,8 +51,8 @@ pub struct WindowDetector {
     scratch: Vec<f32>,
 }
 
-/// `sin(π (i + ½) / n)`: a cosine that reaches zero just outside the template.
-fn cosine(n: usize) -> Vec<f32> {
+/// `sin(π (i + ½) / n)`: half a period, zero at the borders of the template.
+fn sine(n: usize) -> Vec<f32> {
     (0..n).map(|i| (std::f64::consts::PI * (i as f64 + 0.5) / n as f64).sin() as f32).collect()
 }
 
@@ -63,7 +63,7 @@ impl WindowDetector {
         let WindowSettings { kernel, size, template, channels, kept, positives, negatives } = settings;
         let projection = (kept < channels.min(16)).then(|| Projection::new(first, channels, kept));
         let kept = projection.as_ref().map_or(channels, Projection::kept);
-        let (by_row, by_col) = (cosine(template.0), cosine(template.1));
+        let (by_row, by_col) = (sine(template.0), sine(template.1));
         let mask: Vec<f32> = by_row.iter().flat_map(|r| by_col.iter().map(move |c| r * c)).collect();
         let slots = positives + negatives;
         let dense = DenseKernel::new(

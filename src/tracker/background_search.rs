@@ -16,11 +16,11 @@
 use ndarray::ArrayView2;
 
 use super::calibration::{Calibration, Experts};
-use super::confidence::{Peak, between_cells};
 use super::identity::Identity;
 use super::params::{
     BackgroundParams, IdentityMachineParams, IdentityParams, PyramidParams, RotationParams, ScaleParams,
 };
+use super::peak::{Peak, between_cells};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
 use super::scale::{self, GrayPatch, ScaleFilter};

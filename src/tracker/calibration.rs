@@ -42,17 +42,16 @@ impl Calibration {
         })
     }
 
-    /// Of a machine; `None` of one that nothing was fitted to.
-    pub fn of_machine(kind: MachineKind) -> Option<Self> {
-        Some(match kind.name() {
-            "krr" => Self::new(0.0, 3.38, -6.41),
-            "svm" => Self::new(0.0, 1.36, -2.58),
-            "klda" => Self::new(0.0, 1.76, -3.18),
-            "kpca" => Self::new(0.0, 1.80, -2.59),
-            "slem" => Self::new(0.0, 1.35, -2.33),
-            "kdspe" => Self::new(0.0, 3.98, -6.24),
-            _ => return None,
-        })
+    /// Of a machine.
+    pub const fn of_machine(kind: MachineKind) -> Self {
+        match kind {
+            MachineKind::Krr => Self::new(0.0, 3.38, -6.41),
+            MachineKind::Svm => Self::new(0.0, 1.36, -2.58),
+            MachineKind::Klda => Self::new(0.0, 1.76, -3.18),
+            MachineKind::Kpca => Self::new(0.0, 1.80, -2.59),
+            MachineKind::Slem => Self::new(0.0, 1.35, -2.33),
+            MachineKind::Kdspe => Self::new(0.0, 3.98, -6.24),
+        }
     }
 
     /// The probability that the box of this evidence overlaps the target by more than half.
@@ -102,7 +101,7 @@ mod tests {
             }
         }
         for kind in MachineKind::ALL {
-            all.push((kind.name(), Calibration::of_machine(*kind)));
+            all.push((kind.name(), Some(Calibration::of_machine(*kind))));
         }
         for (name, calibration) in all {
             let of = |long_term: f32, psr: f32| {

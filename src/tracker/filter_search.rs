@@ -5,8 +5,8 @@ use ndarray::ArrayView2;
 
 use super::area::SearchArea;
 use super::calibration::Calibration;
-use super::confidence::{Peak, between_cells, displacement};
 use super::params::{ConfidenceParams, FilterParams, PsrParams, StateParams};
+use super::peak::{Peak, between_cells, displacement};
 use super::pose::Pose;
 use super::scale;
 use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, is_blank, uniform};
@@ -18,9 +18,9 @@ use crate::filters::kcf::Kcf;
 use crate::frame::Frame;
 use crate::profile::{Stage, Stopwatch};
 
-/// How far the memory moves a frame: what it knows is not lost within a thousand. It tells the target from what the
-/// model has drifted to, which that itself does not.
-const MEMORY: f64 = 0.0005;
+/// Learning rate of the long-term template: about 1,000 frames to forget. It shows drift, which the model itself
+/// cannot.
+const LONG_TERM_RATE: f64 = 0.0005;
 
 #[derive(Clone, Debug)]
 pub(super) struct FilterSearch {
@@ -31,11 +31,11 @@ pub(super) struct FilterSearch {
     position: (f64, f64),
     /// The first position.
     start: (f64, f64),
-    /// What an area on whole pixels is behind that, where steps are no whole pixels.
-    behind: (f64, f64),
-    /// Where the area stood in the last look, and how far from its middle the target then was, in rows and columns of
-    /// cells.
+    /// Sub-pixel part of the position; the area is cut at whole pixels.
+    residual: (f64, f64),
+    /// Pose of the area at the last detection.
     searched: Pose,
+    /// How far from its middle the target then was, in rows and columns of cells.
     shift: (f64, f64),
     area: SearchArea,
     features: Features,
@@ -67,7 +67,7 @@ impl FilterSearch {
             pose,
             position,
             start: position,
-            behind: (0.0, 0.0),
+            residual: (0.0, 0.0),
             searched: pose,
             shift: (0.0, 0.0),
             window: Window::hann(rows, cols),
@@ -78,7 +78,7 @@ impl FilterSearch {
             area,
         };
         if search.remembers() {
-            search.filter.remember(MEMORY);
+            search.filter.remember(LONG_TERM_RATE);
         }
         search.extract(frame, watch);
         if is_blank(search.filter.input()) {
@@ -103,12 +103,12 @@ impl FilterSearch {
     /// Moves the position by the last shift.
     fn follow(&mut self) {
         let pitch = self.area.pitch() * self.pose.scale;
-        self.position.0 += pitch * self.shift.1 - self.behind.0;
-        self.position.1 += pitch * self.shift.0 - self.behind.1;
+        self.position.0 += pitch * self.shift.1 - self.residual.0;
+        self.position.1 += pitch * self.shift.0 - self.residual.1;
         if !self.area.is_free() && (pitch.fract() != 0.0 || self.params.sub_cell) {
             // The area stands on whole pixels, as far from the first position as it is.
             let rest = |now: f64, start: f64| now - start - (now - start).round();
-            self.behind = (rest(self.position.0, self.start.0), rest(self.position.1, self.start.1));
+            self.residual = (rest(self.position.0, self.start.0), rest(self.position.1, self.start.1));
         }
         self.pose = self.pose.at(self.area.center(self.position));
     }
@@ -140,7 +140,7 @@ impl FilterSearch {
     /// Cuts the area at the present position and hands its features to the filter.
     fn extract(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
         watch.start();
-        let place = (self.position.0 - self.behind.0, self.position.1 - self.behind.1);
+        let place = (self.position.0 - self.residual.0, self.position.1 - self.residual.1);
         let patch = self.area.cut(frame, place, self.pose.scale);
         watch.lap(Stage::Crop);
         self.features.extract(patch, &self.window, self.filter.input(), watch);

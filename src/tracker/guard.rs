@@ -1,7 +1,7 @@
 //! A second opinion on any search: a kernel machine over real windows says whether what is followed is still the
 //! target, and finds it again.
 //!
-//! A search adapts to whatever it is on, the guard learns only what it believes in. When it no longer recognises the
+//! A search adapts to whatever it is on, the guard learns only above its gate. When it no longer recognises the
 //! target where the search is, but does elsewhere, the search is put there.
 
 use super::State;
@@ -106,7 +106,7 @@ impl Guard {
         &mut self,
         frame: &Frame<'_>,
         here: Pose,
-        belief: f64,
+        accept_above: f64,
         watch: &mut Stopwatch,
     ) -> Option<(f64, (f64, f64))> {
         let reach = self.detector.reach();
@@ -120,7 +120,7 @@ impl Guard {
                 continue;
             }
             let found = self.detector.best(false);
-            if found.score > belief && best.is_none_or(|(score, _)| found.score > score) {
+            if found.score > accept_above && best.is_none_or(|(score, _)| found.score > score) {
                 best = Some((found.score, found.center));
             }
         }

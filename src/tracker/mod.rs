@@ -8,13 +8,13 @@
 mod area;
 mod background_search;
 mod calibration;
-pub(crate) mod confidence;
 mod engine;
 mod filter_search;
 mod grid;
 mod guard;
 mod identity;
 mod params;
+mod peak;
 mod pose;
 mod response;
 mod rotation;
@@ -47,12 +47,12 @@ use search::FrameKind;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
 #[cfg(feature = "files")]
-const SMALLEST_SIDE: f64 = 6.0;
+const MIN_SIDE: f64 = 6.0;
 
 /// Whether a target of this box is too small to be seen.
 #[cfg(feature = "files")]
 pub(crate) fn is_too_small(bbox: &BBox) -> bool {
-    bbox.w.min(bbox.h) < SMALLEST_SIDE
+    bbox.w.min(bbox.h) < MIN_SIDE
 }
 
 /// What to say of a box of such a target, behind the words for the box.
@@ -60,7 +60,7 @@ pub(crate) fn is_too_small(bbox: &BBox) -> bool {
 pub(crate) fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;
     is_too_small(bbox)
-        .then(|| format!("is {w}x{h} pixels: below about {SMALLEST_SIDE} too little of a target is seen to follow it"))
+        .then(|| format!("is {w}x{h} pixels: below about {MIN_SIDE} too little of a target is seen to follow it"))
 }
 
 /// Whether a target can begin at `bbox` in such a frame, as [`Tracker::init`] asks it.
@@ -81,14 +81,14 @@ pub struct Estimate {
     /// box is then the upright one around the ellipse in them. `None` of one that stands as it did, and of searches
     /// that follow no turns.
     pub polygon: Option<[f64; 8]>,
-    /// Whether to believe the box.
+    /// The state of the target in this frame.
     pub state: State,
     /// What speaks for the box.
     pub evidence: Evidence,
 }
 
-/// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or under the eyes of
-/// another machine.
+/// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or with another
+/// machine as guard.
 ///
 /// [`Tracker::init`] allocates all memory; with a correlation filter [`Tracker::update`] allocates nothing. A machine over
 /// windows is refitted in every frame that it learns: the matrices of a fit are allocated and freed within that update.
@@ -111,7 +111,7 @@ impl Tracker {
     /// A tracker with these settings and no target yet.
     ///
     /// # Errors
-    /// [`Error::Parameter`] with the name of a value outside its range.
+    /// [`Error::Setting`] with the path of a value outside its range.
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
         Ok(Self { params, profiling: false, target: None })

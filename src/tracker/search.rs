@@ -86,7 +86,7 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     /// Scores all translations around `at` and finds the best. The model stays as it is.
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection;
 
-    /// As [`Search::look`], of the place `at` alone: the evidence is that of `at`, which stays the pose.
+    /// As [`Search::detect`], but scores only `at`. The pose stays `at`.
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection;
 
     /// Offers the last detection's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
@@ -119,7 +119,7 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
         Finds { identity: f64::NEG_INFINITY, frames: 1 }
     }
 
-    /// The scores of the last look.
+    /// The response of the last detection.
     fn response(&self) -> ResponseMap<'_>;
 
     /// A copy, as `Clone` cannot be asked for behind a pointer.

@@ -17,14 +17,14 @@ pub enum State {
     /// frame: the box is a guess.
     Uncertain,
     /// Nothing like the target is there, see [`StateParams`](super::StateParams): a search area without any texture is
-    /// enough, or a box that has left the frame. The box is not to be accepted.
+    /// enough, or a box that has left the frame. Do not use the box.
     Lost,
     /// The frame could not be read and was skipped; the box is the one before it.
     Missing,
 }
 
 impl State {
-    /// All states, in the order of their trust.
+    /// All states, most reliable first.
     pub const ALL: [Self; 6] =
         [Self::Initial, Self::Tracking, Self::Recovered, Self::Uncertain, Self::Lost, Self::Missing];
 

@@ -4,9 +4,9 @@
 use ndarray::ArrayView2;
 
 use super::calibration::Calibration;
-use super::confidence::{Peak, between_cells};
 use super::grid::{WindowCutter, WindowGrid};
 use super::params::WindowParams;
+use super::peak::{Peak, between_cells};
 use super::pose::Pose;
 use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, is_blank, uniform};
 use super::{ResponseLayout, ResponseMap, State};
@@ -30,7 +30,7 @@ pub(super) struct WindowSearch {
     params: WindowParams,
     /// Decisions below this are worth `lost`.
     lost: f64,
-    /// Believed frames since one was learned from.
+    /// Accepted frames since one was learned from.
     accepted: usize,
     pose: Pose,
     /// The decision that the last detection stands on.
@@ -43,7 +43,7 @@ pub(super) struct WindowSearch {
     detector: WindowDetector,
     /// Local maxima of a response: score, row, column.
     peaks: Vec<(f32, usize, usize)>,
-    calibration: Option<Calibration>,
+    calibration: Calibration,
 }
 
 /// A window of the last scan.
@@ -300,7 +300,7 @@ impl Search for WindowSearch {
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        Some(self.calibration?.probability(evidence))
+        Some(self.calibration.probability(evidence))
     }
 
     fn response(&self) -> ResponseMap<'_> {

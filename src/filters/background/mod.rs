@@ -43,7 +43,7 @@ pub struct BackgroundSettings {
     pub steps: usize,
     /// The solver's penalty `γ` in the first step.
     pub penalty: f64,
-    /// What the penalty is multiplied by from one step to the next.
+    /// Factor of the penalty per step.
     pub penalty_growth: f64,
     /// The penalty is not above this from the second step on.
     pub penalty_limit: f64,
@@ -88,7 +88,7 @@ pub struct BackgroundAware {
     /// The spectrum of the last input, `[frequency][block][32 real, 32 imaginary parts]`, half of the frequencies. So
     /// are all spectra below.
     seen: AlignedBuf,
-    /// What is learned.
+    /// Running mean of the training spectra.
     sample: AlignedBuf,
     filter: AlignedBuf,
     slow: AlignedBuf,
@@ -102,10 +102,10 @@ pub struct BackgroundAware {
     answer: Vec<Complex32>,
     slow_answer: Vec<Complex32>,
     response: Vec<f32>,
-    ramps: [Vec<Complex32>; 2],
+    phase_shifts: [Vec<Complex32>; 2],
     scratch: AlignedBuf,
     trained: bool,
-    /// How much the filter before counts in the next learning, of what it does otherwise.
+    /// Factor of `temporal` in the next learning step.
     past: f32,
 }
 
@@ -165,7 +165,7 @@ impl BackgroundAware {
             answer: planes.clone(),
             slow_answer: planes,
             response: vec![0.0; cells],
-            ramps: [vec![Complex32::default(); rows], vec![Complex32::default(); cols / 2 + 1]],
+            phase_shifts: [vec![Complex32::default(); rows], vec![Complex32::default(); cols / 2 + 1]],
             scratch,
             trained: false,
             past: 1.0,
@@ -216,7 +216,7 @@ impl BackgroundAware {
     pub fn learn(&mut self, watch: &mut Stopwatch) {
         watch.start();
         self.transform_input();
-        solve::take_map_apart(cells(&self.input), (self.rows, self.cols, self.blocks), false, &mut self.seen);
+        solve::split_spectra(cells(&self.input), (self.rows, self.cols, self.blocks), false, &mut self.seen);
         watch.lap(Stage::Forward);
         self.learn_again((0.0, 0.0), watch);
     }
@@ -227,10 +227,10 @@ impl BackgroundAware {
     pub fn learn_again(&mut self, shift: (f64, f64), watch: &mut Stopwatch) {
         watch.start();
         let rate = if self.trained { self.settings.sample_rate as f32 } else { 1.0 };
-        let [row_ramp, col_ramp] = &mut self.ramps;
-        phase_shift(shift.0, self.rows, row_ramp);
-        phase_shift(shift.1, self.cols, col_ramp);
-        solve::take_in(&self.seen, rate, self.blocks, row_ramp, col_ramp, &mut self.sample);
+        let [row_shifts, col_shifts] = &mut self.phase_shifts;
+        phase_shift(shift.0, self.rows, row_shifts);
+        phase_shift(shift.1, self.cols, col_shifts);
+        solve::update_sample(&self.seen, rate, self.blocks, row_shifts, col_shifts, &mut self.sample);
         watch.lap(Stage::Interpolate);
         let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };
         self.past = 1.0;
@@ -330,7 +330,7 @@ impl BackgroundAware {
             ratio = Some(penalty / next);
             penalty = next;
         }
-        solve::take_map_apart(cells(&self.work), size, true, &mut self.filter);
+        solve::split_spectra(cells(&self.work), size, true, &mut self.filter);
     }
 
     /// The value of a real plane between its cells.

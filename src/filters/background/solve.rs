@@ -44,7 +44,7 @@ fn opposite((rows, cols): (usize, usize), u: usize, v: usize) -> (usize, usize) 
     (u * cols + v, (rows - u) % rows * cols + (cols - v) % cols)
 }
 
-/// The lanes of the way back in their places.
+/// Swaps the two halves of a cell, which the inverse transform exchanges.
 #[inline(always)]
 fn exchanged(cell: &Cell) -> Cell {
     let mut out = [0.0; CHANNELS];
@@ -67,8 +67,8 @@ fn parts_mut(spectrum: &mut [f32]) -> (&mut Cell, &mut Cell) {
 }
 
 leveled! {
-    /// Packed spectra taken apart into halves; `back` says that the map is on its way back.
-    pub(super) fn take_map_apart(map: &[Cell], size: (usize, usize, usize), back: bool, out: &mut [f32]) {
+    /// Splits packed spectra into halves; `back` says that the map is on its way back.
+    pub(super) fn split_spectra(map: &[Cell], size: (usize, usize, usize), back: bool, out: &mut [f32]) {
         let (rows, cols, blocks) = size;
         let half = cols / 2 + 1;
         for (f, out) in out.chunks_exact_mut(blocks * PARTS).enumerate() {
@@ -121,19 +121,19 @@ leveled! {
 }
 
 leveled! {
-    /// Moves `sample` by `rate` towards `seen`, turned by the factors of its row and column.
-    pub(super) fn take_in(
+    /// Moves `sample` by `rate` towards `seen`, times the phase shifts of its row and column.
+    pub(super) fn update_sample(
         seen: &[f32],
         rate: f32,
         blocks: usize,
-        row_ramp: &[Complex32],
-        col_ramp: &[Complex32],
+        row_shifts: &[Complex32],
+        col_shifts: &[Complex32],
         sample: &mut [f32],
     ) {
         let step = blocks * PARTS;
         let keep = 1.0 - rate;
         for (f, (seen, sample)) in seen.chunks_exact(step).zip(sample.chunks_exact_mut(step)).enumerate() {
-            let turn = row_ramp[f / col_ramp.len()] * col_ramp[f % col_ramp.len()] * rate;
+            let turn = row_shifts[f / col_shifts.len()] * col_shifts[f % col_shifts.len()] * rate;
             for (seen, sample) in seen.chunks_exact(PARTS).zip(sample.chunks_exact_mut(PARTS)) {
                 let (re, im) = parts(seen);
                 let (to_re, to_im) = parts_mut(sample);

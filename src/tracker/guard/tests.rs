@@ -1,4 +1,4 @@
-//! When a guard doubts, believes, learns, searches everywhere and gives up: each threshold just below and just above
+//! When a guard doubts, accepts, learns, searches everywhere and gives up: each threshold just below and just above
 //! what the pictures score.
 
 use super::*;
@@ -97,24 +97,24 @@ fn a_doubtful_frame_teaches_nothing() {
 }
 
 #[test]
-fn a_window_nearby_is_believed_by_its_score_and_by_its_margin() {
+fn a_window_nearby_is_accepted_by_its_score_and_by_its_margin() {
     let next = picture(NEARBY);
     let (score, nearby) = scores(&next);
     assert!(nearby > score + 0.5, "{nearby} and {score}");
     // Without any tile: nearby or nowhere.
-    let verdict = |belief: f64, margin: f64| {
-        let mut guard = doubting(|p| (p.accept_above, p.margin, p.tiles) = (belief, margin, 0));
+    let verdict = |accept_above: f64, margin: f64| {
+        let mut guard = doubting(|p| (p.accept_above, p.margin, p.tiles) = (accept_above, margin, 0));
         let verdict = watch(&mut guard, &next);
         assert_eq!(guard.doubts, usize::from(verdict.found.is_none()), "what is found ends the doubt");
         verdict
     };
-    for (belief, margin) in [(nearby - HAIR, 0.0), (-100.0, nearby - score - HAIR)] {
-        let accepted = verdict(belief, margin);
+    for (accept_above, margin) in [(nearby - HAIR, 0.0), (-100.0, nearby - score - HAIR)] {
+        let accepted = verdict(accept_above, margin);
         at(accepted.found, NEARBY);
         assert_eq!(accepted.decision, Some(nearby as f32));
     }
-    for (belief, margin) in [(nearby, 0.0), (nearby + HAIR, 0.0), (-100.0, nearby - score + HAIR)] {
-        let doubted = verdict(belief, margin);
+    for (accept_above, margin) in [(nearby, 0.0), (nearby + HAIR, 0.0), (-100.0, nearby - score + HAIR)] {
+        let doubted = verdict(accept_above, margin);
         assert_eq!((doubted.found, doubted.decision), (None, Some(score as f32)));
     }
 }
@@ -124,22 +124,28 @@ fn a_window_far_away_must_score_higher_than_one_nearby() {
     let next = picture(AWAY);
     let ((score, nearby), anywhere) = (scores(&next), score_anywhere(&next));
     assert!(anywhere > nearby.max(score) + 0.5, "{anywhere}, {nearby} and {score}");
-    let found = |belief: f64, far: f64, margin: f64| {
+    let found = |accept_above: f64, far: f64, margin: f64| {
         let mut guard = doubting(|p| {
-            (p.accept_above, p.far_margin, p.margin) = (belief, far, margin);
+            (p.accept_above, p.far_margin, p.margin) = (accept_above, far, margin);
             (p.lost_after, p.tiles) = (1, ALL_TILES);
         });
         watch(&mut guard, &next)
     };
-    for (belief, far, margin) in [(anywhere - 0.2, 0.2 - HAIR, 0.0), (anywhere - 0.2, 0.0, anywhere - score - HAIR)] {
-        let verdict = found(belief, far, margin);
+    for (accept_above, far, margin) in
+        [(anywhere - 0.2, 0.2 - HAIR, 0.0), (anywhere - 0.2, 0.0, anywhere - score - HAIR)]
+    {
+        let verdict = found(accept_above, far, margin);
         at(verdict.found, AWAY);
         assert_eq!(verdict.decision, Some(anywhere as f32));
     }
-    for (belief, far, margin) in
+    for (accept_above, far, margin) in
         [(anywhere - 0.2, 0.2 + HAIR, 0.0), (anywhere, 0.0, 0.0), (anywhere - 0.2, 0.0, anywhere - score + HAIR)]
     {
-        assert_eq!(found(belief, far, margin).found, None, "belief {belief}, far {far}, margin {margin}");
+        assert_eq!(
+            found(accept_above, far, margin).found,
+            None,
+            "accept_above {accept_above}, far {far}, margin {margin}"
+        );
     }
 }
 

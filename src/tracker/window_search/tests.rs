@@ -177,7 +177,7 @@ fn a_look_at_one_place_stays_there() {
 
 /// Of so many accepted frames one is learned from; a doubtful one is none of them.
 #[test]
-fn only_believed_frames_count() {
+fn only_accepted_frames_count() {
     let same = picture(START);
     let mut search = search(MachineKind::Klda, |p| (p.gate, p.interval) = (0.2, 3));
     let mut learned = Vec::new();

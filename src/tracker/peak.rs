@@ -1,4 +1,4 @@
-//! How much a place of a response map is to be accepted: its height, and how far that stands out.
+//! The peak of a response map, and how far it stands out.
 
 use super::ResponseLayout;
 
