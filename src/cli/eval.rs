@@ -4,21 +4,20 @@ use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use super::Failure;
+use super::settings::{self, SettingsArgs};
+use super::track::MAX_THREADS;
 use crate::Error;
 use crate::atomic_file;
 use crate::eval::{
     Dataset, EVALUATION, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit, report,
 };
 use crate::media::annotation::Base;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgAction, Args};
-use indicatif::{ProgressBar, ProgressStyle};
-
-use super::Failure;
-use super::settings::{self, SettingsArgs};
-use super::track::MAX_THREADS;
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
@@ -215,7 +214,7 @@ fn print(evaluated: &Evaluated, out: &Path, quiet: u8) -> Result<(), Failure> {
     }
 }
 
-/// A bar over all frames on a terminal, a line a sequence elsewhere. On standard error.
+/// Progress on standard error: a bar over all frames on a terminal, a line per sequence elsewhere.
 enum Progress {
     Bar(ProgressBar),
     Lines,
@@ -245,7 +244,7 @@ impl Progress {
             Event::Planned { frames, done } => {
                 if let Self::Bar(bar) = self {
                     bar.set_length(frames);
-                    // Stored runs say nothing of the speed now.
+                    // Stored runs must not count for the speed.
                     bar.set_position(done);
                     bar.reset_eta();
                 } else if done > 0 {

@@ -1,4 +1,4 @@
-//! How a run that did not succeed ends: the message and the exit code.
+//! Messages and exit codes of runs that fail.
 
 use std::io::Write;
 
@@ -46,14 +46,14 @@ impl Failure {
                 let _ = writeln!(std::io::stderr(), "interrupted; outputs hold the frames until now");
                 return signals::exit_code();
             }
-            Self::Usage(message) | Self::Failed(message) => tell(message),
+            Self::Usage(message) | Self::Failed(message) => print_error(message),
         }
         if matches!(self, Self::Usage(_)) { 2 } else { 1 }
     }
 }
 
-/// Prints an error. A standard error that is closed has no reader to tell.
-pub fn tell(message: impl std::fmt::Display) {
+/// Prints an error; a closed standard error is ignored.
+pub fn print_error(message: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "error: {message}");
 }
 
@@ -68,7 +68,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// From writing to the standard output; other errors have a path and are an [`Error`].
+/// An error of the standard output; errors of files are an [`Error`] with a path.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {

@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
-use crate::Evidence;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+
+use crate::Evidence;
 
 /// Time between two plain lines: a log should not be flooded.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
-/// How far a run is, and what is odd about it.
+/// The progress of a run, and its warnings.
 pub struct Progress {
     shape: Shape,
     /// Whether warnings are printed.
@@ -24,7 +25,7 @@ enum Shape {
 }
 
 impl Progress {
-    /// For `total` frames, where that is known. `shown` says whether it is printed how far the run is.
+    /// Progress over `total` frames, if their number is known. `shown` switches the bar or the lines.
     pub fn new(total: Option<usize>, shown: bool, warns: bool) -> Self {
         let now = Instant::now();
         let shape = match (shown, std::io::stderr().is_terminal()) {
@@ -40,7 +41,7 @@ impl Progress {
         let sure = || evidence.map_or(String::new(), how_sure);
         match &mut self.shape {
             Shape::Bar(bar) => {
-                // What a search answers to the frame that it was taught says nothing.
+                // The response to the training frame says nothing about tracking.
                 if evidence.is_some() && bar.position() > 0 {
                     bar.set_message(sure());
                 }
@@ -66,7 +67,7 @@ impl Progress {
         }
     }
 
-    /// Says something on a line of its own, above the bar.
+    /// Prints a warning on a line of its own, above the bar.
     pub fn warn(&self, warning: &str) {
         let say = || {
             let _ = writeln!(std::io::stderr(), "warning: {warning}");
@@ -78,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away; what is printed next begins on an empty line.
+    /// Removes the bar, so that the next output begins on an empty line.
     pub fn finish(&self) {
         if let Shape::Bar(bar) = &self.shape {
             bar.finish_and_clear();
@@ -99,7 +100,7 @@ fn bar(total: Option<usize>) -> ProgressBar {
         Some(_) => "{wide_bar} {pos}/{len} frames{speed}{msg}",
         None => "{spinner} {pos} frames{speed}{msg}",
     };
-    // Of no frame there is no speed, and no end in sight.
+    // Before the first frame there is no speed and no remaining time.
     let speed = move |state: &ProgressState, out: &mut dyn Write| {
         let rate = state.per_sec();
         let _ = match total {

@@ -15,7 +15,7 @@ use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
 
-/// All that a run needs to know.
+/// The source, the targets and the options of a run.
 #[derive(Debug)]
 pub struct RunConfig<'a> {
     /// The source and the path that it was given by.
@@ -24,7 +24,7 @@ pub struct RunConfig<'a> {
     /// The first and the last frame, and whether `--start` gave the first.
     pub span: Span,
     pub by_start: bool,
-    /// What is followed, and whether outputs name the targets by their ids.
+    /// The targets, and whether outputs name them by their ids.
     pub targets: Vec<TargetRecord>,
     pub named: bool,
     /// Whether boxes were given, rather than taken from the truth.
@@ -38,7 +38,7 @@ pub struct RunConfig<'a> {
     pub parallel: bool,
     /// Whether the time of the stages is measured.
     pub profile: bool,
-    /// Ends the run after the present frame.
+    /// Ends the run after the current frame.
     pub cancel: CancelToken,
 }
 
@@ -86,7 +86,7 @@ impl RunConfig<'_> {
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
         match (&result, finished) {
             (Ok(()), Err(error)) => result = Err(error.into()),
-            (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::tell(error),
+            (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::print_error(error),
             _ => {}
         }
         let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
@@ -138,7 +138,7 @@ struct Writer<'a, 'w> {
     cancel: &'w CancelToken,
     /// Targets whose boxes were not yet compared with the frame's size.
     unchecked: Option<&'w [TargetRecord]>,
-    /// What is wrong with a box of a later frame.
+    /// The error of a box of a later frame.
     refused: Option<String>,
     /// Position of the last frame.
     last: usize,
@@ -213,7 +213,7 @@ pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> S
     text
 }
 
-/// How many frames are in which state, the given one aside.
+/// The number of frames in each state but `initial`.
 fn states(counts: &StateCounts, confidence: Option<f64>) -> String {
     let StateCounts { initial: _, tracking, recovered, uncertain, lost, missing } = *counts;
     let mut text = format!("{tracking} tracking, {uncertain} uncertain, {lost} lost");

@@ -1,4 +1,4 @@
-//! Ctrl-C and the signals by which a system ends a program: the run ends after the present frame.
+//! Ctrl-C and termination signals: the run ends after the current frame.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 pub fn watch() -> CancelToken {
     let cancelled = Arc::new(AtomicBool::new(false));
     for number in SIGNALS {
-        // An ignored signal (`nohup`) stays ignored. One that cannot be handled ends the program as usual.
+        // An ignored signal (`nohup`) stays ignored. If no handler can be set, the signal ends the program as usual.
         if is_ignored(number) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What is read: the source, the frames of it, and the warnings about it.
+//! The source of a run: opening it, its span of frames, and warnings about it.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::frame::Channels;
 use crate::media::{Info, OpenOptions, Source, Span, Truth, local, open};
 use crate::tracker;
 
-/// Seconds between a time as written and the frame that it means, since times are written with few digits.
+/// Tolerance of `--start` and `--end` in seconds, since users write times with few digits.
 const NEAR: f64 = 1e-3;
 
-/// The source of a run as it is asked for.
+/// The arguments that name a source.
 #[derive(Clone, Debug)]
 pub struct SourceRequest<'a> {
     /// A folder, a video, a camera, an address, or `-`.

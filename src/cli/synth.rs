@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
+
 use super::Failure;
 use crate::Error;
 use crate::settings::{Field, Setting};
 use crate::synth::{Format, Preset, Scene, SceneParams, write_sequence};
-use clap::builder::RangedU64ValueParser;
-use clap::{Args, ValueEnum};
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
 ///

@@ -1,4 +1,4 @@
-//! What is followed: boxes as flags and in a file.
+//! The targets of a run: boxes from flags and files.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_are_four_numbers_with_a_frame_before_them() {
+    fn parses_four_numbers_and_an_optional_frame() {
         let parsed = |text: &str| text.parse::<GivenBox>();
         let numbers = [10.0, -20.5, 30.0, 40.0];
         for text in ["10,-20.5,30,40", " 10, -20.5 ,30,40 ", "10 -20.5  30 40"] {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_a_box_may_be_words_of_their_own() {
+    fn joins_numbers_that_are_separate_words() {
         let joined = |text: &str| {
             let words = join_boxes(text.split(' ').map(OsString::from));
             words.join(OsStr::new(" ")).into_string().unwrap()

@@ -5,9 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::export::{Destination, TargetRecord};
-use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
-use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 use clap::Args;
 
 use super::outputs::{Form, Outputs};
@@ -17,42 +14,44 @@ use super::targets::TargetArgs;
 use super::{Failure, signals};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
+use crate::export::{Destination, TargetRecord};
+use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
+use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 
-/// How often it is asked whether to end.
+/// How often the program checks whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the view says of `--init`: it begins with no target of its own.
-const INIT: &str = "A target's box: left, top (0-based), width, height in pixels; before it, where it is not the start \
-                    frame, the target's first frame and a colon. As often as there are targets [default: none, they \
-                    are drawn on the page]";
+/// Help of `--init`: unlike a run, a view may begin without targets.
+const INIT: &str = "Box of a target: left, top (from 0), width, height; FRAME:X,Y,W,H for a later start; repeatable \
+                    [default: none, draw them on the page]";
 
-/// Draw targets in a browser, follow them, correct them, and follow them on
+/// Draw targets in a browser, follow them and correct their boxes
 ///
-/// Prints the address of a page and serves it until Ctrl-C. Drag a box around each target in the first frame, and play;
-/// where a box has left its target, pause and drag a new one: what was before it stays, what comes after it is followed
-/// anew. The page downloads JSON, MOT and OTB; --jsonl writes as frames are tracked.
+/// Prints the address of a page and serves it until Ctrl-C. Drag a box around each target in the first frame, and play.
+/// If a box leaves its target, pause and drag a new one: the frames before it stay, the frames after it are tracked
+/// again. The page downloads JSON, MOT and OTB; --jsonl writes while frames are tracked.
 #[derive(Debug, Args)]
 #[command(override_usage = "kcf-track view [OPTIONS] <SRC>", mut_arg("init", |arg| arg.help(INIT).long_help(INIT)))]
 pub struct ViewArgs {
-    /// A folder of images, a video that ffmpeg reads, a camera (/dev/video0), an address (rtsp, http), or -, a Y4M pipe
+    /// Folder of images, video, camera (/dev/video0), address (rtsp, http), or - for a Y4M pipe
     #[arg(value_name = "SRC", required_unless_present = "print_config")]
     source: Option<PathBuf>,
     #[command(flatten)]
     address: AddressArgs,
     #[command(flatten)]
     targets: TargetArgs,
-    /// First frame, its position from 1, or its time (80s, 00:01:20.5; a number with a point, as 0.5, is seconds)
-    /// [default: the first with truth, else 1]
+    /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5 [default: the first with truth, else 1]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     start: Option<Position>,
-    /// Last frame, its position from 1, or its time [default: the last]
+    /// Last frame, from 1, or its time [default: the last]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     end: Option<Position>,
-    /// One JSON object a line, frame and target, written as frames are tracked; of a frame that is tracked anew after a
-    /// correction the last line counts, and at the end a file holds no other
+    /// One JSON object per frame and target, while frames are tracked
+    ///
+    /// A correction adds new lines for its frames. At the end a file is sorted and keeps the last line of each.
     #[arg(long, value_name = "FILE|-")]
     jsonl: Option<Destination>,
-    /// Settings to start from, which all others change [default: robust]
+    /// Preset to start from [default: robust]
     #[arg(long, short, value_name = "NAME", value_parser = settings::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
     #[command(flatten)]
@@ -69,12 +68,10 @@ pub struct AddressArgs {
     /// Port of the page; 0 for any that is free
     #[arg(long, value_name = "N", default_value_t = PORT)]
     port: u16,
-    /// Address to serve the page at. A token is demanded at any address but this machine's own (127.0.0.1, ::1,
-    /// localhost)
+    /// Address to serve the page at; any but 127.0.0.1, ::1 and localhost needs a token
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
     host: String,
-    /// What a browser must know to see the page, 8 or more of the letters, digits, - and _
-    /// [default: made by chance where one is demanded]
+    /// Token that opens the page: 8 or more letters, digits, - or _ [default: random where one is needed]
     #[arg(long, value_name = "TEXT", value_parser = token)]
     token: Option<String>,
 }
@@ -93,7 +90,7 @@ fn token(text: &str) -> Result<String, String> {
     }
 }
 
-/// Serves the page until it is told to end, which is how a view ends and no error; the exit code says what ended it.
+/// Serves the page until a signal ends it. The exit code names the signal.
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let resolved = args.settings.resolve(args.preset.as_deref())?;
     if args.settings.print_config {
@@ -129,13 +126,13 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let view = View::open(setup, &args.address.address())?;
     let placed = place(&view, &targets, &cancel)?;
     if !targets.is_empty() {
-        // The page begins at the beginning, whichever frame the last of them is of.
+        // The page starts at the first frame, although the last target may begin later.
         let _ = view.command(Command::Seek { position: span.first });
     }
     if placed {
         let _ = writeln!(err, "view: {}", view.url());
-        if let Some(said) = view.url_in_words() {
-            let _ = writeln!(err, "{said}");
+        if let Some(note) = view.url_note() {
+            let _ = writeln!(err, "{note}");
         }
     }
     while placed && !cancel.is_cancelled() && !view.has_ended() {
@@ -143,7 +140,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     view.close()?;
     if !cancel.is_cancelled() {
-        // One that has ended without an error still did not do what it was asked to.
+        // A controller that ended before it had placed all targets is a failure, even without an error.
         return if placed { Ok(()) } else { Err(Failure::failed(Refusal::Ended)) };
     }
     Err(Failure::Interrupted)
@@ -157,7 +154,7 @@ fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<
         let mut told = false;
         loop {
             match view.command(command) {
-                // Whatever has become of it: an interrupt ends the source, too.
+                // A signal also ends the source, so any error here may be its consequence.
                 _ if cancel.is_cancelled() => return Ok(false),
                 Ok(()) => break,
                 Err(Refusal::NotYet { position }) => {
@@ -176,7 +173,7 @@ fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<
 /// A box that was drawn on a page.
 pub struct Picked {
     pub bbox: BBox,
-    /// The frame that it is of and the frames after it, of a source that gives each frame once.
+    /// For a source that gives each frame once: the frame of the box, and the frames after it.
     pub begun: Option<(Item, Prefetch)>,
 }
 
@@ -206,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_not_short_and_has_no_odd_letters() {
+    fn tokens_are_long_enough_and_need_no_escape() {
         for good in ["abcdefgh", "A-b_9999"] {
             assert_eq!(token(good).as_deref(), Ok(good));
         }

@@ -69,8 +69,8 @@ pub enum End {
 
 /// Watches a session and tells it when to stop. A closure that takes steps is one.
 pub trait Watch<F> {
-    /// Whether to stop before the next frame is taken, so that a caller who resumes misses no frame. It is not asked
-    /// before the first frame, nor while a frame is waited for.
+    /// Whether to stop before the next frame is taken, so that a caller who resumes misses no frame. The session calls
+    /// it between frames only: not before the first, and not while it waits.
     fn wants_to_stop(&mut self) -> bool {
         false
     }
@@ -109,8 +109,8 @@ impl<F: Follower> Session<F> {
         session
     }
 
-    /// Continues after a frame that cannot be read or has another size: its outcomes have the last boxes and no estimate.
-    /// The first frame of a target must be readable.
+    /// Continues after a frame that cannot be read or has another size: its outcomes have the last boxes and no
+    /// estimate. The first frame of a target must be readable.
     pub fn skip_bad_frames(&mut self, on: bool) {
         self.skip_bad_frames = on;
     }
@@ -165,7 +165,7 @@ impl<F: Follower> Session<F> {
         Ok(outcome)
     }
 
-    /// Switches following on the threads of rayon, which changes no box.
+    /// Switches whether targets are followed in parallel. The boxes do not depend on it.
     pub fn parallel(&mut self, on: bool) {
         self.parallel = on;
     }
@@ -221,14 +221,14 @@ impl<F: Follower> Session<F> {
             Err(error) => {
                 watch.skipped(&at_frame(item.position, item.path.as_deref(), error));
                 self.outcomes.clear();
-                self.miss();
+                self.add_missing();
                 None
             }
         };
         match refused {
             Some(Cause::Frame(error)) if skips => {
                 watch.skipped(&at_frame(item.position, item.path.as_deref(), &error));
-                self.miss();
+                self.add_missing();
             }
             Some(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
             None => {}
@@ -275,8 +275,8 @@ impl<F: Follower> Session<F> {
         }
     }
 
-    /// Adds outcomes without an estimate for targets that have none, after a frame that could not be used.
-    fn miss(&mut self) {
+    /// Adds an outcome without an estimate for each target that has none, after an unusable frame.
+    fn add_missing(&mut self) {
         for (target, last) in self.targets.iter().map(Target::last).enumerate() {
             let known = self.outcomes.iter().any(|outcome| outcome.target == target);
             let missed = last.filter(|_| !known);
@@ -314,7 +314,7 @@ struct Target<F> {
     answer: Pending,
 }
 
-/// An answer that a clone of its target does not have.
+/// An answer that is not cloned with its target.
 #[derive(Debug, Default)]
 struct Pending(Option<Answer>);
 

@@ -79,7 +79,7 @@ impl Scene {
         (x * reach, y * reach)
     }
 
-    /// The target, which may be on its way out of the image, away, or on its way back.
+    /// The pose of the target, which may be leaving the image, away, or coming back.
     pub(super) fn target_pose(&self, t: f64) -> Pose {
         let params = &self.params;
         let scale = match params.scale {
@@ -113,7 +113,7 @@ impl Scene {
         let jumps = ((t + 0.5) / JUMP_EVERY).floor();
         if jump > 0.0 && jumps % 2.0 == 1.0 {
             let (sin, cos) = sin_cos(90.0 * fraction(bits(self.seed(), "jump", jumps as u64), 0));
-            // Towards the middle as seen from where it begins, so that it rarely meets the border.
+            // Towards the middle of the image, so a jump rarely meets the border.
             let (from_x, from_y) = path(jumps * JUMP_EVERY - 0.5);
             x = mirrored(x - jump * cos.copysign(from_x), reach.0);
             y = mirrored(y - jump * sin.copysign(from_y), reach.1);
@@ -135,8 +135,8 @@ impl Scene {
 
     /// The beam of the nearest event, which may be outside of the image.
     ///
-    /// It covers the target's centre in the event's frame and goes along with it for `hold` frames. Before and after it
-    /// moves against the target.
+    /// It covers the target's centre in the event's frame and follows the target for `hold` frames. Before and after
+    /// that it moves in the opposite direction.
     pub(super) fn beam(&self, t: f64) -> Option<Beam> {
         if self.params.occlusion == 0.0 {
             return None;
@@ -150,7 +150,7 @@ impl Scene {
         let turn = -40.0 + 80.0 * fraction(bits, 0) + if fraction(bits, 1) < 0.4 { 90.0 } else { 0.0 };
         let target = self.target_pose(near);
         let mut pose = Pose { scale: 1.0, degrees: turn, ..target };
-        // Half as wide as the quantile of the distances of the target's points for its share of them.
+        // The beam hides the points closer to its middle line than its half width: a quantile of their distances.
         let (to_image, to_beam) = (target.to_image(), pose.to_object());
         let distance = |(u, v)| {
             let (x, y) = to_image(u, v);
@@ -264,7 +264,7 @@ impl Outline {
         let (u, v) = (x / self.a, y / self.b);
         let (u3, v3) = (u * u * u, v * v * v);
         let (fourth, margin) = (u3 * u + v3 * v, 0.7072 * width / self.a.min(self.b));
-        // Most points lie so far from the outline that no root is needed to tell on which side.
+        // Most points are so far from the outline that their side follows without a root.
         if fourth < (1.0 - margin).powi(4) {
             return 1.0;
         }

@@ -9,29 +9,29 @@ use super::params::SceneParams;
 use crate::bbox::BBox;
 
 /// Red, green, blue, each nominally 0 to 255.
-type Colour = [f32; 3];
+type Color = [f32; 3];
 
-/// A colour from each of its channels in turn. The arrays' own `map` is a call for every pixel in unoptimised builds.
+/// A colour, channel by channel. In unoptimised builds `array::map` would be a call for every pixel.
 #[inline(always)]
-fn each(mut channel: impl FnMut(usize) -> f32) -> Colour {
+fn each(mut channel: impl FnMut(usize) -> f32) -> Color {
     [channel(0), channel(1), channel(2)]
 }
 
 /// The colour of `0xRRGGBB`.
-fn rgb(hex: u32) -> Colour {
+fn rgb(hex: u32) -> Color {
     let bytes = hex.to_be_bytes();
     each(|c| f32::from(bytes[c + 1]))
 }
 
 /// `a` for `t = 0`, `b` for `t = 1`; `t` is clipped.
-fn blend(a: Colour, b: Colour, t: f64) -> Colour {
+fn blend(a: Color, b: Color, t: f64) -> Color {
     let t = t.clamp(0.0, 1.0) as f32;
     each(|c| a[c] + (b[c] - a[c]) * t)
 }
 
 /// A colour made lighter or darker.
-fn shade(colour: Colour, gain: f64) -> Colour {
-    each(|c| colour[c] * gain as f32)
+fn shade(color: Color, gain: f64) -> Color {
+    each(|c| color[c] * gain as f32)
 }
 
 /// 0 below `lo`, 1 above `hi`, a smooth step between.
@@ -45,7 +45,7 @@ pub(super) fn smooth_step(lo: f64, hi: f64, value: f64) -> f64 {
 pub(super) struct Canvas {
     width: usize,
     height: usize,
-    pub(super) pixels: Vec<Colour>,
+    pub(super) pixels: Vec<Color>,
 }
 
 impl Canvas {
@@ -54,12 +54,12 @@ impl Canvas {
     }
 
     /// Paints a texture, rounded to bytes, rows in parallel; `paint` gets the centre of each pixel.
-    fn paint(width: usize, height: usize, paint: impl Fn(f64, f64) -> Colour + Sync) -> Self {
+    fn paint(width: usize, height: usize, paint: impl Fn(f64, f64) -> Color + Sync) -> Self {
         let mut canvas = Self::new(width, height);
         canvas.pixels.par_chunks_mut(width).enumerate().for_each(|(row, line)| {
             for (column, pixel) in line.iter_mut().enumerate() {
-                let colour = paint(column as f64 + 0.5, row as f64 + 0.5);
-                *pixel = each(|c| f32::from((colour[c] + 0.5) as u8));
+                let color = paint(column as f64 + 0.5, row as f64 + 0.5);
+                *pixel = each(|c| f32::from((color[c] + 0.5) as u8));
             }
         });
         canvas
@@ -67,7 +67,7 @@ impl Canvas {
 
     /// Lays something over the pixels within `area`: `ink` gives its opacity (0 to 1) and colour at a point of the
     /// image. A pixel gets the mean of 4 x 4 samples.
-    fn lay(&mut self, area: BBox, ink: impl Fn(f64, f64) -> (f64, Colour)) {
+    fn lay(&mut self, area: BBox, ink: impl Fn(f64, f64) -> (f64, Color)) {
         const SAMPLES: u32 = 4;
         const PART: f64 = 1.0 / SAMPLES as f64;
         // Casts from float saturate, so an area outside of the image is an empty range.
@@ -79,10 +79,10 @@ impl Canvas {
             for sample in 0..SAMPLES * SAMPLES {
                 let dx = (f64::from(sample % SAMPLES) + 0.5) * PART;
                 let dy = (f64::from(sample / SAMPLES) + 0.5) * PART;
-                let (alpha, colour) = ink(column as f64 + dx, row as f64 + dy);
+                let (alpha, color) = ink(column as f64 + dx, row as f64 + dy);
                 if alpha > 0.0 {
                     cover += alpha;
-                    sum = each(|c| sum[c] + colour[c] * alpha as f32);
+                    sum = each(|c| sum[c] + color[c] * alpha as f32);
                 }
             }
             if cover > 0.0 {
@@ -106,20 +106,20 @@ impl Canvas {
             let across = distance / beam.half;
             let place = (along + distance) / stripe;
             let band = (place - place.round()).abs() * 2.0;
-            let colour = blend(dark, light, smooth_step(0.5 - 1.0 / stripe, 0.5 + 1.0 / stripe, band));
-            (1.0, shade(colour, 1.08 - 0.45 * across * across - 0.1 * across))
+            let color = blend(dark, light, smooth_step(0.5 - 1.0 / stripe, 0.5 + 1.0 / stripe, band));
+            (1.0, shade(color, 1.08 - 0.45 * across * across - 0.1 * across))
         });
     }
 
     /// The pixel at `column`, `row`; outside, the border is repeated.
-    fn at(&self, column: i64, row: i64) -> Colour {
+    fn at(&self, column: i64, row: i64) -> Color {
         let column = column.clamp(0, self.width as i64 - 1) as usize;
         let row = row.clamp(0, self.height as i64 - 1) as usize;
         self.pixels[row * self.width + column]
     }
 
     /// Bilinear interpolation; pixel centres lie at halves.
-    fn linear(&self, x: f64, y: f64) -> Colour {
+    fn linear(&self, x: f64, y: f64) -> Color {
         let (x, y) = (x - 0.5, y - 0.5);
         let (column, row) = (x.floor() as i64, y.floor() as i64);
         let line = |row| blend(self.at(column, row), self.at(column + 1, row), x - x.floor());
@@ -156,7 +156,7 @@ impl Canvas {
 }
 
 /// The sum of four colours times their weights.
-fn weighted(tap: impl Fn(usize) -> Colour, weights: [f32; 4]) -> Colour {
+fn weighted(tap: impl Fn(usize) -> Color, weights: [f32; 4]) -> Color {
     let taps = [tap(0), tap(1), tap(2), tap(3)];
     each(|c| taps[0][c] * weights[0] + taps[1][c] * weights[1] + taps[2][c] * weights[2] + taps[3][c] * weights[3])
 }
@@ -241,16 +241,16 @@ impl Road {
 /// Everything that decides the colour of a point of the ground.
 struct Ground {
     seed: u64,
-    /// Pixels per unit: structures grow with the image, so that a large one does not become a plain of dust.
+    /// Pixels per unit: structures grow with the image, so a large image is not covered by tiny ones.
     unit: f64,
     roads: [Road; 2],
-    low: Colour,
-    high: Colour,
-    paving: [Colour; 2],
-    asphalt: Colour,
-    line: Colour,
-    stone: Colour,
-    bush: Colour,
+    low: Color,
+    high: Color,
+    paving: [Color; 2],
+    asphalt: Color,
+    line: Color,
+    stone: Color,
+    bush: Color,
 }
 
 /// Paints the ground seen from above, with `margin` pixels more than the image on every side.
@@ -278,25 +278,25 @@ pub(super) fn paint_ground(params: &SceneParams, margin: usize) -> Canvas {
     });
     let (seed, paving) = (bits(seed, "ground lattice", 0), [light, dark]);
     let ground = Ground { seed, unit, roads, low, high, paving, asphalt, line, stone, bush };
-    Canvas::paint(width, height, |x, y| ground.colour(x, y))
+    Canvas::paint(width, height, |x, y| ground.color(x, y))
 }
 
 impl Ground {
-    fn colour(&self, x: f64, y: f64) -> Colour {
+    fn color(&self, x: f64, y: f64) -> Color {
         let (u, v) = (x / self.unit, y / self.unit);
         let patches = fractal(self.seed, u / 70.0, v / 70.0, 4);
         let grain = fractal(self.seed ^ 0x51, u / 7.0, v / 7.0, 3);
-        let mut colour = blend(self.low, self.high, smooth_step(-0.25, 0.3, patches));
-        colour = shade(colour, 1.0 + 0.30 * grain);
-        colour = self.paving(colour, u, v, grain);
+        let mut color = blend(self.low, self.high, smooth_step(-0.25, 0.3, patches));
+        color = shade(color, 1.0 + 0.30 * grain);
+        color = self.paving(color, u, v, grain);
         for road in &self.roads {
-            colour = self.road(colour, road, x, y, grain);
+            color = self.road(color, road, x, y, grain);
         }
-        self.things(colour, u, v)
+        self.things(color, u, v)
     }
 
     /// Slabs where a slow noise is high: checks with joints.
-    fn paving(&self, below: Colour, u: f64, v: f64, grain: f64) -> Colour {
+    fn paving(&self, below: Color, u: f64, v: f64, grain: f64) -> Color {
         const SLAB: f64 = 15.0;
         let inside = fractal(self.seed ^ 0xa7, u / 95.0, v / 95.0, 2);
         let cover = smooth_step(0.10, 0.125, inside);
@@ -314,7 +314,7 @@ impl Ground {
         blend(below, blend(slab, shade(slab, 0.6), rim), cover)
     }
 
-    fn road(&self, below: Colour, road: &Road, x: f64, y: f64, grain: f64) -> Colour {
+    fn road(&self, below: Color, road: &Road, x: f64, y: f64, grain: f64) -> Color {
         let (across, along) = road.across(x, y);
         let distance = across.abs();
         let pixel = self.unit;
@@ -322,21 +322,21 @@ impl Ground {
         if cover <= 0.0 {
             return below;
         }
-        let mut colour = shade(self.asphalt, 1.0 + 0.16 * grain);
+        let mut color = shade(self.asphalt, 1.0 + 0.16 * grain);
         let line =
             |centre: f64, half: f64| 1.0 - smooth_step(half - 0.5, half + 0.5, (distance - centre).abs() / pixel);
-        colour = blend(colour, self.line, 0.85 * line(road.half - 3.0 * pixel, 0.9));
+        color = blend(color, self.line, 0.85 * line(road.half - 3.0 * pixel, 0.9));
         if (along / (13.0 * pixel)).rem_euclid(1.0) < 0.55 {
-            colour = blend(colour, self.line, 0.85 * line(0.0, 1.0));
+            color = blend(color, self.line, 0.85 * line(0.0, 1.0));
         }
-        blend(below, colour, cover)
+        blend(below, color, cover)
     }
 
     /// Stones and bushes: one a cell of a jittered grid, at most, each with a shadow and a bright side.
-    fn things(&self, below: Colour, u: f64, v: f64) -> Colour {
+    fn things(&self, below: Color, u: f64, v: f64) -> Color {
         const CELL: f64 = 34.0;
         let (column, row) = ((u / CELL).floor(), (v / CELL).floor());
-        let mut colour = below;
+        let mut color = below;
         for (dx, dy) in (-1..2).flat_map(|dy| (-1..2).map(move |dx| (dx, dy))) {
             let (cx, cy) = (column as i64 + dx, row as i64 + dy);
             let bits = lattice(self.seed ^ 0x77, cx, cy);
@@ -346,7 +346,7 @@ impl Ground {
             let bush = fraction(bits, 0) < 0.2;
             let x = (cx as f64 + 0.15 + 0.7 * fraction(bits, 1)) * CELL;
             let y = (cy as f64 + 0.15 + 0.7 * fraction(bits, 2)) * CELL;
-            // Roads are kept free, but for what leans over their edge.
+            // Roads are kept free, except for bushes and stones at their edge.
             let (px, py) = (x * self.unit, y * self.unit);
             if self.roads.iter().any(|road| road.across(px, py).0.abs() < road.half + 2.0 * self.unit) {
                 continue;
@@ -358,7 +358,7 @@ impl Ground {
                 (px * px + py * py).sqrt() / radius + ragged * wobble
             };
             let shadow = smooth_step(1.25, 0.85, reach(u - x - 0.22 * radius, v - y - 0.28 * radius));
-            colour = shade(colour, 1.0 - 0.42 * shadow);
+            color = shade(color, 1.0 - 0.42 * shadow);
             let inside = smooth_step(1.0 + 0.7 / radius, 1.0 - 0.7 / radius, reach(u - x, v - y));
             if inside > 0.0 {
                 // Light from the upper left, as for the shadow.
@@ -366,10 +366,10 @@ impl Ground {
                 let speckle = fractal(bits, u / 3.2, v / 3.2, 2);
                 let own = if bush { self.bush } else { self.stone };
                 let rough = if bush { 0.55 } else { 0.18 };
-                colour = blend(colour, shade(own, light * (1.0 + rough * speckle)), inside);
+                color = blend(color, shade(own, light * (1.0 + rough * speckle)), inside);
             }
         }
-        colour
+        color
     }
 }
 
@@ -394,7 +394,7 @@ impl Sprite {
         let texture = Canvas::paint(columns as usize, rows as usize, |x, y| {
             let (u, v) = (2.0 * x / columns - 1.0, 2.0 * y / rows - 1.0);
             // The car lies along the longer side.
-            if height >= width { car.colour(u, v, width / height) } else { car.colour(v, -u, height / width) }
+            if height >= width { car.color(u, v, width / height) } else { car.color(v, -u, height / width) }
         });
         Self { outline: Outline::new(params.target_width, params.target_height), density, texture }
     }
@@ -429,8 +429,8 @@ fn grown(area: BBox, by: f64) -> BBox {
 /// The look of a car in coordinates -1 to 1 across (`u`) and along (`v`, the front is at -1).
 struct Car {
     seed: u64,
-    body: Colour,
-    trim: Colour,
+    body: Color,
+    trim: Color,
     stripes: f64,
     spot: (f64, f64),
 }
@@ -444,7 +444,7 @@ impl Car {
         if likeness == 0 {
             return Self { seed: paint, body: own, trim, stripes: 0.2, spot: (0.0, 0.08) };
         }
-        // Of one make with the target: another paint of about the same lightness, other stripes, another spot.
+        // The same model as the target, with another paint of similar lightness, other stripes and another spot.
         let mut rng = stream(seed, "look-alike", likeness);
         let other = body(&mut rng);
         Self {
@@ -456,17 +456,17 @@ impl Car {
         }
     }
 
-    fn colour(&self, u: f64, v: f64, aspect: f64) -> Colour {
+    fn color(&self, u: f64, v: f64, aspect: f64) -> Color {
         let side = u.abs();
         let glass = rgb(0x263446);
-        let mut colour = shade(self.body, 1.0 + 0.08 * fractal(self.seed, u * 5.0, v * 5.0, 2));
+        let mut color = shade(self.body, 1.0 + 0.08 * fractal(self.seed, u * 5.0, v * 5.0, 2));
         // Rounded flanks, darker towards the rim, lighter where the light comes from.
-        colour = shade(colour, 1.08 - 0.14 * u - 0.08 * v - 0.34 * smooth_step(0.72, 1.0, side));
+        color = shade(color, 1.08 - 0.14 * u - 0.08 * v - 0.34 * smooth_step(0.72, 1.0, side));
         let stripe = smooth_step(0.10, 0.06, (side - self.stripes).abs());
-        colour = blend(colour, self.trim, stripe);
+        color = blend(color, self.trim, stripe);
         // Bonnet and boot lines.
         let crease = smooth_step(0.035, 0.015, (v + 0.52 - 0.10 * u * u).abs());
-        colour = blend(colour, rgb(0x141418), 0.6 * crease);
+        color = blend(color, rgb(0x141418), 0.6 * crease);
         // Front and rear windows, and the side windows between: a cabin with a roof in it.
         let cabin = window(side, 0.76, 0.03) * window_between(v, -0.42 + 0.08 * u * u, 0.66 - 0.06 * u * u, 0.025);
         let roof = window(side, 0.56, 0.03) * window_between(v, -0.16, 0.42, 0.025);
@@ -474,23 +474,23 @@ impl Car {
         let pillars = smooth_step(0.03, 0.015, (v - 0.12).abs());
         let pane = blend(blend(glass, rgb(0x96b0c8), 0.6 * shine), self.body, pillars);
         let panel = blend(shade(self.body, 1.15 - 0.10 * u), self.trim, stripe);
-        colour = blend(colour, pane, cabin);
-        colour = blend(colour, panel, roof);
+        color = blend(color, pane, cabin);
+        color = blend(color, panel, roof);
         // A start number: a light disc with a dark mark that is not symmetric.
         let (du, dv) = ((u - self.spot.0) * aspect, v - self.spot.1);
         let disc = smooth_step(0.17, 0.145, (du * du + dv * dv).sqrt());
-        colour = blend(colour, rgb(0xf6f4ee), disc);
+        color = blend(color, rgb(0xf6f4ee), disc);
         let upright = window(du.abs(), 0.03, 0.012) * window(dv.abs(), 0.10, 0.012);
         let flag = window_between(du, -0.03, 0.085, 0.012) * window_between(dv, -0.10, -0.045, 0.012);
-        colour = blend(colour, rgb(0x16161c), upright.max(flag));
+        color = blend(color, rgb(0x16161c), upright.max(flag));
         // Lamps and bumpers.
         let lamp = |centre: f64, radius: f64| {
             let (lu, lv) = ((side - 0.62) / 0.2, (v - centre) / radius);
             smooth_step(1.15, 0.85, (lu * lu + lv * lv).sqrt())
         };
-        colour = blend(colour, rgb(0x121216), 0.7 * smooth_step(0.945, 0.965, v.abs()));
-        colour = blend(colour, rgb(0xfff6c4), lamp(-0.84, 0.075));
-        blend(colour, rgb(0xfa3e28), lamp(0.87, 0.05))
+        color = blend(color, rgb(0x121216), 0.7 * smooth_step(0.945, 0.965, v.abs()));
+        color = blend(color, rgb(0xfff6c4), lamp(-0.84, 0.075));
+        blend(color, rgb(0xfa3e28), lamp(0.87, 0.05))
     }
 }
 
@@ -555,7 +555,7 @@ pub(super) fn defocus(canvas: &mut Canvas, sigma: f64) {
     let total = bell(0) + 2.0 * (1..=radius).map(bell).sum::<f64>();
     let weights: Vec<f32> = (0..=radius).map(|d| (bell(d) / total) as f32).collect();
     let (width, height) = (canvas.width, canvas.height);
-    let smooth = |from: &[Colour], at: usize, step: usize, place: usize, count: usize| {
+    let smooth = |from: &[Color], at: usize, step: usize, place: usize, count: usize| {
         let mut sum = each(|c| from[at][c] * weights[0]);
         for (d, weight) in weights.iter().enumerate().skip(1) {
             let (back, ahead) = (from[at - d.min(place) * step], from[at + d.min(count - 1 - place) * step]);

@@ -33,7 +33,7 @@ impl Format {
 
     fn encode(self, picture: &RgbImage) -> std::io::Result<Vec<u8>> {
         match self {
-            // Colours at their full size, as edges between them are where a target ends.
+            // Chroma at full resolution: coarser chroma would blur the target's edge.
             Self::Jpg(quality) => Frame::try_from(picture)
                 .ok()
                 .and_then(|frame| jpeg::encode(&frame, quality, false))
@@ -64,12 +64,12 @@ pub struct SceneFile {
 ///
 /// - `img/0001.jpg` and so on,
 /// - `groundtruth_rect.txt`: a line `x,y,w,h` a frame, **1-based** as in OTB, to four decimals. A box that reaches over
-///   the image's border is written whole; a hidden target keeps its box; a target without a common pixel with the image
-///   is `0,0,0,0`, which OTB's scoring calls invalid,
+///   the image's border is written whole; a hidden target keeps its box; a target outside of the image is `0,0,0,0`,
+///   which is invalid in OTB's scoring,
 /// - `scene.json`: a [`SceneFile`] with the exact truth; `command` is the command that made the sequence, if one did.
 ///
-/// `groundtruth_rect.txt` is written last: a folder without it is incomplete. `progress` is called
-/// after each frame, from any thread.
+/// `groundtruth_rect.txt` is written last: a folder without it is incomplete. `progress` is called after each frame,
+/// from any thread.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a folder that has content. [`Error::Io`] with the path of a file that cannot be written.

@@ -236,7 +236,7 @@ impl Controller {
     }
 
     /// Pauses at a frame in which the user changed something.
-    fn stand(&mut self, item: &Arc<Item>) {
+    fn pause_at(&mut self, item: &Arc<Item>) {
         self.pause();
         if self.position() != item.position || self.shown.is_none() {
             self.show(item);
@@ -308,7 +308,7 @@ impl Controller {
         checkpoints.forget(&gone);
         checkpoints.put(checkpoint);
         self.log.outdated();
-        self.stand(&item);
+        self.pause_at(&item);
         // A write error ends tracking.
         self.write(target, position).map_err(|error| {
             self.failed = Some(error);
@@ -316,7 +316,8 @@ impl Controller {
         })
     }
 
-    /// Refuses to take back a mark if the frames after the piece before it are gone, so that no tracker can go on there.
+    /// Refuses to take back a mark if the frames after the piece before it are gone, so that no tracker can go on
+    /// there.
     fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
         let from = self.shared.look(|state| {
             let track = state.tracks().get(&target)?;

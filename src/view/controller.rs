@@ -1,5 +1,5 @@
-//! The one thread that reads frames and tracks. It handles commands, goes on by itself while it plays, and never waits
-//! for a page.
+//! The thread that reads frames and tracks. It handles commands, goes on by itself while it plays, and never waits for
+//! a page.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -353,15 +353,15 @@ mod tests {
             *opened = true;
             let frames = (span.first..=span.last.unwrap_or(usize::MAX).min(self.count)).map(numbered_item);
             let stalls = self.stalls;
-            // Longer than any test waits; the thread that waits for it is joined when the stream is dropped.
+            // Longer than a test waits for a frame; dropping the stream joins the waiting thread.
             let end =
                 std::iter::from_fn(move || stalls.then(|| std::thread::sleep(Duration::from_millis(300))).and(None));
             Ok(Box::new(frames.chain(end)))
         }
     }
 
-    /// A video that is decoded from its first frame on for each stream: one that begins further on hands nothing out until
-    /// it is cancelled.
+    /// A video whose streams decode from the first frame on; one that begins later gives no frame until it is
+    /// cancelled.
     struct Sought {
         info: Info,
         running: Arc<AtomicUsize>,
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn any_frame_of_a_folder_is_read_again() {
+    fn reads_any_frame_of_a_folder_again() {
         let mut cache = cache(Numbered::folder(200), 0);
         for position in [1, 2, 3, 1, 200, 100, 99, 150, 198, 7] {
             assert_eq!(level(cache.read(position, SOON).unwrap()), position as u8);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_pipe_the_last_frames_are_kept_within_a_bound() {
+    fn a_pipe_keeps_its_last_frames_within_a_bound() {
         let one = bytes(&numbered_item(1));
         let mut cache = cache(Numbered::pipe(50), 8 * one);
         for position in 1..=20 {
@@ -447,12 +447,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_frame_is_found_where_nobody_knows_it() {
+    fn finds_the_last_frame_of_a_source_of_unknown_length() {
         for first in [1, 30] {
             let source = Numbered::video(100);
             let span = Span { first, last: None };
             let mut cache = FrameCache::new(Arc::new(source), span, Channels::Luma.into(), 0);
-            // The stream is to begin far behind the end, and hands out nothing.
+            // A stream that begins far behind the end has no frame.
             assert!(matches!(cache.read(9000, SOON), Ok(Reading::End)));
             assert_eq!((cache.last(), cache.newest()), (Some(100), 100));
             assert_eq!(level(cache.read(100, SOON).unwrap()), 100);
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_a_stream_is_ended_before_another_one_is_begun() {
+    fn ends_a_stream_before_it_begins_another() {
         let source = Arc::new(Sought::default());
         let span = source.info().span(None, None).unwrap();
         let mut cache = FrameCache::new(Arc::clone(&source) as _, span, Channels::Luma.into(), 0);
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_does_not_come_is_not_waited_for() {
+    fn waits_no_longer_than_asked_for_a_frame() {
         let mut cache = cache(Numbered::stalled(3), MAX_CACHE_BYTES);
         assert_eq!(level(cache.read(3, SOON).unwrap()), 3);
         assert!(matches!(cache.read(4, Duration::from_millis(10)), Ok(Reading::NotYet)));

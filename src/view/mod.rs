@@ -94,8 +94,7 @@ impl View {
     /// Reads the first frame and serves the page.
     ///
     /// # Errors
-    /// [`Error::Listen`] for an address or a port that cannot be listened on; what the output of lines and the
-    /// tracker's settings say.
+    /// [`Error::Listen`] for an address or a port that cannot be listened on; errors of the settings and of the output.
     pub fn open(setup: Setup, address: &Address) -> Result<Self> {
         setup.params.check()?;
         let host = bare(&address.host);
@@ -154,7 +153,7 @@ impl View {
     }
 
     /// A note on the address if a browser cannot open it as printed.
-    pub fn url_in_words(&self) -> Option<&'static str> {
+    pub fn url_note(&self) -> Option<&'static str> {
         let any = self.server.address().ip().is_unspecified();
         any.then_some("HOST stands for the name or the address by which this machine is reached")
     }
@@ -220,8 +219,9 @@ impl Source for Still {
     }
 }
 
-/// Serves a page at [`PORT`] or, if that is taken, at another port of this machine until a box is drawn on the frame
-/// `item` of `source` that can be tracked with `params`; `None` if `stop` says so before. `told` gets the address.
+/// Serves a page on which a user draws a box on the frame `item` of `source`; `None` if `stop` returns true first. The
+/// page accepts a box that can be tracked with `params`. It is served at [`PORT`] or, if that is taken, at any free
+/// port; `on_url` gets its address.
 ///
 /// # Errors
 /// When the frame could not be read, or no port can be used.
@@ -229,7 +229,7 @@ pub fn pick(
     item: &Item,
     source: &str,
     params: Params,
-    told: impl FnOnce(&str),
+    on_url: impl FnOnce(&str),
     stop: impl Fn() -> bool,
 ) -> Result<Option<BBox>> {
     let frame = item.frame.as_ref().map_err(|error| {
@@ -255,7 +255,7 @@ pub fn pick(
         Err(Error::Listen { .. }) => View::open(setup(), &address(0))?,
         opened => opened?,
     };
-    told(&view.url());
+    on_url(&view.url());
     while view.picked().is_none() && !stop() {
         std::thread::sleep(POLL_INTERVAL);
     }

@@ -5,8 +5,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::state::{Mark, Track};
-use super::state::{SharedState, ViewState};
+use super::state::{Mark, SharedState, Track, ViewState};
 use crate::atomic_file::replace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -36,8 +35,8 @@ impl Results {
         written(create, &self.found(shared)?)
     }
 
-    /// OTB text of one target: a row for each frame from its first box on. It ends before the first frame that is still to
-    /// be tracked, since a row of `NaN` means that the target had ended.
+    /// OTB text of one target: a row for each frame from its first box on. It ends before the first frame that is still
+    /// to be tracked, since a row of `NaN` means that the target had ended.
     ///
     /// # Errors
     /// As [`Results::all`], and when there is no such target.
@@ -53,7 +52,7 @@ impl Results {
         let known = |state: &ViewState| state.tracks().get(&target).map(before_gap);
         let records: Vec<FrameRecord> = shared.look(known).ok_or_else(none)?;
         if records.is_empty() {
-            return Err(to_come());
+            return Err(no_record());
         }
         let mut rows: Vec<FrameRecord> = Vec::new();
         for record in records {
@@ -81,7 +80,7 @@ impl Results {
         if records.is_empty() {
             return Err(match targets.is_empty() {
                 true => Error::Samples { reason: "there is no target yet: draw a box".into() },
-                false => to_come(),
+                false => no_record(),
             });
         }
         let (width, height) = size.unwrap_or_default();
@@ -103,7 +102,7 @@ impl Results {
 }
 
 /// The error for targets without a record.
-fn to_come() -> Error {
+fn no_record() -> Error {
     Error::Samples { reason: "the first frame of the target has not come yet: play up to it".into() }
 }
 

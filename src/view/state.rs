@@ -189,10 +189,10 @@ impl ViewState {
         // A page with more changes than there are belongs to another run.
         let known = if wants.changes > self.changes.len() { 0 } else { wants.changes };
         let until = self.changes.len().min(known + MAX_CHANGES);
-        let changes: Vec<_> = self.changes[known..until].iter().filter_map(|change| self.told(change)).collect();
+        let changes: Vec<_> = self.changes[known..until].iter().filter_map(|change| self.change_json(change)).collect();
         let picture = self.picture.clone().filter(|picture| picture.id != wants.picture);
         let map = wants.map.and_then(|target| self.map(target));
-        let targets: Vec<_> = self.tracks.iter().map(|(id, track)| told_target(*id, track)).collect();
+        let targets: Vec<_> = self.tracks.iter().map(|(id, track)| target_json(*id, track)).collect();
         let text = serde_json::json!({
             "serial": self.serial,
             "changes_until": until,
@@ -212,7 +212,7 @@ impl ViewState {
 
     /// A change for a page: `[target, position, [box], state, confidence, polygon]` or `[target, from, until or null]`;
     /// `None` for a record that a later change removes.
-    fn told(&self, change: &Change) -> Option<serde_json::Value> {
+    fn change_json(&self, change: &Change) -> Option<serde_json::Value> {
         match change {
             Change::Gone(target, range) => {
                 let end = Some(range.end).filter(|end| *end != usize::MAX);
@@ -221,15 +221,15 @@ impl ViewState {
             Change::Found(target, position) => {
                 let record = self.tracks.get(target)?.at(*position)?;
                 let bbox = record.finite_box();
-                let told = (target, position, bbox, record.state, record.confidence, record.polygon);
-                serde_json::to_value(told).ok()
+                let change = (target, position, bbox, record.state, record.confidence, record.polygon);
+                serde_json::to_value(change).ok()
             }
         }
     }
 }
 
 /// A target for a page: its id, and its marks as pairs of a position and whether a box was given there.
-fn told_target(id: u32, track: &Track) -> serde_json::Value {
+fn target_json(id: u32, track: &Track) -> serde_json::Value {
     let given = |mark: &Mark| matches!(mark, Mark::Given(_));
     let marks: Vec<(usize, bool)> = track.marks().iter().map(|(position, mark)| (*position, given(mark))).collect();
     serde_json::json!({ "id": id, "marks": marks })
@@ -298,8 +298,8 @@ pub enum Mark {
 
 /// One target over all frames.
 ///
-/// Marks cut it into pieces, each from a given box to the next mark. A tracker that is given a box starts afresh, so the
-/// pieces are independent.
+/// Marks cut it into pieces, each from a given box to the next mark. A tracker that is given a box starts afresh, so
+/// the pieces are independent.
 #[derive(Debug, Default)]
 pub struct Track {
     marks: BTreeMap<usize, Mark>,
@@ -363,8 +363,8 @@ impl Track {
         Some(self.clear(position))
     }
 
-    /// Removes the mark at `position`, so that the piece before it reaches to the next mark. Returns the positions whose
-    /// records are gone, or `None` if the only mark there is the first box.
+    /// Removes the mark at `position`, so that the piece before it reaches to the next mark. Returns the positions
+    /// whose records are gone, or `None` if the only mark there is the first box.
     pub fn take_back(&mut self, position: usize) -> Option<Range<usize>> {
         if position == self.start() {
             return None;
@@ -410,11 +410,11 @@ pub struct Map {
     pub origin: (f64, f64),
     /// Pixels of the image from one column to the next and from one row to the next.
     pub step: (f64, f64),
-    /// By how much it is turned on the image, in radians, clockwise.
+    /// Rotation on the image, in radians, clockwise.
     pub angle: f64,
     /// The lowest and the highest value.
     pub range: (f32, f32),
-    /// Row by row: 0 for the lowest value and for what is no number, 255 for the highest.
+    /// Row by row: 0 for the lowest value and for NaN, 255 for the highest.
     pub levels: Vec<u8>,
 }
 
@@ -424,7 +424,7 @@ impl Map {
         let map = response.centered();
         let finite = map.iter().filter(|value| value.is_finite());
         let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)));
-        // In f64, as the range of an f32 map may be larger than an f32. A value that is no number becomes level 0.
+        // In f64, as the range of an f32 map may be larger than an f32. NaN becomes level 0.
         let unit = 255.0 / (f64::from(high) - f64::from(low));
         let level = |value: &f32| ((f64::from(*value) - f64::from(low)) * unit).round() as u8;
         let levels = map.iter().map(level).collect();
@@ -461,7 +461,7 @@ const QUALITY: u8 = 80;
 /// A frame that is shown; encoded when the first page asks for it, on that page's thread.
 #[derive(Debug)]
 pub struct Picture {
-    /// Another number for every picture.
+    /// Unique for each picture.
     pub id: u64,
     item: Arc<Item>,
     jpeg: OnceLock<Vec<u8>>,

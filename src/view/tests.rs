@@ -1,7 +1,7 @@
-//! The controller through its commands: what is found is what plain sessions find, whatever was corrected and when.
+//! The controller through its commands: after any correction, its boxes equal those of plain sessions.
 
 mod ends;
-mod to_come;
+mod late_frames;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::tracker::Tracker;
 
 const FRAMES: usize = 30;
 
-/// The same scene as a folder, as a camera, or as a video whose length nobody knows.
+/// The same scene as a folder, as a camera, or as a video of unknown length.
 struct Scenery {
     scene: Scene,
     info: Info,
-    /// How long each frame of a stream takes that begins at a position.
+    /// How long each frame takes, by the position where its stream begins.
     lasts: fn(usize) -> Duration,
 }
 
@@ -118,7 +118,7 @@ impl Seat {
         <[f64; 4]>::from(self.scene.info().initial_box(position).unwrap()).map(f64::round).into()
     }
 
-    /// Waits until a frame is shown, and it does not play.
+    /// Waits until a frame is shown and the view is paused.
     fn stands_at(&self, position: usize) {
         let begun = Instant::now();
         while self.view.shared.look(|state| (state.status.position, state.status.playing)) != (position, false) {
@@ -139,7 +139,7 @@ impl Seat {
     }
 }
 
-/// What a session finds that begins with `bbox` at `start` and ends at `end`.
+/// The positions and boxes of a session that begins with `bbox` at `start` and ends at `end`.
 fn plain(start: usize, bbox: BBox, end: usize) -> Vec<(usize, BBox)> {
     let scene = scene();
     let frames = Prefetch::open(&scene, start..=end, Channels::Luma, &CancelToken::default()).unwrap();
@@ -181,7 +181,7 @@ fn corrections_give_what_plain_sessions_give() {
     seat.command(Command::Give { target: 1, position: 5, bbox: moved });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [&whole[..4], &plain(5, moved, 14), &corrected[14..]].concat());
-    // Taken back, both leave nothing behind; the frames after them are followed anew.
+    // Taking both back restores the original track.
     for position in [5, 15] {
         seat.command(Command::TakeBack { target: 1, position });
     }
@@ -210,7 +210,7 @@ fn steps_track_and_seeks_do_not() {
     seat.command(Command::Seek { position: 20 });
     seat.stands_at(20);
     assert_eq!(seat.found(1).len(), 4);
-    // What was passed over is caught up with.
+    // A step tracks the frames that the seek skipped.
     seat.command(Command::Step { by: 1 });
     seat.stands_at(21);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 21));
@@ -224,7 +224,7 @@ fn steps_track_and_seeks_do_not() {
 }
 
 #[test]
-fn of_a_camera_the_last_frames_can_be_corrected() {
+fn the_last_frames_of_a_camera_can_be_corrected() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame, None);
     assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
@@ -252,22 +252,22 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
     seat.command(Command::Step { by: 14 });
     seat.stands_at(15);
-    // An end, and a box that was drawn amiss: what comes before them began in a frame that is gone.
+    // An end and a wrong box. The pieces before them began in a frame that is gone.
     seat.command(Command::End { target: 1, position: 15 });
     let gone = seat.refused(Command::TakeBack { target: 1, position: 15 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
     seat.command(Command::Give { target: 2, position: 14, bbox: seat.truth(14) });
     let gone = seat.refused(Command::TakeBack { target: 2, position: 14 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
-    // What began in a frame that is kept is taken back.
+    // The piece before this end began in a frame that is kept.
     seat.command(Command::End { target: 2, position: 15 });
     seat.command(Command::TakeBack { target: 2, position: 15 });
-    // The new box that it says helps.
+    // A new box helps, as the refusal says.
     seat.command(Command::Give { target: 1, position: 15, bbox: seat.truth(15) });
     seat.command(Command::Step { by: 5 });
     seat.stands_at(20);
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
-    // However a piece came to be out of reach, the others are followed on.
+    // A piece that is out of reach does not stop the other targets.
     seat.view.shared.change(|state| state.change(1, |track| track.take_back(15)));
     seat.command(Command::Seek { position: 20 });
     seat.play_to_the_end();
@@ -277,7 +277,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_and_changes_nothing() {
+fn a_refused_command_changes_nothing() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
     seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
     seat.command(Command::Step { by: 4 });
@@ -320,7 +320,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
 }
 
 #[test]
-fn the_highest_number_of_a_target_leaves_numbers_for_others() {
+fn the_highest_id_leaves_ids_for_other_targets() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
     for id in [Some(u32::MAX), Some(1), None] {
         seat.command(Command::Add { id, position: 1, bbox: seat.truth(1) });

@@ -1,4 +1,4 @@
-//! What a session does with targets and frames.
+//! Targets that begin, fail, change and end, and frames that cannot be used.
 
 use super::*;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::tracker::{Evidence, State};
 struct Drift(BBox);
 
 impl Drift {
-    fn say(&self) -> Result<Estimate> {
+    fn estimate(&self) -> Result<Estimate> {
         let evidence = Evidence { peak: 1.0, psr: 2.0, apce: 3.0, ..Evidence::default() };
         Ok(Estimate { bbox: self.0, polygon: None, state: State::Tracking, evidence })
     }
@@ -22,7 +22,7 @@ impl Follower for Drift {
             return Err(Error::Box { bbox, reason: "it is not 2 pixels wide".into() });
         }
         self.0 = bbox;
-        self.say()
+        self.estimate()
     }
 
     fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
@@ -30,7 +30,7 @@ impl Follower for Drift {
             return Err(Error::FrameSize { expected: (4, 1), got: (frame.width(), frame.height()) });
         }
         self.0 = self.0.translated(1.0, 0.0);
-        self.say()
+        self.estimate()
     }
 }
 
@@ -43,7 +43,7 @@ fn items(widths: &[usize]) -> Vec<Item> {
     (1..).zip(widths).map(item).collect()
 }
 
-/// The places and states of one target, begun at the frame `start`, and how that ended.
+/// The left edge of one target in each step, whether it has an estimate, and how the session ended.
 fn follow(widths: &[usize], start: usize, skip: bool) -> (Vec<(f64, bool)>, Result<End, Halt>) {
     let mut session = Session::of(Drift::default(), start, BBox::new(10.0, 0.0, 2.0, 1.0));
     session.skip_bad_frames(skip);
@@ -63,7 +63,7 @@ fn a_target_begins_at_its_frame() {
 }
 
 #[test]
-fn a_bad_frame_ends_it_unless_such_are_skipped() {
+fn a_bad_frame_ends_the_session_unless_it_is_skipped() {
     for bad in [0, 5] {
         let (seen, ended) = follow(&[4, 4, bad, 4], 1, false);
         assert_eq!(seen.len(), 2);
@@ -78,15 +78,14 @@ fn a_bad_frame_ends_it_unless_such_are_skipped() {
     assert!(seen.is_empty() && ended.unwrap_err().position == 2);
 }
 
-/// Where each target is, by its number.
+/// The left edge of each target, by its number.
 fn places(outcomes: &[Outcome]) -> Vec<(usize, f64)> {
     outcomes.iter().map(|outcome| (outcome.target, outcome.bbox.x)).collect()
 }
 
 #[test]
 fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
-    let frame = FrameBuf::new(vec![0; 4], 4, 1, PixelFormat::Gray8).unwrap();
-    let at = |x| BBox::new(x, 0.0, 2.0, 1.0);
+    let frame = frame(4);
     for parallel in [false, true] {
         let mut session = Session::default();
         session.parallel(parallel);
@@ -112,7 +111,7 @@ fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
                 matches!(session.reinit(gone, &frame, at(1.0)), Err(Cause::Target { target, .. }) if target == gone)
             );
         }
-        // One that is still to begin begins with the new box.
+        // A waiting target begins with the new box.
         session.add(Drift::default(), 99, at(70.0));
         session.reinit(3, &frame, at(80.0)).unwrap();
         assert_eq!(places(session.feed(5, &frame).unwrap()), [(1, 53.0), (2, 32.0), (3, 81.0)]);
@@ -120,11 +119,10 @@ fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
 }
 
 #[test]
-fn a_frame_that_is_refused_leaves_nothing_behind() {
-    let frame = |width| FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8).unwrap();
+fn a_refused_frame_changes_nothing() {
     let mut session = Session::default();
     for x in [10.0, 20.0] {
-        session.add(Drift::default(), 1, BBox::new(x, 0.0, 2.0, 1.0));
+        session.add(Drift::default(), 1, at(x));
     }
     session.feed(1, &frame(4)).unwrap();
     assert!(matches!(session.feed(2, &frame(5)), Err(Cause::Frame(_))));
@@ -132,9 +130,9 @@ fn a_frame_that_is_refused_leaves_nothing_behind() {
     assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 11.0)]);
 }
 
-/// Two targets that cannot be learned: the second one's answer is not that to the next frame.
+/// Two targets cannot be learned; the error of the second does not appear in the next frame.
 #[test]
-fn what_a_target_said_of_one_frame_is_not_taken_for_another() {
+fn an_answer_belongs_to_its_frame_only() {
     let frame = FrameBuf::new(vec![7; 64 * 64], 64, 64, PixelFormat::Gray8).unwrap();
     let mut session = Session::default();
     let tracker = || crate::Tracker::new(crate::Params::preset("paper").unwrap()).unwrap();
@@ -146,7 +144,7 @@ fn what_a_target_said_of_one_frame_is_not_taken_for_another() {
 }
 
 #[test]
-fn the_watcher_ends_it() {
+fn the_watcher_ends_the_session() {
     struct Once(usize);
     impl Watch<Drift> for Once {
         fn wants_to_stop(&mut self) -> bool {
@@ -158,12 +156,12 @@ fn the_watcher_ends_it() {
             Ok(())
         }
     }
-    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 2.0, 1.0));
+    let mut session = Session::of(Drift::default(), 1, at(0.0));
     let mut watch = Once(0);
     assert_eq!(session.run(items(&[4, 4]), &mut watch).unwrap(), End::Stopped);
     assert_eq!(watch.0, 1);
     let refuse = |_: &Step<'_, Drift>| Err(Error::NotInitialized);
-    let mut session = Session::of(Drift::default(), 1, BBox::new(0.0, 0.0, 2.0, 1.0));
+    let mut session = Session::of(Drift::default(), 1, at(0.0));
     let halt = session.run(items(&[4]), &mut { refuse }).unwrap_err();
     assert!(matches!(halt.cause, Cause::Watch(Error::NotInitialized)));
 }
@@ -191,11 +189,11 @@ fn no_target_begins_on_a_frame_of_another_size() {
             other => panic!("{other:?}"),
         }
         assert_eq!(session.waiting().collect::<Vec<_>>(), [(1, 3)]);
-        // The next frame is one for both.
+        // Both targets take the next frame.
         assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 12.0), (1, 20.0)]);
         assert_eq!(places(session.feed(4, &frame(4)).unwrap()), [(0, 13.0), (1, 21.0)]);
     }
-    // Also where the first frame was before any target's.
+    // The first frame sets the size even before any target begins.
     let mut session = Session::of(Drift::default(), 2, at(10.0));
     session.feed(1, &frame(4)).unwrap();
     assert!(matches!(session.feed(2, &frame(5)), Err(Cause::Frame(_))));
@@ -213,7 +211,6 @@ fn a_box_in_a_frame_of_another_size_is_refused_and_changes_nothing() {
     assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(0, 11.0), (1, 21.0)]);
 }
 
-/// Nobody is left who has seen the old size.
 #[test]
 fn a_session_without_targets_takes_frames_of_any_size() {
     let mut session = Session::of(Drift::default(), 1, at(10.0));
@@ -261,14 +258,14 @@ fn one_target_that_fails_takes_no_outcome_from_the_others() {
         // It does not wait for a position that never comes.
         assert_eq!(session.waiting().count(), 0);
         assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(0, 11.0), (2, 31.0)]);
-        // A better box begins it all the same.
+        // A better box begins it.
         session.reinit(1, &frame(4), at(20.0)).unwrap();
         assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 12.0), (1, 21.0), (2, 32.0)]);
     }
 }
 
 #[test]
-fn what_ended_a_session_leads_to_the_error_behind_it() {
+fn a_halt_has_its_error_as_source() {
     let broken = || Error::io("out.csv", std::io::ErrorKind::BrokenPipe.into());
     for cause in [Cause::Watch(broken()), Cause::Frame(broken()), Cause::Target { target: 1, error: broken() }] {
         let inner = std::error::Error::source(&cause).unwrap();

@@ -1,4 +1,4 @@
-//! What pages are told, tracks, maps and pictures.
+//! Messages to pages, tracks, maps and pictures.
 
 use ndarray::array;
 
@@ -19,7 +19,7 @@ pub(in crate::view) fn numbered_item(position: usize) -> Item {
     item_of(position, FrameBuf::new(vec![position as u8; 64 * 48], 64, 48, PixelFormat::Gray8))
 }
 
-/// What is found of a target in a frame that could not be read: its box and no more.
+/// The record of a target in a frame that could not be read: its box and no evidence.
 pub(in crate::view) fn record_at(position: usize, bbox: BBox) -> FrameRecord {
     let outcome = Outcome { target: 0, bbox, estimate: None, took: Duration::ZERO };
     FrameRecord::new(&numbered_item(position), &outcome, None)
@@ -30,7 +30,7 @@ fn bbox(x: f64) -> BBox {
 }
 
 #[test]
-fn a_page_is_told_what_it_does_not_know() {
+fn a_page_gets_the_changes_that_it_lacks() {
     let shared = SharedState::default();
     shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
     for position in 2..=3 {
@@ -47,7 +47,7 @@ fn a_page_is_told_what_it_does_not_know() {
     assert_eq!(news["changes"][0], serde_json::json!([1, 2, null]));
     assert_eq!(news["changes"][1][2], serde_json::json!([2.5, 0.0, 2.0, 1.0]));
     assert_eq!(news["targets"][0]["marks"], serde_json::json!([[1, true], [2, true]]));
-    // One that missed all of it is told the last word of each.
+    // A new page gets the final record of each position.
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
     assert_eq!(all["changes"].as_array().unwrap().len(), 4);
     shared.change(|state| state.remove(1));
@@ -59,7 +59,7 @@ fn a_page_is_told_what_it_does_not_know() {
 }
 
 #[test]
-fn a_page_forgets_what_it_knows_of_a_target_whose_number_another_one_has() {
+fn a_page_drops_the_records_of_a_removed_target_before_its_id_is_reused() {
     let shared = SharedState::default();
     shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
     assert!(shared.change(|state| state.found(1, record_at(2, bbox(2.0)))));
@@ -73,7 +73,7 @@ fn a_page_forgets_what_it_knows_of_a_target_whose_number_another_one_has() {
 }
 
 #[test]
-fn a_response_of_what_is_no_longer_true_is_not_shown() {
+fn an_outdated_response_is_not_shown() {
     let (size, origin, step, range) = ((1, 1), (0.0, 0.0), (1.0, 1.0), (0.0, 1.0));
     let map = |level| Some(Map { size, origin, step, angle: 0.0, range, levels: vec![level] });
     let shared = SharedState::default();
@@ -86,10 +86,10 @@ fn a_response_of_what_is_no_longer_true_is_not_shown() {
     let wants = Wants { map: Some(1), ..Wants::default() };
     let levels = || shared.news(&wants, Duration::ZERO).levels;
     assert_eq!(levels(), [7]);
-    // Nothing is known of the frame after a correction of the one before, until it is followed anew.
+    // A correction removes the records after it, with their maps.
     shared.change(|state| state.give(1, bbox(1.5), record_at(1, bbox(1.5))));
     assert!(levels().is_empty());
-    // Followed anew it has no response, as a frame that cannot be read.
+    // Tracked again without a response, as in an unreadable frame.
     shared.change(|state| {
         assert!(state.found(1, record_at(2, bbox(2.5))));
         state.put_map(2, 1, None);
@@ -110,25 +110,25 @@ fn a_frame_that_cannot_be_read_leaves_the_size_as_it_was() {
 }
 
 #[test]
-fn a_long_run_is_told_in_several_messages() {
+fn a_long_run_takes_several_messages() {
     let shared = SharedState::default();
     shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
     shared.change(|state| (2..=9000).for_each(|position| assert!(state.found(1, record_at(position, bbox(1.0))))));
-    let (mut wants, mut told, mut messages) = (Wants::default(), 0, 0);
+    let (mut wants, mut sent, mut messages) = (Wants::default(), 0, 0);
     loop {
         let text = shared.news(&wants, Duration::ZERO).text;
-        told += text["changes"].as_array().unwrap().len();
+        sent += text["changes"].as_array().unwrap().len();
         wants.changes = text["changes_until"].as_u64().unwrap() as usize;
         messages += 1;
         if text["more"] == false {
             break;
         }
     }
-    assert_eq!((told, messages), (9000, 3));
+    assert_eq!((sent, messages), (9000, 3));
 }
 
 #[test]
-fn news_are_waited_for() {
+fn news_waits_for_a_change() {
     let shared = Arc::new(SharedState::default());
     let wants = Wants::default();
     let begun = Instant::now();
@@ -137,7 +137,7 @@ fn news_are_waited_for() {
     let writer = Arc::clone(&shared);
     let thread = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
-        // One message a frame: what was tracked comes with the frame.
+        // `prepare` wakes nobody; its records come with the next change.
         writer.prepare(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
         std::thread::sleep(Duration::from_millis(20));
         writer.change(|state| state.say("here"));
@@ -152,7 +152,7 @@ fn record(index: usize, x: f64) -> FrameRecord {
     record_at(index, bbox(x))
 }
 
-/// One from 3 to 9, given at 3.
+/// A track from 3 to 9, given at 3.
 fn track() -> Track {
     let mut track = Track::default();
     track.give(bbox(3.0), record(3, 3.0));
@@ -165,7 +165,7 @@ fn positions(track: &Track) -> Vec<usize> {
 }
 
 #[test]
-fn what_is_missing_is_the_next_frame() {
+fn the_next_frame_is_missing() {
     let track = track();
     assert_eq!(track.missing(9), None);
     assert_eq!(track.missing(10), Some((10, (3, bbox(3.0)))));
@@ -173,7 +173,7 @@ fn what_is_missing_is_the_next_frame() {
 }
 
 #[test]
-fn a_correction_keeps_what_was_before_it_and_what_was_given_after_it() {
+fn a_correction_keeps_earlier_records_and_later_pieces() {
     let mut track = track();
     assert_eq!(track.give(bbox(7.5), record(7, 7.5)), 7..usize::MAX);
     assert_eq!(positions(&track), [3, 4, 5, 6, 7]);
@@ -187,7 +187,7 @@ fn a_correction_keeps_what_was_before_it_and_what_was_given_after_it() {
 }
 
 #[test]
-fn an_end_leaves_nothing_until_the_next_box() {
+fn an_end_removes_the_records_until_the_next_box() {
     let mut track = track();
     assert_eq!(track.end(6), Some(6..usize::MAX));
     assert_eq!(positions(&track), [3, 4, 5]);
@@ -213,7 +213,7 @@ fn a_mark_is_taken_back() {
 }
 
 #[test]
-fn what_a_mark_cuts_off_goes_on_behind_its_last_record() {
+fn a_piece_resumes_behind_its_last_record() {
     let mut track = track();
     track.give(bbox(7.5), record(7, 7.5));
     assert_eq!(track.resumes(7), Some((7, 3)));
@@ -281,7 +281,7 @@ fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
 }
 
 #[test]
-fn of_a_frame_that_could_not_be_read_there_is_none() {
+fn an_unreadable_frame_has_no_jpeg_and_no_size() {
     let picture = Picture::new(1, Arc::new(item_of(1, Err(Error::NotInitialized))));
     assert!(picture.jpeg().is_empty() && picture.size().is_none());
 }

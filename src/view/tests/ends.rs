@@ -1,4 +1,4 @@
-//! The last frame: reaching it, going beyond it, and having reached it.
+//! The last frame: reaching it, seeking beyond it, and what follows.
 
 use super::state::Status;
 use super::*;
@@ -7,7 +7,7 @@ fn status(seat: &Seat) -> Status {
     seat.view.shared.look(|state| state.status.clone())
 }
 
-/// The JSON document of what is known.
+/// The JSON document of all records so far.
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
     let results = Results { path: "scenery".into(), span, parameters: serde_json::Value::Null, named: false };
@@ -38,7 +38,7 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
 }
 
 #[test]
-fn what_was_corrected_is_followed_by_playing_on_at_the_last_frame() {
+fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
     seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
     seat.play_to_the_end();
@@ -54,7 +54,7 @@ fn what_was_corrected_is_followed_by_playing_on_at_the_last_frame() {
 }
 
 #[test]
-fn a_document_is_completed_once_the_last_frame_is_reached() {
+fn a_document_is_complete_once_the_last_frame_is_tracked() {
     let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES, None);
     let completed = || document(&seat)["summary"]["completed"] == true;
     seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
@@ -80,7 +80,7 @@ fn a_document_is_completed_once_the_last_frame_is_reached() {
 }
 
 #[test]
-fn where_it_goes_is_told_until_it_is_there() {
+fn the_status_names_the_goal_until_it_is_shown() {
     let slow = |_| Duration::from_millis(40);
     let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, MAX_CACHE_BYTES, None);
     seat.stands_at(1);
@@ -95,7 +95,7 @@ fn where_it_goes_is_told_until_it_is_there() {
 }
 
 #[test]
-fn once_all_of_it_shall_end_no_order_waits_for_a_frame() {
+fn a_cancelled_view_waits_for_no_frame() {
     let stop = CancelToken::default();
     let source = Scenery { lasts: |_| Duration::from_millis(700), ..Scenery::folder() };
     let seat = seat_until(stop.clone(), source, 0, None);

@@ -1,14 +1,14 @@
-//! Frames that are slow to come, and boxes of frames that have not come yet.
+//! Slow frames, and boxes of frames that have not come yet.
 
 use super::*;
 
 #[test]
-fn a_frame_far_on_is_found_by_asking_for_it_again() {
-    // Longer than an command waits for the last of them.
+fn a_retry_reaches_a_frame_far_ahead() {
+    // Frame 28 takes longer than a command waits.
     let source = Scenery { lasts: |_| Duration::from_millis(100), ..Scenery::video() };
     let seat = seat_of(source, 0, None);
     let command = Command::Add { id: Some(1), position: 28, bbox: seat.truth(28) };
-    // A command before the first frame is shown does not go back to it in between.
+    // The first frame is not shown yet, but the controller does not go back to it between the retries.
     assert_eq!(seat.view.command(command), Err(Refusal::NotYet { position: 28 }));
     let asked = (1..6).find(|_| seat.view.command(command) != Err(Refusal::NotYet { position: 28 }));
     assert!(asked.is_some(), "it is still on its way");
@@ -18,7 +18,7 @@ fn a_frame_far_on_is_found_by_asking_for_it_again() {
 }
 
 #[test]
-fn a_box_of_a_frame_to_come_begins_its_target_when_the_frame_comes() {
+fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, Some(&path));
@@ -29,7 +29,7 @@ fn a_box_of_a_frame_to_come_begins_its_target_when_the_frame_comes() {
     assert!(
         seat.refused(Command::Add { id: Some(7), position: 9, bbox: seat.truth(9) }).contains("a target 7 already")
     );
-    // Nothing is found of it before.
+    // It has no record before.
     seat.command(Command::Step { by: 5 });
     seat.stands_at(6);
     assert_eq!((seat.found(3).len(), seat.found(7).len()), (6, 0));
@@ -42,7 +42,7 @@ fn a_box_of_a_frame_to_come_begins_its_target_when_the_frame_comes() {
 }
 
 #[test]
-fn a_box_of_a_frame_to_come_that_lies_outside_stops_it_there_and_can_be_replaced() {
+fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
     let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, None);
     seat.command(Command::Add { id: Some(1), position: 1, bbox: seat.truth(1) });
     seat.command(Command::Add { id: Some(2), position: 5, bbox: BBox::new(900.0, 0.0, 10.0, 10.0) });
@@ -54,19 +54,19 @@ fn a_box_of_a_frame_to_come_that_lies_outside_stops_it_there_and_can_be_replaced
     seat.play_to_the_end();
     assert_eq!(seat.found(1), plain(1, seat.truth(1), FRAMES));
     assert_eq!(seat.found(2), plain(5, seat.truth(5), FRAMES));
-    // What is to come behind the end never comes.
+    // No frame comes after the end.
     let bbox = seat.truth(1);
     assert!(seat.refused(Command::Add { id: None, position: FRAMES + 1, bbox }).contains("no frame 31"));
     seat.view.close().unwrap();
 }
 
 #[test]
-fn the_frame_on_the_screen_takes_a_box_wherever_the_source_is() {
+fn the_shown_frame_takes_a_box_without_another_read() {
     let back = |first: usize| Duration::from_millis(if first > 1 { 400 } else { 0 });
     let seat = seat_of(Scenery { lasts: back, ..Scenery::video() }, 0, None);
     seat.command(Command::Seek { position: 20 });
     seat.stands_at(20);
-    // Another frame was read since, and to read this one again would take longer than an command waits.
+    // The source has moved on; reading frame 20 again would take longer than a command waits.
     let outside = BBox::new(900.0, 0.0, 10.0, 10.0);
     assert!(seat.refused(Command::Add { id: None, position: 28, bbox: outside }).contains("outside"));
     seat.command(Command::Add { id: None, position: 20, bbox: seat.truth(20) });
@@ -75,7 +75,7 @@ fn the_frame_on_the_screen_takes_a_box_wherever_the_source_is() {
 }
 
 #[test]
-fn a_box_that_no_tracker_could_go_on_from_is_refused() {
+fn refuses_a_box_whose_next_frame_is_gone() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 2 * frame, None);
     seat.command(Command::Step { by: 11 });
