@@ -277,7 +277,7 @@ macro_rules! choice {
 
         impl $name {
             /// The names of the variants.
-            fn names() -> &'static [&'static str] {
+            pub(crate) fn names() -> &'static [&'static str] {
                 static NAMES: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
                     [stringify!($first) $(, stringify!($variant))*]
                         .map(|name| &*$crate::settings::kebab(name).leak())

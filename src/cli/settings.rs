@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use super::Failure;
 use crate::Params;
 use crate::error::Error;
+use crate::tracker::FeatureParams;
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -30,8 +31,7 @@ pub struct SettingsArgs {
     /// Kernel machine that watches the detector: none, krr, svm, klda, slem
     #[arg(long, value_name = "NAME")]
     guard: Option<String>,
-    /// Feature of a kcf detector: hog, gray
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = format!("Feature of a kcf detector: {}", FeatureParams::names().join(", ")))]
     feature: Option<String>,
     /// Kernel: gaussian, polynomial, linear
     #[arg(long, value_name = "NAME")]

@@ -38,7 +38,7 @@ impl Calibration {
             (_, Hog(_), Polynomial { .. }) => Self::new(0.0, 1.91, -5.78),
             (_, Gray, Gaussian { .. }) => Self::new(0.0, 1.12, -3.96),
             (_, Gray, Linear) => Self::new(0.0, 1.31, -3.29),
-            (_, Gray, Polynomial { .. }) => return None,
+            _ => return None,
         })
     }
 

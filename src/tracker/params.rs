@@ -406,24 +406,25 @@ impl FeatureParams {
     pub fn cell_size(&self) -> usize {
         match self {
             Self::Hog(hog) => hog.cell_size,
-            Self::Gray => 1,
+            _ => 1,
         }
     }
 }
 
 impl FilterParams {
-    /// The published settings for a feature and a kernel, whose own parameters are replaced.
+    /// The published settings for a feature and a kernel, whose own parameters are replaced. A feature of single pixels
+    /// takes those of gray values.
     pub fn paper(feature: FeatureParams, kernel: Kernel) -> Self {
         let (sigma, b, learning_rate) = match feature {
             FeatureParams::Hog(_) => (0.5, 9, 0.02),
-            FeatureParams::Gray => (0.2, 7, 0.075),
+            _ => (0.2, 7, 0.075),
         };
         // About one in fifty of the frames that overlap the truth by more than half (on OTB) is called uncertain, one
         // in five hundred lost. A linear filter of gray values answers with broad, low peaks.
         let (uncertain_below, lost_below) = match (feature, kernel) {
             (FeatureParams::Hog(_), _) => (8.0, 5.0),
-            (FeatureParams::Gray, Kernel::Gaussian { .. }) => (7.0, 5.0),
-            (FeatureParams::Gray, _) => (3.0, 2.0),
+            (_, Kernel::Gaussian { .. }) => (7.0, 5.0),
+            _ => (3.0, 2.0),
         };
         let kernel = match kernel {
             Kernel::Gaussian { .. } => Kernel::Gaussian { sigma },
