@@ -6,8 +6,9 @@
 Each folder holds sequences in OTB's form. Every sequence is tracked, with the flags of --tracker (`--preset robust`),
 from the box given and, with --starts 5, from that box moved by a tenth of its size in each direction. A logistic model
 of what the slow filter answers (0 without one) and of the logarithm of the peak-to-sidelobe ratio is fitted to whether
-the overlap is above one half: to all sequences (the weights of src/tracker/background_search/belief.rs for robust, of
-src/tracker/calibration.rs for others), and to all but one, whose frames it then judges: of those the errors are said.
+the overlap is above one half: to all sequences (the weights of src/tracker/background_search.rs for robust, of
+src/machines/registry.rs for machines, of src/tracker/calibration.rs for others), and to all but one, whose frames it
+then judges: of those the errors are said.
 Trackers that search all of the frame for a lost target are fitted without that, by `--tracker "--preset fast
 --lost-below 0"`. --svg draws what was predicted against what was true.
 

@@ -28,10 +28,11 @@ pub struct SettingsArgs {
     /// What scores the translations of the search area
     #[arg(long, value_name = "NAME", value_parser = names(Params::detectors()), hide_possible_values = true)]
     detector: Option<String>,
-    /// Kernel machine that watches the detector: none, krr, svm, klda, slem
     #[arg(long, value_name = "NAME")]
+    #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
     guard: Option<String>,
-    #[arg(long, value_name = "NAME", help = format!("Feature of a kcf detector: {}", FeatureParams::names().join(", ")))]
+    #[arg(long, value_name = "NAME")]
+    #[arg(help = format!("Feature of a kcf detector: {}", FeatureParams::names().join(", ")))]
     feature: Option<String>,
     /// Kernel: gaussian, polynomial, linear
     #[arg(long, value_name = "NAME")]

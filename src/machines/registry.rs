@@ -12,7 +12,8 @@ use crate::settings::choice;
 macro_rules! machines {
     ($(
         $kind:ident = $name:literal ($module:ident): $what:literal,
-        gate $gate:literal, accept_above $accept_above:literal, interval $every:literal, guards $guards:literal;
+        gate $gate:literal, accept_above $accept_above:literal, interval $every:literal, guards $guards:literal,
+        confidence $psr:literal ln psr - $offset:literal;
     )*) => {
         /// Which machine, without its settings.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,6 +61,11 @@ macro_rules! machines {
                 match self { $(Self::$kind => $guards,)* }
             }
 
+            /// The slope and the offset of its log-odds over the logarithm of the peak-to-sidelobe ratio.
+            pub(crate) const fn log_odds(self) -> (f64, f64) {
+                match self { $(Self::$kind => ($psr, $offset),)* }
+            }
+
             /// Its settings, all at their defaults.
             pub fn params(self) -> MachineParams {
                 match self { $(Self::$kind => MachineParams::$kind($module::Params::default()),)* }
@@ -84,13 +90,18 @@ macro_rules! machines {
 }
 
 machines! {
-    Krr = "krr" (krr): "kernel ridge regression on real windows", gate 0.0, accept_above 0.3, interval 1, guards true;
-    Svm = "svm" (svm): "support vector machine", gate 0.1, accept_above 0.5, interval 1, guards true;
-    Klda = "klda" (klda): "kernel Fisher discriminant", gate 0.2, accept_above 0.5, interval 1, guards true;
-    Kpca = "kpca" (kpca): "kernel principal components: novelty", gate 0.2, accept_above 0.5, interval 2, guards false;
-    Slem = "slem" (slem): "square-loss exemplar machines", gate 0.2, accept_above 0.5, interval 1, guards true;
+    Krr = "krr" (krr): "kernel ridge regression on real windows",
+        gate 0.0, accept_above 0.3, interval 1, guards true, confidence 3.38 ln psr - 6.41;
+    Svm = "svm" (svm): "support vector machine",
+        gate 0.1, accept_above 0.5, interval 1, guards true, confidence 1.36 ln psr - 2.58;
+    Klda = "klda" (klda): "kernel Fisher discriminant",
+        gate 0.2, accept_above 0.5, interval 1, guards true, confidence 1.76 ln psr - 3.18;
+    Kpca = "kpca" (kpca): "kernel principal components: novelty",
+        gate 0.2, accept_above 0.5, interval 2, guards false, confidence 1.80 ln psr - 2.59;
+    Slem = "slem" (slem): "square-loss exemplar machines",
+        gate 0.2, accept_above 0.5, interval 1, guards true, confidence 1.35 ln psr - 2.33;
     Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding",
-        gate 0.2, accept_above 0.5, interval 2, guards false;
+        gate 0.2, accept_above 0.5, interval 2, guards false, confidence 3.98 ln psr - 6.24;
 }
 
 impl MachineKind {

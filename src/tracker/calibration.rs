@@ -44,14 +44,8 @@ impl Calibration {
 
     /// Of a machine.
     pub const fn of_machine(kind: MachineKind) -> Self {
-        match kind {
-            MachineKind::Krr => Self::new(0.0, 3.38, -6.41),
-            MachineKind::Svm => Self::new(0.0, 1.36, -2.58),
-            MachineKind::Klda => Self::new(0.0, 1.76, -3.18),
-            MachineKind::Kpca => Self::new(0.0, 1.80, -2.59),
-            MachineKind::Slem => Self::new(0.0, 1.35, -2.33),
-            MachineKind::Kdspe => Self::new(0.0, 3.98, -6.24),
-        }
+        let (psr, offset) = kind.log_odds();
+        Self::new(0.0, psr, -offset)
     }
 
     /// The probability that the box of this evidence overlaps the target by more than half.

@@ -537,18 +537,10 @@ impl Default for Params {
     }
 }
 
-/// The names that `guard` takes: `none`, and the machines that guard.
-fn guard_names() -> &'static [&'static str] {
-    static NAMES: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
-        std::iter::once("none").chain(MachineKind::all_guards().map(MachineKind::name)).collect()
-    });
-    &NAMES
-}
-
 impl Setting for Option<GuardParams> {
     fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
         match self {
-            None => visit(&Field { names: guard_names(), ..*field }, "none".into()),
+            None => visit(&Field { names: Params::guards(), ..*field }, "none".into()),
             Some(guard) => guard.visit(field, visit),
         }
     }
@@ -559,8 +551,8 @@ impl Setting for Option<GuardParams> {
                 "none" => None,
                 name => {
                     let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
-                    let kind =
-                        kind.ok_or_else(|| field.refuse(name, format!("must be one of {}", guard_names().join(", "))))?;
+                    let kind = kind
+                        .ok_or_else(|| field.refuse(name, format!("must be one of {}", Params::guards().join(", "))))?;
                     match self.take() {
                         Some(guard) if guard.windows.machine.kind() == kind => Some(guard),
                         _ => Some(GuardParams::of(kind)),
@@ -614,6 +606,14 @@ impl Params {
     /// The names that `search` takes as detectors.
     pub fn detectors() -> impl Iterator<Item = &'static str> {
         ["background-aware", "kcf"].into_iter().chain(MachineKind::ALL.iter().map(|kind| kind.name()))
+    }
+
+    /// The names that `guard` takes: `none`, and the machines that guard.
+    pub(crate) fn guards() -> &'static [&'static str] {
+        static NAMES: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
+            std::iter::once("none").chain(MachineKind::all_guards().map(MachineKind::name)).collect()
+        });
+        &NAMES
     }
 
     /// The settings of a preset.
@@ -797,7 +797,7 @@ impl Params {
         };
         let guard = self.guard.as_ref().map(|guard| ("guard.windows", &guard.windows));
         if let Some((_, windows)) = guard.filter(|(_, windows)| !windows.machine.kind().guards()) {
-            let expected = format!("must be one of {}", guard_names()[1..].join(", "));
+            let expected = format!("must be one of {}", Params::guards()[1..].join(", "));
             return refuse("guard.windows.machine", windows.machine.kind().to_string(), expected);
         }
         for (path, windows) in search.into_iter().chain(guard) {
