@@ -9,7 +9,6 @@ mod hog_batch;
 mod hog_colors;
 #[cfg(test)]
 mod tests;
-mod toy;
 pub(crate) mod window;
 
 pub(crate) use hog::Hog;
@@ -25,15 +24,13 @@ pub(crate) enum Features {
     Hog(Box<Hog>),
     /// Gray values less the mean of the patch (Henriques et al., TPAMI 2015, section 8.1); a cell is a pixel.
     Gray,
-    /// Differences of horizontal neighbours.
-    Toy,
 }
 
 impl Features {
     pub fn channels(&self) -> usize {
         match self {
             Self::Hog(_) => hog::CHANNELS,
-            Self::Gray | Self::Toy => 1,
+            Self::Gray => 1,
         }
     }
 
@@ -46,7 +43,6 @@ impl Features {
                 gray(patch, window, out);
                 watch.lap(Stage::Normalise);
             }
-            Self::Toy => toy::extract(patch, window, out),
         }
     }
 }

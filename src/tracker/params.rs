@@ -81,8 +81,6 @@ choice! {
         Hog(HogParams),
         /// Gray values less their mean.
         Gray,
-        /// Differences of horizontal neighbours.
-        Toy,
     }
 }
 
@@ -401,7 +399,6 @@ impl FeatureParams {
         match self {
             Self::Hog(hog) => Features::Hog(Box::new(Hog::new(width, height, hog.cell_size))),
             Self::Gray => Features::Gray,
-            Self::Toy => Features::Toy,
         }
     }
 
