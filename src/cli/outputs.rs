@@ -7,7 +7,7 @@ use clap::Args;
 use super::Failure;
 use crate::export::{
     Coco, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, OverlayOptions, Overlays, ResponseMaps, Table,
-    TargetRecord, Toy, check_distinct, is_video,
+    TargetRecord, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -44,9 +44,6 @@ pub struct OutputArgs {
     /// Label Studio annotations
     #[arg(long, value_name = "FILE|-")]
     label_studio: Option<Destination>,
-    /// The center of each target
-    #[arg(long, value_name = "FILE|-")]
-    toy: Option<Destination>,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
     #[arg(long, value_name = "DIR")]
     response: Option<PathBuf>,
@@ -69,7 +66,6 @@ pub enum Form {
     Coco,
     Cvat,
     LabelStudio,
-    Toy,
     Response,
     Overlay,
 }
@@ -119,7 +115,6 @@ impl OutputArgs {
             ("--coco", Form::Coco, self.coco.clone()),
             ("--cvat", Form::Cvat, self.cvat.clone()),
             ("--label-studio", Form::LabelStudio, self.label_studio.clone()),
-            ("--toy", Form::Toy, self.toy.clone()),
             ("--response", Form::Response, folder(&self.response)),
             ("--overlay", Form::Overlay, folder(&self.overlay)),
         ];
@@ -208,7 +203,6 @@ impl Outputs {
                 Form::Coco => exports.push(Coco::create(to)?),
                 Form::Cvat => exports.push(Cvat::create(to, info.length.or(info.expected_length))?),
                 Form::LabelStudio => exports.push(LabelStudio::create(to, info.rate)?),
-                Form::Toy => exports.push(Toy::create(to)?),
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 Form::Overlay => {
                     let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);

@@ -28,7 +28,6 @@ mod response;
 mod table;
 #[cfg(test)]
 mod tests;
-mod toy;
 
 use std::path::Path;
 
@@ -42,7 +41,6 @@ pub use self::overlay::{OverlayOptions, Overlays, in_color};
 pub use self::record::{FrameRecord, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::Table;
-pub use self::toy::Toy;
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
