@@ -186,8 +186,6 @@ settings! {
         learning_rate: f64 = 1.0, Within(0.0, 1.0);
         /// Steps of the solver per frame
         solver_steps: usize = 2, Within(1.0, 1000.0);
-        /// A toy setting
-        toy: f64 = 0.5, Within(0.0, 1.0);
         /// Weight of the colour histograms in the response; 0 for none
         color_weight: f64 = 0.2, Within(0.0, 1.0);
         /// How fast the colour histograms follow, per learned frame
