@@ -11,7 +11,6 @@
 //! | `klda` | [kernel Fisher discriminant](klda) | affine |
 //! | `kpca` | [kernel principal components](kpca) | distances to subspaces |
 //! | `slem` | [square-loss exemplar machine](slem) | affine |
-//! | `toy` | [difference of the class means](toy) | affine |
 //! | `kdspe` | [kernel discriminative sparsity preserving embedding](kdspe) | affine |
 //!
 //! [`selection`] chooses a kernel and a machine by cross-validation. [`sparse`] classifies by sparse representation: a
@@ -45,7 +44,6 @@ pub mod selection;
 pub mod slem;
 pub mod sparse;
 pub mod svm;
-pub mod toy;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm, toy};
+use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
 use crate::error::{Error, Result};
 use crate::settings::choice;
 
@@ -102,8 +102,6 @@ machines! {
         gate 0.2, accept_above 0.5, interval 1, guards true, confidence 1.35 ln psr - 2.33;
     Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding",
         gate 0.2, accept_above 0.5, interval 2, guards false, confidence 3.98 ln psr - 6.24;
-    Toy = "toy" (toy): "difference of the class means",
-        gate 0.2, accept_above 0.5, interval 1, guards true, confidence 1.36 ln psr - 2.58;
 }
 
 impl MachineKind {
