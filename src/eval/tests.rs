@@ -123,7 +123,7 @@ fn names_presets_after_their_changes() {
     assert_eq!(named("paper", &[("guard", "svm")]).name(), "paper+guard-svm");
     assert_eq!(named("paper", &[("search.filter.kernel", "linear")]).name(), "paper+kernel=linear");
     assert_eq!(named("paper", &[("search.filter.scale", "filter")]).name(), "paper+scale=filter");
-    assert_eq!(named("fast", &[("search.filter.scale", "filter")]).name(), "fast+scale=filter");
+    assert_eq!(named("fast", &[("search.background.padding", "2")]).name(), "fast+padding=2.0");
     assert_eq!(named("paper", &[("search", "svm")]).name(), "paper+svm");
     assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
 }

@@ -57,7 +57,7 @@ const NEUTRAL: f32 = 0.5;
 /// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant; then those
 /// of the identity and of the product. Fitted to the preset `robust` by `scripts/calibration.py`.
 const EXPERTS: Experts =
-    Experts { filter: Calibration::new(3.84, 2.47, -8.17), identity: (4.04, 1.26), product: (0.92, 1.11) };
+    Experts { filter: Calibration::new(7.65, 1.23, -5.90), identity: (3.86, 1.23), product: (1.0, 0.7) };
 
 /// One target's models and the memory that a frame needs.
 #[derive(Clone, Debug)]
