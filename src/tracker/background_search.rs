@@ -87,6 +87,8 @@ pub(super) struct BackgroundSearch {
     identity: Option<(IdentityMachineParams, Identity)>,
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
+    /// Whether the view can be compared with what was given.
+    is_comparable: bool,
     /// Confidence of the last detection, and the answer of the identity.
     certainty: (f64, Option<f64>),
     frames: usize,
@@ -173,6 +175,7 @@ impl BackgroundSearch {
                 IdentityParams::None => None,
             },
             saved: None,
+            is_comparable: true,
             certainty: (1.0, None),
             params: params.clone(),
             frames: 0,
@@ -201,7 +204,10 @@ impl BackgroundSearch {
         self.view_is_current = true;
         let View { gray, bins, .. } = &self.view;
         let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch);
-        if let Some((_, identity)) = &mut self.identity {
+        // A gray frame cannot be compared with a target that was given in colour.
+        let in_color = frame.format() != PixelFormat::Gray8;
+        self.is_comparable = self.identity.as_ref().is_some_and(|(_, identity)| in_color || !identity.uses_color());
+        if let Some((_, identity)) = self.identity.as_mut().filter(|_| self.is_comparable) {
             watch.start();
             identity.observe(self.filter.input());
             watch.lap(Stage::Identity);
@@ -211,7 +217,7 @@ impl BackgroundSearch {
 
     /// Completes the evidence of the place at `shift` of the view.
     fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64), watch: &mut Stopwatch) -> Evidence {
-        if let Some((_, identity)) = &mut self.identity {
+        if let Some((_, identity)) = self.identity.as_mut().filter(|_| self.is_comparable) {
             watch.start();
             evidence.identity = Some(identity.decision(&self.view.bins, shift) as f32);
             watch.lap(Stage::Identity);
@@ -312,7 +318,7 @@ impl BackgroundSearch {
             (self.view.point((0.0, 0.0)), 1.0)
         };
         watch.start();
-        if let Some((machine, identity)) = &mut self.identity {
+        if let Some((machine, identity)) = self.identity.as_mut().filter(|_| self.is_comparable) {
             let shift = self.view.shift_at(center);
             let (confidence, answer) = self.certainty;
             let agreed = confidence > CERTAIN && answer.is_some_and(|answer| answer > machine.learn_from);

@@ -130,6 +130,11 @@ impl Identity {
         }
     }
 
+    /// Whether windows are described by their colours too.
+    pub fn uses_color(&self) -> bool {
+        self.color
+    }
+
     /// Keeps the features of a view, `[row][column][32]`, without their window function.
     pub fn observe(&mut self, features: &[f32]) {
         for (r, (to, from)) in
