@@ -21,7 +21,7 @@ mod growth;
 
 /// Sides of targets in pixels.
 const TARGETS: [(usize, usize); 4] = [(24, 32), (40, 60), (95, 65), (160, 120)];
-const PRESETS: [&str; 6] = ["paper", "robust", "paper-dcf", "paper-gray", "paper-polynomial", "fast"];
+const PRESETS: [&str; 5] = ["paper", "robust", "paper-dcf", "paper-gray", "fast"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -3,14 +3,14 @@
 
     scripts/calibration.py FOLDER [FOLDER ...] [--tracker FLAGS] [--starts N] [--svg FILE] [--program FILE]
 
-Each folder holds sequences in OTB's form. Every sequence is tracked, with the flags of --tracker (`--preset robust`),
-from the box given and, with --starts 5, from that box moved by a tenth of its size in each direction. A logistic model
-of what the slow filter answers (0 without one) and of the logarithm of the peak-to-sidelobe ratio is fitted to whether
-the overlap is above one half: to all sequences (the weights of src/tracker/background_search.rs for robust, of
-src/machines/registry.rs for machines, of src/tracker/calibration.rs for others), and to all but one, whose frames it
-then judges: of those the errors are said.
-Trackers that search all of the frame for a lost target are fitted without that, by `--tracker "--preset fast
---lost-below 0"`. --svg draws what was predicted against what was true.
+Each folder is a group of sequences in OTB's form. Every sequence is tracked, with the flags of --tracker (`--preset
+robust`), from the box given and, with --starts 5, from that box moved by a tenth of its size in each direction. Logistic
+models are fitted to whether the overlap is above one half: of what the slow filter answers (0 without one) and of the
+logarithm of the peak-to-sidelobe ratio (the filter), of the answer of the identity where there is one, and of the
+log-odds of the product of both. The weights stand in src/tracker/background_search.rs for robust, in
+src/tracker/calibration.rs for others. They are fitted to all, and to all groups but one (all sequences but one of a
+single group), whose frames they then judge: of those the errors are said. --svg draws what was predicted against what
+was true.
 
 It prints the weights, the area under the ROC curve, the expected calibration error (15 bins) and Brier's score of the
 left-out frames and of the confidence that the program itself has, and which states the program gives frames that
@@ -63,6 +63,30 @@ def fitted(samples, start=None):
         if max(map(abs, step)) < 1e-8:
             break
     return weights
+
+
+def experts(samples):
+    """The weights of the filter and, where frames are compared, of the identity and of the product of both."""
+    by_filter = fitted([(signals, good) for signals, _, good in samples])
+    if any(identity is None for _, identity, _ in samples):
+        return [by_filter]
+    by_identity = fitted([((identity, 1.0), good) for _, identity, good in samples])
+    odds = [((log_odds(by_filter, by_identity, s, i), 1.0), good) for s, i, good in samples]
+    return [by_filter, by_identity, fitted(odds)]
+
+
+def log_odds(by_filter, by_identity, signals, identity):
+    """Of the product of both experts."""
+    both = probability(by_filter, signals) * probability(by_identity, (identity, 1.0))
+    both = min(max(both, 1e-9), 1 - 1e-9)
+    return math.log(both / (1 - both))
+
+
+def judged(weights, signals, identity):
+    """The probability of a frame by the weights of `experts`."""
+    if len(weights) == 1:
+        return probability(weights[0], signals)
+    return probability(weights[2], (log_odds(*weights[:2], signals, identity), 1.0))
 
 
 def reliability(pairs):
@@ -125,17 +149,17 @@ def main():
                 for frame, overlap in run:
                     good = overlap > 0.5
                     signals = (frame["long_term"] or 0.0, math.log(max(frame["psr"], 1.0)), 1.0)
-                    samples.setdefault(sequence, []).append((signals, good))
+                    group = folder if len(args.folders) > 1 else sequence
+                    samples.setdefault(group, []).append((signals, frame["identity"], good))
                     own += [(frame["confidence"], good)] if frame["confidence"] is not None else []
                     if good or overlap < 0.1:
                         states["good" if good else "bad"][frame["state"]] += 1
-    all_weights = fitted([sample for all in samples.values() for sample in all])
-    print("weights:", " ".join(f"{w:.3f}" for w in all_weights))
+    for name, weights in zip(("filter", "identity", "product"), experts([s for all in samples.values() for s in all])):
+        print(f"{name}:", " ".join(f"{w:.3f}" for w in weights))
     left_out = []
-    for sequence, judged in samples.items():
-        others = [sample for other, all in samples.items() if other != sequence for sample in all]
-        weights = fitted(others, all_weights)
-        left_out += [(probability(weights, signals), good) for signals, good in judged]
+    for group, held in samples.items():
+        weights = experts([sample for other, all in samples.items() if other != group for sample in all])
+        left_out += [(judged(weights, signals, identity), good) for signals, identity, good in held]
     said("left out", left_out)
     if own:
         said("program", own)

@@ -108,4 +108,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn one_expert_that_denies_the_target_is_enough() {
+        let filter = Calibration::new(0.0, 2.0, -4.0);
+        let experts = Experts { filter, identity: (4.0, 1.0), product: (1.0, 0.5) };
+        let of =
+            |psr: f32, identity: Option<f32>| experts.probability(&Evidence { psr, identity, ..Evidence::default() });
+        assert!(of(60.0, Some(1.0)) > 0.9);
+        assert!(of(60.0, Some(-1.0)) < 0.2 && of(2.0, Some(1.0)) < 0.2);
+        assert_eq!(of(60.0, None), filter.probability(&Evidence { psr: 60.0, ..Evidence::default() }));
+    }
 }

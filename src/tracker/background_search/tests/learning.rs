@@ -61,3 +61,22 @@ fn a_lost_challenge_teaches_nothing() {
     let (challenged, alone) = (learned(never), learned(ScaleParams::None));
     assert!(challenged.0 == alone.0 && challenged.1 == alone.1);
 }
+
+/// The filter would learn the place where the target was, and be sure of it.
+#[test]
+fn a_place_that_the_identity_denies_is_not_learned() {
+    let rgb = frame((80.0, 70.0), 1.0, 0.0);
+    let mut run = Run::new(&plain(), &view(&rgb), BOX);
+    (0..12).for_each(|_| _ = run.step(&view(&rgb)));
+    let empty = frame((-200.0, -200.0), 1.0, 0.0);
+    let learned = run.search.filter.taps();
+    for _ in 0..6 {
+        let identity = run.step(&view(&empty)).evidence.identity;
+        assert!(identity.is_some_and(|answer| answer < -0.3), "{identity:?}");
+        assert_eq!(run.search.filter.taps(), learned);
+    }
+    run.pose = Pose::of(BOX);
+    let back = run.step(&view(&rgb));
+    assert!(back.evidence.identity.is_some_and(|answer| answer > 0.8), "{:?}", back.evidence.identity);
+    assert_ne!(run.search.filter.taps(), learned);
+}
