@@ -304,7 +304,7 @@ def test_an_end_behind_the_last_frame_is_refused(noise, demo):
     for frames in ([noise] * 3, np.stack([noise] * 3)):
         with pytest.raises(kcf_track.SettingError, match="end 100: there are 3 frames"):
             track(frames, BOX, end=100)
-    with pytest.raises(kcf_track.SettingError, match="end 900: there are 120 images"):
+    with pytest.raises(kcf_track.SettingError, match="end 900: there are 120 frames"):
         track(demo, end=900)
     # The length of an iterator is unknown.
     with pytest.warns(UserWarning, match="the frames end with 3, before end 100"):
