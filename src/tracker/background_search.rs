@@ -17,9 +17,7 @@ use ndarray::ArrayView2;
 
 use super::calibration::{Calibration, Experts};
 use super::identity::Identity;
-use super::params::{
-    BackgroundParams, IdentityMachineParams, IdentityParams, PyramidParams, RotationParams, ScaleParams,
-};
+use super::params::{BackgroundParams, IdentityParams, PyramidParams, RotationParams, ScaleParams};
 use super::peak::{Peak, between_cells};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
@@ -41,7 +39,7 @@ use crate::profile::{Stage, Stopwatch};
 /// Sides of the search area in cells: numbers that transform fast.
 const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
 /// Pixels per cell.
-const CELL: usize = 4;
+pub(super) const CELL: usize = 4;
 /// Cells around the peak that do not count as sidelobe.
 const PEAK_RADIUS: usize = 5;
 /// The learning rate at which the filter is held near the one before as strongly as `temporal` says.
@@ -55,7 +53,8 @@ const SAVE_INTERVAL: usize = 10;
 /// The likelihood of a colour that says nothing.
 const NEUTRAL: f32 = 0.5;
 /// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant; then those
-/// of the identity and of the product. Fitted to the preset `robust` by `scripts/calibration.py`.
+/// of the identity: fitted to sequences of four groups, as `scripts/calibration.py` fits them. The log-odds of the product
+/// are raised by a constant, because both experts doubt in the same frames.
 const EXPERTS: Experts =
     Experts { filter: Calibration::new(7.65, 1.23, -5.90), identity: (3.86, 1.23), product: (1.0, 0.7) };
 
@@ -84,13 +83,12 @@ pub(super) struct BackgroundSearch {
     answered: (Pose, f64),
     scale: Option<ScaleFilter>,
     rotation: Option<RotationFilter>,
-    identity: Option<(IdentityMachineParams, Identity)>,
+    identity: Option<Identity>,
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
-    /// Whether the view can be compared with what was given.
-    is_comparable: bool,
-    /// Confidence of the last detection, and the answer of the identity.
-    certainty: (f64, Option<f64>),
+    /// Whether filter and identity agree that the last detection is the target, and whether the identity denies it.
+    certain: bool,
+    denied: bool,
     frames: usize,
 }
 
@@ -142,6 +140,11 @@ impl BackgroundSearch {
         let labels = gaussian_labels(cells, cells, sigma);
         let weights = weights(params, cells, in_cells);
         let first = Pose::of(bbox);
+        let taper = half_sample_hann(cells);
+        let identity = match params.identity {
+            IdentityParams::Krr(params) => Some(Identity::new(params, cells, in_cells, &taper, frames.color)),
+            IdentityParams::None => None,
+        };
         let scale = match params.scale {
             ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params)),
             ScaleParams::None | ScaleParams::Pyramid(_) => None,
@@ -159,7 +162,7 @@ impl BackgroundSearch {
             other: view.clone(),
             view,
             feature: HogColors::new(pixels, pixels, CELL),
-            taper: half_sample_hann(cells),
+            taper,
             filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
             view_is_current: false,
             color: (frames.color && params.color_weight > 0.0)
@@ -168,15 +171,10 @@ impl BackgroundSearch {
             answered: (first, CELL as f64 * step),
             scale,
             rotation,
-            identity: match params.identity {
-                IdentityParams::Krr(machine) => {
-                    Some((machine, Identity::new(cells, in_cells, &half_sample_hann(cells), frames.color)))
-                }
-                IdentityParams::None => None,
-            },
+            identity,
             saved: None,
-            is_comparable: true,
-            certainty: (1.0, None),
+            certain: false,
+            denied: false,
             params: params.clone(),
             frames: 0,
         };
@@ -204,12 +202,9 @@ impl BackgroundSearch {
         self.view_is_current = true;
         let View { gray, bins, .. } = &self.view;
         let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch);
-        // A gray frame cannot be compared with a target that was given in colour.
-        let in_color = frame.format() != PixelFormat::Gray8;
-        self.is_comparable = self.identity.as_ref().is_some_and(|(_, identity)| in_color || !identity.uses_color());
-        if let Some((_, identity)) = self.identity.as_mut().filter(|_| self.is_comparable) {
+        if let Some(identity) = &mut self.identity {
             watch.start();
-            identity.observe(self.filter.input());
+            identity.observe(self.filter.input(), frame.format() != PixelFormat::Gray8);
             watch.lap(Stage::Identity);
         }
         seen
@@ -217,22 +212,23 @@ impl BackgroundSearch {
 
     /// Completes the evidence of the place at `shift` of the view.
     fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64), watch: &mut Stopwatch) -> Evidence {
-        if let Some((_, identity)) = self.identity.as_mut().filter(|_| self.is_comparable) {
+        if let Some(identity) = &mut self.identity {
             watch.start();
-            evidence.identity = Some(identity.decision(&self.view.bins, shift) as f32);
+            evidence.identity = identity.decision(&self.view.bins, shift).map(|decision| decision as f32);
             watch.lap(Stage::Identity);
+            let (params, decision) = (identity.params(), evidence.identity.map(f64::from));
+            self.denied = decision.is_some_and(|decision| decision < params.deny_below);
+            let agrees = decision.is_some_and(|decision| decision > params.learn_from);
+            self.certain = agrees && EXPERTS.filter.probability(&evidence) > CERTAIN;
         }
-        self.certainty = (EXPERTS.filter.probability(&evidence), evidence.identity.map(f64::from));
         evidence
     }
 
     /// Keeps a copy of the models after a certain frame.
     fn save(&mut self, pose: Pose) {
-        let Some((machine, _)) = &self.identity else { return };
-        let (confidence, answer) = self.certainty;
-        let Some(saved) = &mut self.saved else { return };
-        let certain = confidence > CERTAIN && answer.is_some_and(|answer| answer > machine.learn_from);
-        if certain && self.frames >= saved.frame + SAVE_INTERVAL {
+        if let Some(saved) = self.saved.as_mut().filter(|saved| self.frames >= saved.frame + SAVE_INTERVAL)
+            && self.certain
+        {
             saved.filter.copy_model(&self.filter);
             if let Some((to, from)) = saved.histogram.as_mut().zip(self.color.as_ref()) {
                 to.copy_model(&from.histogram);
@@ -287,6 +283,12 @@ impl BackgroundSearch {
         value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
     }
 
+    /// The best place in a view at `pose`; `None` where there is nothing to see.
+    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place, watch: &mut Stopwatch) -> Option<Answer> {
+        let seen = self.take(frame, pose, watch);
+        self.answer(frame, place, watch).filter(|_| seen)
+    }
+
     /// The detection of a frame with nothing to see at `at`.
     fn nothing(&mut self, at: Pose) -> Detection {
         self.view_is_current = false;
@@ -318,11 +320,8 @@ impl BackgroundSearch {
             (self.view.point((0.0, 0.0)), 1.0)
         };
         watch.start();
-        if let Some((machine, identity)) = self.identity.as_mut().filter(|_| self.is_comparable) {
-            let shift = self.view.shift_at(center);
-            let (confidence, answer) = self.certainty;
-            let agreed = confidence > CERTAIN && answer.is_some_and(|answer| answer > machine.learn_from);
-            identity.learn(&self.view.bins, shift, agreed);
+        if let Some(identity) = &mut self.identity {
+            identity.learn(&self.view.bins, self.view.shift_at(center), self.certain);
             watch.lap(Stage::Identity);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
@@ -389,9 +388,8 @@ impl BackgroundSearch {
         watch: &mut Stopwatch,
     ) -> Option<Answer> {
         std::mem::swap(&mut self.view, &mut self.other);
-        let seen = self.take(frame, pose, watch);
-        let other = self.answer(frame, Place::Anywhere, watch);
-        let better = other.filter(|other| seen && other.merged * (1.0 - margin) > best.merged);
+        let other = self.best_in_view(frame, pose, Place::Anywhere, watch);
+        let better = other.filter(|other| other.merged * (1.0 - margin) > best.merged);
         if better.is_none() {
             std::mem::swap(&mut self.view, &mut self.other);
             self.view_is_current = false;
@@ -407,45 +405,27 @@ impl Search for BackgroundSearch {
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         self.frames += 1;
-        let seen = self.take(frame, at, watch);
-        match self.answer(frame, Place::Anywhere, watch).filter(|_| seen) {
-            Some(best) => {
-                let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best, watch);
-                Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true }
-            }
-            None => self.nothing(at),
-        }
+        let Some(best) = self.best_in_view(frame, at, Place::Anywhere, watch) else { return self.nothing(at) };
+        let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best, watch);
+        Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true }
     }
 
     fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let seen = self.take(frame, at, watch);
-        match self.answer(frame, Place::Anywhere, watch).filter(|_| seen) {
-            Some(Answer { evidence, shift, .. }) => {
-                let pose = at.at(self.view.in_frame(shift));
-                Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true }
-            }
-            None => self.nothing(at),
-        }
+        let Some(best) = self.best_in_view(frame, at, Place::Anywhere, watch) else { return self.nothing(at) };
+        let pose = at.at(self.view.in_frame(best.shift));
+        Detection { pose, evidence: self.compare(best.evidence, best.shift, watch), seen: true }
     }
 
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let seen = self.take(frame, at, watch);
-        match self.answer(frame, Place::Middle, watch).filter(|_| seen) {
-            Some(Answer { evidence, .. }) => {
-                Detection { pose: at, evidence: self.compare(evidence, (0.0, 0.0), watch), seen: true }
-            }
-            None => self.nothing(at),
-        }
+        let Some(best) = self.best_in_view(frame, at, Place::Middle, watch) else { return self.nothing(at) };
+        Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0), watch), seen: true }
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
-        let (_, answer) = self.certainty;
-        let denied =
-            self.identity.as_ref().zip(answer).is_some_and(|((machine, _), answer)| answer < machine.deny_below);
         self.save(at);
         match rate {
-            None if due && !denied => self.learn_at(frame, at, 1.0, watch),
+            None if due && !self.denied => self.learn_at(frame, at, 1.0, watch),
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
                 let past = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
@@ -467,9 +447,8 @@ impl Search for BackgroundSearch {
     }
 
     fn finds(&self) -> Finds {
-        let default = Finds { identity: f64::NEG_INFINITY, frames: 1 };
-        let machine = self.identity.as_ref().map(|(machine, _)| machine);
-        machine.map_or(default, |machine| Finds { identity: machine.find_from, frames: machine.find_frames })
+        let params = self.identity.as_ref().map(Identity::params);
+        params.map_or_else(Finds::default, |params| Finds { identity: params.find_from, frames: params.find_frames })
     }
 
     fn state(&self, evidence: &Evidence) -> State {

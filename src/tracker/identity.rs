@@ -11,14 +11,16 @@
 //!
 //! where the constant in the kernel stands for an offset without regularisation of its own.
 
+use std::ops::Range;
+
 use nalgebra::{Cholesky, DMatrix, DVector};
 
+use super::background_search::CELL;
+use super::params::IdentityMachineParams;
 use crate::features::hog::LANES;
 use crate::features::is_color;
 use crate::simd::leveled;
 
-/// Side of a cell in pixels of the view.
-const CELL: usize = 4;
 /// Levels of each colour in the histogram, and its bins.
 const LEVELS: usize = 8;
 const BINS: usize = LEVELS * LEVELS * LEVELS;
@@ -66,6 +68,11 @@ struct Class {
 }
 
 impl Class {
+    /// The slots in use.
+    fn slots(&self) -> Range<usize> {
+        self.first..self.first + self.count
+    }
+
     /// The slot for the next sample: a free one, else one that is not anchored, drawn from `random`.
     fn next(&mut self, random: &mut u64) -> Option<usize> {
         if self.count < self.capacity {
@@ -81,6 +88,7 @@ impl Class {
 /// The machine of one target, and the memory that a frame needs.
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
+    params: IdentityMachineParams,
     /// Cells of a side of the view.
     cells: usize,
     /// Rows and columns of cells of the target.
@@ -90,6 +98,8 @@ pub(super) struct Identity {
     inverse_taper: Vec<f32>,
     /// The features of the view, `[row][column][32]`.
     map: Vec<f32>,
+    /// Whether the view can be compared: a gray frame cannot be compared with a target that was given in colour.
+    is_comparable: bool,
     descriptor: Vec<f32>,
     /// `[slot][value]`.
     samples: Vec<f32>,
@@ -107,17 +117,19 @@ pub(super) struct Identity {
 impl Identity {
     /// For a target of `size` (rows, columns) cells in a view of `cells` cells a side, whose features are multiplied by
     /// `taper` in both directions.
-    pub fn new(cells: usize, size: (f64, f64), taper: &[f32], color: bool) -> Self {
+    pub fn new(params: IdentityMachineParams, cells: usize, size: (f64, f64), taper: &[f32], color: bool) -> Self {
         let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
         let window = (side(size.0), side(size.1));
         let length = window.0 * window.1 * LANES + if color { BINS } else { 0 };
         let class = |first: usize, capacity: usize| Class { first, capacity, count: 0, anchored: 0 };
         Self {
+            params,
             cells,
             window,
             color,
             inverse_taper: taper.iter().map(|v| 1.0 / v.max(MIN_TAPER)).collect(),
             map: vec![0.0; cells * cells * LANES],
+            is_comparable: true,
             descriptor: vec![0.0; length],
             samples: vec![0.0; SAMPLES * length],
             classes: [class(0, TARGETS), class(TARGETS, OTHERS)],
@@ -130,13 +142,17 @@ impl Identity {
         }
     }
 
-    /// Whether windows are described by their colours too.
-    pub fn uses_color(&self) -> bool {
-        self.color
+    /// The settings.
+    pub fn params(&self) -> IdentityMachineParams {
+        self.params
     }
 
     /// Keeps the features of a view, `[row][column][32]`, without their window function.
-    pub fn observe(&mut self, features: &[f32]) {
+    pub fn observe(&mut self, features: &[f32], in_color: bool) {
+        self.is_comparable = in_color || !self.color;
+        if !self.is_comparable {
+            return;
+        }
         for (r, (to, from)) in
             self.map.chunks_exact_mut(self.cells * LANES).zip(features.chunks_exact(self.cells * LANES)).enumerate()
         {
@@ -151,15 +167,21 @@ impl Identity {
     }
 
     /// The decision of the window at `shift` (rows, columns) cells from the middle of the view, whose colour bins are
-    /// `bins`: about 1 for the target as it was given, -1 for its surroundings.
-    pub fn decision(&mut self, bins: &[u16], shift: (f64, f64)) -> f64 {
+    /// `bins`: about 1 for the target as it was given, -1 for its surroundings. `None` of a view that cannot be compared.
+    pub fn decision(&mut self, bins: &[u16], shift: (f64, f64)) -> Option<f64> {
+        if !self.is_comparable {
+            return None;
+        }
         self.describe(bins, shift);
-        (0..SAMPLES).filter(|&i| self.is_used(i)).map(|i| self.alpha[i] * self.kernel(i)).sum()
+        Some(self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum())
     }
 
     /// Offers the target at `shift` of the view. It is learned if it is one of the first frames, or `agreed` and this
     /// frame's turn.
     pub fn learn(&mut self, bins: &[u16], shift: (f64, f64), agreed: bool) {
+        if !self.is_comparable {
+            return;
+        }
         self.frames += 1;
         let anchor = self.frames <= ANCHOR_FRAMES;
         let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
@@ -191,10 +213,6 @@ impl Identity {
         self.fit();
     }
 
-    fn is_used(&self, slot: usize) -> bool {
-        self.classes.iter().any(|class| (class.first..class.first + class.count).contains(&slot))
-    }
-
     /// The kernel between the descriptor and a sample.
     fn kernel(&self, slot: usize) -> f64 {
         let length = self.descriptor.len();
@@ -209,10 +227,8 @@ impl Identity {
         self.describe(bins, shift);
         let length = self.descriptor.len();
         self.samples[slot * length..][..length].copy_from_slice(&self.descriptor);
-        for other in 0..SAMPLES {
-            if !self.is_used(other) {
-                continue;
-            }
+        let used = self.classes.each_ref().map(Class::slots);
+        for other in used.into_iter().flatten() {
             let value = self.kernel(other);
             (self.gram[(slot, other)], self.gram[(other, slot)]) = (value, value);
         }
@@ -226,7 +242,7 @@ impl Identity {
         self.alpha.fill(0.0);
         for (class, label) in self.classes.iter().zip([1.0, -1.0]) {
             for slot in class.first..class.first + class.capacity {
-                let used = slot < class.first + class.count;
+                let used = class.slots().contains(&slot);
                 // `1 / W` of the class: its share of the samples, so that both weigh the same.
                 let ridge = RIDGE * 2.0 * class.count as f64 / total as f64;
                 matrix[(slot, slot)] += if used { ridge } else { 1.0 };
@@ -339,7 +355,7 @@ mod tests {
     }
 
     fn machine(color: bool) -> Identity {
-        Identity::new(CELLS, (8.0, 8.0), &[1.0; CELLS], color)
+        Identity::new(IdentityMachineParams::default(), CELLS, (8.0, 8.0), &[1.0; CELLS], color)
     }
 
     #[test]
@@ -347,16 +363,17 @@ mod tests {
         for color in [false, true] {
             let mut identity = machine(color);
             let (features, bins) = view(1, 2, (0x7fff, 0));
-            identity.observe(&features);
+            identity.observe(&features, true);
             identity.learn(&bins, (0.0, 0.0), true);
-            let given = identity.decision(&bins, (0.0, 0.0));
+            let given = identity.decision(&bins, (0.0, 0.0)).unwrap();
             assert!(given > 0.8, "{given}");
             for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
-                assert!(identity.decision(&bins, shift) < -0.4, "{shift:?}: {}", identity.decision(&bins, shift));
+                let decision = identity.decision(&bins, shift).unwrap();
+                assert!(decision < -0.4, "{shift:?}: {decision}");
             }
             let (others, bins) = view(3, 2, (0x001f, 0));
-            identity.observe(&others);
-            assert!(identity.decision(&bins, (0.0, 0.0)) < given - 0.5);
+            identity.observe(&others, true);
+            assert!(identity.decision(&bins, (0.0, 0.0)).unwrap() < given - 0.5);
         }
     }
 
@@ -366,10 +383,10 @@ mod tests {
         let mut identity = machine(true);
         for seed in 0..12 {
             let (features, bins) = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
-            identity.observe(&features);
+            identity.observe(&features, true);
             (0..ANCHOR_INTERVAL).for_each(|_| identity.learn(&bins, (0.3, -0.2), true));
         }
-        let used: Vec<usize> = (0..SAMPLES).filter(|&i| identity.is_used(i)).collect();
+        let used: Vec<usize> = identity.classes.iter().flat_map(Class::slots).collect();
         let targets = used.iter().filter(|&&i| i < TARGETS).count();
         assert!(targets > 3 && used.len() > 40, "{targets} of {}", used.len());
         let length = identity.descriptor.len();
@@ -391,12 +408,12 @@ mod tests {
     fn the_first_frames_are_never_replaced() {
         let mut identity = machine(false);
         let (features, bins) = view(1, 2, (0, 0));
-        identity.observe(&features);
+        identity.observe(&features, true);
         identity.learn(&bins, (0.0, 0.0), true);
         let first = identity.samples[..identity.descriptor.len()].to_vec();
         for i in 0..3 * SAMPLES as u32 {
             let (features, bins) = view(1, i, (0, 0));
-            identity.observe(&features);
+            identity.observe(&features, true);
             (0..INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), true));
         }
         assert_eq!(identity.samples[..first.len()], first);
@@ -407,7 +424,7 @@ mod tests {
     fn later_frames_are_learned_only_where_they_agree() {
         let mut identity = machine(false);
         let (features, bins) = view(1, 2, (0, 0));
-        identity.observe(&features);
+        identity.observe(&features, true);
         (0..ANCHOR_FRAMES).for_each(|_| identity.learn(&bins, (0.0, 0.0), false));
         let count = identity.classes[0].count;
         (0..5 * INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), false));

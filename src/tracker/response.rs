@@ -30,8 +30,8 @@ pub struct ResponseMap<'a> {
 
 impl ResponseMap<'_> {
     /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements
-    /// stand before it as `peak::displacement` reads as negative; a map that does not has
-    /// as many before it as after, or one more.
+    /// stand before it as `peak::displacement` reads as negative; a map that does not has as many before it as after,
+    /// or one more.
     pub fn middle(&self) -> (usize, usize) {
         let negative = |n: usize| match self.layout {
             ResponseLayout::Wrapped if n > 1 => n.div_ceil(2),

@@ -69,6 +69,13 @@ pub(super) struct Finds {
     pub frames: usize,
 }
 
+impl Default for Finds {
+    /// In one frame, whatever an identity says.
+    fn default() -> Self {
+        Self { identity: f64::NEG_INFINITY, frames: 1 }
+    }
+}
+
 /// What became of an offer to learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Learned {
@@ -116,7 +123,7 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
 
     /// What a place far from the last one must show: an answer of the identity, and frames in a row.
     fn finds(&self) -> Finds {
-        Finds { identity: f64::NEG_INFINITY, frames: 1 }
+        Finds::default()
     }
 
     /// The response of the last detection.
