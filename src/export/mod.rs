@@ -40,7 +40,7 @@ pub use self::output::{Destination, check_distinct, is_video};
 pub use self::overlay::{OverlayOptions, Overlays, in_color};
 pub use self::record::{FrameRecord, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
-pub use self::table::Table;
+pub use self::table::{Table, csv_line};
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};

@@ -9,7 +9,7 @@ use ndarray::ArrayView2;
 use super::drawing::{Letters, heat_map, peak};
 use super::output::{Destination, Folder, Output};
 use super::record::rounded;
-use super::table::line;
+use super::table::csv_line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file::replace;
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ impl Exporter for ResponseMaps {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         for (i, record) in frame.records.iter().enumerate() {
             let row = self.map(record, frame.responses.get(i).and_then(Option::as_ref))?;
-            self.geometry.append(line(&row).as_bytes())?;
+            self.geometry.append(csv_line(&row).as_bytes())?;
         }
         Ok(())
     }

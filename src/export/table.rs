@@ -57,9 +57,9 @@ impl Exporter for Table {
         let mut text = String::new();
         for record in frame.records {
             if std::mem::take(&mut self.has_header) {
-                text += &line(&columns(record));
+                text += &csv_line(&columns(record));
             }
-            text += &(self.row)(record).map_or(String::new(), |row| line(&row));
+            text += &(self.row)(record).map_or(String::new(), |row| csv_line(&row));
         }
         if text.is_empty() {
             return Ok(());
@@ -73,8 +73,8 @@ impl Exporter for Table {
     }
 }
 
-/// A row of a table; cells with a comma, a quote or a line end are quoted.
-pub(super) fn line(cells: &[impl AsRef<str>]) -> String {
+/// A row of comma-separated values; cells with a comma, a quote or a line end are quoted.
+pub fn csv_line(cells: &[impl AsRef<str>]) -> String {
     let quoted = |cell: &str| match cell.contains([',', '"', '\r', '\n']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
         false => cell.to_owned(),

@@ -21,6 +21,7 @@ use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, T
 use super::{Evaluated, Evaluation, Score};
 use crate::atomic_file;
 use crate::error::Result;
+use crate::export::csv_line;
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;
@@ -132,10 +133,6 @@ fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
 
 /// The scores by sequence and tracker as CSV.
 pub fn csv(report: &Report) -> String {
-    let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    };
     let mut text = String::from(
         "sequence,tracker,frames,labelled,auc,precision_20,normalized_precision,overlap_rate_50,mean_overlap,\
          mean_center_error,failures\n",
@@ -143,20 +140,13 @@ pub fn csv(report: &Report) -> String {
     for sequence in &report.sequences {
         for tracker in &report.trackers {
             let Some(s) = tracker.sequences.get(&sequence.name) else { continue };
-            text += &format!(
-                "{},{},{},{},{},{},{},{},{},{},{}\n",
-                quoted(&sequence.name),
-                quoted(&tracker.name),
-                s.frames,
-                s.labelled,
-                s.auc,
-                s.precision_20,
-                s.normalized_precision,
-                s.overlap_rate_50,
-                s.mean_overlap,
-                s.mean_center_error.map_or(String::new(), |error| error.to_string()),
-                s.failures,
-            );
+            let scores = [s.auc, s.precision_20, s.normalized_precision, s.overlap_rate_50, s.mean_overlap];
+            let mut row = vec![sequence.name.clone(), tracker.name.clone()];
+            row.extend([s.frames, s.labelled].map(|count| count.to_string()));
+            row.extend(scores.map(|score| score.to_string()));
+            row.push(s.mean_center_error.map_or(String::new(), |error| error.to_string()));
+            row.push(s.failures.to_string());
+            text += &csv_line(&row);
         }
     }
     text
