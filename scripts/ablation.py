@@ -33,7 +33,7 @@ def setting(path, value):
     return ["--set", f"search.background.{path}={value}"]
 
 
-# What takes each part away, or puts another one in its place.
+# Flags that remove or replace each part.
 PARTS = {
     "nothing": [],
     "colour histograms": setting("color-weight", 0),

@@ -52,7 +52,7 @@ def opencv_worker(name, images, init, out):
         begun = time.perf_counter()
         found, box = tracker.update(frame)
         seconds += time.perf_counter() - begun
-        # Where it says that it lost the target, the last box stands, as a user would see it.
+        # After a loss the last box stands, as a user would see it.
         boxes.append(box if found else boxes[-1])
     # The benchmark's files count pixels from 1.
     Path(out).write_text("".join(f"{x + 1},{y + 1},{w},{h}\n" for x, y, w, h in boxes))

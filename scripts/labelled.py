@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Of the first box, in its sizes: as it is given, and moved to each side.
+# Offsets of the first box, in its own width and height: none, and one to each side.
 SHIFTS = [(0.0, 0.0), (-0.1, 0.0), (0.1, 0.0), (0.0, -0.1), (0.0, 0.1)]
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from labelled import labels, program
 
-# Of the first box, in its sizes.
+# Offsets of the first box, in its own width and height.
 AROUND = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1)]
 
 

@@ -41,7 +41,7 @@ const position = () => store.status.position;
 const toggle = () => ask({ do: store.status.playing ? "pause" : "play" });
 const step = (by) => ask({ do: "step", by });
 
-/* Why a drag is of a target or a frame that is not at hand any more. */
+/* The reason why a drag no longer fits the selected target or the shown frame. */
 function strayed({ target, position: at }) {
   if (target !== null && !store.targets.has(target)) return `target ${target} was removed while the box was drawn`;
   if (target !== stage.selected) return "another target was selected while the box was drawn";
@@ -77,7 +77,7 @@ async function pick() {
   byId("pick").disabled = true;
 }
 
-/* Which of the targets are not followed to the last frame, in words; empty where all are. */
+/* Names the targets that are not followed to the last frame; empty if all are. */
 function unfinished(ids) {
   const words = ids.map((id) => [id, store.followedTo(id)]).filter(([, at]) => at !== null);
   return words.map(([id, at]) => `target ${id} is followed to frame ${at} only`).join(", ");
@@ -176,9 +176,9 @@ function numbers() {
   byId("box-x").focus();
 }
 
-let edited = false; // whether the numbers are a person's, who has not given them yet
+let edited = false; // whether a person has typed numbers and not confirmed them
 
-/* Keeps the numbers at the selected target and the frame at hand, until a person changes them. */
+/* Shows the numbers of the selected target in the current frame until a person changes them. */
 function followNumbers() {
   if (!byId("numbers").open) return;
   const { pick } = store.status;
@@ -187,7 +187,7 @@ function followNumbers() {
   if (!edited) fillNumbers();
 }
 
-/* The box at hand, or one in the middle of the frame. */
+/* The current box, or one in the middle of the frame. */
 function fillNumbers() {
   edited = false;
   const [w, h] = store.size ?? [0, 0];

@@ -34,7 +34,7 @@ const panel = {
     this.announce(status, position);
   },
 
-  /* Of how many frames, where that is known. */
+  /* The number of frames, if known. */
   of({ last, expected_last: expected }) {
     if (last !== null) return ` of ${last}`;
     return expected === null ? "" : ` of about ${store.last}`;

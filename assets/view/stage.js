@@ -92,8 +92,8 @@ const stage = {
     context.setLineDash([]);
   },
 
-  /* Where the label of a box stands, on the image: above it, if need be in the margin above the frame; in it where
-     there is no room. It leaves the frame sideways only where that is narrower. */
+  /* The place of a box's label on the image: above the box, in the margin above the frame if necessary, or in the box
+     if there is no room. The label leaves the frame sideways only if the frame is narrower. */
   labelPlace(bbox, width, high) {
     const unit = window.devicePixelRatio || 1;
     const { scale, left, top } = this.place();
@@ -211,19 +211,19 @@ const stage = {
 
   listen() {
     this.canvas.addEventListener("pointerdown", (event) => {
-      // Of two fingers no one knows which one draws.
+      // Two fingers are ambiguous: either may draw.
       if (!event.isPrimary || (this.drag && event.pointerId !== this.drag.id)) return this.giveUp();
       if (event.button !== 0 || !store.size || this.drag) return;
       event.preventDefault();
       this.canvas.setPointerCapture(event.pointerId);
       const [x, y] = this.point(event);
       this.draft = null;
-      // What is prevented above is also that whatever had the focus, and the keys, gives it away.
+      // The prevented default also moves the focus, and so the keys; this does it instead.
       document.activeElement?.blur();
       const { playing, catching_up: late, position } = store.status;
       this.drag = {
         id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false,
-        // Whose box it becomes, and in which frame; while frames go by, the one that they stop at.
+        // The target and the frame of the box; during playback, the frame at which it stops.
         target: this.selected, position: playing || late ? null : position,
       };
       this.onDown();

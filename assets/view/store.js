@@ -1,6 +1,6 @@
 "use strict";
 
-/* What the server has told: targets, their records, and how playing goes. */
+/* The state that the server sent: targets, their records and the playback. */
 
 const STATES = {
   initial: { word: "given", light: "#4a5560", ink: "#ffffff", dash: [] },
@@ -71,7 +71,7 @@ const store = {
   followedTo(id) {
     const { marks, records } = this.target(id);
     const { last, newest, live } = this.status;
-    // What is played as it comes ends, so far, where it is; a video goes on, however far.
+    // A live source ends at its newest frame so far; a video has no known end.
     const end = last ?? (live ? newest : Infinity);
     const pieces = [...marks].sort(([a], [b]) => a - b);
     for (const [i, [from, given]] of pieces.entries()) {
@@ -100,7 +100,7 @@ async function order(what) {
   }
 }
 
-/* What was told already. */
+/* The parts of the state that are already known. */
 const known = { serial: 0, changes: 0, picture: 0 };
 
 /* The next message: its JSON, its JPEG and the levels of its map. */

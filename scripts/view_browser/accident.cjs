@@ -1,4 +1,4 @@
-// What changes under one's hands, and what is not there.
+// Changes during a drag, and missing frames.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -18,7 +18,7 @@ module.exports = async function byAccident(browser) {
   await drag(page, [170, 120, 60, 80]);
   await targets(page, 1);
 
-  // Of a frame that could not be read no other frame's picture is shown.
+  // An unreadable frame shows no picture of another frame.
   await page.evaluate(() => order({ do: "step", by: 2 }));
   await standsAt(page, 3);
   await until(page, () => stage.image === null);

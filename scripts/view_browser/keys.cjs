@@ -87,7 +87,7 @@ module.exports = async function byKeys(browser) {
   await says(page, "3x40 pixels: below about 6");
   assert.equal(await focus(), "", "a drag on the frame takes the keys out of a field");
 
-  // Where nothing is selected, a key that needs that says so.
+  // Without a selection, a key that needs one says so.
   for (const key of ["e", "u", "o", "Delete"]) {
     await page.evaluate(() => { select(null); panel.say(""); });
     await page.keyboard.press(key);

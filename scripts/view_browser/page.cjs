@@ -109,7 +109,7 @@ async function picture(page, name) {
   if (pictures) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
 }
 
-/* What the page says, and whether that is that something is wrong. */
+/* The page's message, and whether it is an error. */
 const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said").classList.contains("wrong")]);
 const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
 

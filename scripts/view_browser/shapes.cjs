@@ -19,7 +19,7 @@ async function aPhoneOnItsSideHasTheFrameBesideTheButtons(page, [width, height])
   assert.ok(said.top >= stage.bottom && said.bottom <= height + 1, `${what}: ${JSON.stringify(said)}`);
   const scrolled = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(scrolled[0] <= scrolled[1], "nothing is cut off");
-  // What is further down beside the frame is scrolled to, and the frame stays.
+  // The panel beside the frame scrolls; the frame stays.
   await page.evaluate(() => byId("box-x").closest("details").scrollIntoView());
   assert.equal((await rects(page, ["stage-box"]))["stage-box"].top, stage.top);
 }

@@ -29,7 +29,7 @@ module.exports = async function byUnknownEnd(browser) {
   await says(page, `frame ${FRAMES} is the last one`);
   await until(page, () => byId("on").disabled);
   assert.equal(await fact(), `${FRAMES} of ${FRAMES}`);
-  // What is missing is followed by playing on, though it is the last frame.
+  // Playing on follows the missing frames, even at the last frame.
   await page.click("#play");
   await until(page, (frames) => store.target(1).records.size === frames && !store.status.playing, FRAMES);
   const whole = JSON.parse((await download(page, "#save-json")).text);
@@ -37,7 +37,7 @@ module.exports = async function byUnknownEnd(browser) {
   await until(page, () => byId("said").textContent.startsWith("Saved"));
   assert.doesNotMatch((await said(page))[0], /only/);
 
-  // Where it goes is shown until it is there; about how far, where no more is known.
+  // The destination is shown until it is reached, as an estimate if the end is unknown.
   const shown = (change) => page.evaluate((change) => {
     const before = store.status;
     store.status = { ...before, ...change };

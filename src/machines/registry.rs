@@ -90,7 +90,7 @@ macro_rules! machines {
 }
 
 machines! {
-    Krr = "krr" (krr): "kernel ridge regression on real windows",
+    Krr = "krr" (krr): "kernel ridge regression",
         gate 0.0, accept_above 0.3, interval 1, guards true, confidence 3.38 ln psr - 6.41;
     Svm = "svm" (svm): "support vector machine",
         gate 0.1, accept_above 0.5, interval 1, guards true, confidence 1.36 ln psr - 2.58;

@@ -87,7 +87,7 @@ impl Machine for Svm {
         let bounds = self.bounds(samples)?.component_mul(y);
         let diagonal = k.diagonal();
         let mut a = Self::start(samples, &bounds.abs());
-        // What a pair must agree in at the optimum.
+        // The gradient, equal within a pair at the optimum.
         let mut v = y - k * &a;
         let rises = |a: &DVector<f64>, t: usize| a[t] < bounds[t].max(0.0);
         let falls = |a: &DVector<f64>, t: usize| a[t] > bounds[t].min(0.0);

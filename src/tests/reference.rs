@@ -376,7 +376,7 @@ impl ReferenceTracker {
         let Size { rows, cols, channels } = self.filter.size;
         let mut features = match self.params.feature {
             FeatureParams::Hog(_) => fhog(&patch, width, height, self.params.feature.cell_size()),
-            // Of the others, gray alone has a reference.
+            // Gray is the only other feature with a reference.
             _ => {
                 let gray: Vec<_> = patch.iter().map(|&v| f64::from(v) / 255.0).collect();
                 let mean = gray.iter().sum::<f64>() / gray.len() as f64;

@@ -8,8 +8,8 @@
 //! 3. at the place found: a filter over [angles](RotationFilter), whose turn is accepted only if the search in the
 //!    turned area answers better by a margin, and a filter over [scales](ScaleFilter).
 //!
-//! What is found is compared with what was given by a [machine](Identity), which has a say in the confidence; where it
-//! denies the target, nothing is learned, and once the target is lost, the models of the last certain frame come back.
+//! A [machine](Identity) compares the place found with what was given. It enters the confidence. Where it denies the
+//! target, nothing is learned; a loss restores the models of the last certain frame.
 //!
 //! All learn there; the filter from the present spectrum where the target has hardly moved.
 
@@ -255,7 +255,7 @@ impl BackgroundSearch {
             }
         }
         self.answered = (self.view.pose, self.view.cell_step());
-        // Where all is alike, the target has not moved.
+        // In a flat response the target has not moved.
         let middle = n / 2 * n + n / 2;
         let (mut best, mut highest) = (middle, self.merged[middle]);
         if place == Place::Anywhere {
@@ -328,7 +328,7 @@ impl BackgroundSearch {
             color.learn(&self.view, center, zoom);
             watch.lap(Stage::Color);
         }
-        // What is learned less often counts for more.
+        // Rarer learning has a higher rate.
         let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
         if let Some(scale) = &mut self.scale {
             scale.learn(self.view.gray_patch(), center, zoom, times);

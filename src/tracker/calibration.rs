@@ -13,20 +13,20 @@ use crate::machines::MachineKind;
 /// Weights of the signals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Calibration {
-    /// Of the likeness to a long memory.
+    /// Weight of the long-term response.
     long_term: f64,
-    /// Of the logarithm of the peak-to-sidelobe ratio.
+    /// Weight of the logarithm of the peak-to-sidelobe ratio.
     psr: f64,
     constant: f64,
 }
 
 impl Calibration {
-    /// Of these weights: of the likeness to a long memory, of the logarithm of the ratio, and the constant.
+    /// Takes the weights of the long-term response and of the logarithm of the ratio, and the constant.
     pub const fn new(long_term: f64, psr: f64, constant: f64) -> Self {
         Self { long_term, psr, constant }
     }
 
-    /// Of a filter; `None` of one that nothing was fitted to.
+    /// The calibration of a filter; `None` if none was fitted.
     pub fn of_filter(params: &FilterParams) -> Option<Self> {
         use {FeatureParams::*, Kernel::*};
         Some(match (params.states, params.feature, params.kernel) {
@@ -42,7 +42,7 @@ impl Calibration {
         })
     }
 
-    /// Of a machine.
+    /// The calibration of a machine.
     pub const fn of_machine(kind: MachineKind) -> Self {
         let (psr, offset) = kind.log_odds();
         Self::new(0.0, psr, -offset)

@@ -25,7 +25,7 @@ const LONG_TERM_RATE: f64 = 0.0005;
 #[derive(Clone, Debug)]
 pub(super) struct FilterSearch {
     params: FilterParams,
-    /// What the position stands for: where the target was found last, or was put.
+    /// The pose of the position: where the target was found last, or was put.
     pose: Pose,
     /// Where the target is, in the area's units. Whole steps of cells are added to it, by the published code.
     position: (f64, f64),
@@ -184,7 +184,7 @@ impl Search for FilterSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         let rate = rate.unwrap_or(self.params.learning_rate);
-        // Where nothing is to be reused, an area at another size has another look.
+        // An area at another size is cut again unless reuse is allowed.
         let stands = at.center == self.pose.center && (at.scale == self.pose.scale || self.params.reuse_shift > 0.0);
         if stands && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
             // The current area still holds the target. Without a move, a new area would hold the same pixels.

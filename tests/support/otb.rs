@@ -1,7 +1,7 @@
 //! The published sequences of OTB, and the tracker run on them as the command line runs it.
 //!
-//! They are no part of this project: what needs them is ignored unless it is asked for, and then fails where they are
-//! not. `KCF_TRACK_OTB` names their folder, `KCF_TRACK_OTB_RESULTS` that of the boxes that others published for them,
+//! They do not belong to this project: tests that need them are ignored unless they are asked for, and then fail without
+//! them. `KCF_TRACK_OTB` names their folder, `KCF_TRACK_OTB_RESULTS` that of the boxes that others published for them,
 //! by default `otb_results` beside it.
 
 use std::path::PathBuf;

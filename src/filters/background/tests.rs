@@ -223,7 +223,7 @@ fn the_slow_filter_follows_by_its_rate() {
     let problem = masked();
     for slow_rate in [0.02, 0.25] {
         let mut filter = problem.filter(BackgroundSettings { slow_rate, ..Default::default() });
-        // What filter and slow filter answer to a map of their own, after so many frames.
+        // The answers of filter and slow filter to their own map, after so many frames.
         let mut answers = |seed: usize| {
             problem.write(&mut filter, seed);
             filter.learn(&mut off());
@@ -246,7 +246,7 @@ fn the_slow_filter_follows_by_its_rate() {
 #[test]
 fn what_is_forgotten_is_forgotten_once() {
     let problem = masked();
-    // What is said before each of three frames of how much is forgotten.
+    // The share to forget before each of three frames.
     let taps = |shares: [Option<f64>; 3]| {
         let mut filter = problem.filter(Default::default());
         for (seed, share) in (1..).zip(shares) {

@@ -16,7 +16,7 @@ fn weights() -> Vec<f32> {
     noise(CELLS, 77).iter().map(|v| 0.1 + 2.0 * v).collect()
 }
 
-/// Whose squares are the weights.
+/// The mask; its squares are the weights.
 fn mask() -> Vec<f32> {
     weights().into_iter().map(f32::sqrt).collect()
 }
@@ -222,7 +222,7 @@ proptest! {
                     let place = |slot: usize| members.iter().position(|&member| member == slot).unwrap();
                     let (to, free) = (changed[0].unwrap(), changed[1]);
                     let (i, j) = (place(to), free.map_or(members.len(), place));
-                    // Of pairs that are equally close but for rounding it may be any.
+                    // Pairs that are equally close up to rounding are all valid.
                     prop_assert!(apart(&(i, j)) <= closest + 2e-6, "{} and {}", apart(&(i, j)), closest);
                     let old: f64 = members.iter().map(|&slot| before.label(slot).unwrap().1).sum();
                     let weight = |i: usize| {

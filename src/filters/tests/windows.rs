@@ -72,7 +72,7 @@ fn a_template_and_the_window_at_its_place_are_one_sample() {
     assert_eq!(by_place.respond(), by_template.respond());
 }
 
-/// What the machine refuses changes nothing: the earlier decision stays, of the supports that it was fitted to.
+/// A failed fit changes nothing: the earlier decision stays, with the supports it was fitted to.
 #[test]
 fn a_fit_that_fails_keeps_the_earlier_decision() {
     let machine = Arc::new(klda::Klda::new(klda::Params::default()).unwrap());

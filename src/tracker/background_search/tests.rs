@@ -126,7 +126,7 @@ fn a_target_that_turns_is_followed_in_its_angle() {
     let angle = path(49, true).2;
     assert!((run.pose.angle - angle).abs() < 0.3, "{} for {angle}", run.pose.angle);
 
-    // Where the highest element of the turned map lies on the image, the target is: here 10 pixels to the right.
+    // The highest element of the turned map lies at the target, here 10 pixels to the right.
     let ((x, y), scale, angle) = path(49, true);
     run.step(&view(&frame((x + 10.0, y), scale, angle)));
     let map = run.search.response();
@@ -150,7 +150,7 @@ fn evidence_and_answers_are_of_the_place_that_is_said() {
     };
     let highest = response.values.iter().fold(f32::MIN, |m, v| m.max(*v));
     assert_eq!(at(found.pose.center), highest);
-    // Where the target was there is nothing any more; the pose stays where it is asked for.
+    // The target has left its old place; the pose stays the one that was asked for.
     let there = run.search.evaluate_at(&view(&moved), found.pose, &mut Stopwatch::default());
     let here = run.search.evaluate_at(&view(&moved), Pose::of(BOX), &mut Stopwatch::default());
     assert_eq!(here.pose, Pose::of(BOX));

@@ -31,7 +31,7 @@ fn a_confidence_is_of_the_place_that_the_guard_has_found() {
     assert_eq!((estimate.evidence.confidence, estimate.state), (Some(0.3), State::Tracking));
 }
 
-/// What was doubtful is the place that the guard has taken the search from.
+/// The guard has moved the search away from the doubtful place.
 #[test]
 fn a_search_that_is_put_elsewhere_has_all_its_patience_there() {
     let belief = ConfidenceParams { lost_after: 3, tiles: 0, ..ConfidenceParams::default() };

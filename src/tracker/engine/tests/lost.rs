@@ -16,7 +16,7 @@ fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
     assert_eq!(states, [State::Recovered, State::Tracking]);
 }
 
-/// Of all that can be accepted elsewhere the best is taken, wherever in the round it comes.
+/// The best accepted place is taken, in any order of the scan.
 #[test]
 fn the_surest_place_elsewhere_is_the_target() {
     let (away, other) = ((180.0, 120.0), (120.0, 30.0));
@@ -99,7 +99,7 @@ fn what_the_identity_denies_is_not_found_elsewhere() {
     }
 }
 
-/// What was learned while nobody knew what it was is undone once, with the size of that time.
+/// The loss undoes later learning once, and returns to the size of that frame.
 #[test]
 fn a_loss_restores_the_models_of_the_last_certain_frame() {
     let small = Pose { scale: 0.5, ..Pose::of(target_at((10.0, 10.0))) };
