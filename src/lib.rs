@@ -77,8 +77,8 @@
 //!
 //! # Features
 //! `cli` (default) has everything: the command line program with its exports and the live view. Library users switch it
-//! off and choose from `files` (sequences of images and videos, evaluation, several targets at once) and `synth`
-//! (rendered sequences). Without features, the tracker follows one target in frames in memory.
+//! off and choose from `files` (sequences of images and videos, evaluation, several targets at once), `synth` (rendered
+//! sequences) and `capi` (the C interface). Without features, the tracker follows one target in frames in memory.
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 
@@ -86,6 +86,8 @@
 mod atomic_file;
 mod bbox;
 pub mod cancel;
+#[cfg(feature = "capi")]
+mod capi;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;
