@@ -59,9 +59,7 @@ impl RunConfig<'_> {
         let mut session = self.session();
         let parameters = self.parameters.clone();
         let mut journal = Journal::new(exports, self.info, self.path.clone(), self.span, parameters);
-        if self.named {
-            journal.name_targets(self.targets.iter().copied());
-        }
+        journal.set_targets(self.targets.clone(), self.named);
         journal.switch_profile(self.profile);
         let cancel = &self.cancel;
         let mut writer = Writer { journal, progress, cancel, unchecked: Some(&self.targets), refused: None, last: 0 };
@@ -101,7 +99,12 @@ impl RunConfig<'_> {
         for target in &self.targets {
             let mut tracker = self.tracker.clone();
             tracker.switch_profile(self.profile);
-            session.add(tracker, target.start, target.bbox);
+            let mut boxes = target.boxes();
+            let Some((start, bbox)) = boxes.next() else { continue };
+            let number = session.add(tracker, start, bbox);
+            for given in target.given.iter().filter(|given| given.frame > start) {
+                session.plan(number, given.frame, given.bbox);
+            }
         }
         session.skip_bad_frames(self.skip_bad_frames);
         session.switch_profile(self.profile);
@@ -149,9 +152,11 @@ impl Writer<'_, '_> {
     fn check_targets(&mut self, item: &Item) -> Result<(), Error> {
         let Ok(frame) = &item.frame else { return Ok(()) };
         for target in self.unchecked.take().unwrap_or_default() {
-            check_start(&frame.into(), target.bbox).inspect_err(|error| {
-                self.refused = Some(format!("target {} of frame {}: {error}", target.id, target.start));
-            })?;
+            for (position, bbox) in target.boxes() {
+                check_start(&frame.into(), bbox).inspect_err(|error| {
+                    self.refused = Some(format!("target {} of frame {position}: {error}", target.id));
+                })?;
+            }
         }
         Ok(())
     }

@@ -179,7 +179,8 @@ pub fn warnings(
     let mut all = info.warnings.clone();
     for target in targets {
         let name = if targets.len() > 1 { format!(" of target {}", target.id) } else { String::new() };
-        all.extend(tracker::too_small(&target.bbox).map(|text| format!("the box{name} {text}; enlarge the images")));
+        let small = target.boxes().find_map(|(_, bbox)| tracker::too_small(&bbox));
+        all.extend(small.map(|text| format!("the box{name} {text}; enlarge the images")));
     }
     if !wanted.is_empty() {
         if start.is_none() && wanted.first().is_none() && span.first > 1 {

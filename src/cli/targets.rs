@@ -11,7 +11,7 @@ use crate::bbox::BBox;
 use crate::export::TargetRecord;
 use crate::media::{Info, Span};
 
-/// Boxes to begin with.
+/// Boxes that are given.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
     /// Box of a target; FRAME:X,Y,W,H for a later start; repeatable
@@ -22,7 +22,9 @@ pub struct TargetArgs {
     /// What the four numbers of --init and --init-file are
     #[arg(long, value_name = "FORM", default_value = "xywh", hide_possible_values = true)]
     init_format: BoxFormat,
-    /// File of targets, a line each: id,frame,x,y,w,h
+    /// File of given boxes, a line each: id,frame,x,y,w,h and, if you like, class,name
+    ///
+    /// The first box of an id begins a target, each later one corrects it.
     #[arg(long, value_name = "FILE")]
     init_file: Option<PathBuf>,
 }
@@ -42,15 +44,15 @@ impl TargetArgs {
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
-            wanted.push(Wanted { id, start: given.frame, bbox });
+            wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
         if let Some(path) = self.file() {
-            wanted.extend(read_file(path, self.init_format)?);
-        }
-        for (i, target) in wanted.iter().enumerate() {
-            if wanted[..i].iter().any(|other| other.id == target.id) {
-                let hint = if self.init.is_empty() { "" } else { " (those of --init are 1, 2, …)" };
-                return Err(Failure::usage(format!("two targets have the id {}{hint}", target.id)));
+            for target in read_file(path, self.init_format)? {
+                if wanted.iter().any(|other| other.id == target.id) {
+                    let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
+                    return Err(Failure::usage(reason));
+                }
+                wanted.push(target);
             }
         }
         Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted })
@@ -124,28 +126,21 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Wanted {
-    id: u32,
-    /// Its first frame; `None` for the first of the run.
-    start: Option<usize>,
-    bbox: BBox,
-}
-
 /// All targets of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
-    wanted: Vec<Wanted>,
+    /// The frame 0 is the first of the run.
+    wanted: Vec<TargetRecord>,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
 }
 
-/// The lines `id,frame,x,y,w,h` of a file; a header line, blank lines and lines with `#` are skipped.
-fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<Wanted>, Failure> {
+/// The lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are skipped.
+fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<TargetRecord>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Failure::usage(format!("--init-file {shown}: {error}")))?;
-    let mut wanted = Vec::new();
+    let mut wanted: Vec<TargetRecord> = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().map(str::trim).zip(1..) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -159,7 +154,11 @@ fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<Wanted>, Failure> {
             }
             continue;
         }
-        wanted.push(parse_row(line, format).map_err(wrong)?);
+        let row = parse_row(line, format).map_err(wrong)?;
+        match wanted.iter_mut().find(|target| target.id == row.id) {
+            Some(target) => target.join(row).map_err(wrong)?,
+            None => wanted.push(row),
+        }
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
@@ -167,13 +166,16 @@ fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<Wanted>, Failure> {
     }
 }
 
-fn parse_row(line: &str, format: BoxFormat) -> Result<Wanted, String> {
-    let mut words = line.splitn(3, ',');
-    let (Some(id), Some(frame), Some(rest)) = (words.next(), words.next(), words.next()) else {
+fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
+    let words: Vec<&str> = line.split(',').map(|word| word.trim().trim_matches('"')).collect();
+    let [id, frame, numbers @ ..] = &words[..] else {
         return Err(format!("`{line}` is not id,frame,x,y,w,h"));
     };
-    let id = id.trim().parse().map_err(|_| format!("the id `{}` is not a non-negative integer", id.trim()))?;
-    Ok(Wanted { id, start: Some(parse_frame(frame)?), bbox: format.to_bbox(parse_numbers(rest)?)? })
+    let (numbers, words) = numbers.split_at(numbers.len().min(4));
+    let id = id.parse().map_err(|_| format!("the id `{id}` is not a non-negative integer"))?;
+    let bbox = format.to_bbox(parse_numbers(&numbers.join(","))?)?;
+    let word = |place: usize| words.get(place).filter(|word| !word.is_empty()).map(|word| (*word).to_owned());
+    Ok(TargetRecord { class: word(0), name: word(1), ..TargetRecord::new(id, parse_frame(frame)?, bbox) })
 }
 
 impl Targets {
@@ -184,10 +186,10 @@ impl Targets {
 
     /// The first frame that any of them needs; `None` for the first of the run.
     pub fn first(&self) -> Option<usize> {
-        self.wanted.iter().map(|target| target.start).min().flatten()
+        self.wanted.iter().map(TargetRecord::start).min().filter(|&first| first > 0)
     }
 
-    /// Each target with its first frame, for a run of `span`; without any, the target of the truth.
+    /// The targets of a run of `span`, without what is given behind its end; without any, the target of the truth.
     ///
     /// # Errors
     /// Wrong usage for a target that begins outside `span`, and where there is no truth.
@@ -197,10 +199,14 @@ impl Targets {
                 let advice = "give the box by --init x,y,w,h, draw it with --pick, or use `kcf-track view`";
                 Failure::usage(format!("{error}: {advice}"))
             })?;
-            return Ok(vec![TargetRecord { id: 1, start: span.first, bbox }]);
+            return Ok(vec![TargetRecord::new(1, span.first, bbox)]);
         }
         let placed = self.wanted.iter().map(|target| {
-            let start = target.start.unwrap_or(span.first);
+            let mut target = target.clone();
+            if let Some(given) = target.given.first_mut().filter(|given| given.frame == 0) {
+                given.frame = span.first;
+            }
+            let start = target.start();
             if !span.contains(start) {
                 let last = span.last.map_or("its end".into(), |last| last.to_string());
                 return Err(Failure::usage(format!(
@@ -208,7 +214,8 @@ impl Targets {
                     target.id, span.first
                 )));
             }
-            Ok(TargetRecord { id: target.id, start, bbox: target.bbox })
+            target.given.retain(|given| span.contains(given.frame));
+            Ok(target)
         });
         placed.collect()
     }

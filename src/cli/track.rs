@@ -108,7 +108,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         Some(targets) => (targets, None),
         None => {
             let Picked { bbox, begun } = pick(source, span, &resolved, &cancel)?;
-            (vec![TargetRecord { id: 1, start: span.first, bbox }], begun)
+            (vec![TargetRecord::new(1, span.first, bbox)], begun)
         }
     };
     warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));

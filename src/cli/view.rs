@@ -150,7 +150,8 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
 /// Returns whether the view goes on.
 fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
     for target in targets {
-        let command = Command::Add { id: Some(target.id), position: target.start, bbox: target.bbox };
+        let Some((position, bbox)) = target.boxes().next() else { continue };
+        let command = Command::Add { id: Some(target.id), position, bbox };
         let mut told = false;
         loop {
             match view.command(command) {

@@ -34,11 +34,11 @@ impl<'a> Journal<'a> {
     /// Creates a journal for the frames of a source in `span`. `path` is the source as the user named it, `parameters`
     /// a JSON object of all settings.
     pub fn new(exports: Exports, info: &'a Info, path: String, span: Span, parameters: Value) -> Self {
-        let record = SourceRecord { path, start: span.first, end: span.last, width: 0, height: 0 };
+        let record = SourceRecord::new(path, info, span);
         Self {
             info,
             exports,
-            run: Run::new(record, parameters),
+            run: Run::new(record, parameters, Vec::new(), false),
             tally: Tally::default(),
             labelled: Vec::new(),
             is_scored: false,
@@ -46,10 +46,10 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Writes the targets by their ids, in the order of the session. They are not compared with the ground truth.
-    pub fn name_targets(&mut self, targets: impl IntoIterator<Item = TargetRecord>) {
-        let Run { source, parameters, .. } = self.run.clone();
-        self.run = Run::of_many(source, parameters, targets.into_iter().collect());
+    /// Sets the targets, in the order of the session. If they are `named`, frames tell them apart by their ids, and they
+    /// are not compared with the ground truth.
+    pub fn set_targets(&mut self, targets: Vec<TargetRecord>, named: bool) {
+        (self.run.targets, self.run.named) = (targets, named);
     }
 
     /// Switches the measurement of the time spent on writing.
@@ -79,11 +79,10 @@ impl<'a> Journal<'a> {
         if let Some(frame) = pixels.as_ref().filter(|_| self.frames() == 0) {
             (self.run.source.width, self.run.source.height) = (frame.width(), frame.height());
         }
-        let is_named = !self.run.targets.is_empty();
-        let truth = if is_named { None } else { self.info.true_box(step.item.position) };
+        let truth = if self.run.named { None } else { self.info.true_box(step.item.position) };
         let mut records = Vec::with_capacity(step.outcomes.len());
         for outcome in step.outcomes {
-            let id = self.run.targets.get(outcome.target).map(|target| target.id);
+            let id = self.run.named_targets().get(outcome.target).map(|target| target.id);
             let record = FrameRecord::new(step.item, outcome, id);
             if let Some(label) = truth.filter(BBox::is_valid) {
                 self.labelled.push((label, outcome.bbox));
@@ -106,7 +105,7 @@ impl<'a> Journal<'a> {
 
     /// Completes all outputs. `failure` is what ended the run early. Without a frame the old files stay.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
-        let summary = self.tally.summary(&self.run.targets, self.truth_summary(), failure);
+        let summary = self.tally.summary(self.run.named_targets(), self.truth_summary(), failure);
         let exports = std::mem::take(&mut self.exports);
         self.clock.start();
         let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&self.run, &summary) };
@@ -355,7 +354,7 @@ mod tests {
         let mut tally = Tally::default();
         tally.add(&[named(&records[0], 3)]);
         tally.add(&[named(&records[1], 3), named(&records[0], 8)]);
-        let targets = [3, 8, 9].map(|id| TargetRecord { id, start: 1, bbox: records[0].bbox });
+        let targets = [3, 8, 9].map(|id| TargetRecord::new(id, 1, records[0].bbox));
         let summary = tally.summary(&targets, None, None);
         assert_eq!((summary.frames, summary.states.initial, summary.states.tracking), (2, 2, 1));
         let counts =

@@ -6,8 +6,7 @@ use super::output::{Destination, Output};
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::error::{Error, Result};
 
-/// The JSON document of a run, one line per record: `assets/result.schema.json`, or `assets/results.schema.json` for
-/// several targets. Memory does not grow with the run.
+/// The JSON document of a run, one line per record: `assets/result.schema.json`. Memory does not grow with the run.
 #[derive(Debug)]
 pub struct Json {
     output: Output,
@@ -97,8 +96,9 @@ mod tests {
     use crate::export::tests::{run, written};
 
     /// A line that ends with `>` goes on in the next one.
-    const EXPECTED: &str = r#"{"schema":"kcf-track/1","version":"VERSION",>
-"source":{"path":"seq/car","start":1,"end":2,"width":64,"height":48},"parameters":{"padding":1.5},
+    const EXPECTED: &str = r#"{"schema":"kcf-track/3","version":"VERSION",>
+"source":{"path":"seq/car","start":1,"end":2,"frames":2,"rate":null,"width":64,"height":48},>
+"parameters":{"padding":1.5},"targets":[{"id":1,"given":[{"frame":1,"bbox":[10.0,20.5,30.0,40.25]}]}],
 "frames":[
 {"index":1,"file":"0001.jpg","bbox":[10.0,20.5,30.0,40.25],"peak":null,"psr":null,"apce":null,"decision":null,>
 "refit_kept":false,"state":"initial","confidence":null,"long_term":null,"identity":null,"decode_ms":2.0,"track_ms":1.25},

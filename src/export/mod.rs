@@ -2,7 +2,7 @@
 //!
 //! | exporter | output | destination |
 //! | --- | --- | --- |
-//! | [`Json`] | one versioned document (`assets/result.schema.json`) | a file or `-` |
+//! | [`Json`] | one versioned document (`assets/result.schema.json`), which is a session of the view too | a file or `-` |
 //! | [`JsonLines`], [`Table`] | JSON lines; CSV, OTB or MOT text | a file or `-` |
 //! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotation tools | a file or `-` |
 //! | `ResponseMaps` | the response of each frame as `.npy` and as a heat map | a folder |
@@ -38,7 +38,7 @@ pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::output::{Destination, check_distinct, is_video};
 pub use self::overlay::{OverlayOptions, Overlays, in_color};
-pub use self::record::{FrameRecord, Run, SourceRecord, TargetRecord};
+pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::{Table, csv_line};
 

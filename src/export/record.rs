@@ -1,17 +1,14 @@
 //! The records of a run: of its source, of each frame, and of each target over time. Files keep the order of the fields.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bbox::BBox;
-use crate::media::Item;
+use crate::media::{Info, Item, Span};
 use crate::run::Outcome;
 use crate::tracker::State;
 
-/// Name and version of the JSON format of one target.
-pub(super) const SCHEMA: &str = "kcf-track/1";
-
-/// The same for several targets.
-pub(super) const SCHEMA_OF_MANY: &str = "kcf-track/2";
+/// Name and version of the JSON format.
+pub(super) const SCHEMA: &str = "kcf-track/3";
 
 /// The start of the JSON document.
 #[derive(Clone, Debug, Serialize)]
@@ -26,38 +23,87 @@ pub struct Run {
     /// All settings of the tracker.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub parameters: serde_json::Value,
-    /// The targets, if there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// The targets.
     pub targets: Vec<TargetRecord>,
+    /// Whether the frames tell targets apart by their ids.
+    #[serde(skip)]
+    pub named: bool,
 }
 
 impl Run {
-    /// A run of one target. `parameters` is a JSON object.
-    pub fn new(source: SourceRecord, parameters: serde_json::Value) -> Self {
-        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets: Vec::new() }
+    /// A run of these targets. `parameters` is a JSON object.
+    pub fn new(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>, named: bool) -> Self {
+        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets, named }
     }
 
-    /// A run of several targets.
-    pub fn of_many(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>) -> Self {
-        Self { schema: SCHEMA_OF_MANY, targets, ..Self::new(source, parameters) }
+    /// The targets, if frames tell them apart.
+    pub fn named_targets(&self) -> &[TargetRecord] {
+        if self.named { &self.targets } else { &[] }
     }
 }
 
-/// One of several targets.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// A target, and what a person said about it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetRecord {
     /// Its id in every output.
     pub id: u32,
-    /// 1-based position of its first frame.
-    pub start: usize,
-    /// Its box there, `[x, y, w, h]` in pixels, the corner 0-based.
-    #[cfg_attr(test, schemars(with = "[f64; 4]"))]
-    pub bbox: BBox,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is, as in `car`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// What was given, in the order of the frames. The first one begins the target, each later one corrects it.
+    pub given: Vec<Given>,
+}
+
+/// A box that a person gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Given {
+    /// 1-based position of the frame.
+    pub frame: usize,
+    /// The box `[x, y, w, h]` in pixels, the corner 0-based; null if the target is gone from this frame on.
+    #[cfg_attr(test, schemars(with = "Option<[f64; 4]>"))]
+    pub bbox: Option<BBox>,
+}
+
+impl TargetRecord {
+    /// A target that begins in this box.
+    pub fn new(id: u32, frame: usize, bbox: BBox) -> Self {
+        Self { id, given: vec![Given { frame, bbox: Some(bbox) }], ..Self::default() }
+    }
+
+    /// Adds what is given of the same target in other frames.
+    ///
+    /// # Errors
+    /// When something is given twice in a frame.
+    pub fn join(&mut self, other: Self) -> std::result::Result<(), String> {
+        for given in other.given {
+            match self.given.binary_search_by_key(&given.frame, |known| known.frame) {
+                Ok(_) => return Err(format!("two boxes of target {} in frame {}", self.id, given.frame)),
+                Err(place) => self.given.insert(place, given),
+            }
+        }
+        self.name = self.name.take().or(other.name);
+        self.class = self.class.take().or(other.class);
+        Ok(())
+    }
+
+    /// Position of its first frame.
+    pub fn start(&self) -> usize {
+        self.given.first().map_or(usize::MAX, |given| given.frame)
+    }
+
+    /// All boxes with their frames.
+    pub fn boxes(&self) -> impl Iterator<Item = (usize, BBox)> {
+        self.given.iter().filter_map(|given| Some((given.frame, given.bbox?)))
+    }
 }
 
 /// The source of the frames.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceRecord {
     /// The source as the user named it.
@@ -66,6 +112,10 @@ pub struct SourceRecord {
     pub start: usize,
     /// 1-based position of the last frame; null if it is unknown when the run begins.
     pub end: Option<usize>,
+    /// Frames of the whole source, exact or expected; null if it is unknown.
+    pub frames: Option<usize>,
+    /// Frames per second; null if the source states none.
+    pub rate: Option<f64>,
     /// Width of the frames, in pixels.
     pub width: usize,
     /// Height of the frames, in pixels.
@@ -73,7 +123,7 @@ pub struct SourceRecord {
 }
 
 /// One target in one frame: its box, the evidence for it, and the time it took.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FrameRecord {
     /// 1-based position of the frame.
@@ -83,11 +133,11 @@ pub struct FrameRecord {
     /// Seconds since the first frame of the source; absent for frames without times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
-    /// The target, if there are several.
+    /// The target; absent if there is only one and nobody gave it an id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
     /// The box `[x, y, w, h]` in pixels, the corner 0-based; null if it is unknown.
-    #[serde(serialize_with = "finite_box")]
+    #[serde(serialize_with = "finite_box", deserialize_with = "any_box")]
     #[cfg_attr(test, schemars(with = "Option<[f64; 4]>"))]
     pub bbox: BBox,
     /// The corners `[x1, y1, …, x4, y4]` of a rotated target, clockwise from its original top-left corner; absent for an
@@ -120,6 +170,15 @@ pub struct FrameRecord {
     pub decode_ms: f64,
     /// Milliseconds of tracking, to the microsecond.
     pub track_ms: f64,
+}
+
+impl SourceRecord {
+    /// The frames of a source in `span`, before the first of them is read. `path` is the source as the user named it.
+    pub fn new(path: String, info: &Info, span: Span) -> Self {
+        let (frames, (width, height)) = (info.length.or(info.expected_length), info.size.unwrap_or_default());
+        let rate = info.rate.filter(|rate| rate.is_finite());
+        Self { path, start: span.first, end: span.last, frames, rate, width, height }
+    }
 }
 
 impl FrameRecord {
@@ -165,6 +224,11 @@ impl FrameRecord {
 /// The box, or null if one of its numbers is not finite.
 fn finite_box<S: Serializer>(bbox: &BBox, serializer: S) -> Result<S::Ok, S::Error> {
     Some(bbox).filter(|bbox| bbox.is_finite()).serialize(serializer)
+}
+
+/// The box; null is one without a finite number.
+fn any_box<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BBox, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or([f64::NAN; 4].into()))
 }
 
 /// Decimals of a pixel.

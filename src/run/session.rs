@@ -1,5 +1,6 @@
 //! Targets that are followed through one stream of frames.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
@@ -129,6 +130,14 @@ impl<F: Follower> Session<F> {
     pub fn add(&mut self, follower: F, start: usize, bbox: BBox) -> usize {
         self.targets.push(Target::new(follower, start, bbox));
         self.targets.len() - 1
+    }
+
+    /// Gives a target a box at a later frame, where its follower learns it again; `None` ends it there.
+    #[cfg(feature = "cli")]
+    pub(crate) fn plan(&mut self, target: usize, position: usize, bbox: Option<BBox>) {
+        if let Some(target) = self.targets.get_mut(target) {
+            target.planned.insert(position, bbox);
+        }
     }
 
     /// Ends a target and frees its memory. The others keep their numbers. Returns whether the target existed.
@@ -292,7 +301,7 @@ impl<F: Follower> Session<F> {
     }
 
     fn starts_at(&self, position: usize) -> bool {
-        self.targets.iter().any(|target| target.waits() == Some(position))
+        self.targets.iter().any(|target| target.starts_at(position))
     }
 }
 
@@ -304,8 +313,8 @@ type Answer = (Result<Estimate>, Duration);
 struct Target<F> {
     /// `None` once the target is dropped.
     follower: Option<F>,
-    /// The position and box where it begins.
-    start: (usize, BBox),
+    /// The boxes that it will be given, by position; `None` ends it.
+    planned: BTreeMap<usize, Option<BBox>>,
     /// The last box, once it has begun.
     last: Option<BBox>,
     /// Whether it could not begin.
@@ -327,7 +336,8 @@ impl Clone for Pending {
 impl<F> Target<F> {
     fn new(follower: F, start: usize, bbox: BBox) -> Self {
         let answer = Pending::default();
-        Self { follower: Some(follower), start: (start, bbox), last: None, failed: false, answer }
+        let planned = BTreeMap::from([(start, Some(bbox))]);
+        Self { follower: Some(follower), planned, last: None, failed: false, answer }
     }
 
     /// Its follower; `None` once it is dropped.
@@ -342,12 +352,28 @@ impl<F> Target<F> {
 
     /// The position where it will begin, if it has not begun.
     fn waits(&self) -> Option<usize> {
-        (self.follower.is_some() && self.last.is_none() && !self.failed).then_some(self.start.0)
+        let waits = self.follower.is_some() && self.last.is_none() && !self.failed;
+        self.planned.iter().find(|(_, bbox)| waits && bbox.is_some()).map(|(&position, _)| position)
+    }
+
+    /// Whether it is given a box at this position.
+    fn starts_at(&self, position: usize) -> bool {
+        self.follower.is_some() && !self.failed && matches!(self.planned.get(&position), Some(Some(_)))
+    }
+
+    /// Takes out what is planned for this position. An end takes effect even if its frame was left out.
+    fn due(&mut self, position: usize) -> Option<Option<BBox>> {
+        let (&at, &bbox) = self.planned.range(..=position).next_back()?;
+        let due = at == position || bbox.is_none();
+        due.then(|| {
+            self.planned.remove(&at);
+            bbox
+        })
     }
 
     /// Whether it uses the frame at this position.
     fn follows(&self, position: usize) -> bool {
-        self.last().is_some() || self.waits() == Some(position)
+        self.last().is_some() || self.starts_at(position)
     }
 
     /// Ends it; returns whether it was alive.
@@ -369,6 +395,9 @@ impl<F: Follower> Target<F> {
     fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<(Estimate, Duration)> {
         let begun = Instant::now();
         let estimate = self.follower.as_mut().ok_or(Error::NotInitialized)?.init(frame, bbox)?;
+        if self.last.is_none() {
+            self.planned.pop_first();
+        }
         self.last = Some(bbox);
         Ok((estimate, begun.elapsed()))
     }
@@ -377,16 +406,20 @@ impl<F: Follower> Target<F> {
     fn feed(&mut self, position: usize, frame: &Frame<'_>) {
         self.answer = Pending(None);
         let begun = Instant::now();
-        let begins = self.waits() == Some(position);
-        let answer = match (&mut self.follower, self.last) {
-            (Some(follower), Some(_)) => follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox)),
-            (Some(follower), None) if begins => {
-                let given = self.start.1;
+        let due = self.due(position);
+        let Some(follower) = &mut self.follower else { return };
+        let answer = match (due, self.last) {
+            (Some(Some(given)), _) => {
                 let learned = follower.init(frame, given);
                 (self.last, self.failed) = (learned.is_ok().then_some(given), learned.is_err());
                 learned
             }
-            _ => return,
+            (Some(None), _) => {
+                self.last = None;
+                return;
+            }
+            (None, Some(_)) => follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox)),
+            (None, None) => return,
         };
         self.answer = Pending(Some((answer, begun.elapsed())));
     }

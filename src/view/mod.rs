@@ -35,7 +35,7 @@ use self::state::{SharedState, Status};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::export::Destination;
+use crate::export::{Destination, SourceRecord};
 use crate::frame::FrameBuf;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::tracker::Params;
@@ -125,7 +125,8 @@ impl View {
         let shared = Arc::new(SharedState::new(status));
         let (messages, received) = channel();
         let (end, ended) = channel();
-        let results = Results { path, span, parameters: params.document(&preset), named };
+        let results =
+            Results { source: SourceRecord::new(path, info, span), parameters: params.document(&preset), named };
         let controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);
         let run = move || {
             // The receiver may be gone.

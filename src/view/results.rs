@@ -10,16 +10,14 @@ use crate::atomic_file::replace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Exporter, FrameRecord, FrameResult, JsonLines, Run, SourceRecord, Summary, Table, Tally, TargetRecord,
+    Destination, Exporter, FrameRecord, FrameResult, Given, JsonLines, Run, SourceRecord, Summary, Table, Tally,
+    TargetRecord,
 };
-use crate::media::Span;
 
 /// The run's data besides its records.
 pub struct Results {
-    /// The source as the user named it.
-    pub path: String,
-    /// Its positions.
-    pub span: Span,
+    /// The source.
+    pub source: SourceRecord,
     /// All settings.
     pub parameters: Value,
     /// Whether the user gave ids.
@@ -71,7 +69,7 @@ impl Results {
     fn found(&self, shared: &SharedState) -> Result<Found> {
         let (size, targets, mut records, completed) = shared.look(|state| {
             let tracks = state.tracks();
-            let targets: Vec<_> = tracks.iter().filter_map(target).collect();
+            let targets: Vec<_> = tracks.iter().map(target).collect();
             // A run is complete only if the end of the source is known.
             let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
             let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
@@ -84,19 +82,16 @@ impl Results {
             });
         }
         let (width, height) = size.unwrap_or_default();
-        let Span { first, last } = self.span;
-        let source = SourceRecord { path: self.path.clone(), start: first, end: last, width, height };
+        let source = SourceRecord { width, height, ..self.source.clone() };
         // As in the command line, a single target without a given id has none in outputs.
         let alone = !self.named && targets.iter().map(|target| target.id).eq([1]);
-        let run = if alone {
+        if alone {
             records.iter_mut().for_each(|record| record.id = None);
-            Run::new(source, self.parameters.clone())
-        } else {
-            Run::of_many(source, self.parameters.clone(), targets)
-        };
+        }
+        let run = Run::new(source, self.parameters.clone(), targets, !alone);
         let mut tally = Tally::default();
         records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
-        let summary = Summary { completed, ..tally.summary(&run.targets, None, None) };
+        let summary = Summary { completed, ..tally.summary(run.named_targets(), None, None) };
         Ok(Found { run, records, summary })
     }
 }
@@ -106,12 +101,13 @@ fn no_record() -> Error {
     Error::Samples { reason: "the first frame of the target has not come yet: play up to it".into() }
 }
 
-/// A target with its first box.
-fn target((id, track): (&u32, &Track)) -> Option<TargetRecord> {
-    track.marks().iter().find_map(|(start, mark)| match mark {
-        Mark::Given(bbox) => Some(TargetRecord { id: *id, start: *start, bbox: *bbox }),
-        Mark::End => None,
-    })
+/// A target with its marks.
+fn target((id, track): (&u32, &Track)) -> TargetRecord {
+    let given = |(&frame, mark): (&usize, &Mark)| match mark {
+        Mark::Given(bbox) => Given { frame, bbox: Some(*bbox) },
+        Mark::End => Given { frame, bbox: None },
+    };
+    TargetRecord { id: *id, given: track.marks().iter().map(given).collect(), ..TargetRecord::default() }
 }
 
 /// A run to be exported.

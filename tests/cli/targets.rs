@@ -22,14 +22,14 @@ fn each_target_is_tracked_as_if_it_were_alone() {
         let line = format!("--init {a} --init 3:{b} -i 5:{c} --jobs {jobs} --json @many.json --mot @many.txt -q");
         place.run(&line).assert().success();
         let document = place.json("many.json");
-        assert_eq!(document["schema"], "kcf-track/2");
-        let rules: Value = serde_json::from_str(include_str!("../../assets/results.schema.json")).unwrap();
+        assert_eq!(document["schema"], "kcf-track/3");
+        let rules: Value = serde_json::from_str(include_str!("../../assets/result.schema.json")).unwrap();
         assert_eq!(schema::errors(&rules, &document), [""; 0]);
-        assert_eq!(document["targets"][1], serde_json::json!({"id": 2, "start": 3, "bbox": [100.0, 60.0, 30.0, 24.0]}));
+        let given = serde_json::json!([{"frame": 3, "bbox": [100.0, 60.0, 30.0, 24.0]}]);
+        assert_eq!(document["targets"][1], serde_json::json!({"id": 2, "given": given}));
         for (id, (start, given)) in (1..).zip([(1, a), (3, b), (5, c)]) {
             place.run(&format!("--init {given} --start {start} --json @one.json -q")).assert().success();
             let alone = place.json("one.json");
-            assert_eq!(alone["schema"], "kcf-track/1");
             assert_eq!(boxes(&document, Some(id)), boxes(&alone, None), "target {id}");
         }
         let summary = &document["summary"];
@@ -37,6 +37,23 @@ fn each_target_is_tracked_as_if_it_were_alone() {
         let rows = place.read("many.txt");
         assert!(rows.starts_with("1,1,41,31,24,32,1,-1,-1,-1\n") && rows.contains("\n3,2,101,61,30,24,1,-1,-1,-1\n"));
     }
+}
+
+#[test]
+fn later_boxes_of_a_target_correct_it() {
+    let place = place(8);
+    let [a, b, _] = BOXES;
+    std::fs::write(place.path("given.csv"), format!("4,5,{b}\n4,1,{a},\"car\",\n")).unwrap();
+    place.run("--init-file @given.csv --json @corrected.json -q").assert().success();
+    let corrected = place.json("corrected.json");
+    assert_eq!(corrected["targets"][0]["class"], "car");
+    assert_eq!(corrected["summary"]["states"]["initial"], 2);
+    // Each piece is as if it were tracked alone.
+    place.run(&format!("--init {a} --end 4 --json @first.json -q")).assert().success();
+    place.run(&format!("--init {b} --start 5 --json @second.json -q")).assert().success();
+    let boxes = |document: &Value| document["frames"].as_array().unwrap().iter().map(bbox).collect::<Vec<_>>();
+    let pieces = ["first.json", "second.json"].map(|name| boxes(&place.json(name))).concat();
+    assert_eq!(boxes(&corrected), pieces);
 }
 
 #[test]
@@ -80,7 +97,7 @@ fn errors_of_targets_name_the_target() {
     let place = place(6);
     let [a, b, _] = BOXES;
     for (name, text) in [
-        ("twice.csv", format!("3,1,{a}\n3,2,{b}\n")),
+        ("twice.csv", format!("3,1,{a}\n3,1,{b}\n")),
         ("far.csv", "9,1,-500,97,25,101\n".into()),
         ("text.csv", "1,1,a,b,c,d\n".into()),
         ("none.csv", "id,frame,x,y,w,h\n".into()),
@@ -89,7 +106,7 @@ fn errors_of_targets_name_the_target() {
         std::fs::write(place.path(name), text).unwrap();
     }
     for (line, message) in [
-        ("--init-file @twice.csv", "two targets have the id 3"),
+        ("--init-file @twice.csv", "line 2: two boxes of target 3 in frame 1"),
         ("--init-file @far.csv", "target 9"),
         ("--init-file @text.csv", "text.csv, line 1"),
         ("--init-file @none.csv", "none.csv"),

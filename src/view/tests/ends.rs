@@ -10,7 +10,8 @@ fn status(seat: &Seat) -> Status {
 /// The JSON document of all records so far.
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
-    let results = Results { path: "scenery".into(), span, parameters: serde_json::Value::Null, named: false };
+    let source = SourceRecord::new("scenery".into(), &Info::default(), span);
+    let results = Results { source, parameters: serde_json::Value::Null, named: false };
     serde_json::from_slice(&results.all(&seat.view.shared, crate::export::Json::create).unwrap()).unwrap()
 }
 

@@ -100,7 +100,7 @@ fn a_lone_target_keeps_its_number_in_every_file() {
     for part in ["schema", "targets"] {
         assert_eq!(document[part], plain[part], "{part}");
     }
-    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/2"), &json!(7)));
+    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/3"), &json!(7)));
     assert_eq!(frames_of(document), frames_of(plain));
     let rows = || String::from_utf8(served.get("/result-mot.txt").body).unwrap();
     assert_eq!(rows(), place.read("plain.txt"));
@@ -108,7 +108,7 @@ fn a_lone_target_keeps_its_number_in_every_file() {
     served.order(json!({ "do": "add", "position": 4, "bbox": [90, 50, 20, 24] }));
     served.order(json!({ "do": "remove", "target": 7 }));
     let document = served.get("/result.json").json();
-    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/2"), &json!(8)));
+    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/3"), &json!(8)));
     assert!(rows().starts_with("4,8,91,51,20,24,1,"), "{}", rows());
     served.interrupt();
     assert_eq!(serde_json::from_str::<Value>(&place.read("view.jsonl")).unwrap()["id"], 8);
