@@ -16,7 +16,7 @@
 use ndarray::ArrayView2;
 
 use super::calibration::{Calibration, Experts};
-use super::identity::Identity;
+use super::identity::{Identity, ViewFeatures};
 use super::params::{BackgroundParams, IdentityParams, PyramidParams, RotationParams, ScaleParams};
 use super::peak::{Peak, between_cells};
 use super::pose::Pose;
@@ -30,6 +30,7 @@ use crate::features::HogColors;
 use crate::features::color_histogram::{Area, BoxMean, ColorHistogram};
 use crate::features::gaussian_labels;
 use crate::features::gray_and_bins;
+use crate::features::hog::LANES;
 use crate::features::window::half_sample_hann;
 use crate::filters::background::BackgroundAware;
 use crate::frame::{Channels, Frame, PixelFormat};
@@ -153,7 +154,10 @@ impl BackgroundSearch {
             RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params)),
             RotationParams::None => None,
         };
-        let view = View::new(cells, step, first);
+        let mut view = View::new(cells, step, first);
+        if identity.is_some() {
+            view.map = vec![0.0; cells * cells * LANES];
+        }
         let mut search = Self {
             size,
             first,
@@ -200,11 +204,11 @@ impl BackgroundSearch {
         self.view.cut(frame, pose, &mut self.resampler);
         watch.lap(Stage::Crop);
         self.view_is_current = true;
-        let View { gray, bins, .. } = &self.view;
+        let View { gray, bins, map, .. } = &mut self.view;
         let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch);
         if let Some(identity) = &mut self.identity {
             watch.start();
-            identity.observe(self.filter.input(), frame.format() != PixelFormat::Gray8);
+            identity.observe(self.filter.input(), frame.format() != PixelFormat::Gray8, map);
             watch.lap(Stage::Identity);
         }
         seen
@@ -214,7 +218,7 @@ impl BackgroundSearch {
     fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64), watch: &mut Stopwatch) -> Evidence {
         if let Some(identity) = &mut self.identity {
             watch.start();
-            evidence.identity = identity.decision(&self.view.bins, shift).map(|decision| decision as f32);
+            evidence.identity = identity.decision(self.view.features(), shift).map(|decision| decision as f32);
             watch.lap(Stage::Identity);
             let (params, decision) = (identity.params(), evidence.identity.map(f64::from));
             self.denied = decision.is_some_and(|decision| decision < params.deny_below);
@@ -321,7 +325,7 @@ impl BackgroundSearch {
         };
         watch.start();
         if let Some(identity) = &mut self.identity {
-            identity.learn(&self.view.bins, self.view.shift_at(center), self.certain);
+            identity.learn(self.view.features(), self.view.shift_at(center), self.certain);
             watch.lap(Stage::Identity);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
@@ -498,6 +502,8 @@ struct View {
     rgb: Vec<u8>,
     gray: Vec<u8>,
     bins: Vec<u16>,
+    /// The features that an identity compares; empty without one.
+    map: Vec<f32>,
     pose: Pose,
     cells: usize,
     /// Pixels of the frame per pixel of the view, at scale 1.
@@ -507,7 +513,8 @@ struct View {
 impl View {
     fn new(cells: usize, step: f64, pose: Pose) -> Self {
         let pixels = (cells * CELL).pow(2);
-        Self { rgb: vec![0; 3 * pixels], gray: vec![0; pixels], bins: vec![0; pixels], pose, cells, step }
+        let (rgb, gray, bins) = (vec![0; 3 * pixels], vec![0; pixels], vec![0; pixels]);
+        Self { rgb, gray, bins, map: Vec::new(), pose, cells, step }
     }
 
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose, resampler: &mut Resampler) {
@@ -515,6 +522,10 @@ impl View {
         resampler.cut(frame, region, &mut self.rgb);
         gray_and_bins(&self.rgb, &mut self.gray, &mut self.bins);
         self.pose = pose;
+    }
+
+    fn features(&self) -> ViewFeatures<'_> {
+        ViewFeatures { map: &self.map, bins: &self.bins }
     }
 
     /// Pixels of a side.

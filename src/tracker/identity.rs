@@ -85,6 +85,15 @@ impl Class {
     }
 }
 
+/// What is compared of a view.
+#[derive(Clone, Copy)]
+pub(super) struct ViewFeatures<'a> {
+    /// Features without their window function, `[row][column][32]`: see [`Identity::observe`].
+    pub map: &'a [f32],
+    /// Colour bins of its pixels.
+    pub bins: &'a [u16],
+}
+
 /// The machine of one target, and the memory that a frame needs.
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
@@ -96,8 +105,6 @@ pub(super) struct Identity {
     color: bool,
     /// One over the window function that the features were multiplied by.
     inverse_taper: Vec<f32>,
-    /// The features of the view, `[row][column][32]`.
-    map: Vec<f32>,
     /// Whether the view can be compared: a gray frame cannot be compared with a target that was given in colour.
     is_comparable: bool,
     descriptor: Vec<f32>,
@@ -128,7 +135,6 @@ impl Identity {
             window,
             color,
             inverse_taper: taper.iter().map(|v| 1.0 / v.max(MIN_TAPER)).collect(),
-            map: vec![0.0; cells * cells * LANES],
             is_comparable: true,
             descriptor: vec![0.0; length],
             samples: vec![0.0; SAMPLES * length],
@@ -147,14 +153,14 @@ impl Identity {
         self.params
     }
 
-    /// Keeps the features of a view, `[row][column][32]`, without their window function.
-    pub fn observe(&mut self, features: &[f32], in_color: bool) {
+    /// Writes the features of a view, `[row][column][32]`, without their window function into `map`.
+    pub fn observe(&mut self, features: &[f32], in_color: bool, map: &mut [f32]) {
         self.is_comparable = in_color || !self.color;
         if !self.is_comparable {
             return;
         }
         for (r, (to, from)) in
-            self.map.chunks_exact_mut(self.cells * LANES).zip(features.chunks_exact(self.cells * LANES)).enumerate()
+            map.chunks_exact_mut(self.cells * LANES).zip(features.chunks_exact(self.cells * LANES)).enumerate()
         {
             let cells = to.as_chunks_mut::<LANES>().0.iter_mut().zip(from.as_chunks::<LANES>().0);
             for ((to, from), column) in cells.zip(&self.inverse_taper) {
@@ -166,19 +172,19 @@ impl Identity {
         }
     }
 
-    /// The decision of the window at `shift` (rows, columns) cells from the middle of the view, whose colour bins are
-    /// `bins`: about 1 for the target as it was given, -1 for its surroundings. `None` of a view that cannot be compared.
-    pub fn decision(&mut self, bins: &[u16], shift: (f64, f64)) -> Option<f64> {
+    /// The decision of the window at `shift` (rows, columns) cells from the middle of the view: about 1 for the target as
+    /// it was given, -1 for its surroundings. `None` of a view that cannot be compared.
+    pub fn decision(&mut self, view: ViewFeatures<'_>, shift: (f64, f64)) -> Option<f64> {
         if !self.is_comparable {
             return None;
         }
-        self.describe(bins, shift);
+        self.describe(view, shift);
         Some(self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum())
     }
 
     /// Offers the target at `shift` of the view. It is learned if it is one of the first frames, or `agreed` and this
     /// frame's turn.
-    pub fn learn(&mut self, bins: &[u16], shift: (f64, f64), agreed: bool) {
+    pub fn learn(&mut self, view: ViewFeatures<'_>, shift: (f64, f64), agreed: bool) {
         if !self.is_comparable {
             return;
         }
@@ -189,7 +195,7 @@ impl Identity {
             return;
         }
         self.last_learned = self.frames;
-        self.add(0, bins, shift);
+        self.add(0, view, shift);
         if anchor {
             self.classes[0].anchored = self.classes[0].count;
         }
@@ -204,7 +210,7 @@ impl Identity {
             let there = (inside(shift.0 + y * rows, rows), inside(shift.1 + x * cols, cols));
             let distance = ((there.0 - shift.0) / rows).abs().max(((there.1 - shift.1) / cols).abs());
             if distance >= MIN_DISTANCE {
-                self.add(1, bins, there);
+                self.add(1, view, there);
             }
         }
         if self.frames == 1 {
@@ -222,9 +228,9 @@ impl Identity {
     }
 
     /// Adds the window at `shift` to a class, with its row of the Gram matrix.
-    fn add(&mut self, class: usize, bins: &[u16], shift: (f64, f64)) {
+    fn add(&mut self, class: usize, view: ViewFeatures<'_>, shift: (f64, f64)) {
         let Some(slot) = self.classes[class].next(&mut self.random) else { return };
-        self.describe(bins, shift);
+        self.describe(view, shift);
         let length = self.descriptor.len();
         self.samples[slot * length..][..length].copy_from_slice(&self.descriptor);
         let used = self.classes.each_ref().map(Class::slots);
@@ -263,7 +269,7 @@ impl Identity {
     }
 
     /// Writes the descriptor of the window at `shift`: its cells, linear between those of the view, and its histogram.
-    fn describe(&mut self, bins: &[u16], shift: (f64, f64)) {
+    fn describe(&mut self, view: ViewFeatures<'_>, shift: (f64, f64)) {
         let (n, (rows, cols)) = (self.cells, self.window);
         let start = |shift: f64, length: usize| {
             let start = (n as f64 - length as f64) / 2.0 + shift;
@@ -274,7 +280,7 @@ impl Identity {
         let (down, right) = ((top - row as f64) as f32, (left - col as f64) as f32);
         let shares = [(1.0 - down) * (1.0 - right), (1.0 - down) * right, down * (1.0 - right), down * right];
         let (cells, histogram) = self.descriptor.split_at_mut(rows * cols * LANES);
-        let map = self.map.as_chunks::<LANES>().0;
+        let map = view.map.as_chunks::<LANES>().0;
         let mut energy = 0.0;
         for (i, cell) in cells.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             let first = (row + i / cols) * n + col + i % cols;
@@ -296,7 +302,7 @@ impl Identity {
         for y in every_second(rows) {
             for x in every_second(cols) {
                 // Of five bits of each colour the upper three.
-                let bin = usize::from(bins[(y0 + y) * side + x0 + x]);
+                let bin = usize::from(view.bins[(y0 + y) * side + x0 + x]);
                 histogram[(bin >> 12 & 7) * LEVELS * LEVELS + (bin >> 7 & 7) * LEVELS + (bin >> 2 & 7)] += 1.0;
             }
         }
@@ -354,6 +360,13 @@ mod tests {
         (features.collect(), bins.collect())
     }
 
+    fn observe<'a>(identity: &mut Identity, (features, bins): &'a (Vec<f32>, Vec<u16>)) -> ViewFeatures<'a> {
+        let mut map = vec![0.0; features.len()];
+        identity.observe(features, true, &mut map);
+        assert_eq!(&map, features, "without a window function");
+        ViewFeatures { map: features, bins }
+    }
+
     fn machine(color: bool) -> Identity {
         Identity::new(IdentityMachineParams::default(), CELLS, (8.0, 8.0), &[1.0; CELLS], color)
     }
@@ -362,18 +375,18 @@ mod tests {
     fn the_target_is_told_from_its_surroundings_and_from_another() {
         for color in [false, true] {
             let mut identity = machine(color);
-            let (features, bins) = view(1, 2, (0x7fff, 0));
-            identity.observe(&features, true);
-            identity.learn(&bins, (0.0, 0.0), true);
-            let given = identity.decision(&bins, (0.0, 0.0)).unwrap();
+            let seen = view(1, 2, (0x7fff, 0));
+            let seen = observe(&mut identity, &seen);
+            identity.learn(seen, (0.0, 0.0), true);
+            let given = identity.decision(seen, (0.0, 0.0)).unwrap();
             assert!(given > 0.8, "{given}");
             for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
-                let decision = identity.decision(&bins, shift).unwrap();
+                let decision = identity.decision(seen, shift).unwrap();
                 assert!(decision < -0.4, "{shift:?}: {decision}");
             }
-            let (others, bins) = view(3, 2, (0x001f, 0));
-            identity.observe(&others, true);
-            assert!(identity.decision(&bins, (0.0, 0.0)).unwrap() < given - 0.5);
+            let seen = view(3, 2, (0x001f, 0));
+            let seen = observe(&mut identity, &seen);
+            assert!(identity.decision(seen, (0.0, 0.0)).unwrap() < given - 0.5);
         }
     }
 
@@ -382,9 +395,9 @@ mod tests {
     fn the_coefficients_are_those_of_ridge_regression() {
         let mut identity = machine(true);
         for seed in 0..12 {
-            let (features, bins) = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
-            identity.observe(&features, true);
-            (0..ANCHOR_INTERVAL).for_each(|_| identity.learn(&bins, (0.3, -0.2), true));
+            let seen = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
+            let seen = observe(&mut identity, &seen);
+            (0..ANCHOR_INTERVAL).for_each(|_| identity.learn(seen, (0.3, -0.2), true));
         }
         let used: Vec<usize> = identity.classes.iter().flat_map(Class::slots).collect();
         let targets = used.iter().filter(|&&i| i < TARGETS).count();
@@ -407,14 +420,14 @@ mod tests {
     #[test]
     fn the_first_frames_are_never_replaced() {
         let mut identity = machine(false);
-        let (features, bins) = view(1, 2, (0, 0));
-        identity.observe(&features, true);
-        identity.learn(&bins, (0.0, 0.0), true);
+        let seen = view(1, 2, (0, 0));
+        let seen = observe(&mut identity, &seen);
+        identity.learn(seen, (0.0, 0.0), true);
         let first = identity.samples[..identity.descriptor.len()].to_vec();
         for i in 0..3 * SAMPLES as u32 {
-            let (features, bins) = view(1, i, (0, 0));
-            identity.observe(&features, true);
-            (0..INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), true));
+            let seen = view(1, i, (0, 0));
+            let seen = observe(&mut identity, &seen);
+            (0..INTERVAL).for_each(|_| identity.learn(seen, (0.0, 0.0), true));
         }
         assert_eq!(identity.samples[..first.len()], first);
         assert_eq!(identity.classes.iter().map(|class| class.count).sum::<usize>(), SAMPLES);
@@ -423,13 +436,13 @@ mod tests {
     #[test]
     fn later_frames_are_learned_only_where_they_agree() {
         let mut identity = machine(false);
-        let (features, bins) = view(1, 2, (0, 0));
-        identity.observe(&features, true);
-        (0..ANCHOR_FRAMES).for_each(|_| identity.learn(&bins, (0.0, 0.0), false));
+        let seen = view(1, 2, (0, 0));
+        let seen = observe(&mut identity, &seen);
+        (0..ANCHOR_FRAMES).for_each(|_| identity.learn(seen, (0.0, 0.0), false));
         let count = identity.classes[0].count;
-        (0..5 * INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), false));
+        (0..5 * INTERVAL).for_each(|_| identity.learn(seen, (0.0, 0.0), false));
         assert_eq!(identity.classes[0].count, count);
-        (0..INTERVAL).for_each(|_| identity.learn(&bins, (0.0, 0.0), true));
+        (0..INTERVAL).for_each(|_| identity.learn(seen, (0.0, 0.0), true));
         assert!(identity.classes[0].count > count);
     }
 }
