@@ -47,6 +47,19 @@ pub(crate) fn widest() -> Width {
     }
 }
 
+/// The name of the vector instructions that the inner loops use on this CPU.
+#[cfg(feature = "cli")]
+pub(crate) fn level() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    return match widest() {
+        Width::Avx512 => "AVX-512",
+        Width::Avx2 => "AVX2",
+        Width::Baseline => "SSE2",
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    return if cfg!(target_feature = "neon") { "NEON" } else { "none" };
+}
+
 /// For each of four rows, the sum of two sums: first and third value, second and fourth. Uses intrinsics, because
 /// compilers gather the rows value by value.
 #[cfg(target_arch = "x86_64")]

@@ -15,10 +15,13 @@ mod track;
 mod view;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::{ffmpeg, simd};
 use failure::Failure;
 
 /// Follow an object through a sequence of images, in real time, on one CPU core.
@@ -29,6 +32,9 @@ use failure::Failure;
 #[command(name = "kcf-track", version, max_term_width = 110)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = EXAMPLES)]
 struct Cli {
+    /// With --version: also the commit, the features, the vector instructions and the ffmpeg found
+    #[arg(long = "long", requires = "version")]
+    _long: bool,
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -75,8 +81,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         let _ = Cli::command().print_help();
         return 0;
     }
+    let long = arguments.iter().any(|argument| argument == "--long");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
+        Err(error) if long && error.kind() == ErrorKind::DisplayVersion => {
+            let written = std::io::stdout().write_all(long_version().as_bytes());
+            return written.map_or_else(|error| Failure::from(error).report(), |()| 0);
+        }
         Err(error) => {
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
@@ -91,4 +102,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         None => track::run(&cli.track),
     };
     result.map_or_else(Failure::report, |()| 0)
+}
+
+/// What a report of a problem needs to say of the program.
+fn long_version() -> String {
+    use std::env::consts::{ARCH, OS};
+    let features = [("cli", true), ("capi", cfg!(feature = "capi")), ("files", true), ("synth", true)];
+    let features: Vec<_> = features.into_iter().filter_map(|(name, on)| on.then_some(name)).collect();
+    let ffmpeg = ffmpeg::command("ffmpeg").arg("-version").output();
+    let ffmpeg = ffmpeg.map(|answer| String::from_utf8_lossy(&answer.stdout).lines().next().unwrap_or("").to_owned());
+    format!(
+        "kcf-track {}\ncommit: {}\nmachine: {ARCH} {OS}{}\nfeatures: {}\nvector instructions: {}\nffmpeg: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        // Set by scripts/release.sh.
+        option_env!("KCF_TRACK_COMMIT").unwrap_or("not recorded"),
+        if cfg!(target_env = "musl") { ", static" } else { "" },
+        features.join(" "),
+        simd::level(),
+        ffmpeg.unwrap_or_else(|_| "not found in PATH; videos and cameras need it".into()),
+    )
 }

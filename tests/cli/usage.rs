@@ -22,6 +22,18 @@ fn help_is_short() {
 }
 
 #[test]
+fn the_long_version_says_what_a_report_needs() {
+    run(["--version"]).assert().success().stdout(contains("commit").not());
+    let all = ["commit: ", "features: cli", "vector instructions: ", "ffmpeg: "];
+    for order in [["--version", "--long"], ["--long", "-V"]] {
+        let report = run(order).assert().success();
+        let report = String::from_utf8_lossy(&report.get_output().stdout).into_owned();
+        assert!(all.iter().all(|part| report.contains(part)), "{report}");
+    }
+    run(["--long"]).assert().code(2).stderr(contains("--version"));
+}
+
+#[test]
 fn a_missing_box_is_an_error_that_names_the_remedies() {
     let place = place(2);
     fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
