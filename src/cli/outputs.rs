@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::Failure;
 use crate::export::{
-    Coco, Cvat, Destination, Exports, Json, JsonLines, LabelStudio, OverlayOptions, Overlays, ResponseMaps, Table,
-    TargetRecord, check_distinct, is_video,
+    Coco, Cvat, Destination, Exports, Frames, Json, JsonLines, LabelStudio, OverlayOptions, Overlays, ResponseMaps,
+    Table, TargetRecord, Yolo, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -44,6 +44,15 @@ pub struct OutputArgs {
     /// Label Studio annotations
     #[arg(long, value_name = "FILE|-")]
     label_studio: Option<Destination>,
+    /// YOLO dataset: a text a frame, data.yaml, classes.txt
+    #[arg(long, value_name = "DIR")]
+    yolo: Option<PathBuf>,
+    /// The pictures that COCO and YOLO name; for YOLO the folder DIR/images
+    #[arg(long, value_name = "DIR")]
+    frames: Option<PathBuf>,
+    /// Pixels by which frames may differ that CVAT and Label Studio interpolate; 0 writes all
+    #[arg(long, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true)]
+    tolerance: f64,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
     #[arg(long, value_name = "DIR")]
     response: Option<PathBuf>,
@@ -53,6 +62,14 @@ pub struct OutputArgs {
     /// Draw the response into a corner of the overlay
     #[arg(long)]
     inset: bool,
+}
+
+/// The default of `--tolerance`.
+const TOLERANCE: f64 = 1.0;
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let pixels = text.parse().ok().filter(|pixels: &f64| *pixels >= 0.0 && pixels.is_finite());
+    pixels.ok_or_else(|| "it must be 0 or more pixels".into())
 }
 
 /// What an output is.
@@ -66,6 +83,8 @@ pub enum Form {
     Coco,
     Cvat,
     LabelStudio,
+    Yolo,
+    Frames,
     Response,
     Overlay,
 }
@@ -97,6 +116,7 @@ pub struct Outputs {
     /// Each with its flag.
     all: Vec<(&'static str, Form, Destination)>,
     inset: bool,
+    tolerance: f64,
 }
 
 impl OutputArgs {
@@ -115,6 +135,8 @@ impl OutputArgs {
             ("--coco", Form::Coco, self.coco.clone()),
             ("--cvat", Form::Cvat, self.cvat.clone()),
             ("--label-studio", Form::LabelStudio, self.label_studio.clone()),
+            ("--yolo", Form::Yolo, folder(&self.yolo)),
+            ("--frames", Form::Frames, folder(&self.frames)),
             ("--response", Form::Response, folder(&self.response)),
             ("--overlay", Form::Overlay, folder(&self.overlay)),
         ];
@@ -125,9 +147,9 @@ impl OutputArgs {
         if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
         }
-        let outputs = Outputs { all, inset: self.inset };
-        let is_picture = |form: Form| matches!(form, Form::Response | Form::Overlay);
-        if outputs.all.iter().any(|(_, form, to)| is_picture(*form) && to.path() == Path::new("-")) {
+        let outputs = Outputs { all, inset: self.inset, tolerance: self.tolerance };
+        let is_folder = |form: Form| matches!(form, Form::Response | Form::Overlay | Form::Yolo | Form::Frames);
+        if outputs.all.iter().any(|(_, form, to)| is_folder(*form) && to.path() == Path::new("-")) {
             return Err(Failure::usage("pictures do not go to the standard output: name a folder or a video"));
         }
         if self.inset && !outputs.has(Form::Overlay) {
@@ -140,7 +162,7 @@ impl OutputArgs {
 impl Outputs {
     /// The output of one flag.
     pub fn one(flag: &'static str, form: Form, to: Option<Destination>) -> Self {
-        Self { all: to.map(|to| (flag, form, to)).into_iter().collect(), inset: false }
+        Self { all: to.map(|to| (flag, form, to)).into_iter().collect(), inset: false, tolerance: TOLERANCE }
     }
 
     /// Whether nothing is written.
@@ -188,8 +210,11 @@ impl Outputs {
     /// # Errors
     /// Two outputs at one place, and one that cannot be written.
     pub fn open(&self, info: &Info) -> Result<Exports, Failure> {
-        let is_folder =
-            |form: Form, to: &Destination| form == Form::Response || form == Form::Overlay && !is_video(to.path());
+        let is_folder = |form: Form, to: &Destination| match form {
+            Form::Response | Form::Yolo | Form::Frames => true,
+            Form::Overlay => !is_video(to.path()),
+            _ => false,
+        };
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
         check_distinct(&all).map_err(Failure::usage)?;
         let mut exports = Exports::default();
@@ -200,9 +225,11 @@ impl Outputs {
                 Form::Otb => exports.push(Table::otb(to)?),
                 Form::Csv => exports.push(Table::csv(to)?),
                 Form::Mot => exports.push(Table::mot(to)?),
-                Form::Coco => exports.push(Coco::create(to)?),
-                Form::Cvat => exports.push(Cvat::create(to, info.length.or(info.expected_length))?),
-                Form::LabelStudio => exports.push(LabelStudio::create(to, info.rate)?),
+                Form::Coco => exports.push(Coco::create(to, self.has(Form::Frames))?),
+                Form::Cvat => exports.push(Cvat::create(to, info.length.or(info.expected_length), self.tolerance)?),
+                Form::LabelStudio => exports.push(LabelStudio::create(to, info.rate, self.tolerance)?),
+                Form::Yolo => exports.push(Yolo::create(to.path())?),
+                Form::Frames => exports.push(Frames::create(to.path())?),
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 Form::Overlay => {
                     let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);

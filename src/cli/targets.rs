@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 
 use super::Failure;
 use crate::bbox::BBox;
-use crate::export::TargetRecord;
-use crate::media::{Info, Span};
+use crate::export::{Labels, TargetRecord};
+use crate::frame::Channels;
+use crate::media::{Info, Span, decode};
 
 /// Boxes that are given.
 #[derive(Debug, Args)]
@@ -22,9 +23,10 @@ pub struct TargetArgs {
     /// What the four numbers of --init and --init-file are
     #[arg(long, value_name = "FORM", default_value = "xywh", hide_possible_values = true)]
     init_format: BoxFormat,
-    /// File of given boxes, a line each: id,frame,x,y,w,h and, if you like, class,name
+    /// Given boxes: lines id,frame,x,y,w,h, or labels of any format
     ///
-    /// The first box of an id begins a target, each later one corrects it.
+    /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The first box of an id begins a target, each later one corrects it. A line may go on with class,name. Of labels
+    /// that mark given boxes only these are taken, of others all.
     #[arg(long, value_name = "FILE")]
     init_file: Option<PathBuf>,
 }
@@ -40,14 +42,16 @@ impl TargetArgs {
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self) -> Result<Targets, Failure> {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut relative) = (Vec::new(), None);
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
         if let Some(path) = self.file() {
-            for target in read_file(path, self.init_format)? {
+            let labels = read_file(path, self.init_format)?;
+            relative = labels.relative.then(|| (path.to_path_buf(), wanted.len()));
+            for target in labels.targets {
                 if wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
                     return Err(Failure::usage(reason));
@@ -55,7 +59,7 @@ impl TargetArgs {
                 wanted.push(target);
             }
         }
-        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted })
+        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted, relative })
     }
 }
 
@@ -131,13 +135,21 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
 pub struct Targets {
     /// The frame 0 is the first of the run.
     wanted: Vec<TargetRecord>,
+    /// The file whose boxes are shares of the frame's size, and the place of its first target.
+    relative: Option<(PathBuf, usize)>,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
 }
 
-/// The lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are skipped.
-fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<TargetRecord>, Failure> {
+/// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are
+/// skipped.
+fn read_file(path: &Path, format: BoxFormat) -> Result<Labels, Failure> {
     let shown = path.display();
+    match Labels::read(path) {
+        Ok(Some(labels)) => return Ok(labels),
+        Ok(None) => {}
+        Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
+    }
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Failure::usage(format!("--init-file {shown}: {error}")))?;
     let mut wanted: Vec<TargetRecord> = Vec::new();
@@ -162,7 +174,7 @@ fn read_file(path: &Path, format: BoxFormat) -> Result<Vec<TargetRecord>, Failur
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(wanted),
+        false => Ok(Labels { targets: wanted, relative: false }),
     }
 }
 
@@ -201,10 +213,23 @@ impl Targets {
             })?;
             return Ok(vec![TargetRecord::new(1, span.first, bbox)]);
         }
-        let placed = self.wanted.iter().map(|target| {
+        let size = match (&self.relative, frame_size(info)) {
+            (None, _) => None,
+            (Some((_, from)), Some((width, height))) => Some((*from, width as f64, height as f64)),
+            (Some((path, _)), None) => {
+                let reason = "its boxes are shares of the frame's size, which this source does not state";
+                return Err(Failure::usage(format!("--init-file {}: {reason}", path.display())));
+            }
+        };
+        let placed = self.wanted.iter().enumerate().map(|(place, target)| {
             let mut target = target.clone();
             if let Some(given) = target.given.first_mut().filter(|given| given.frame == 0) {
                 given.frame = span.first;
+            }
+            if let Some((_, width, height)) = size.filter(|(from, ..)| place >= *from) {
+                for bbox in target.given.iter_mut().filter_map(|given| given.bbox.as_mut()) {
+                    *bbox = BBox::new(bbox.x * width, bbox.y * height, bbox.w * width, bbox.h * height);
+                }
             }
             let start = target.start();
             if !span.contains(start) {
@@ -219,6 +244,12 @@ impl Targets {
         });
         placed.collect()
     }
+}
+
+/// Width and height of the frames of a source; of a folder, those of its first image.
+fn frame_size(info: &Info) -> Option<(usize, usize)> {
+    let first = || decode(info.images.first()?, Channels::Luma).ok();
+    info.size.or_else(|| first().map(|frame| (frame.as_frame().width(), frame.as_frame().height())))
 }
 
 /// The arguments of the program, with numbers that follow `--init` or `-i` each on its own joined to one word.

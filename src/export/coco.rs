@@ -11,29 +11,32 @@ use crate::tracker::State;
 
 /// A COCO document: an image per frame, an annotation per target and frame, its box `[x, y, w, h]` with the corner
 /// **0-based**. For a rotated target `segmentation` is the rotated outline, `bbox` the upright box around it and `area`
-/// that of the outline. `attributes` hold what COCO has no field for: `track_id`, `state`, `given`, `confidence` and, for
-/// a rotated target, the tracker's own `box`. A lost target has no annotation.
+/// that of the outline. `attributes` hold what COCO has no field for: `track_id`, `name`, `state`, `given`, `confidence`
+/// and, for a rotated target, the tracker's own `box`. A lost target has no annotation.
 ///
-/// The frames of a video are not image files, so its images have no `file_name`: they name the video and the 0-based
-/// frame in it (`video_id`, `frame_id`, as CocoVID does).
+/// The frames of a video are not image files, so its images name the video and the 0-based frame in it (`video_id`,
+/// `frame_id`, as CocoVID does), and a `file_name` only if [`Frames`](super::Frames) writes them.
 #[derive(Debug)]
 pub struct Coco {
     output: Output,
     images: Vec<Value>,
     annotations: Vec<Value>,
     is_video: bool,
+    /// Whether the frames are written as pictures too.
+    with_frames: bool,
 }
 
 impl Coco {
-    /// Opens the output.
+    /// Opens the output. `with_frames` says that the frames are written as pictures too.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
-    pub fn create(to: &Destination) -> Result<Self> {
-        Ok(Self { output: Output::create(to)?, images: Vec::new(), annotations: Vec::new(), is_video: false })
+    pub fn create(to: &Destination, with_frames: bool) -> Result<Self> {
+        let (output, images, annotations) = (Output::create(to)?, Vec::new(), Vec::new());
+        Ok(Self { output, images, annotations, is_video: false, with_frames })
     }
 
-    fn annotation(&self, record: &FrameRecord) -> Option<Value> {
+    fn annotation(&self, run: &Run, record: &FrameRecord) -> Option<Value> {
         let bbox = record.finite_box().filter(|_| record.is_visible())?;
         let outline = record.polygon.and_then(|corners| Some((corners, BBox::around_polygon(&corners)?)));
         let around = outline.map_or(bbox, |(_, around)| around);
@@ -45,13 +48,16 @@ impl Coco {
             "given": record.state == State::Initial,
             "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
         });
+        if let Some(name) = run.target(record.id).and_then(|target| target.name.as_ref()) {
+            attributes["name"] = name.as_str().into();
+        }
         if outline.is_some() {
             attributes["box"] = json!(bbox);
         }
         Some(json!({
             "id": self.annotations.len() + 1,
             "image_id": record.index,
-            "category_id": 1,
+            "category_id": 1 + run.class_place(record.id),
             "bbox": [x, y, w, h],
             "area": rounded(outline.map_or(w * h, |(corners, _)| area(corners)), BOX_DIGITS),
             "segmentation": [outline.map_or(upright, |(corners, _)| corners)],
@@ -75,23 +81,26 @@ impl Exporter for Coco {
         if self.is_video {
             image["video_id"] = 1.into();
             image["frame_id"] = first.index.saturating_sub(1).into();
-        } else {
-            image["file_name"] = first.file.as_str().into();
+        }
+        if self.with_frames || !self.is_video {
+            image["file_name"] = frame.picture_name(first).into();
         }
         self.images.push(image);
         for record in frame.records {
-            let annotation = self.annotation(record);
+            let annotation = self.annotation(frame.run, record);
             self.annotations.extend(annotation);
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
+        let category = |(id, class): (usize, &str)| json!({ "id": id, "name": class });
+        let categories: Vec<_> = (1..).zip(run.classes()).map(category).collect();
         let mut document = json!({
             "info": { "description": concat!("kcf-track ", env!("CARGO_PKG_VERSION")) },
             "images": self.images,
             "annotations": self.annotations,
-            "categories": [{ "id": 1, "name": "target" }],
+            "categories": categories,
         });
         if self.is_video {
             document["videos"] = json!([{ "id": 1, "name": run.source.path }]);
@@ -111,7 +120,7 @@ mod tests {
     fn written(records: &[FrameRecord], path: Option<&Path>) -> Value {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("run.json");
-        let (run, mut coco) = (run().0, Box::new(Coco::create(&to.as_path().into()).unwrap()));
+        let (run, mut coco) = (run().0, Box::new(Coco::create(&to.as_path().into(), false).unwrap()));
         for records in records.chunk_by(|a, b| a.index == b.index) {
             coco.write(&FrameResult { path, ..FrameResult::new(&run, records) }).unwrap();
         }

@@ -5,16 +5,14 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::{BOX_DIGITS, Shape, Track, Tracks, rounded};
+use super::record::{BOX_DIGITS, CLASS, Shape, TargetRecord, Track, Tracks, keyframes, rounded};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::Result;
 
-/// The label of every track.
-const LABEL: &str = "target";
-
 /// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
-/// rectangle and its `rotation` about the centre, in degrees clockwise. A given box has the source `manual`, others
-/// `auto`; a lost target is `outside`. Every frame is a keyframe. Every track has the label `target`.
+/// rectangle and its `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has
+/// the attributes `name` and `given`; a given box has the source `manual`, others `auto`; a lost target is `outside`.
+/// Keyframes are those from which CVAT interpolates the others within a tolerance.
 ///
 /// A file with the ending `.xml` is "CVAT for video 1.1", for "Upload annotations" in the menu of a task; other files are
 /// the `annotations.json` in the backup of a task of one job.
@@ -25,17 +23,19 @@ pub struct Cvat {
     is_xml: bool,
     /// Frames of the source, exact or expected.
     length: Option<usize>,
+    /// Pixels by which interpolated frames may differ.
+    tolerance: f64,
 }
 
 impl Cvat {
     /// Opens the output for a source of `length` frames. If the run ends earlier, its tracks end with `outside`, because
-    /// CVAT would draw the last box until the end of the source.
+    /// CVAT would draw the last box until the end of the source. `tolerance` is that of interpolated frames in pixels.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
-    pub fn create(to: &Destination, length: Option<usize>) -> Result<Self> {
+    pub fn create(to: &Destination, length: Option<usize>, tolerance: f64) -> Result<Self> {
         let is_xml = to.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), is_xml, length })
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), is_xml, length, tolerance })
     }
 
     /// Frames of the source. CVAT refuses boxes behind its last frame, so an expected length counts only if the run was
@@ -61,7 +61,20 @@ fn corners(shape: &Shape) -> [f64; 4] {
     [x, y, x + w, y + h].map(|at| rounded(at, BOX_DIGITS))
 }
 
-fn json_track(track: &Track) -> Value {
+/// Drops the shapes that CVAT interpolates.
+fn thin(track: &mut Track, tolerance: f64) {
+    let radius = track.shapes.iter().map(|shape| shape.bbox.w.hypot(shape.bbox.h) / 2.0).fold(0.0, f64::max);
+    let value = |shape: &Shape| {
+        let [left, top, right, bottom] = corners(shape);
+        [left, top, right, bottom, shape.turn.to_radians() * radius]
+    };
+    let values: Vec<_> = track.shapes.iter().map(value).collect();
+    let mut keep = keyframes(&track.shapes, &values, tolerance).into_iter();
+    track.shapes.retain(|_| keep.next().unwrap_or(true));
+}
+
+fn json_track(track: &Track, run: &Run) -> Value {
+    let name = name(run, track.id);
     let shape = |shape: &Shape| {
         json!({
             "type": "rectangle",
@@ -71,7 +84,7 @@ fn json_track(track: &Track) -> Value {
             "occluded": false,
             "outside": !shape.visible,
             "z_order": 0,
-            "attributes": [],
+            "attributes": [{ "name": "name", "value": name }, { "name": "given", "value": shape.given.to_string() }],
             "source": source(shape.given),
         })
     };
@@ -79,7 +92,7 @@ fn json_track(track: &Track) -> Value {
     let frame = track.shapes.first().map_or(0, |shape| shape.index - 1);
     json!({
         "frame": frame,
-        "label": LABEL,
+        "label": run.target(Some(track.id)).map_or(CLASS, TargetRecord::class),
         "group": group(track.id),
         "source": source(false),
         "attributes": [],
@@ -87,8 +100,27 @@ fn json_track(track: &Track) -> Value {
     })
 }
 
-/// The XML document. Everything but the label is a number, so nothing needs escaping.
-fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> String {
+/// The name of a target, or nothing.
+fn name(run: &Run, id: u32) -> &str {
+    run.target(Some(id)).and_then(|target| target.name.as_deref()).unwrap_or_default()
+}
+
+/// Text within XML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// The attributes of every label.
+const ATTRIBUTES: &str = "<attributes><attribute><name>name</name><mutable>False</mutable>\
+    <input_type>text</input_type><default_value></default_value><values></values></attribute>\
+    <attribute><name>given</name><mutable>True</mutable><input_type>checkbox</input_type>\
+    <default_value>false</default_value><values>false</values></attribute></attributes>";
+
+/// The XML document.
+fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
+    let (width, height) = (run.source.width, run.source.height);
+    let label = |class: &str| format!("<label><name>{}</name>{ATTRIBUTES}</label>", escaped(class));
+    let labels: String = run.classes().into_iter().map(label).collect();
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
 <annotations>
@@ -97,7 +129,7 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
     <task>
       <size>{frames}</size>
       <mode>interpolation</mode>
-      <labels><label><name>{LABEL}</name><attributes></attributes></label></labels>
+      <labels>{labels}</labels>
       <original_size><width>{width}</width><height>{height}</height></original_size>
     </task>
   </meta>
@@ -106,7 +138,9 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
     for Track { id, shapes } in &tracks.0 {
         // CVAT renumbers tracks; the group keeps the id.
         let group = group(*id);
-        let _ = writeln!(text, r#"  <track id="{id}" label="{LABEL}" source="auto" group_id="{group}">"#);
+        let class = escaped(run.target(Some(*id)).map_or(CLASS, TargetRecord::class));
+        let name = escaped(name(run, *id));
+        let _ = writeln!(text, r#"  <track id="{id}" label="{class}" source="auto" group_id="{group}">"#);
         for shape in shapes {
             let [left, top, right, bottom] = corners(shape);
             let (frame, outside) = (shape.index - 1, u8::from(!shape.visible));
@@ -115,7 +149,11 @@ fn xml(tracks: &Tracks, (width, height): (usize, usize), frames: usize) -> Strin
             if shape.turn != 0.0 {
                 let _ = write!(text, r#" rotation="{}""#, shape.turn);
             }
-            let _ = writeln!(text, r#" z_order="0"></box>"#);
+            let _ = writeln!(
+                text,
+                r#" z_order="0"><attribute name="name">{name}</attribute><attribute name="given">{}</attribute></box>"#,
+                shape.given
+            );
         }
         text.push_str("  </track>\n");
     }
@@ -134,12 +172,13 @@ impl Exporter for Cvat {
             let last = track.shapes.last().filter(|last| last.index < frames);
             let end = last.map(|last| Shape { index: last.index + 1, visible: false, given: false, ..*last });
             track.shapes.extend(end);
+            thin(track, self.tolerance);
         }
         if self.is_xml {
-            self.output.append(xml(&self.tracks, (run.source.width, run.source.height), frames).as_bytes())?;
+            self.output.append(xml(&self.tracks, run, frames).as_bytes())?;
             return self.output.finish();
         }
-        let tracks: Vec<Value> = self.tracks.0.iter().map(json_track).collect();
+        let tracks: Vec<Value> = self.tracks.0.iter().map(|track| json_track(track, run)).collect();
         self.output.finish_json(&json!([{ "version": 0, "tags": [], "shapes": [], "tracks": tracks }]))
     }
 }
@@ -157,7 +196,7 @@ mod tests {
         run.source.end = end;
         records.push(FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() });
         let summary = Summary { completed, ..Summary::default() };
-        written(name, |to| Cvat::create(to, length), (&run, &records), &summary)
+        written(name, |to| Cvat::create(to, length, 0.0), (&run, &records), &summary)
     }
 
     #[test]
@@ -184,7 +223,7 @@ mod tests {
         assert_eq!(lines[track], r#"<track id="1" label="target" source="auto" group_id="1">"#);
         let expected = concat!(
             r#"<box frame="1" outside="0" occluded="0" keyframe="1" xtl="-0.5" ytl="21" xbr="29.5" ybr="61.25""#,
-            r#" z_order="0"></box>"#
+            r#" z_order="0"><attribute name="name"></attribute><attribute name="given">false</attribute></box>"#
         );
         assert_eq!(lines[track + 2], expected);
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
@@ -213,7 +252,7 @@ mod tests {
         // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         records[1].polygon = Some([23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301]);
         let [xml, json] = ["run.xml", "run.json"]
-            .map(|name| written(name, |to| Cvat::create(to, None), (&run, &records), &Summary::default()));
+            .map(|name| written(name, |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default()));
         let document: Value = serde_json::from_str(&json).unwrap();
         let shape = &document[0]["tracks"][0]["shapes"][1];
         let expected = [20.0, 15.0, 40.0, 25.0, 30.0];

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::{Shape, Track, Tracks, rounded};
+use super::record::{CLASS, Shape, TargetRecord, Track, Tracks, keyframes, rounded};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -18,11 +18,12 @@ const DIGITS: i32 = 5;
 /// target. Frames are **1-based**; places and sizes are percentages of the frame, clipped to it. For a rotated target
 /// `x, y` is its rotated top-left corner and `rotation` the angle about it, in degrees clockwise; if that corner lies
 /// beyond the right or bottom border, which Label Studio refuses, the clipped upright box around the target stands in.
-/// A keyframe that is not `enabled` is the last one before the target is lost or the run ends. Without a stated rate, the
+/// A keyframe that is not `enabled` is the last one before the target is lost or the run ends; a given box is `given`.
+/// The label is the class of the target, its name stands in `meta`. Without a stated rate, the
 /// times of the frames give it, or 24 per second.
 ///
 /// It fits a labelling page with `<Video name="video" value="$video" framerate="$fps"/>`, `<VideoRectangle name="box"
-/// toName="video"/>` and a label `target`, as in docs/use.md.
+/// toName="video"/>` and a label for each class, as in docs/use.md.
 #[derive(Debug)]
 pub struct LabelStudio {
     output: Output,
@@ -30,20 +31,23 @@ pub struct LabelStudio {
     /// Frames per second, as the source states them.
     stated_rate: Option<f64>,
     size: (f64, f64),
+    /// Pixels by which interpolated frames may differ.
+    tolerance: f64,
 }
 
 impl LabelStudio {
-    /// Opens the output for a source that states `rate` frames per second.
+    /// Opens the output for a source that states `rate` frames per second. Frames that Label Studio interpolates within
+    /// `tolerance` pixels are left out.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
-    pub fn create(to: &Destination, rate: Option<f64>) -> Result<Self> {
+    pub fn create(to: &Destination, rate: Option<f64>, tolerance: f64) -> Result<Self> {
         let stated_rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), stated_rate, size: (1.0, 1.0) })
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), stated_rate, size: (1.0, 1.0), tolerance })
     }
 
     /// The region of one target in a run of `frames` at `rate` per second.
-    fn region(&self, track: &Track, frames: usize, rate: f64) -> Value {
+    fn region(&self, track: &Track, run: &Run, frames: usize, rate: f64) -> Value {
         let shape = |shape: &Shape, goes_on: bool| {
             let (place, rotation) = self.placed(shape);
             let [x, y, width, height] = place.map(|percents| rounded(percents, DIGITS));
@@ -56,26 +60,40 @@ impl LabelStudio {
                 "y": y,
                 "width": width,
                 "height": height,
+                "given": shape.given,
             })
         };
         let shown = |shape: &Shape| {
             let [left, top, right, bottom] = self.within(shape);
             shape.visible && right > left && bottom > top
         };
-        let next = track.shapes.iter().skip(1).map(Some).chain([None]);
-        let pairs = track.shapes.iter().zip(next).filter(|(this, _)| shown(this));
-        let sequence: Vec<Value> = pairs.map(|(this, next)| shape(this, next.is_some_and(shown))).collect();
+        // A shape beyond the border is not shown either.
+        let shapes: Vec<_> = track.shapes.iter().map(|shape| Shape { visible: shown(shape), ..*shape }).collect();
+        let (width, height) = self.size;
+        let radius = shapes.iter().map(|shape| shape.bbox.w.hypot(shape.bbox.h)).fold(0.0, f64::max);
+        let value = |shape: &Shape| {
+            let ([x, y, w, h], turn) = self.placed(shape);
+            let [left, top, right, bottom] =
+                [x * width, y * height, (x + w) * width, (y + h) * height].map(|at| at / 100.0);
+            [left, top, right, bottom, turn.to_radians() * radius]
+        };
+        let keep = keyframes(&shapes, &shapes.iter().map(value).collect::<Vec<_>>(), self.tolerance);
+        let goes_on = |place: usize| shapes.get(place + 1).is_some_and(|next| next.visible);
+        let kept = (0..shapes.len()).filter(|&place| keep[place] && shapes[place].visible);
+        let sequence: Vec<Value> = kept.map(|place| shape(&shapes[place], goes_on(place))).collect();
+        let target = run.target(Some(track.id));
         json!({
             "id": format!("target-{}", track.id),
             "type": "videorectangle",
             "from_name": "box",
             "to_name": "video",
             "origin": "prediction",
+            "meta": { "text": target.and_then(|target| target.name.as_deref()).into_iter().collect::<Vec<_>>() },
             "value": {
                 "framesCount": frames,
                 "duration": rounded(frames as f64 / rate, DIGITS),
                 "sequence": sequence,
-                "labels": ["target"],
+                "labels": [target.map_or(CLASS, TargetRecord::class)],
             },
         })
     }
@@ -132,7 +150,7 @@ impl Exporter for LabelStudio {
         self.size = (run.source.width.max(1) as f64, run.source.height.max(1) as f64);
         let tracks = self.tracks.0.iter().filter(|track| !track.shapes.is_empty());
         let (frames, rate) = (self.tracks.last(), self.rate());
-        let regions: Vec<Value> = tracks.map(|track| self.region(track, frames, rate)).collect();
+        let regions: Vec<Value> = tracks.map(|track| self.region(track, run, frames, rate)).collect();
         let document = json!([{
             "data": { "video": run.source.path, "fps": rounded(rate, DIGITS) },
             "predictions": [{ "model_version": concat!("kcf-track ", env!("CARGO_PKG_VERSION")), "result": regions }],
@@ -149,7 +167,7 @@ mod tests {
     use crate::tracker::State;
 
     fn document(records: &[FrameRecord], rate: Option<f64>) -> Value {
-        let create = |to: &Destination| LabelStudio::create(to, rate);
+        let create = |to: &Destination| LabelStudio::create(to, rate, 0.0);
         serde_json::from_str(&written("run.json", create, (&run().0, records), &Summary::default())).unwrap()
     }
 

@@ -5,6 +5,7 @@
 //! | [`Json`] | one versioned document (`assets/result.schema.json`), which is a session of the view too | a file or `-` |
 //! | [`JsonLines`], [`Table`] | JSON lines; CSV, OTB or MOT text | a file or `-` |
 //! | [`Coco`], [`Cvat`], [`LabelStudio`] | documents for annotation tools | a file or `-` |
+//! | [`Yolo`], [`Frames`] | a YOLO dataset, and the pictures that COCO and YOLO name | a folder |
 //! | `ResponseMaps` | the response of each frame as `.npy` and as a heat map | a folder |
 //! | `Overlays` | each frame with its boxes drawn on it | a folder or a video |
 //!
@@ -20,6 +21,7 @@ mod drawing;
 mod journal;
 mod json;
 mod label_studio;
+mod labels;
 mod output;
 mod overlay;
 mod overlay_video;
@@ -28,6 +30,7 @@ mod response;
 mod table;
 #[cfg(test)]
 mod tests;
+mod yolo;
 
 use std::path::Path;
 
@@ -36,11 +39,13 @@ pub use self::cvat::Cvat;
 pub use self::journal::{Journal, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
+pub use self::labels::Labels;
 pub use self::output::{Destination, check_distinct, is_video};
 pub use self::overlay::{OverlayOptions, Overlays, in_color};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::{Table, csv_line};
+pub use self::yolo::{Frames, Yolo};
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -65,6 +70,11 @@ pub struct FrameResult<'a> {
 }
 
 impl<'a> FrameResult<'a> {
+    /// The name that [`Frames`] gives to the picture of this frame: that of its file, if it has one.
+    fn picture_name(&self, record: &FrameRecord) -> String {
+        if self.path.is_some() { record.file.clone() } else { format!("{}.jpg", record.file) }
+    }
+
     /// A frame of which only the records are known.
     pub fn new(run: &'a Run, records: &'a [FrameRecord]) -> Self {
         Self { run, records, path: None, pixels: None, truth: None, responses: &[] }

@@ -36,6 +36,28 @@ impl Run {
         Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets, named }
     }
 
+    /// The target of a record.
+    pub(super) fn target(&self, id: Option<u32>) -> Option<&TargetRecord> {
+        self.targets.iter().find(|target| id.is_none_or(|id| target.id == id))
+    }
+
+    /// The classes of all targets; [`CLASS`] stands for none.
+    pub(super) fn classes(&self) -> Vec<&str> {
+        let mut classes = Vec::new();
+        for class in self.targets.iter().map(TargetRecord::class) {
+            if !classes.contains(&class) {
+                classes.push(class);
+            }
+        }
+        if classes.is_empty() { vec![CLASS] } else { classes }
+    }
+
+    /// The place of a record's class among [`Run::classes`].
+    pub(super) fn class_place(&self, id: Option<u32>) -> usize {
+        let class = self.target(id).map_or(CLASS, TargetRecord::class);
+        self.classes().iter().position(|known| *known == class).unwrap_or(0)
+    }
+
     /// The targets, if frames tell them apart.
     pub fn named_targets(&self) -> &[TargetRecord] {
         if self.named { &self.targets } else { &[] }
@@ -69,7 +91,15 @@ pub struct Given {
     pub bbox: Option<BBox>,
 }
 
+/// The class of a target without one.
+pub(super) const CLASS: &str = "target";
+
 impl TargetRecord {
+    /// What it is.
+    pub(super) fn class(&self) -> &str {
+        self.class.as_deref().unwrap_or(CLASS)
+    }
+
     /// A target that begins in this box.
     pub fn new(id: u32, frame: usize, bbox: BBox) -> Self {
         Self { id, given: vec![Given { frame, bbox: Some(bbox) }], ..Self::default() }
@@ -314,6 +344,11 @@ impl Tracks {
         let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
         let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
         let (given, visible) = (record.state == State::Initial, record.is_visible());
+        // A target that was ended is not there until it is given a box again.
+        if let Some(last) = track.shapes.last().filter(|last| last.visible && last.index + 1 < record.index) {
+            let gone = Shape { index: last.index + 1, visible: false, given: false, ..*last };
+            track.shapes.push(gone);
+        }
         track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible });
     }
 
@@ -321,6 +356,41 @@ impl Tracks {
     pub fn last(&self) -> usize {
         self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
     }
+}
+
+/// Which shapes are needed so that linear interpolation of their `values` restores those of all others within
+/// `tolerance`. Given boxes stay, and the frames where a target comes or goes; of frames without it the first stays.
+pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], tolerance: f64) -> Vec<bool> {
+    let mut keep = vec![false; shapes.len()];
+    let is_shown = |at: Option<usize>| at.and_then(|at| shapes.get(at)).is_some_and(|shape| shape.visible);
+    let is_fixed = |at: usize| {
+        let (before, here, after) = (is_shown(at.checked_sub(1)), is_shown(Some(at)), is_shown(Some(at + 1)));
+        if here { shapes[at].given || !before || !after } else { before || at == 0 }
+    };
+    (0..shapes.len()).filter(|&at| is_fixed(at)).for_each(|at| keep[at] = true);
+    let mut from = 0;
+    while from + 1 < shapes.len() {
+        // The slopes of the lines that pass all values so far.
+        let (mut low, mut high) = ([f64::NEG_INFINITY; N], [f64::INFINITY; N]);
+        let mut best = from + 1;
+        for next in from + 1..shapes.len() {
+            let steps = (shapes[next].index - shapes[from].index) as f64;
+            let slope = |side: usize, slack: f64| (values[next][side] + slack - values[from][side]) / steps;
+            if (0..N).all(|side| (low[side]..=high[side]).contains(&slope(side, 0.0))) {
+                best = next;
+            }
+            for side in 0..N {
+                (low[side], high[side]) =
+                    (low[side].max(slope(side, -tolerance)), high[side].min(slope(side, tolerance)));
+            }
+            if keep[next] || (0..N).any(|side| low[side] > high[side]) {
+                break;
+            }
+        }
+        keep[best] |= shapes[best].visible;
+        from = best;
+    }
+    keep
 }
 
 #[cfg(test)]
@@ -372,6 +442,43 @@ mod tests {
         let text = serde_json::to_string(&records[1]).unwrap();
         assert!(text.contains(r#""bbox":null,"peak":null,"psr":9.1,"#), "{text}");
         assert_eq!(records[1].finite_box(), None);
+    }
+
+    #[test]
+    fn interpolated_keyframes_restore_all_shapes() {
+        let (_, records) = run();
+        let mut tracks = Tracks::default();
+        for index in (1..=200).filter(|index| !(120..140).contains(index)) {
+            let at = index as f64;
+            let state = match index {
+                1 | 77 => State::Initial,
+                30..=40 => State::Lost,
+                _ => State::Tracking,
+            };
+            let jump = if index >= 77 { 40.0 } else { 0.0 };
+            let bbox = BBox::new(jump + 30.0 * (at / 9.0).sin(), at * 1.5, 20.0 + (at / 30.0).cos(), 10.0);
+            tracks.add(&FrameRecord { index, state, bbox, ..records[1].clone() });
+        }
+        let shapes = &tracks.0[0].shapes;
+        let values: Vec<[f64; 4]> = shapes.iter().map(|shape| shape.bbox.into()).collect();
+        for tolerance in [0.0, 0.5, 3.0] {
+            let keep = keyframes(shapes, &values, tolerance);
+            let keys: Vec<_> = (0..shapes.len()).filter(|&at| keep[at]).collect();
+            assert!(keys.iter().filter(|&&at| shapes[at].given).count() == 2 && keep[shapes.len() - 1]);
+            assert!(keys.len() < [181, 80, 40][(tolerance * 0.5).ceil() as usize], "{tolerance}: {}", keys.len());
+            for pair in keys.windows(2).filter(|pair| shapes[pair[0]].visible) {
+                for at in pair[0]..pair[1] {
+                    assert!(shapes[at].visible);
+                    let [from, to] = [pair[0], pair[1]].map(|at| shapes[at].index as f64);
+                    let share = (shapes[at].index as f64 - from) / (to - from);
+                    for side in 0..4 {
+                        let (a, b) = (values[pair[0]][side], values[pair[1]][side]);
+                        let error = (a + share * (b - a) - values[at][side]).abs();
+                        assert!(at == pair[0] || error <= tolerance + 1e-9, "{tolerance}, {at}: {error}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

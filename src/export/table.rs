@@ -42,8 +42,8 @@ impl Table {
     }
 
     /// MOT text: `frame,id,left,top,width,height,confidence,-1,-1,-1` per target and frame, frames and corners
-    /// **1-based**. The confidence is 1 for a given box and for trackers without one. A lost target and an unreadable
-    /// frame have no row.
+    /// **1-based**. The confidence is 1 for a given box, below it for all others, and -1 for trackers without one. A lost
+    /// target and an unreadable frame have no row.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
@@ -91,7 +91,10 @@ fn otb_row(record: &FrameRecord) -> Option<Vec<String>> {
 
 fn mot_row(record: &FrameRecord) -> Option<Vec<String>> {
     let bbox = record.finite_box().filter(|_| record.is_visible())?;
-    let confidence = record.confidence.filter(|_| record.state != State::Initial).unwrap_or(1.0);
+    let confidence = match record.state {
+        State::Initial => 1.0,
+        _ => record.confidence.map_or(-1.0, |confidence| confidence.min(0.9999)),
+    };
     let mut row = vec![record.index.to_string(), record.id.unwrap_or(1).to_string()];
     row.extend(Base::One.to_numbers(&bbox).map(|number| rounded(number, BOX_DIGITS).to_string()));
     row.push(confidence.to_string());

@@ -16,6 +16,7 @@ mod eval_data;
 mod eval_page;
 mod eval_ranks;
 mod helper;
+mod labels;
 mod outputs;
 mod served;
 mod stream;

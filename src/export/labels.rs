@@ -1,0 +1,385 @@
+//! Reads labels back: those that the exporters write, and those of other programs in the same formats.
+//!
+//! Labels that say which boxes a person gave give these, all others give every box. Each format says it in its own way:
+//! JSON by `given` or the state `initial`, MOT by the confidence 1, COCO and CVAT by the attribute `given`, Label Studio
+//! by `given` in a sequence, YOLO by the column `given` of [`TRACKS`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::record::{FrameRecord, Given, SCHEMA, SourceRecord, TargetRecord};
+use super::yolo::TRACKS;
+use crate::bbox::BBox;
+use crate::media::annotation::Base;
+use crate::tracker::State;
+
+/// Targets of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labels {
+    pub targets: Vec<TargetRecord>,
+    /// Whether boxes are shares of the frame's size.
+    pub relative: bool,
+}
+
+/// What is wrong with labels.
+type Wrong<T> = Result<T, String>;
+
+impl Labels {
+    /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats.
+    ///
+    /// # Errors
+    /// What cannot be read or understood.
+    pub fn read(path: &Path) -> Wrong<Option<Self>> {
+        if path.is_dir() {
+            return Ok(Some(Self { targets: gather(yolo(path)?)?, relative: true }));
+        }
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let mut relative = false;
+        let targets = match text.chars().next() {
+            Some('{' | '[') => {
+                let values = serde_json::Deserializer::from_str(text).into_iter();
+                let mut values = values.collect::<Result<Vec<Value>, _>>().map_err(|error| not_whole(&error))?;
+                match values.first() {
+                    Some(one) if values.len() == 1 && one.get("schema").is_some() => {
+                        Document::parse(values.remove(0)).map(|document| document.targets)
+                    }
+                    Some(one) if one.get("images").is_some() => coco(one).and_then(gather),
+                    Some(one) if one.pointer("/0/tracks").is_some() => cvat_json(one).and_then(gather),
+                    Some(one) if one.pointer("/0/data").is_some() => {
+                        relative = true;
+                        label_studio(&one[0]).and_then(gather)
+                    }
+                    _ => lines(values).and_then(gather),
+                }
+            }
+            Some('<') => cvat_xml(text).and_then(gather),
+            _ => match mot(text) {
+                Some(found) => found.and_then(gather),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Self { targets: targets?, relative }))
+    }
+}
+
+fn not_whole(error: &serde_json::Error) -> String {
+    match error.is_eof() {
+        true => format!("it is cut off in line {}: use an older copy", error.line()),
+        false => format!("it is not JSON: {error}"),
+    }
+}
+
+/// A JSON document, or a session of the view.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub source: SourceRecord,
+    pub parameters: Value,
+    pub targets: Vec<TargetRecord>,
+    pub frames: Vec<FrameRecord>,
+    /// Whether targets have ids of their own.
+    pub named: bool,
+}
+
+/// Its text. Earlier versions have other `targets`, or none.
+#[derive(Deserialize)]
+struct Stored {
+    source: SourceRecord,
+    parameters: Value,
+    #[serde(default)]
+    targets: Value,
+    frames: Vec<FrameRecord>,
+}
+
+impl Document {
+    /// Reads a document of any version.
+    ///
+    /// # Errors
+    /// A document that cannot be read, is cut off, is of a newer version, or contradicts itself.
+    pub fn read(path: &Path) -> Wrong<Self> {
+        let text = fs::read(path).map_err(|error| error.to_string())?;
+        Self::parse(serde_json::from_slice(&text).map_err(|error| not_whole(&error))?)
+    }
+
+    fn parse(value: Value) -> Wrong<Self> {
+        let version = |name: &str| name.strip_prefix("kcf-track/")?.parse::<u32>().ok();
+        let schema = value["schema"].as_str().unwrap_or_default().to_owned();
+        let (Some(found), Some(known)) = (version(&schema), version(SCHEMA)) else {
+            return Err(format!("its schema must be {SCHEMA}, not `{schema}`"));
+        };
+        if found > known {
+            return Err(format!("it has the newer version {schema}; this program reads up to {SCHEMA}"));
+        }
+        let Stored { source, parameters, targets, frames } =
+            serde_json::from_value(value).map_err(|error| format!("it is no {schema}: {error}"))?;
+        let targets = match found {
+            ..3 => gather(frames.iter().map(Found::from).collect())?,
+            _ => serde_json::from_value(targets).map_err(|error| format!("targets: {error}"))?,
+        };
+        let named = frames.first().map_or(targets.len() > 1, |frame| frame.id.is_some());
+        let document = Self { source, parameters, targets, frames, named };
+        document.check()?;
+        Ok(document)
+    }
+
+    fn check(&self) -> Wrong<()> {
+        let mut ids = BTreeSet::new();
+        for TargetRecord { id, given, .. } in &self.targets {
+            if !ids.insert(*id) {
+                return Err(format!("two targets have the id {id}"));
+            }
+            if !given.is_sorted_by(|a, b| a.frame < b.frame) || given.first().is_none_or(|given| given.frame == 0) {
+                return Err(format!("target {id}: the frames of `given` must ascend from 1 on"));
+            }
+            if given[0].bbox.is_none() || given.iter().filter_map(|given| given.bbox).any(|bbox| !bbox.is_valid()) {
+                return Err(format!("target {id}: it must begin in a box, and boxes have a width and a height"));
+            }
+        }
+        let mut known = BTreeSet::new();
+        for frame in &self.frames {
+            let id = frame.id.unwrap_or(1);
+            if !ids.contains(&id) || !known.insert((id, frame.index)) {
+                return Err(format!("frame {}: target {id} is unknown, or has two boxes", frame.index));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One box of a file; no box where the target is gone.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    id: u32,
+    frame: usize,
+    bbox: Option<BBox>,
+    /// Whether the file says that a person gave it.
+    given: bool,
+    class: Option<String>,
+    name: Option<String>,
+}
+
+impl From<&FrameRecord> for Found {
+    fn from(record: &FrameRecord) -> Self {
+        let (id, frame, given) = (record.id.unwrap_or(1), record.index, record.state == State::Initial);
+        let bbox = record.finite_box().filter(|_| record.is_visible());
+        Self { id, frame, bbox, given, ..Self::default() }
+    }
+}
+
+/// The targets: of those with marked boxes the marked ones, of others all boxes.
+fn gather(found: Vec<Found>) -> Wrong<Vec<TargetRecord>> {
+    let mut targets: BTreeMap<u32, Vec<Found>> = BTreeMap::new();
+    for found in found {
+        targets.entry(found.id).or_default().push(found);
+    }
+    let target = |(id, mut all): (u32, Vec<Found>)| {
+        all.sort_by_key(|found| found.frame);
+        let is_marked = all.iter().any(|found| found.given);
+        let mut target = TargetRecord { id, ..TargetRecord::default() };
+        for found in all.into_iter().filter(|found| found.given || !is_marked) {
+            if found.bbox.is_some_and(|bbox| !bbox.is_valid()) || found.frame == 0 {
+                return Err(format!("target {id}, frame {}: frames count from 1, and boxes have a size", found.frame));
+            }
+            let given = vec![Given { frame: found.frame, bbox: found.bbox }];
+            // A target that is gone, or has not begun, need not be told so once more.
+            if found.bbox.is_some() || target.given.last().is_some_and(|given| given.bbox.is_some()) {
+                let class = found.class.filter(|class| class != super::record::CLASS);
+                let name = found.name.filter(|name| !name.is_empty());
+                target.join(TargetRecord { id, class, name, given })?;
+            }
+        }
+        Ok(Some(target).filter(|target| !target.given.is_empty()))
+    };
+    let targets = targets.into_iter().filter_map(|of| target(of).transpose()).collect::<Wrong<Vec<_>>>()?;
+    if targets.is_empty() { Err("there is no box in it".into()) } else { Ok(targets) }
+}
+
+fn lines(values: Vec<Value>) -> Wrong<Vec<Found>> {
+    let record = |(value, line): (Value, usize)| {
+        let record = serde_json::from_value::<FrameRecord>(value);
+        record.map(|record| Found::from(&record)).map_err(|error| {
+            format!("line {line} is neither a frame of this program nor COCO, CVAT or Label Studio: {error}")
+        })
+    };
+    values.into_iter().zip(1..).map(record).collect()
+}
+
+/// The rows of a MOT file; `None` if the first line has another number of columns.
+fn mot(text: &str) -> Option<Wrong<Vec<Found>>> {
+    let rows = text.lines().map(str::trim).zip(1..).filter(|(row, _)| !row.is_empty());
+    let mut rows = rows.map(|(row, line)| (row.split(',').map(str::trim).collect::<Vec<_>>(), line)).peekable();
+    rows.peek().filter(|(words, _)| matches!(words.len(), 9 | 10) && words[0].parse::<f64>().is_ok())?;
+    let row = |(words, line): (Vec<&str>, usize)| {
+        let wrong = || format!("line {line}: it must be frame,id,x,y,w,h,confidence,-1,-1,-1");
+        let numbers =
+            words.iter().map(|word| word.parse::<f64>()).collect::<Result<Vec<_>, _>>().map_err(|_| wrong())?;
+        let [_, _, x, y, w, h, confidence, ..] = numbers[..] else { return Err(wrong()) };
+        let (frame, id) = (words[0].parse().map_err(|_| wrong())?, words[1].parse().map_err(|_| wrong())?);
+        let bbox = Some(Base::One.to_bbox([x, y, w, h]));
+        // MOT marks boxes that do not count by 0.
+        Ok((confidence != 0.0).then(|| Found { id, frame, bbox, given: confidence == 1.0, ..Found::default() }))
+    };
+    Some(rows.filter_map(|words| row(words).transpose()).collect())
+}
+
+fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
+    T::try_from(value.as_u64().or_else(|| value.as_str()?.parse().ok())?).ok()
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(String::from)
+}
+
+fn coco(document: &Value) -> Wrong<Vec<Found>> {
+    let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
+    let frame = |image: &Value| number(&image["frame_id"]).map(|frame: usize| frame + 1).or(number(&image["id"]));
+    let frames: BTreeMap<u64, Option<usize>> =
+        list("images")?.iter().filter_map(|image| Some((number(&image["id"])?, frame(image)))).collect();
+    let classes: BTreeMap<u64, Option<String>> =
+        list("categories")?.iter().filter_map(|class| Some((number(&class["id"])?, text(&class["name"])))).collect();
+    let annotation = |annotation: &Value| {
+        let extra = &annotation["attributes"];
+        let id = number(&extra["track_id"]).or(number(&annotation["track_id"]));
+        let frame = number(&annotation["image_id"]).and_then(|image: u64| frames.get(&image).copied().flatten());
+        let bbox = serde_json::from_value(annotation["bbox"].clone()).ok();
+        let (Some(id), Some(frame), Some(bbox)) = (id, frame, bbox) else {
+            return Err(format!("annotation {}: it needs an image, a bbox and a track_id", annotation["id"]));
+        };
+        let class = number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned().flatten());
+        let given = extra["given"].as_bool().unwrap_or(false);
+        Ok(Found { id, frame, bbox: Some(bbox), given, class, name: text(&extra["name"]) })
+    };
+    list("annotations")?.iter().map(annotation).collect()
+}
+
+/// The id of a CVAT track: the group if it has one, since CVAT numbers tracks itself.
+fn cvat_id(group: Option<u32>, place: usize) -> u32 {
+    group.filter(|&group| group > 0).unwrap_or(u32::try_from(place).unwrap_or(u32::MAX))
+}
+
+fn corners([left, top, right, bottom]: [f64; 4]) -> BBox {
+    BBox::new(left, top, right - left, bottom - top)
+}
+
+fn cvat_json(document: &Value) -> Wrong<Vec<Found>> {
+    let tracks = document[0]["tracks"].as_array().ok_or("CVAT without tracks")?;
+    let mut all = Vec::new();
+    for (track, place) in tracks.iter().zip(1..) {
+        let id = cvat_id(number(&track["group"]), place);
+        let attribute = |of: &Value, name: &str| {
+            let found = of["attributes"].as_array().and_then(|all| all.iter().find(|it| it["name"] == name));
+            found.and_then(|found| text(&found["value"]))
+        };
+        for shape in track["shapes"].as_array().into_iter().flatten() {
+            let wrong = || format!("track {id}: a shape is not a rectangle with a frame");
+            let points: [f64; 4] = serde_json::from_value(shape["points"].clone()).map_err(|_| wrong())?;
+            let frame: usize = number(&shape["frame"]).ok_or_else(wrong)?;
+            let bbox = (shape["outside"] != true).then(|| corners(points));
+            let (class, name) = (text(&track["label"]), attribute(shape, "name"));
+            let given = attribute(shape, "given").is_some_and(|given| given == "true");
+            all.push(Found { id, frame: frame + 1, bbox, given, class, name });
+        }
+    }
+    Ok(all)
+}
+
+fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {
+    let document = roxmltree::Document::parse(text).map_err(|error| format!("it is not XML of CVAT: {error}"))?;
+    // In a file that CVAT has written, a person may have changed any keyframe.
+    let by_cvat = document.descendants().any(|node| node.has_tag_name("dumped"));
+    let mut all = Vec::new();
+    for (track, place) in document.descendants().filter(|node| node.has_tag_name("track")).zip(1..) {
+        let id = cvat_id(track.attribute("group_id").and_then(|id| id.parse().ok()), place);
+        let class = track.attribute("label").map(String::from);
+        for shape in track.children().filter(|node| node.has_tag_name("box")) {
+            let number = |name: &str| {
+                let number = shape.attribute(name).and_then(|text| text.parse::<f64>().ok());
+                number.ok_or_else(|| format!("track {id}: a box without {name}"))
+            };
+            let extra = |name| {
+                let mut extra = shape.children().filter(|node| node.has_tag_name("attribute"));
+                extra.find(|node| node.attribute("name") == Some(name)).and_then(|node| node.text())
+            };
+            if shape.attribute("keyframe") == Some("0") {
+                continue;
+            }
+            let bbox = corners([number("xtl")?, number("ytl")?, number("xbr")?, number("ybr")?]);
+            let bbox = (shape.attribute("outside") != Some("1")).then_some(bbox);
+            let (class, name) = (class.clone(), extra("name").map(String::from));
+            let given = !by_cvat && extra("given") == Some("true");
+            all.push(Found { id, frame: number("frame")? as usize + 1, bbox, given, class, name });
+        }
+    }
+    Ok(all)
+}
+
+fn label_studio(task: &Value) -> Wrong<Vec<Found>> {
+    let annotations = ["annotations", "predictions"].map(|name| &task[name][0]["result"]);
+    let regions = annotations.iter().find_map(|regions| regions.as_array()).ok_or("a task without regions")?;
+    let mut all = Vec::new();
+    for (region, place) in regions.iter().filter(|region| region["type"] == "videorectangle").zip(1..) {
+        let id = region["id"].as_str().and_then(|id| id.strip_prefix("target-")?.parse().ok());
+        let (id, value) = (id.unwrap_or(place), &region["value"]);
+        let (class, name) = (text(&value["labels"][0]), text(&region["meta"]["text"][0]));
+        for shape in value["sequence"].as_array().into_iter().flatten() {
+            let sides = ["x", "y", "width", "height"].map(|name| shape[name].as_f64());
+            let ([Some(x), Some(y), Some(w), Some(h)], Some(frame)) = (sides, number(&shape["frame"])) else {
+                return Err(format!("region {}: a box needs frame, x, y, width and height", region["id"]));
+            };
+            let bbox = Some([x, y, w, h].map(|percents| percents / 100.0).into());
+            let given = shape["given"] == true;
+            let found = Found { id, frame, bbox, given, class: class.clone(), name: name.clone() };
+            let gone = (shape["enabled"] == false).then(|| Found { frame: frame + 1, bbox: None, ..found.clone() });
+            all.push(found);
+            all.extend(gone.filter(|gone| Some(gone.frame) <= number(&value["framesCount"])));
+        }
+    }
+    Ok(all)
+}
+
+/// The boxes of a YOLO dataset in the order of [`TRACKS`]. Without it, each class is one target, and a file's name ends
+/// with the number of its frame.
+fn yolo(folder: &Path) -> Wrong<Vec<Found>> {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"));
+    let classes: Vec<String> = read("classes.txt").unwrap_or_default().lines().map(String::from).collect();
+    let mut tracks: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+    for row in read(TRACKS).unwrap_or_default().lines().skip(1) {
+        let words: Vec<&str> = row.rsplitn(4, ',').collect();
+        let [given, id, frame, file] = words[..] else { return Err(format!("{TRACKS}: `{row}` has no four columns")) };
+        let (Ok(id), Ok(frame)) = (id.parse(), frame.parse()) else { return Err(format!("{TRACKS}: `{row}`")) };
+        let found = Found { id, frame, given: given == "true", ..Found::default() };
+        tracks.entry(file.into()).or_default().push(found);
+    }
+    let files = fs::read_dir(folder.join("labels")).map_err(|error| format!("labels: {error}"))?;
+    let mut all = Vec::new();
+    for file in files.flatten().map(|entry| entry.path()) {
+        let Some(stem) = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
+        if file.extension().is_none_or(|ending| ending != "txt") {
+            continue;
+        }
+        let boxes = fs::read_to_string(&file).map_err(|error| format!("labels/{stem}.txt: {error}"))?;
+        let rows: Vec<_> = boxes.lines().filter(|row| !row.trim().is_empty()).collect();
+        let known = tracks.get(&stem).filter(|known| known.len() == rows.len());
+        let digits = stem.len() - stem.bytes().rev().take_while(u8::is_ascii_digit).count();
+        for (row, place) in rows.iter().zip(0..) {
+            let wrong = || format!("labels/{stem}.txt: `{row}` is not class x y w h");
+            let mut words = row.split_ascii_whitespace();
+            let class: u32 = words.next().and_then(|word| word.parse().ok()).ok_or_else(wrong)?;
+            let numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
+            let [x, y, w, h] = numbers[..] else { return Err(wrong()) };
+            let found = match known {
+                Some(known) => known[place].clone(),
+                None => {
+                    Found { id: class + 1, frame: stem[digits..].parse().map_err(|_| wrong())?, ..Found::default() }
+                }
+            };
+            let bbox = Some(BBox::new(x - w / 2.0, y - h / 2.0, w, h));
+            all.push(Found { bbox, class: classes.get(class as usize).cloned(), ..found });
+        }
+    }
+    Ok(all)
+}

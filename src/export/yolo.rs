@@ -1,0 +1,126 @@
+//! YOLO datasets, and the frames as pictures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::output::Folder;
+use super::record::{Run, rounded};
+use super::{Exporter, FrameRecord, FrameResult, Summary, csv_line};
+use crate::atomic_file;
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+use crate::jpeg;
+use crate::tracker::State;
+
+/// The file beside the labels that says which line is which target: YOLO itself has neither ids nor given boxes.
+pub(super) const TRACKS: &str = "tracks.csv";
+
+/// Decimals of a share of the frame's size: less than a thousandth of a pixel.
+const DIGITS: i32 = 8;
+
+/// A YOLO dataset: `labels/NAME.txt` with a line `class x y w h` per visible target (centre and size as shares of the
+/// frame's size, clipped to it), `data.yaml`, `classes.txt`, and [`TRACKS`]. For a rotated target the upright box around
+/// it. [`Frames`] writes the pictures into `images`.
+#[derive(Debug)]
+pub struct Yolo {
+    path: PathBuf,
+    folder: Folder,
+    labels: Folder,
+    tracks: String,
+}
+
+impl Yolo {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// [`Error::Output`] when it cannot be written.
+    pub fn create(path: &Path) -> Result<Self> {
+        let (folder, labels) = (Folder::create(path)?, Folder::create(&path.join("labels"))?);
+        Ok(Self { path: path.into(), folder, labels, tracks: csv_line(&["file", "frame", "id", "given"]) })
+    }
+}
+
+/// Centre and size of a visible target as shares of the frame's size; `None` for one outside of the frame.
+fn place(record: &FrameRecord, run: &Run) -> Option<[f64; 4]> {
+    let around = record.polygon.and_then(|corners| BBox::around_polygon(&corners));
+    let BBox { x, y, w, h } = around.or(record.finite_box()).filter(|_| record.is_visible())?;
+    let share = |from: f64, length: f64, side: usize| {
+        let [from, to] = [from, from + length].map(|at| (at / side as f64).clamp(0.0, 1.0));
+        (rounded((from + to) / 2.0, DIGITS), rounded(to - from, DIGITS))
+    };
+    let ((x, w), (y, h)) = (share(x, w, run.source.width), share(y, h, run.source.height));
+    (w > 0.0 && h > 0.0).then_some([x, y, w, h])
+}
+
+impl Exporter for Yolo {
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        let Some(first) = frame.records.first() else { return Ok(()) };
+        let name = self.labels.name_for(&frame.picture_name(first), "txt");
+        let stem = name.trim_end_matches(".txt");
+        let mut text = String::new();
+        for record in frame.records {
+            let Some([x, y, w, h]) = place(record, frame.run) else { continue };
+            text += &format!("{} {x} {y} {w} {h}\n", frame.run.class_place(record.id));
+            let (id, given) = (record.id.unwrap_or(1), record.state == State::Initial);
+            self.tracks += &csv_line(&[stem, &record.index.to_string(), &id.to_string(), &given.to_string()]);
+        }
+        let path = self.labels.claim(&name)?;
+        fs::write(&path, text).map_err(|source| Error::io(&path, source))
+    }
+
+    fn finish(mut self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
+        let classes = run.classes();
+        let mut data =
+            "# Without `path`, folders lie beside this file.\ntrain: images\nval: images\nnames:\n".to_owned();
+        (0..).zip(&classes).for_each(|(place, class)| data += &format!("  {place}: {}\n", json!(class)));
+        let list = classes.iter().map(|class| class.replace(['\r', '\n'], " ") + "\n").collect();
+        for (name, text) in [("data.yaml", data), ("classes.txt", list), (TRACKS, std::mem::take(&mut self.tracks))] {
+            self.folder.claim(name)?;
+            atomic_file::write(&self.path.join(name), text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// Quality of the JPEG, 1 to 100.
+const QUALITY: u8 = 95;
+
+/// The frames as pictures in a folder: copies of image files, JPEG of other frames.
+#[derive(Debug)]
+pub struct Frames(Folder);
+
+impl Frames {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// [`Error::Output`] when it cannot be written.
+    pub fn create(path: &Path) -> Result<Self> {
+        Folder::create(path).map(Self)
+    }
+}
+
+impl Exporter for Frames {
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        let (Some(first), Some(pixels)) = (frame.records.first(), &frame.pixels) else { return Ok(()) };
+        let path = self.0.claim(&frame.picture_name(first))?;
+        let written = match frame.path {
+            Some(file) => fs::copy(file, &path).map(drop),
+            None => {
+                let reason = || "a JPEG has sides of at most 65,535 pixels".into();
+                let jpeg = jpeg::encode(pixels, QUALITY, false);
+                fs::write(&path, jpeg.ok_or_else(|| Error::Output { path: path.clone(), reason: reason() })?)
+            }
+        };
+        written.map_err(|source| Error::io(&path, source))
+    }
+
+    fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
+        Ok(())
+    }
+}

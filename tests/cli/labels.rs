@@ -1,0 +1,129 @@
+//! Labels that are written, and taken up again.
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::{Value, json};
+
+use crate::helper::{Place, bbox, place};
+
+const OUTPUTS: &str = "--json @o.json --jsonl @o.jsonl --mot @o.txt --coco @coco.json --cvat @o.xml \
+                       --label-studio @ls.json --yolo @yolo --frames @yolo/images";
+
+/// Two targets, the first of which is corrected.
+fn labelled(frames: usize) -> Place {
+    let place = place(frames);
+    let rows = "id,frame,x,y,w,h,class,name\n3,1,40,30,24,32,car,Anna & co\n3,7,44,33,24,32\n5,2,100,60,30,24,dog\n";
+    std::fs::write(place.path("given.csv"), rows).unwrap();
+    let line = format!("--init-file @given.csv {OUTPUTS} --preset paper -q");
+    place.run(&line).assert().success();
+    place
+}
+
+/// The boxes of all frames by target and frame.
+fn boxes(document: &Value) -> Vec<(u64, u64, [f64; 4])> {
+    let frames = document["frames"].as_array().unwrap().iter();
+    let mut all: Vec<_> = frames.map(|frame| (frame["index"].as_u64().unwrap(), frame)).collect();
+    all.sort_by_key(|(index, frame)| (*index, frame["id"].as_u64()));
+    all.into_iter().map(|(index, frame)| (frame["id"].as_u64().unwrap(), index, bbox(frame))).collect()
+}
+
+#[test]
+fn every_format_takes_the_given_boxes_up_again() {
+    let place = labelled(12);
+    place.run("--init-file @given.csv --preset paper --cvat @cvat.json -q").assert().success();
+    let first = place.json("o.json");
+    assert_eq!(first["targets"][0]["given"].as_array().unwrap().len(), 2);
+    for file in ["o.json", "o.jsonl", "o.txt", "coco.json", "o.xml", "cvat.json", "ls.json", "yolo"] {
+        place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
+        let again = place.json("again.json");
+        assert_eq!(again["summary"]["states"]["initial"], 3, "{file}");
+        for (a, b) in boxes(&again).iter().zip(boxes(&first)) {
+            let near = a.2.iter().zip(b.2).all(|(a, b)| (a - b).abs() < 0.01);
+            assert!((a.0, a.1) == (b.0, b.1) && near, "{file}: {a:?} {b:?}");
+        }
+        assert_eq!(boxes(&again).len(), 12 + 11, "{file}");
+        let words = |name: &str| -> Vec<_> {
+            again["targets"].as_array().unwrap().iter().map(|target| target[name].clone()).collect()
+        };
+        if !["o.jsonl", "o.txt"].contains(&file) {
+            assert_eq!(words("class"), ["car", "dog"], "{file}");
+        }
+        if ["o.json", "coco.json", "o.xml", "cvat.json", "ls.json"].contains(&file) {
+            assert_eq!(words("name"), [json!("Anna & co"), Value::Null], "{file}");
+        }
+    }
+    // Frames that COCO and YOLO name.
+    assert_eq!(place.visible("yolo/images").len(), 12);
+    assert_eq!(place.visible("yolo/labels").len(), 12);
+    assert_eq!(place.read("yolo/data.yaml").lines().skip(1).collect::<Vec<_>>()[3..], ["  0: \"car\"", "  1: \"dog\""]);
+    assert_eq!(place.json("coco.json")["images"][0]["file_name"], "0001.png");
+}
+
+#[test]
+fn labels_without_marks_give_every_box() {
+    let place = labelled(8);
+    let mut coco = place.json("coco.json");
+    let annotations = coco["annotations"].as_array_mut().unwrap();
+    annotations
+        .iter_mut()
+        .for_each(|annotation| drop(annotation["attributes"].as_object_mut().unwrap().remove("given")));
+    std::fs::write(place.path("plain.json"), coco.to_string()).unwrap();
+    std::fs::remove_file(place.path("yolo/tracks.csv")).unwrap();
+    for (file, count) in [("plain.json", 15), ("yolo", 15)] {
+        place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
+        assert_eq!(place.json("again.json")["summary"]["states"]["initial"], count, "{file}");
+    }
+}
+
+#[test]
+fn documents_of_earlier_versions_are_read() {
+    let place = place(6);
+    place.run("--init 40,30,24,32 --preset paper --json @o.json -q").assert().success();
+    let mut old = place.json("o.json");
+    let now = boxes_alone(&old);
+    (old["schema"], old["targets"]) = ("kcf-track/1".into(), Value::Null);
+    old["source"].as_object_mut().unwrap().retain(|name, _| !["frames", "rate"].contains(&name.as_str()));
+    std::fs::write(place.path("old.json"), old.to_string()).unwrap();
+    place.run("--init-file @old.json --preset paper --json @again.json -q").assert().success();
+    assert_eq!(boxes_alone(&place.json("again.json")), now);
+}
+
+fn boxes_alone(document: &Value) -> Vec<[f64; 4]> {
+    document["frames"].as_array().unwrap().iter().map(bbox).collect()
+}
+
+#[test]
+fn damaged_labels_are_refused_with_the_reason() {
+    let place = labelled(8);
+    let document = place.json("o.json");
+    let changed = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut document = document.clone();
+        change(&mut document);
+        std::fs::write(place.path(name), document.to_string()).unwrap();
+    };
+    changed("newer.json", &|document| document["schema"] = "kcf-track/4".into());
+    changed("other.json", &|document| document["schema"] = "notes/1".into());
+    changed("twice.json", &|document| document["targets"][1]["id"] = 3.into());
+    changed("order.json", &|document| document["targets"][0]["given"][1]["frame"] = 1.into());
+    changed("box.json", &|document| document["targets"][0]["given"][1]["bbox"] = json!([1, 2, 0, 4]));
+    let text = document.to_string();
+    std::fs::write(place.path("cut.json"), &text[..text.len() / 2]).unwrap();
+    std::fs::write(place.path("cut.xml"), &place.read("o.xml")[..900]).unwrap();
+    std::fs::write(place.path("row.txt"), "1,1,2,3,4,5,1,-1,-1,-1\n1,x,2,3,4,5,1,-1,-1,-1\n").unwrap();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    for (file, message) in [
+        ("newer.json", "newer version kcf-track/4"),
+        ("other.json", "must be kcf-track/3, not `notes/1`"),
+        ("twice.json", "two targets have the id 3"),
+        ("order.json", "must ascend"),
+        ("box.json", "boxes have a width"),
+        ("cut.json", "cut off in line 1"),
+        ("cut.xml", "not XML of CVAT"),
+        ("row.txt", "line 2"),
+        ("empty", "labels: "),
+    ] {
+        let line = format!("--init-file @{file} --json @again.json");
+        place.run(&line).assert().code(2).stderr(contains(message).and(contains(file)));
+    }
+    assert!(!place.path("again.json").exists());
+}
