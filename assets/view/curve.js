@@ -1,8 +1,10 @@
 
-/* Confidence over all frames, the given boxes, and the current frame. */
+/* Confidence and states over all frames, the given boxes, and the current frame. */
 
 const CURVE_EVERY = 250; // milliseconds between two drawings of all curves while it plays
 const GUTTER = 30; // pixels of the screen for the numbers beside the curves
+const STRIP = 6; // pixels of the screen of a target's line of states
+const MAX_STRIPS = 4; // targets that have such a line: the selected one, and the first
 
 const curve = {
   canvas: document.getElementById("curve"),
@@ -47,7 +49,8 @@ const curve = {
     Object.assign(this.base, { width, height });
     const context = this.base.getContext("2d");
     const style = getComputedStyle(document.documentElement);
-    const [top, bottom] = [17 * ratio, height - 8 * ratio];
+    const strips = this.strips();
+    const [top, bottom] = [17 * ratio, height - (6 + strips.length * (STRIP + 2)) * ratio];
     const y = (confidence) => bottom - confidence * (bottom - top);
     context.fillStyle = style.getPropertyValue("--card");
     context.fillRect(0, 0, width, height);
@@ -59,6 +62,7 @@ const curve = {
     for (const [level, words] of [[0, "0"], [0.5, "0.5"], [1, "1"]]) context.fillText(words, 6 * ratio, y(level));
     context.textAlign = "right";
     context.fillText("confidence", width - 8 * ratio, y(0) - 8 * ratio);
+    strips.forEach((id, row) => this.drawStrip(context, id, bottom + (5 + row * (STRIP + 2)) * ratio, ratio));
     const taken = [];
     const chosen = ([id]) => id === stage.selected;
     for (const [id, target] of [...store.targets].sort((a, b) => chosen(a) - chosen(b))) {
@@ -69,6 +73,25 @@ const curve = {
       for (const [position, given] of target.marks) {
         this.drawMark(context, this.free(taken, this.x(position), ratio), given, ratio);
       }
+    }
+  },
+
+  /* The targets that have a line of states. */
+  strips() {
+    const ids = [...store.targets.keys()];
+    const chosen = ids.filter((id) => id === stage.selected);
+    return [...chosen, ...ids.filter((id) => id !== stage.selected)].slice(0, MAX_STRIPS).sort((a, b) => a - b);
+  },
+
+  /* The states of a target: doubtful ones stand out by colour and, on the ground of the sure ones, by height. */
+  drawStrip(context, id, y, ratio) {
+    context.fillStyle = sign(id);
+    context.fillRect(GUTTER * ratio - 8 * ratio, y, 5 * ratio, STRIP * ratio);
+    for (const { from, until, state } of store.spans(id)) {
+      const [x, end] = [this.x(from), this.x(Math.min(until + 1, this.span()[1]))];
+      const sure = state === "tracking";
+      context.fillStyle = sure ? "#4f9d69" : STATES[state].ink;
+      context.fillRect(x, y + (sure ? 2 * ratio : 0), Math.max(end - x, ratio), (sure ? STRIP - 4 : STRIP) * ratio);
     }
   },
 

@@ -115,7 +115,34 @@ const nothing = () =>
   panel.say(store.targets.size ? "select a target first" : "there is no target yet: draw a box", true);
 const ofSelected = (what) => stage.selected === null ? nothing() : ask({ ...what, target: stage.selected });
 const flip = (id) => byId(id).click();
-const saveBy = (id) => byId(id).disabled ? nothing() : flip(id);
+
+/* Saves the labels in the format that is chosen, or in another one. */
+const FORMATS = {
+  json: ["/result.json", ".json"], mot: ["/result-mot.txt", "-mot.txt"], coco: ["/result-coco.json", "-coco.json"],
+  cvat: ["/result-cvat.xml", "-cvat.xml"], "label-studio": ["/result-label-studio.json", "-label-studio.json"],
+  yolo: ["/result-yolo.zip", "-yolo.zip"],
+};
+function saveAs(format = byId("format").value) {
+  if (!store.targets.size) return nothing();
+  if (format !== "otb") return save(...FORMATS[format]);
+  if (stage.selected === null && store.targets.size > 1) return nothing();
+  return save(`/result-otb.txt?target=${chosen()}`, `-${chosen()}-otb.txt`, [chosen()]);
+}
+
+/* Goes to the first frame of the next span in which a target is not sure. */
+function nextDoubtful() {
+  // Spans that follow each other are one to look at.
+  const all = store.doubtful(stage.selected);
+  const goesOn = ({ id, from }) => all.some((other) => other.id === id && other.until === from - 1);
+  const next = all.find((span) => span.from > position() && !goesOn(span));
+  if (!next) return panel.say("no doubtful frame after this one");
+  ask({ do: "seek", position: next.from });
+  panel.say(`${store.nameOf(next.id)} is ${STATES[next.state].word} from frame ${next.from} to ${next.until}`);
+}
+
+const undo = () => ask({ do: "undo" });
+const rename = () => stage.selected === null ? nothing()
+  : ask({ do: "name", target: stage.selected, name: byId("name").value, class: byId("kind").value });
 const help = () => {
   byId("keys").replaceChildren(...keys().flatMap(listed));
   byId("help").showModal();
@@ -137,8 +164,11 @@ const KEYS = [
   [["Delete"], "Remove the selected target", () => ofSelected({ do: "remove" })],
   [["R"], "Show or hide the response", () => flip("heat"), ["r"]],
   [["T"], "Show or hide trails", () => flip("trails"), ["t"]],
-  [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => saveBy({ j: "save-json", m: "save-mot", o: "save-otb" }[key]),
-    ["j", "m", "o"]],
+  [["D"], "To the next doubtful frame", nextDoubtful, ["d"]],
+  [["Ctrl Z"], "Undo the last change of a target", null],
+  [["0"], "Show the whole frame (the wheel zooms, Shift and a drag moves)", () => stage.whole(), ["0"]],
+  [["S"], "Save in the chosen format", () => saveAs(), ["s"]],
+  [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => saveAs({ j: "json", m: "mot", o: "otb" }[key]), ["j", "m", "o"]],
   [["Escape"], "Give up a drag, or the selection", escape],
   [["?"], "This list", help],
 ];
@@ -203,7 +233,7 @@ let reached = false;
 function isItsOwn(key, on) {
   // The button of a list that was closed a moment ago still has the focus until the page is drawn again.
   if (on.closest("dialog:not([open])")) return false;
-  if (on.closest("input[type=number]")) return true;
+  if (on.closest("input[type=number], input[type=text]")) return true;
   const moves = key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(key);
   if (on.closest("select")) return moves || key === "Enter" || (key === " " && reached);
   if (on.closest("input[type=range]")) return moves && reached;
@@ -212,8 +242,14 @@ function isItsOwn(key, on) {
 }
 
 function onKey(event) {
-  if (!store.status || event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
-  if (event.key === "Escape" && event.target.closest("input[type=number], input[type=range], select")) {
+  if (!store.status || byId("help").open) return;
+  const writes = event.target.closest("input[type=number], input[type=text]");
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z" && !writes) {
+    event.preventDefault();
+    return undo();
+  }
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === "Escape" && event.target.closest("input[type=number], input[type=text], input[type=range], select")) {
     event.target.blur();
     return;
   }
@@ -246,10 +282,17 @@ function connect() {
     redraw();
   });
   byId("heat").addEventListener("change", showMap);
-  byId("save-json").addEventListener("click", () => save("/result.json", ".json"));
-  byId("save-mot").addEventListener("click", () => save("/result-mot.txt", "-mot.txt"));
-  byId("save-otb").addEventListener("click", () =>
-    save(`/result-otb.txt?target=${chosen()}`, `-${chosen()}-otb.txt`, [chosen()]));
+  byId("save").addEventListener("click", () => saveAs());
+  byId("format").addEventListener("change", redraw);
+  byId("doubtful").addEventListener("click", nextDoubtful);
+  byId("undo").addEventListener("click", undo);
+  byId("clip-back").addEventListener("click", () => ask({ do: "clip", by: -1 }));
+  byId("clip-on").addEventListener("click", () => ask({ do: "clip", by: 1 }));
+  byId("spans-box").addEventListener("toggle", () => store.status && redraw());
+  for (const field of ["name", "kind"]) {
+    byId(field).addEventListener("change", rename);
+    byId(field).addEventListener("keydown", (event) => event.key === "Enter" && event.target.blur());
+  }
   byId("draw-new").addEventListener("change", () => select(null));
   byId("end").addEventListener("click", () => ofSelected({ do: "end", position: position() }));
   byId("take-back").addEventListener("click", () => ofSelected({ do: "take-back", position: position() }));
@@ -277,6 +320,7 @@ function connect() {
   stage.onClick = (id) => id !== stage.selected && select(id);
   curve.onSeek = (at) => seekSoon.to(at);
   panel.onSelect = select;
+  panel.onSeek = (at) => ask({ do: "seek", position: at });
   stage.listen();
   curve.listen();
 }

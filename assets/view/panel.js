@@ -2,18 +2,26 @@
 /* The list of targets, the buttons, and what is said. */
 
 const byId = (id) => document.getElementById(id);
+const MAX_SPANS = 100; // in the list
 
 const panel = {
   seen: new Map(), // state of each target that was said last
   saidCount: 0,
   inView: null, // the target whose row was brought into view last
   onSelect: () => {},
+  onSeek: () => {},
+  spansKey: "",
 
   draw() {
     const { status } = store;
     const { position, playing } = status;
     document.body.classList.toggle("pick", status.pick);
-    byId("source").textContent = [status.source, status.preset].filter(Boolean).join(" · ");
+    const clip = status.clip && `clip ${status.clip[0]} of ${status.clip[1]}`;
+    const saved = status.session && `saved in ${status.session}`;
+    byId("source").textContent = [status.source, clip, status.preset, saved].filter(Boolean).join(" · ");
+    byId("clips").hidden = !status.clip;
+    byId("clip-back").disabled = !status.clip || status.clip[0] <= 1;
+    byId("clip-on").disabled = !status.clip || status.clip[0] >= status.clip[1];
     const kept = status.oldest > status.first ? `, kept from ${status.oldest}` : "";
     byId("fact-frame").textContent = position + (status.live ? kept : this.of(status));
     byId("fact-fps").textContent = playing ? `${status.fps.toFixed(0)} fps` : "–";
@@ -30,6 +38,7 @@ const panel = {
     if (document.activeElement !== byId("speed")) byId("speed").value = status.speed ?? "";
     this.drawTargets(position);
     this.drawActions(position);
+    this.drawSpans();
     this.drawHint(status);
     this.announce(status, position);
   },
@@ -54,6 +63,8 @@ const panel = {
       const record = store.record(id, position);
       const word = record ? STATES[record.state].word : this.absence(id, position);
       const sure = record && record.confidence !== null && record.state !== "initial";
+      const { name, kind } = store.targets.get(id);
+      button.querySelector(".name").textContent = [name, kind].filter(Boolean).join(", ");
       button.querySelector(".state").textContent = word;
       button.querySelector(".sure").textContent = sure ? record.confidence.toFixed(2) : "";
       button.setAttribute("aria-pressed", String(id === stage.selected));
@@ -82,7 +93,7 @@ const panel = {
     const square = part("sign", "");
     square.style.background = sign(id);
     const name = part("id", String(id));
-    button.append(square, name, part("state", ""), part("sure", ""));
+    button.append(square, name, part("name", ""), part("state", ""), part("sure", ""));
     button.title = `Select target ${id}${id < 10 ? ` (${id})` : ""}`;
     button.addEventListener("click", () => this.onSelect(id === stage.selected ? null : id));
     row.append(button);
@@ -107,8 +118,34 @@ const panel = {
     byId("draw-anew-words").textContent = target ? `a new box for target ${id}` : "a new box for the selected target";
     byId("draw-new").checked = !target;
     byId("draw-anew").checked = Boolean(target);
-    for (const name of ["save-json", "save-mot"]) byId(name).disabled = !store.targets.size;
-    byId("save-otb").disabled = store.targets.size !== 1 && !target;
+    byId("undo").disabled = !store.status.undo;
+    const alone = byId("format").value === "otb";
+    byId("save").disabled = alone ? store.targets.size !== 1 && !target : !store.targets.size;
+    byId("doubtful").disabled = !store.targets.size;
+    for (const [field, word] of [["name", target?.name], ["kind", target?.kind]]) {
+      byId(field).disabled = !target;
+      // What a person types stays until it is taken.
+      if (document.activeElement !== byId(field)) byId(field).value = word ?? "";
+    }
+  },
+
+  /* The doubtful spans of the selected target, or of all. */
+  drawSpans() {
+    if (!byId("spans-box").open) return;
+    const all = store.doubtful(stage.selected);
+    const key = JSON.stringify([stage.selected, all.slice(0, MAX_SPANS)]);
+    if (key === this.spansKey) return;
+    this.spansKey = key;
+    byId("no-spans").hidden = all.length > 0;
+    byId("spans").replaceChildren(...all.slice(0, MAX_SPANS).map(({ id, from, until, state }) => {
+      const [row, button] = [document.createElement("li"), document.createElement("button")];
+      const frames = from === until ? from : `${from} to ${until}`;
+      button.type = "button";
+      button.textContent = `${store.nameOf(id)} ${STATES[state].word}: ${frames}`;
+      button.addEventListener("click", () => this.onSeek(from));
+      row.append(button);
+      return row;
+    }));
   },
 
   drawHint(status) {

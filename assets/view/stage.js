@@ -3,6 +3,9 @@
 
 const TRAIL = 90; // frames
 const CLICK = 4; // pixels of the screen that a pointer may move within a click
+const REACH = 8; // pixels of the screen from which a pointer grasps an edge or a corner
+const FINGER = 24; // the same for a finger
+const MAX_ZOOM = 40;
 
 const stage = {
   canvas: document.getElementById("stage"),
@@ -12,6 +15,9 @@ const stage = {
   selected: null,
   trails: true,
   heat: null, // a canvas with the response
+  zoom: 1,
+  middle: [0.5, 0.5], // the point of the image in the middle of the canvas, as shares of its size
+  fingers: new Map(), // the pointers that are down, for two that zoom
   onBox: () => {},
   onClick: () => {},
 
@@ -19,8 +25,34 @@ const stage = {
   place() {
     const { width, height } = this.canvas;
     const [w, h] = store.size ?? [4, 3];
-    const scale = Math.min(width / w, height / h);
-    return { scale, left: (width - w * scale) / 2, top: (height - h * scale) / 2 };
+    const scale = Math.min(width / w, height / h) * this.zoom;
+    return { scale, left: width / 2 - w * scale * this.middle[0], top: height / 2 - h * scale * this.middle[1] };
+  },
+
+  /* Zooms by a factor about a point of the screen, and moves the image by some pixels of the screen. */
+  zoomBy(factor, [clientX, clientY], [dx, dy] = [0, 0]) {
+    if (!store.size) return;
+    const rect = this.canvas.getBoundingClientRect();
+    const ratio = this.canvas.width / rect.width;
+    const [px, py] = [(clientX - rect.left) * ratio, (clientY - rect.top) * ratio];
+    const before = this.place();
+    this.zoom = Math.min(Math.max(this.zoom * factor, 1), MAX_ZOOM);
+    const grown = this.place().scale / before.scale;
+    const [left, top] = [px - (px - before.left) * grown + dx * ratio, py - (py - before.top) * grown + dy * ratio];
+    const size = store.size.map((side) => side * this.place().scale);
+    const middle = [(this.canvas.width / 2 - left) / size[0], (this.canvas.height / 2 - top) / size[1]];
+    // The image does not leave the canvas; one that fits is in the middle.
+    this.middle = middle.map((at, side) => {
+      const half = [this.canvas.width, this.canvas.height][side] / 2 / size[side];
+      return half >= 0.5 ? 0.5 : Math.min(Math.max(at, half), 1 - half);
+    });
+    this.draw();
+  },
+
+  /* Shows the whole frame. */
+  whole() {
+    [this.zoom, this.middle] = [1, [0.5, 0.5]];
+    this.draw();
   },
 
   /* A drag that began while frames went by is of the frame that they have stopped at. */
@@ -60,6 +92,7 @@ const stage = {
     }
     const drawn = this.drag ? boxOf(this.drag) : this.draft;
     if (drawn) this.drawDraft(context, scale, drawn);
+    else this.drawHandles(context, scale);
     context.restore();
     // Labels may stand in the margin: in a frame that is low they would hide what they name.
     for (const [id, target] of store.targets) {
@@ -107,7 +140,7 @@ const stage = {
   drawLabel(context, id, record) {
     const unit = window.devicePixelRatio || 1;
     const sure = record.confidence === null || record.state === "initial" ? "" : ` ${record.confidence.toFixed(2)}`;
-    const words = `${id} ${STATES[record.state].word}${sure}`;
+    const words = `${store.nameOf(id)} ${STATES[record.state].word}${sure}`;
     context.font = `600 ${12 * unit}px system-ui, "DejaVu Sans", sans-serif`;
     const width = context.measureText(words).width + 20 * unit;
     const high = 18 * unit;
@@ -119,6 +152,51 @@ const stage = {
     context.fillStyle = "#fff";
     context.textBaseline = "middle";
     context.fillText(words, px + 16 * unit, py + high / 2 + unit / 2);
+  },
+
+  /* The box of the selected target, if it can be changed here. */
+  editable() {
+    const { status } = store;
+    if (status.playing || status.catching_up || status.pick) return null;
+    return store.record(this.selected, status.position)?.bbox ?? null;
+  },
+
+  /* Edges and corners as shares of the box: all eight of a box that is large on the screen, the corners of others. */
+  handles(bbox) {
+    const { scale } = this.place();
+    const unit = window.devicePixelRatio || 1;
+    const large = (side) => bbox[side] * scale / unit > 5 * REACH;
+    const all = [[0, 0], [1, 0], [1, 1], [0, 1]];
+    if (large(2)) all.push([0.5, 0], [0.5, 1]);
+    if (large(3)) all.push([0, 0.5], [1, 0.5]);
+    return all;
+  },
+
+  drawHandles(context, scale) {
+    const bbox = this.editable();
+    if (!bbox) return;
+    const unit = window.devicePixelRatio || 1;
+    context.lineWidth = 1.5 * unit;
+    for (const [x, y] of this.handles(bbox)) {
+      const [px, py] = [(bbox[0] + x * bbox[2]) * scale, (bbox[1] + y * bbox[3]) * scale];
+      context.fillStyle = "#fff";
+      context.strokeStyle = "rgb(0 0 0 / .8)";
+      context.fillRect(px - 4 * unit, py - 4 * unit, 8 * unit, 8 * unit);
+      context.strokeRect(px - 4 * unit, py - 4 * unit, 8 * unit, 8 * unit);
+    }
+  },
+
+  /* The handle under a pointer: {bbox, x, y} with the shares that move. */
+  grasp(event) {
+    const bbox = this.editable();
+    if (!bbox) return null;
+    const { scale } = this.place();
+    const rect = this.canvas.getBoundingClientRect();
+    const reach = (event.pointerType === "touch" ? FINGER : REACH) * (this.canvas.width / rect.width) / scale;
+    const [px, py] = this.point(event, false);
+    const far = ([x, y]) => Math.hypot(bbox[0] + x * bbox[2] - px, bbox[1] + y * bbox[3] - py);
+    const [near] = this.handles(bbox).sort((a, b) => far(a) - far(b));
+    return far(near) <= reach ? { bbox, x: near[0], y: near[1] } : null;
   },
 
   drawTrail(context, scale, id, target, position) {
@@ -182,15 +260,15 @@ const stage = {
     context.restore();
   },
 
-  /* Where a pointer is on the image. */
-  point(event) {
+  /* Where a pointer is on the image, or beyond it. */
+  point(event, within = true) {
     const rect = this.canvas.getBoundingClientRect();
     const { scale, left, top } = this.place();
     const ratio = this.canvas.width / rect.width;
     const [w, h] = store.size;
     const x = ((event.clientX - rect.left) * ratio - left) / scale;
     const y = ((event.clientY - rect.top) * ratio - top) / scale;
-    return [Math.min(Math.max(x, 0), w), Math.min(Math.max(y, 0), h)];
+    return within ? [Math.min(Math.max(x, 0), w), Math.min(Math.max(y, 0), h)] : [x, y];
   },
 
   /* The smallest box around a point. */
@@ -210,12 +288,27 @@ const stage = {
   },
 
   listen() {
+    const places = () => [...this.fingers.values()];
+    const between = ([[ax, ay], [bx, by]]) => Math.hypot(ax - bx, ay - by);
+    const middle = ([[ax, ay], [bx, by]]) => [(ax + bx) / 2, (ay + by) / 2];
+    this.canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      if (store.size) this.zoomBy(Math.exp(-event.deltaY / 300), [event.clientX, event.clientY]);
+    }, { passive: false });
+    this.canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     this.canvas.addEventListener("pointerdown", (event) => {
-      // Two fingers are ambiguous: either may draw.
+      if (event.pointerType === "touch") this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+      // Two fingers zoom: neither draws.
       if (!event.isPrimary || (this.drag && event.pointerId !== this.drag.id)) return this.giveUp();
-      if (event.button !== 0 || !store.size || this.drag) return;
+      if (!store.size || this.drag) return;
+      const pans = event.button === 1 || event.button === 2 || (event.button === 0 && event.shiftKey);
+      if (!pans && event.button !== 0) return;
       event.preventDefault();
       this.canvas.setPointerCapture(event.pointerId);
+      if (pans) {
+        this.pan = { id: event.pointerId, at: [event.clientX, event.clientY] };
+        return;
+      }
       const [x, y] = this.point(event);
       this.draft = null;
       // The prevented default also moves the focus, and so the keys; this does it instead.
@@ -225,17 +318,34 @@ const stage = {
         id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false,
         // The target and the frame of the box; during playback, the frame at which it stops.
         target: this.selected, position: playing || late ? null : position,
+        handle: this.grasp(event),
       };
       this.onDown();
     });
     this.canvas.addEventListener("pointermove", (event) => {
+      if (this.pan?.id === event.pointerId) {
+        const { at } = this.pan;
+        this.pan.at = [event.clientX, event.clientY];
+        return this.zoomBy(1, at, [event.clientX - at[0], event.clientY - at[1]]);
+      }
+      if (this.fingers.has(event.pointerId)) {
+        const before = places();
+        this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+        if (before.length === 2) {
+          const [from, to] = [middle(before), middle(places())];
+          return this.zoomBy(between(places()) / Math.max(between(before), 1), from, [to[0] - from[0], to[1] - from[1]]);
+        }
+      }
       const drag = this.drag;
+      if (!drag) this.canvas.style.cursor = CURSORS[this.grasp(event) ? cursorOf(this.grasp(event)) : ""];
       if (drag?.id !== event.pointerId) return;
       [drag.x2, drag.y2] = this.point(event);
       drag.moved ||= Math.hypot(event.clientX - drag.from[0], event.clientY - drag.from[1]) > CLICK;
       this.draw();
     });
     const end = (event) => {
+      this.fingers.delete(event.pointerId);
+      if (this.pan?.id === event.pointerId) this.pan = null;
       const drag = this.drag;
       if (drag?.id !== event.pointerId) return;
       this.drag = null;
@@ -252,8 +362,19 @@ const stage = {
   },
 };
 
-/* The box between the corners of a drag, to a tenth of a pixel. */
-function boxOf({ x, y, x2, y2 }) {
+/* The pointer over a handle says in which directions it moves. */
+const CURSORS = { "": "", "\\": "nwse-resize", "/": "nesw-resize", "|": "ns-resize", "-": "ew-resize" };
+const cursorOf = ({ x, y }) => (x === 0.5 ? "|" : y === 0.5 ? "-" : x === y ? "\\" : "/");
+
+/* The box between the corners of a drag, or with the edges that a handle moves, to a tenth of a pixel. */
+function boxOf({ x, y, x2, y2, handle }) {
+  if (handle) {
+    const [left, top, width, height] = handle.bbox;
+    const [dx, dy] = [x2 - x, y2 - y];
+    const at = (from, length, share, by) => [from + (share === 0 ? by : 0), from + length + (share === 1 ? by : 0)];
+    const [[ax, bx], [ay, by]] = [at(left, width, handle.x, dx), at(top, height, handle.y, dy)];
+    return boxOf({ x: ax, y: ay, x2: bx, y2: by });
+  }
   const tenth = (value) => Math.round(value * 10) / 10;
   const [left, top] = [tenth(Math.min(x, x2)), tenth(Math.min(y, y2))];
   return [left, top, tenth(Math.max(x, x2) - left), tenth(Math.max(y, y2) - top)];

@@ -49,7 +49,9 @@ const store = {
       }
     }
     for (const id of [...this.targets.keys()]) if (!left.has(id)) this.targets.delete(id);
-    for (const { id, marks } of news.targets) this.target(id).marks = new Map(marks);
+    for (const { id, marks, name, class: kind } of news.targets) {
+      Object.assign(this.target(id), { marks: new Map(marks), name, kind });
+    }
     this.status = news.status;
     if (news.size) this.size = news.size;
     this.map = news.map;
@@ -79,6 +81,35 @@ const store = {
       for (let at = from; given && at < until; at += 1) if (!records.has(at)) return at - 1;
     }
     return null;
+  },
+
+  /* What a person calls a target. */
+  nameOf(id) {
+    return this.targets.get(id)?.name ?? String(id);
+  },
+
+  /* The runs of frames in which a target has one state, in order: [{from, until, state}], both ends included. Given
+     frames belong to the run around them. */
+  spans(id) {
+    const target = this.target(id);
+    if (target.spans?.revision === target.revision) return target.spans.all;
+    const all = [];
+    for (const at of [...target.records.keys()].sort((a, b) => a - b)) {
+      const state = target.records.get(at).state;
+      const kind = state === "initial" || state === "recovered" ? "tracking" : state;
+      const last = all.at(-1);
+      if (last && last.until === at - 1 && last.state === kind) last.until = at;
+      else all.push({ from: at, until: at, state: kind });
+    }
+    target.spans = { revision: target.revision, all };
+    return all;
+  },
+
+  /* The spans that a person should look at, of one target or of all, in order. */
+  doubtful(id = null) {
+    const ids = id === null ? [...this.targets.keys()] : [id];
+    const all = ids.flatMap((id) => this.spans(id).filter(({ state }) => state !== "tracking").map((span) => ({ id, ...span })));
+    return all.sort((a, b) => a.from - b.from || a.id - b.id);
   },
 
   /* Whether a box or an end was given at a position. */

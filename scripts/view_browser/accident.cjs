@@ -59,7 +59,7 @@ module.exports = async function byAccident(browser) {
   // The response and a selection leave catching up as it is; what is not followed to its end is said with the saving.
   await page.evaluate(() => order({ do: "seek", position: 230 }));
   await standsAt(page, 230);
-  await page.click("#save-json");
+  await page.click("#save");
   await says(page, "is followed to frame");
   assert.match((await said(page))[0], /target 2 is followed to frame \d+ only: play on first/);
   await page.click("#heat");

@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { download, open, picture, standsAt, targets, until, violations } = require("./page.cjs");
+const { open, picture, save, standsAt, targets, until, violations } = require("./page.cjs");
 const { folder, scene, serve } = require("./program.cjs");
 
 /* The buttons for the selected target are seen without scrolling the page. */
@@ -32,7 +32,7 @@ async function theResponseOfTargetZeroIsShown(page) {
 }
 
 async function aNameKeepsItsLettersWhateverTheirScript(page) {
-  const { name } = await download(page, "#save-mot");
+  const { name } = await save(page, "mot");
   assert.equal(name, "犬_été-मछली_2-mot.txt");
 }
 

@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { boxes, download, drag, open, picture, standsAt, targets, until, violations } = require("./page.cjs");
+const { boxes, drag, open, picture, save, standsAt, targets, until, violations } = require("./page.cjs");
 const { FRAMES, folder, scene, serve, track } = require("./program.cjs");
 
 module.exports = async function byMouse(browser) {
@@ -50,7 +50,7 @@ module.exports = async function byMouse(browser) {
   await standsAt(page, 100);
   await page.keyboard.press("1");
   const [x, y, w, h] = before[99].slice(1);
-  await drag(page, [x + 5, y + 4, w, h]);
+  await drag(page, [x + 15, y + 12, w, h]);
   await until(page, () => store.mark(1, 100) === true);
   const given = (await boxes(page, 1))[99].slice(1);
   await page.click("#play");
@@ -69,11 +69,11 @@ module.exports = async function byMouse(browser) {
   await page.keyboard.press("ArrowLeft");
   await standsAt(page, FRAMES - 1);
   await picture(page, "view-response");
-  const json = JSON.parse((await download(page, "#save-json")).text);
+  const json = JSON.parse((await save(page, "json")).text);
   assert.equal(json.frames.length, 2 * FRAMES);
-  const mot = (await download(page, "#save-mot")).text.trim().split("\n");
+  const mot = (await save(page, "mot")).text.trim().split("\n");
   assert.equal(mot.length, 2 * FRAMES);
-  const otb = await download(page, "#save-otb");
+  const otb = await save(page, "otb");
   assert.equal(otb.text.trim().split("\n").length, FRAMES);
   console.log(`downloads: ${json.schema}, ${mot.length} MOT rows, ${otb.name}`);
   await page.keyboard.press("2");

@@ -97,6 +97,12 @@ async function download(page, button) {
   return { name: got.suggestedFilename(), text: fs.readFileSync(await got.path(), "utf8") };
 }
 
+/* Saves the labels in a format. */
+async function save(page, format) {
+  await page.selectOption("#format", format);
+  return download(page, "#save");
+}
+
 async function violations(page, what) {
   await page.evaluate(axe);
   const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
@@ -114,5 +120,5 @@ const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said
 const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
 
 module.exports = {
-  boxes, download, drag, onScreen, open, picture, pinch, said, says, standsAt, targets, touchDrag, until, violations,
+  boxes, download, drag, onScreen, open, picture, pinch, said, save, says, standsAt, targets, touchDrag, until, violations,
 };

@@ -13,9 +13,9 @@ const FRAMES = 240;
 const PRESET = process.env.VIEW_PRESET ?? "robust";
 const running = [];
 
-/* The sequence that all parts look at. */
-const render = () => execFileSync(program, ["synth", "--out", scene, "--size", "640x480", "--frames", `${FRAMES}`,
-  "--target", "60x80", "--seed", "5"]);
+/* The sequence that all parts look at, or another one. */
+const render = (out = scene, ...more) => execFileSync(program, ["synth", "--out", out, "--size", "640x480", "--frames",
+  `${FRAMES}`, "--target", "60x80", "--seed", "5", ...more]);
 
 const serve = (frames, ...more) => started("view", ["view", frames, "--port", "0", "--preset", PRESET, ...more]);
 

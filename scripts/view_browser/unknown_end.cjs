@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const { execFileSync } = require("node:child_process");
 const path = require("node:path");
-const { download, drag, open, said, says, standsAt, targets, until } = require("./page.cjs");
+const { drag, open, said, says, save, standsAt, targets, until } = require("./page.cjs");
 const { FRAMES, folder, scene, serve } = require("./program.cjs");
 
 module.exports = async function byUnknownEnd(browser) {
@@ -19,7 +19,7 @@ module.exports = async function byUnknownEnd(browser) {
   await targets(page, 1);
   await page.click("#on");
   await standsAt(page, 2);
-  const early = JSON.parse((await download(page, "#save-json")).text);
+  const early = JSON.parse((await save(page, "json")).text);
   assert.equal(early.summary.completed, false);
   await says(page, "target 1 is followed to frame 2 only: play on first");
 
@@ -32,7 +32,7 @@ module.exports = async function byUnknownEnd(browser) {
   // Playing on follows the missing frames, even at the last frame.
   await page.click("#play");
   await until(page, (frames) => store.target(1).records.size === frames && !store.status.playing, FRAMES);
-  const whole = JSON.parse((await download(page, "#save-json")).text);
+  const whole = JSON.parse((await save(page, "json")).text);
   assert.deepEqual([whole.summary.completed, whole.frames.length], [true, FRAMES]);
   await until(page, () => byId("said").textContent.startsWith("Saved"));
   assert.doesNotMatch((await said(page))[0], /only/);

@@ -7,7 +7,7 @@ use clap::Args;
 use super::Failure;
 use crate::export::{
     Coco, Cvat, Destination, Exports, Frames, Json, JsonLines, LabelStudio, OverlayOptions, Overlays, ResponseMaps,
-    Table, TargetRecord, Yolo, check_distinct, is_video,
+    TOLERANCE, Table, TargetRecord, Yolo, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -63,9 +63,6 @@ pub struct OutputArgs {
     #[arg(long)]
     inset: bool,
 }
-
-/// The default of `--tolerance`.
-const TOLERANCE: f64 = 1.0;
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let pixels = text.parse().ok().filter(|pixels: &f64| *pixels >= 0.0 && pixels.is_finite());

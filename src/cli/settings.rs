@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use serde_json::Value;
 
 use super::Failure;
 use crate::Params;
@@ -58,6 +59,17 @@ pub struct Resolved {
     pub preset: String,
     /// The settings, checked.
     pub params: Params,
+}
+
+impl Resolved {
+    /// The settings of a document; `None` if this version does not know them.
+    pub fn of(parameters: &Value) -> Option<Self> {
+        let mut tree = parameters.clone();
+        let preset = tree.as_object_mut()?.remove("preset")?.as_str()?.to_owned();
+        tree.as_object_mut()?.remove("changed");
+        let params = serde_json::from_value::<Params>(tree).ok().filter(|params| params.check().is_ok())?;
+        Some(Self { preset, params })
+    }
 }
 
 impl SettingsArgs {

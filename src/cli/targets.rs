@@ -37,6 +37,11 @@ impl TargetArgs {
         self.init_file.as_deref()
     }
 
+    /// Whether no box is given.
+    pub fn is_empty(&self) -> bool {
+        self.init.is_empty() && self.init_file.is_none()
+    }
+
     /// All targets; none where the truth gives the box.
     ///
     /// # Errors
@@ -247,7 +252,7 @@ impl Targets {
 }
 
 /// Width and height of the frames of a source; of a folder, those of its first image.
-fn frame_size(info: &Info) -> Option<(usize, usize)> {
+pub fn frame_size(info: &Info) -> Option<(usize, usize)> {
     let first = || decode(info.images.first()?, Channels::Luma).ok();
     info.size.or_else(|| first().map(|frame| (frame.as_frame().width(), frame.as_frame().height())))
 }

@@ -1,7 +1,7 @@
 //! `kcf-track view`: a page in the browser on which targets are drawn, followed and corrected.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use clap::Args;
 use super::outputs::{Form, Outputs};
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, Position, SourceRequest};
-use super::targets::TargetArgs;
+use super::targets::{TargetArgs, frame_size};
 use super::{Failure, signals};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
-use crate::export::{Destination, TargetRecord};
+use crate::export::{Destination, Document, SourceRecord, TargetRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
 use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 
@@ -29,11 +29,11 @@ const INIT: &str = "Box of a target: left, top (from 0), width, height; FRAME:X,
 ///
 /// Prints the address of a page and serves it until Ctrl-C. Drag a box around each target in the first frame, and play.
 /// If a box leaves its target, pause and drag a new one: the frames before it stay, the frames after it are tracked
-/// again. The page downloads JSON, MOT and OTB; --jsonl writes while frames are tracked.
+/// again. The page saves labels in seven formats; --session keeps the work for the next start.
 #[derive(Debug, Args)]
 #[command(override_usage = "kcf-track view [OPTIONS] <SRC>", mut_arg("init", |arg| arg.help(INIT).long_help(INIT)))]
 pub struct ViewArgs {
-    /// Folder of images, video, camera (/dev/video0), address (rtsp, http), or - for a Y4M pipe
+    /// Folder of images or of videos, video, camera (/dev/video0), address (rtsp, http), or - for a Y4M pipe
     #[arg(value_name = "SRC", required_unless_present = "print_config")]
     source: Option<PathBuf>,
     #[command(flatten)]
@@ -51,6 +51,14 @@ pub struct ViewArgs {
     /// A correction adds new lines for its frames. At the end a file is sorted and keeps the last line of each.
     #[arg(long, value_name = "FILE|-")]
     jsonl: Option<Destination>,
+    /// Document that is opened, if it is there, and saved while you work; of several clips a folder
+    ///
+    /// It has the form of --json, and --init-file reads it too. Its settings hold unless others are given.
+    #[arg(long, value_name = "FILE")]
+    session: Option<PathBuf>,
+    /// Play at once
+    #[arg(long)]
+    play: bool,
     /// Preset to start from [default: robust]
     #[arg(long, short, value_name = "NAME", value_parser = settings::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
@@ -92,21 +100,88 @@ fn token(text: &str) -> Result<String, String> {
 
 /// Serves the page until a signal ends it. The exit code names the signal.
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
-    let resolved = args.settings.resolve(args.preset.as_deref())?;
     if args.settings.print_config {
-        return settings::print(&resolved);
+        return settings::print(&args.settings.resolve(args.preset.as_deref())?);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
-    let wanted = args.targets.read()?;
     let cancel = signals::watch();
+    let clips = clips(given);
+    let mut address = None;
+    if clips.is_empty() {
+        return serve(args, given, args.session.as_deref(), None, &mut address, &cancel).map(drop);
+    }
+    if !args.targets.is_empty() || args.jsonl.is_some() {
+        let reason =
+            "a folder of clips takes no --init, --init-file and --jsonl: draw on the page, and use --session DIR";
+        return Err(Failure::usage(reason));
+    }
+    let mut place = 0;
+    loop {
+        let clip = &clips[place];
+        // `a.mp4` and `a.avi` have sessions of their own.
+        let name = clip.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".json";
+        if let Some(folder) = &args.session {
+            let wrong = |error| Failure::usage(format!("--session {}: {error}", folder.display()));
+            std::fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        let session = args.session.as_ref().map(|folder| folder.join(name));
+        let at = Some((place + 1, clips.len()));
+        match serve(args, clip, session.as_deref(), at, &mut address, &cancel)? {
+            Some(next) => place = next - 1,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// The videos of a folder that holds no images, in natural order.
+fn clips(folder: &Path) -> Vec<PathBuf> {
+    let files: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut clips: Vec<_> = files.iter().filter(|file| file.is_file() && is_video(file)).cloned().collect();
+    // WebP and GIF may be frames; a folder of frames has subfolders or images.
+    clips.retain(|file| !file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("webp")));
+    clips.sort_by(|a, b| alphanumeric_sort::compare_path(a, b));
+    clips
+}
+
+/// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
+fn serve(
+    args: &ViewArgs,
+    given: &Path,
+    session_path: Option<&Path>,
+    clip: Option<(usize, usize)>,
+    address: &mut Option<Address>,
+    cancel: &CancelToken,
+) -> Result<Option<usize>, Failure> {
+    let mut resolved = args.settings.resolve(args.preset.as_deref())?;
+    let session = session_path.filter(|path| path.exists()).map(|path| {
+        let wrong = |reason| Failure::usage(format!("--session {}: {reason}", path.display()));
+        Document::read(path).map_err(wrong)
+    });
+    let session = session.transpose()?;
+    if let Some(session) = session.as_ref().filter(|_| args.preset.is_none() && args.settings.is_empty()) {
+        resolved = Resolved::of(&session.parameters).unwrap_or(resolved);
+    }
+    let wanted = args.targets.read()?;
     let request = SourceRequest { path: given, options: OpenOptions::default(), needs_truth: false };
-    let (source, mut warnings) = request.open(&cancel)?;
+    let (source, mut warnings) = request.open(cancel)?;
     let info = source.info();
-    let span = source::span(source.as_ref(), args.start, args.end, None, &cancel)?;
+    let span = source::span(source.as_ref(), args.start, args.end, None, cancel)?;
+    let path = given.to_string_lossy().into_owned();
+    if let (Some(file), Some(session)) = (session_path, &session) {
+        let wrong = |reason| Failure::usage(format!("--session {}: {reason}", file.display()));
+        let (width, height) = frame_size(info).unwrap_or_default();
+        let source = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
+        session.check_source(&source).map_err(wrong)?;
+        if !wanted.is_empty() && !session.targets.is_empty() {
+            return Err(wrong("it has targets already: leave out --init and --init-file".into()));
+        }
+    }
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info)? };
     let outputs = Outputs::one("--jsonl", Form::JsonLines, args.jsonl.clone());
     let files = [("--init-file", args.targets.file()), ("--config", args.settings.file())];
     outputs.check_inputs(info, &files)?;
+    let saved = Outputs::one("--session", Form::Json, session_path.map(Destination::from));
+    saved.check_inputs(info, &files)?;
     let mut err = std::io::stderr();
     warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
@@ -115,21 +190,31 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {
         cache: FrameCache::new(Arc::from(source), span, demand, MAX_CACHE_BYTES),
-        path: given.to_string_lossy().into(),
+        path,
         preset: resolved.preset,
         params: resolved.params,
         lines: args.jsonl.clone(),
         named: args.targets.file().is_some(),
+        session: session_path.map(|path| (path.to_path_buf(), session)),
+        clip,
         pick: false,
         stop: cancel.clone(),
     };
-    let view = View::open(setup, &args.address.address())?;
-    let placed = place(&view, &targets, &cancel)?;
+    // The next clip is served at the same address.
+    let is_next = address.is_some();
+    let view = View::open(setup, &address.take().unwrap_or_else(|| args.address.address()))?;
+    *address = Some(view.address());
+    let placed = place(&view, &targets, cancel)?;
     if !targets.is_empty() {
         // The page starts at the first frame, although the last target may begin later.
         let _ = view.command(Command::Seek { position: span.first });
     }
-    if placed {
+    if args.play {
+        let _ = view.command(Command::Play);
+    }
+    if let Some((place, count)) = clip.filter(|_| is_next) {
+        let _ = writeln!(err, "clip {place} of {count}: {}", given.display());
+    } else if placed {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(note) = view.url_note() {
             let _ = writeln!(err, "{note}");
@@ -138,10 +223,11 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     while placed && !cancel.is_cancelled() && !view.has_ended() {
         std::thread::sleep(POLL_INTERVAL);
     }
+    let next = view.next_clip();
     view.close()?;
     if !cancel.is_cancelled() {
         // A controller that ended before it had placed all targets is a failure, even without an error.
-        return if placed { Ok(()) } else { Err(Failure::failed(Refusal::Ended)) };
+        return if placed { Ok(next) } else { Err(Failure::failed(Refusal::Ended)) };
     }
     Err(Failure::Interrupted)
 }
@@ -150,25 +236,49 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
 /// Returns whether the view goes on.
 fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
     for target in targets {
-        let Some((position, bbox)) = target.boxes().next() else { continue };
-        let command = Command::Add { id: Some(target.id), position, bbox };
-        let mut told = false;
-        loop {
-            match view.command(command) {
-                // A signal also ends the source, so any error here may be its consequence.
-                _ if cancel.is_cancelled() => return Ok(false),
-                Ok(()) => break,
-                Err(Refusal::NotYet { position }) => {
-                    if !std::mem::replace(&mut told, true) {
-                        let _ = writeln!(std::io::stderr(), "waiting for frame {position}");
-                    }
-                }
-                Err(Refusal::Ended) => return Ok(false),
-                Err(Refusal::No(said)) => return Err(Failure::usage(format!("target {}: {said}", target.id))),
+        for (given, place) in target.given.iter().zip(0..) {
+            let (id, position) = (target.id, given.frame);
+            let command = match given.bbox {
+                Some(bbox) if place == 0 => Command::Add { id: Some(id), position, bbox },
+                Some(bbox) => Command::Give { target: id, position, bbox },
+                None => Command::End { target: id, position },
+            };
+            if !send(view, &command, cancel)? {
+                return Ok(false);
             }
+        }
+        if target.name.is_some() || target.class.is_some() {
+            let (name, class) = (target.name.clone(), target.class.clone());
+            send(view, &Command::Name { target: target.id, name, class }, cancel)?;
         }
     }
     Ok(!cancel.is_cancelled())
+}
+
+/// Sends a command that may wait for its frame. Returns whether the view goes on.
+fn send(view: &View, command: &Command, cancel: &CancelToken) -> Result<bool, Failure> {
+    let mut told = false;
+    loop {
+        match view.command(command.clone()) {
+            // A signal also ends the source, so any error here may be its consequence.
+            _ if cancel.is_cancelled() => return Ok(false),
+            Ok(()) => return Ok(true),
+            Err(Refusal::NotYet { position }) => {
+                if !std::mem::replace(&mut told, true) {
+                    let _ = writeln!(std::io::stderr(), "waiting for frame {position}");
+                }
+            }
+            Err(Refusal::Ended) => return Ok(false),
+            Err(Refusal::No(said)) => {
+                let target = match command {
+                    Command::Add { id: Some(id), .. } => *id,
+                    Command::Give { target, .. } | Command::End { target, .. } => *target,
+                    _ => 0,
+                };
+                return Err(Failure::usage(format!("target {target}: {said}")));
+            }
+        }
+    }
 }
 
 /// A box that was drawn on a page.

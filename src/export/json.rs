@@ -23,6 +23,16 @@ impl Json {
         Ok(Self { output: Output::create(to)?, text: Vec::new(), is_first: true })
     }
 
+    /// Writes the head, once.
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        if std::mem::take(&mut self.is_first) {
+            self.append("", run)?;
+            self.text.pop();
+            self.text.extend_from_slice(b",\n\"frames\":[");
+        }
+        Ok(())
+    }
+
     fn append(&mut self, before: &str, value: &impl Serialize) -> Result<()> {
         self.text.extend_from_slice(before.as_bytes());
         serde_json::to_writer(&mut self.text, value).map_err(|error| Error::io(self.output.path(), error.into()))
@@ -33,19 +43,16 @@ impl Exporter for Json {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         self.text.clear();
         for record in frame.records {
-            if std::mem::take(&mut self.is_first) {
-                self.append("", frame.run)?;
-                self.text.pop();
-                self.append(",\n\"frames\":[\n", record)?;
-            } else {
-                self.append(",\n", record)?;
-            }
+            let is_first = self.is_first;
+            self.begin(frame.run)?;
+            self.append(if is_first { "\n" } else { ",\n" }, record)?;
         }
         self.output.append(&self.text)
     }
 
-    fn finish(mut self: Box<Self>, _: &Run, summary: &Summary) -> Result<()> {
+    fn finish(mut self: Box<Self>, run: &Run, summary: &Summary) -> Result<()> {
         self.text.clear();
+        self.begin(run)?;
         self.append("\n],\n\"summary\":", summary)?;
         self.text.extend_from_slice(b"}\n");
         self.output.append(&self.text)?;

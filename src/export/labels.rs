@@ -126,6 +126,29 @@ impl Document {
         Ok(document)
     }
 
+    /// Whether it is of this source.
+    ///
+    /// # Errors
+    /// The first thing in which they differ.
+    pub fn check_source(&self, source: &SourceRecord) -> Wrong<()> {
+        let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+        let (own, other) = (&self.source, source);
+        let frames = own.frames.zip(other.frames).filter(|(own, other)| own != other);
+        let size = |source: &SourceRecord| Some((source.width, source.height)).filter(|size| *size != (0, 0));
+        let sizes = size(own).zip(size(other)).filter(|(own, other)| own != other);
+        let differs = match (frames, sizes) {
+            (Some((own, other)), _) => format!("it has {own} frames, and this one {other}"),
+            (_, Some((own, other))) => {
+                format!("its frames are {}x{}, and those of this one {}x{} pixels", own.0, own.1, other.0, other.1)
+            }
+            _ if name(&own.path) != name(&other.path) => {
+                "if it only has another name, change `source.path` in the session".into()
+            }
+            _ => return Ok(()),
+        };
+        Err(format!("it is a session of another video, {}: {differs}", own.path))
+    }
+
     fn check(&self) -> Wrong<()> {
         let mut ids = BTreeSet::new();
         for TargetRecord { id, given, .. } in &self.targets {

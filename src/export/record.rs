@@ -358,6 +358,9 @@ impl Tracks {
     }
 }
 
+/// Pixels by which frames may differ that are left to interpolation, by default.
+pub const TOLERANCE: f64 = 1.0;
+
 /// Which shapes are needed so that linear interpolation of their `values` restores those of all others within
 /// `tolerance`. Given boxes stay, and the frames where a target comes or goes; of frames without it the first stays.
 pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], tolerance: f64) -> Vec<bool> {

@@ -1,7 +1,7 @@
 //! The commands of a page, and how the controller handles them.
 
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::controller::{Controller, Goal, Handled, POLL_INTERVAL};
 use super::frame_cache::{Checkpoint, Reading, Seen};
-use super::state::Track;
+use super::state::{Gone, Track, ViewState};
 use crate::bbox::BBox;
 use crate::error::Error;
 use crate::media::Item;
@@ -18,7 +18,7 @@ use crate::tracker::too_small;
 /// A command, as JSON: `{"do": "give", "target": 1, "position": 20, "bbox": [10, 20, 30, 40]}`.
 ///
 /// A box belongs to the frame on which it was drawn, which may not be the current one.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
     /// Adds a target in this box of this frame. The frame of a live source may be one that has not come yet; the target
@@ -59,6 +59,24 @@ pub enum Command {
     Remove {
         /// The target.
         target: u32,
+    },
+    /// Sets the name and the class of a target; without them it has none.
+    Name {
+        /// The target.
+        target: u32,
+        /// Its name.
+        #[serde(default)]
+        name: Option<String>,
+        /// What it is.
+        #[serde(default)]
+        class: Option<String>,
+    },
+    /// Undoes the last change of a target.
+    Undo,
+    /// Ends this clip and goes on with another one of the folder.
+    Clip {
+        /// Clips on; negative for back.
+        by: i64,
     },
     /// Plays and tracks from the current frame on.
     Play,
@@ -122,6 +140,9 @@ const FRAME_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum targets at a time.
 const MAX_TARGETS: usize = 100;
 
+/// Maximum letters of a name or a class.
+const MAX_NAME: usize = 100;
+
 /// Multiples of the source's rate.
 const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
@@ -129,6 +150,10 @@ impl Controller {
     /// Handles a command.
     pub fn handle(&mut self, command: Command) -> Handled {
         let picks = self.shared.look(|state| state.status.pick);
+        let drawn = match command {
+            Command::Add { bbox, .. } | Command::Give { bbox, .. } | Command::Pick { bbox } => Some(bbox),
+            _ => None,
+        };
         match command {
             Command::Pick { bbox } if picks => {
                 let item = self.frame(self.position())?;
@@ -156,6 +181,30 @@ impl Controller {
                 self.shared.change(|state| state.remove(target));
                 self.checkpoints.remove(&target);
                 self.log.outdated();
+            }
+            Command::Name { target, name, class } => {
+                self.check_target(target)?;
+                let word = |word: Option<String>| {
+                    let word = word.map(|word| word.trim().chars().take(MAX_NAME).collect::<String>());
+                    word.filter(|word| !word.is_empty())
+                };
+                self.shared.change(|state| state.rename(target, word(name), word(class)));
+            }
+            Command::Clip { by } => {
+                let clip = self.shared.look(|state| state.status.clip);
+                let (place, count) = clip.ok_or("there is one clip only")?;
+                let next = usize::try_from(by)
+                    .ok()
+                    .map_or(place.checked_sub(by.unsigned_abs() as usize), |by| place.checked_add(by));
+                let next = next.filter(|next| (1..=count).contains(next));
+                let next = next.ok_or_else(|| format!("this is clip {place} of {count}"))?;
+                self.shared.change(|state| state.next_clip = Some(next));
+            }
+            Command::Undo => {
+                let (target, gone) = self.shared.change(ViewState::undo).ok_or("there is nothing to undo")?;
+                self.checkpoints.entry(target).or_default().forget(&gone);
+                self.log.outdated();
+                self.pause();
             }
             Command::Play => {
                 // At the last frame, playing still tracks what a correction left open.
@@ -186,12 +235,7 @@ impl Controller {
                 self.shared.change(|state| state.status.speed = times);
             }
         }
-        Ok(match command {
-            Command::Add { bbox, .. } | Command::Give { bbox, .. } | Command::Pick { bbox } => {
-                too_small(&bbox).map(|said| format!("the box {said}"))
-            }
-            _ => None,
-        })
+        Ok(drawn.and_then(|bbox| too_small(&bbox)).map(|said| format!("the box {said}")))
     }
 
     fn pause(&mut self) {
@@ -339,7 +383,7 @@ impl Controller {
         &mut self,
         target: u32,
         reason: &str,
-        change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
+        change: impl FnOnce(&mut Track) -> Option<Gone>,
     ) -> Result<(), String> {
         self.check_target(target)?;
         let gone = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;

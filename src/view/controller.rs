@@ -132,6 +132,7 @@ impl Controller {
                     let _ = reply.send(self.handle(command));
                     match self.failed.take() {
                         Some(error) => return Err(error),
+                        None if self.shared.look(|state| state.next_clip.is_some()) => return Ok(()),
                         None => continue,
                     }
                 }

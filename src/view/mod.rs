@@ -18,7 +18,9 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -29,13 +31,13 @@ pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 
 use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
 use self::http::Server;
-use self::results::{Log, Results};
+use self::results::{Log, Results, autosave};
 use self::routes::{Gate, Routes, make_token};
-use self::state::{SharedState, Status};
+use self::state::{SharedState, Status, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::export::{Destination, SourceRecord};
+use crate::export::{Destination, Document, FrameRecord, Json, SourceRecord};
 use crate::frame::FrameBuf;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::tracker::Params;
@@ -72,6 +74,10 @@ pub struct Setup {
     pub lines: Option<Destination>,
     /// Whether the user gave ids, so that outputs name even a single target.
     pub named: bool,
+    /// Where the session is saved, and what it begins with.
+    pub session: Option<(PathBuf, Option<Document>)>,
+    /// The place of the source among several clips, from 1, and their number.
+    pub clip: Option<(usize, usize)>,
     /// Whether the page only asks for a first box.
     pub pick: bool,
     /// Ends commands that wait for a frame.
@@ -104,13 +110,14 @@ impl View {
             given => given.clone(),
         };
         let host = host.to_owned();
-        let Setup { cache, path, preset, params, lines, named, pick, stop } = setup;
+        let Setup { cache, path, preset, params, lines, named, session, clip, pick, stop } = setup;
         let log = Log::create(lines)?;
         let (info, span) = (cache.info(), cache.span());
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
             source: info.name.clone(),
             preset: preset.clone(),
+            clip,
             pick,
             first: span.first,
             last: span.last,
@@ -125,12 +132,20 @@ impl View {
         let shared = Arc::new(SharedState::new(status));
         let (messages, received) = channel();
         let (end, ended) = channel();
-        let results =
-            Results { source: SourceRecord::new(path, info, span), parameters: params.document(&preset), named };
-        let controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);
+        let source = SourceRecord::new(path, info, span);
+        let (session, document) = session.map_or((None, None), |(path, document)| (Some(path), document));
+        let named = named || document.as_ref().is_some_and(|document| document.named);
+        let is_folder = !info.images.is_empty();
+        let results = Arc::new(Results { source, parameters: params.document(&preset), named, is_folder });
+        let last_id = shared.prepare(|state| restore(state, session.as_deref(), document));
+        let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
+        let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);
+        controller.last_id = last_id;
         let run = move || {
+            let ended = controller.run();
+            let saved = saver.map_or(Ok(()), Saver::finish);
             // The receiver may be gone.
-            let _ = end.send(controller.run());
+            let _ = end.send(ended.and(saved));
         };
         let controller = std::thread::Builder::new().name("view".into()).spawn(run);
         let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
@@ -167,6 +182,16 @@ impl View {
         call(&self.messages, command).map(drop)
     }
 
+    /// Where it is served, with the port and the token that were chosen.
+    pub fn address(&self) -> Address {
+        Address { host: self.host.clone(), port: self.server.address().port(), token: self.token.clone() }
+    }
+
+    /// The clip that the page asks for, from 1.
+    pub fn next_clip(&self) -> Option<usize> {
+        self.shared.look(|state| state.next_clip)
+    }
+
     /// The picked box, once it is drawn.
     pub fn picked(&self) -> Option<BBox> {
         self.shared.look(|state| state.picked)
@@ -186,6 +211,47 @@ impl View {
         let _ = self.messages.send(Message::Stop);
         let late = || Error::io("the end of tracking", std::io::ErrorKind::TimedOut.into());
         self.ended.recv_timeout(CLOSE_TIMEOUT).unwrap_or_else(|_| Err(late()))
+    }
+}
+
+/// Puts the targets of a session into the state; returns the highest id.
+fn restore(state: &mut ViewState, session: Option<&Path>, document: Option<Document>) -> u32 {
+    state.status.session = session.map(|path| path.display().to_string());
+    let Some(Document { targets, frames, .. }) = document else { return 0 };
+    let last_id = targets.iter().map(|target| target.id).max().unwrap_or(0);
+    let mut records: BTreeMap<u32, Vec<FrameRecord>> = BTreeMap::new();
+    for record in frames {
+        let id = record.id.unwrap_or(1);
+        records.entry(id).or_default().push(FrameRecord { id: Some(id), ..record });
+    }
+    for target in targets {
+        let records = records.remove(&target.id).unwrap_or_default();
+        state.restore(target, records.into_iter());
+    }
+    last_id
+}
+
+/// The thread that saves a session.
+struct Saver {
+    stop: CancelToken,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl Saver {
+    fn start(path: PathBuf, results: Arc<Results>, shared: Arc<SharedState>) -> Result<Self> {
+        // A place that cannot be written to is an error at once.
+        drop(Json::create(&path.as_path().into())?);
+        let stop = CancelToken::default();
+        let token = stop.clone();
+        let save = move || autosave(&results, &shared, &path, &token);
+        let thread = std::thread::Builder::new().name("session".into()).spawn(save);
+        Ok(Self { stop, thread: thread.map_err(|source| Error::io("a thread to save on", source))? })
+    }
+
+    /// Saves for the last time.
+    fn finish(self) -> Result<()> {
+        self.stop.cancel();
+        self.thread.join().unwrap_or_else(|_| Err(Error::io("the session", std::io::ErrorKind::Other.into())))
     }
 }
 
@@ -249,7 +315,18 @@ pub fn pick(
         let demand = Demand { channels: params.channels(), color: true };
         let cache = FrameCache::new(Arc::new(still), span, demand, MAX_CACHE_BYTES);
         let (path, preset, params) = (source.to_owned(), String::new(), params.clone());
-        Setup { cache, path, preset, params, lines: None, named: false, pick: true, stop: CancelToken::default() }
+        Setup {
+            cache,
+            path,
+            preset,
+            params,
+            lines: None,
+            named: false,
+            session: None,
+            clip: None,
+            pick: true,
+            stop: CancelToken::default(),
+        }
     };
     let address = |port| Address { host: "127.0.0.1".into(), port, token: None };
     let view = match View::open(setup(), &address(PORT)) {

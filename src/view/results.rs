@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::state::{Mark, SharedState, Track, ViewState};
+use super::state::{SharedState, Track, ViewState};
 use crate::atomic_file::replace;
 use crate::bbox::BBox;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Exporter, FrameRecord, FrameResult, Given, JsonLines, Run, SourceRecord, Summary, Table, Tally,
-    TargetRecord,
+    Destination, Exporter, FrameRecord, FrameResult, Json, JsonLines, Run, SourceRecord, Summary, Table, Tally, Yolo,
 };
 
 /// The run's data besides its records.
@@ -22,6 +24,8 @@ pub struct Results {
     pub parameters: Value,
     /// Whether the user gave ids.
     pub named: bool,
+    /// Whether frames are image files.
+    pub is_folder: bool,
 }
 
 impl Results {
@@ -29,8 +33,65 @@ impl Results {
     ///
     /// # Errors
     /// When there is no record, or no place for a temporary file.
-    pub fn all<E: Exporter>(&self, shared: &SharedState, create: fn(&Destination) -> Result<E>) -> Result<Vec<u8>> {
-        written(create, &self.found(shared)?)
+    pub fn all<E: Exporter>(
+        &self,
+        shared: &SharedState,
+        name: &str,
+        create: impl FnOnce(&Destination) -> Result<E>,
+    ) -> Result<Vec<u8>> {
+        let found = self.some_found(shared)?;
+        let io = |source| Error::io("a temporary folder", source);
+        let folder = tempfile::tempdir().map_err(io)?;
+        let path = folder.path().join(name);
+        self.write(create(&path.as_path().into())?, &found)?;
+        std::fs::read(&path).map_err(io)
+    }
+
+    /// A YOLO dataset without its pictures, as a zip file.
+    ///
+    /// # Errors
+    /// As [`Results::all`].
+    pub fn yolo(&self, shared: &SharedState) -> Result<Vec<u8>> {
+        let found = self.some_found(shared)?;
+        let io = |source| Error::io("a temporary folder", source);
+        let zipped = |error| io(std::io::Error::other(error));
+        let folder = tempfile::tempdir().map_err(io)?;
+        self.write(Yolo::create(folder.path())?, &found)?;
+        let mut zip = Vec::new();
+        let mut archive = rawzip::ZipArchiveWriter::new(&mut zip);
+        for part in ["", "labels"] {
+            for entry in std::fs::read_dir(folder.path().join(part)).map_err(io)?.flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                let Some(name) = name.to_str().filter(|name| !name.starts_with('.') && path.is_file()) else {
+                    continue;
+                };
+                let place = if part.is_empty() { name.to_owned() } else { format!("{part}/{name}") };
+                let (mut entry, config) = archive.new_file(&place).start().map_err(zipped)?;
+                let mut writer = config.wrap(&mut entry);
+                writer.write_all(&std::fs::read(&path).map_err(io)?).map_err(io)?;
+                let (_, descriptor) = writer.finish().map_err(zipped)?;
+                entry.finish(descriptor).map_err(zipped)?;
+            }
+        }
+        archive.finish().map_err(zipped)?;
+        Ok(zip)
+    }
+
+    /// Replaces the session at `path` by what is there now, with or without targets.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Output`] with the path; the old session stays.
+    pub fn save(&self, shared: &SharedState, path: &Path) -> Result<()> {
+        self.write(Json::create(&path.into())?, &self.found(shared))
+    }
+
+    fn write<E: Exporter>(&self, export: E, found: &Found) -> Result<()> {
+        let mut export = Box::new(export);
+        for records in found.records.chunk_by(|a, b| a.index == b.index) {
+            let path = self.is_folder.then(|| Path::new(&records[0].file));
+            export.write(&FrameResult { path, ..FrameResult::new(&found.run, records) })?;
+        }
+        export.finish(&found.run, &found.summary)
     }
 
     /// OTB text of one target: a row for each frame from its first box on. It ends before the first frame that is still
@@ -61,27 +122,37 @@ impl Results {
             }
             rows.push(record);
         }
-        let found = Found { records: rows, ..self.found(shared)? };
-        written(Table::otb, &found)
+        let found = Found { records: rows, ..self.found(shared) };
+        let io = |source| Error::io("a temporary folder", source);
+        let folder = tempfile::tempdir().map_err(io)?;
+        let path = folder.path().join("result");
+        self.write(Table::otb(&path.as_path().into())?, &found)?;
+        std::fs::read(&path).map_err(io)
+    }
+
+    /// What was found, unless it is nothing.
+    fn some_found(&self, shared: &SharedState) -> Result<Found> {
+        let found = self.found(shared);
+        match found.records.is_empty() {
+            false => Ok(found),
+            true if found.run.targets.is_empty() => {
+                Err(Error::Samples { reason: "there is no target yet: draw a box".into() })
+            }
+            true => Err(no_record()),
+        }
     }
 
     /// A copy of all records, so that pages and trackers do not wait for the file.
-    fn found(&self, shared: &SharedState) -> Result<Found> {
+    fn found(&self, shared: &SharedState) -> Found {
         let (size, targets, mut records, completed) = shared.look(|state| {
             let tracks = state.tracks();
-            let targets: Vec<_> = tracks.iter().map(target).collect();
+            let targets: Vec<_> = tracks.iter().map(|(id, track)| track.target(*id)).collect();
             // A run is complete only if the end of the source is known.
             let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
             let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
             (state.size, targets, records, state.status.last.is_some_and(completed))
         });
-        if records.is_empty() {
-            return Err(match targets.is_empty() {
-                true => Error::Samples { reason: "there is no target yet: draw a box".into() },
-                false => no_record(),
-            });
-        }
-        let (width, height) = size.unwrap_or_default();
+        let (width, height) = size.unwrap_or((self.source.width, self.source.height));
         let source = SourceRecord { width, height, ..self.source.clone() };
         // As in the command line, a single target without a given id has none in outputs.
         let alone = !self.named && targets.iter().map(|target| target.id).eq([1]);
@@ -92,22 +163,13 @@ impl Results {
         let mut tally = Tally::default();
         records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
         let summary = Summary { completed, ..tally.summary(run.named_targets(), None, None) };
-        Ok(Found { run, records, summary })
+        Found { run, records, summary }
     }
 }
 
 /// The error for targets without a record.
 fn no_record() -> Error {
     Error::Samples { reason: "the first frame of the target has not come yet: play up to it".into() }
-}
-
-/// A target with its marks.
-fn target((id, track): (&u32, &Track)) -> TargetRecord {
-    let given = |(&frame, mark): (&usize, &Mark)| match mark {
-        Mark::Given(bbox) => Given { frame, bbox: Some(*bbox) },
-        Mark::End => Given { frame, bbox: None },
-    };
-    TargetRecord { id: *id, given: track.marks().iter().map(given).collect(), ..TargetRecord::default() }
 }
 
 /// A run to be exported.
@@ -117,18 +179,38 @@ struct Found {
     summary: Summary,
 }
 
-/// The bytes that an exporter writes.
-fn written<E: Exporter>(create: fn(&Destination) -> Result<E>, found: &Found) -> Result<Vec<u8>> {
-    let io = |source| Error::io("a temporary folder", source);
-    let folder = tempfile::tempdir().map_err(io)?;
-    let path = folder.path().join("result");
-    let mut export = Box::new(create(&path.as_path().into())?);
-    for records in found.records.chunk_by(|a, b| a.index == b.index) {
-        export.write(&FrameResult::new(&found.run, records))?;
+/// Saves the session whenever targets have changed, and once more when `stop` is cancelled.
+///
+/// # Errors
+/// When the last attempt fails; earlier ones are said on the page, and repeated.
+pub fn autosave(results: &Results, shared: &SharedState, path: &Path, stop: &CancelToken) -> Result<()> {
+    let (mut saved, mut due) = (None, Instant::now());
+    loop {
+        let stopping = stop.is_cancelled();
+        let now = shared.look(ViewState::revision);
+        if saved != Some(now) && (stopping || Instant::now() >= due) {
+            let begun = Instant::now();
+            let result = results.save(shared, path);
+            // A long session takes a tenth of the time at most.
+            due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
+            match result {
+                Ok(()) => saved = Some(now),
+                Err(error) if stopping => return Err(error),
+                Err(error) => shared.change(|state| state.say(format!("the session is not saved: {error}"))),
+            }
+        }
+        if stopping {
+            return Ok(());
+        }
+        std::thread::sleep(SAVE_POLL);
     }
-    export.finish(&found.run, &found.summary)?;
-    std::fs::read(&path).map_err(io)
 }
+
+/// Minimum time between two saves.
+const SAVE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How often the session is compared with what was saved.
+const SAVE_POLL: Duration = Duration::from_millis(100);
 
 /// JSON lines of all targets, or nothing.
 ///

@@ -14,7 +14,7 @@ use super::http::{Request, Response};
 use super::results::Results;
 use super::state::{SharedState, Wants};
 use crate::error::{Error, Result};
-use crate::export::{Json, Table};
+use crate::export::{Coco, Cvat, Destination, Exporter, Json, LabelStudio, TOLERANCE, Table};
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
 const STYLE: &str = include_str!("../../assets/view/view.css");
@@ -106,7 +106,7 @@ pub struct Routes {
     pub shared: Arc<SharedState>,
     /// Where commands go.
     pub messages: Sender<Message>,
-    pub results: Results,
+    pub results: Arc<Results>,
 }
 
 impl Routes {
@@ -133,8 +133,18 @@ impl Routes {
             ("GET", "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
             ("GET", "/icon.svg") => Response::ok("image/svg+xml", ICON),
             ("GET", "/news") => self.news(request)?,
-            ("GET", "/result.json") => download("application/json", self.results.all(&self.shared, Json::create)),
-            ("GET", "/result-mot.txt") => download(TEXT, self.results.all(&self.shared, Table::mot)),
+            ("GET", "/result.json") => self.result("application/json", "result", Json::create),
+            ("GET", "/result-mot.txt") => self.result(TEXT, "result", Table::mot),
+            ("GET", "/result-coco.json") => self.result("application/json", "result", |to| Coco::create(to, false)),
+            ("GET", "/result-cvat.xml") => {
+                let frames = self.results.source.frames;
+                self.result("application/xml", "result.xml", |to| Cvat::create(to, frames, TOLERANCE))
+            }
+            ("GET", "/result-label-studio.json") => {
+                let rate = self.results.source.rate;
+                self.result("application/json", "result", |to| LabelStudio::create(to, rate, TOLERANCE))
+            }
+            ("GET", "/result-yolo.zip") => download("application/zip", self.results.yolo(&self.shared)),
             ("GET", "/result-otb.txt") => {
                 let target = integer(request, "target")?;
                 let target = target.ok_or_else(|| Response::refused(400, "the target is missing: ?target=1"))?;
@@ -143,6 +153,11 @@ impl Routes {
             ("POST", "/command") => self.command(&request.body),
             _ => Response::refused(404, "there is no such page here"),
         })
+    }
+
+    /// All targets in the format of an exporter, whose file has this name.
+    fn result<E: Exporter>(&self, media: &str, name: &str, create: impl FnOnce(&Destination) -> Result<E>) -> Response {
+        download(media, self.results.all(&self.shared, name, create))
     }
 
     /// News for a page: the length of a JSON text in four bytes, the text, the JPEG and the levels of a map; their

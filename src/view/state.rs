@@ -10,7 +10,7 @@ use image::imageops::thumbnail;
 use serde::Serialize;
 
 use crate::bbox::BBox;
-use crate::export::{FrameRecord, in_color};
+use crate::export::{FrameRecord, Given, TargetRecord, in_color};
 use crate::frame::Frame;
 use crate::jpeg;
 use crate::media::Item;
@@ -25,6 +25,8 @@ pub struct Status {
     pub source: String,
     /// The preset of the trackers.
     pub preset: String,
+    /// The place of the source among several clips, from 1, and their number.
+    pub clip: Option<(usize, usize)>,
     /// Whether the page only asks for a first box.
     pub pick: bool,
     /// The first position.
@@ -57,6 +59,10 @@ pub struct Status {
     pub track_ms: f64,
     /// The count of messages and the last one.
     pub said: (u64, String),
+    /// How many changes can be undone.
+    pub undo: usize,
+    /// Whether a session is saved, and where.
+    pub session: Option<String>,
 }
 
 /// A change of records.
@@ -77,13 +83,34 @@ pub struct ViewState {
     pub picture: Option<Arc<Picture>>,
     /// Width and height of the last frame that was shown and could be read.
     pub size: Option<(usize, usize)>,
+    /// The clip to go to, from 1; this one ends.
+    pub next_clip: Option<usize>,
     /// The first box, once it is drawn.
     pub picked: Option<BBox>,
     tracks: BTreeMap<u32, Track>,
     maps: Maps,
     serial: u64,
     changes: Vec<Change>,
+    /// Counts what changes targets.
+    revision: u64,
+    /// What can be undone, the last at the end.
+    edits: Vec<Edit>,
 }
+
+/// What a change has replaced.
+#[derive(Debug)]
+struct Edit {
+    target: u32,
+    /// The track without its records; `None` for a target that was new.
+    before: Option<Track>,
+    /// The positions whose records are of the change.
+    changed: Range<usize>,
+    /// The records that it has removed.
+    removed: BTreeMap<usize, FrameRecord>,
+}
+
+/// Maximum changes that can be undone.
+const MAX_EDITS: usize = 100;
 
 /// What a page has already, and the map that it shows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,16 +145,80 @@ impl ViewState {
         &self.tracks
     }
 
+    /// A count that grows with every change of targets.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Puts in a target of a session with its records.
+    pub fn restore(&mut self, target: TargetRecord, records: impl Iterator<Item = FrameRecord>) {
+        let mark = |given: &Given| (given.frame, given.bbox.map_or(Mark::End, Mark::Given));
+        let marks = target.given.iter().map(mark).collect();
+        let found: BTreeMap<_, _> = records.map(|record| (record.index, record)).collect();
+        self.changes.extend(found.keys().map(|position| Change::Found(target.id, *position)));
+        self.tracks.insert(target.id, Track { marks, found, name: target.name, class: target.class });
+    }
+
+    /// Sets the name and the class of a target.
+    pub fn rename(&mut self, target: u32, name: Option<String>, class: Option<String>) {
+        if let Some(track) = self.tracks.get_mut(&target) {
+            let before = track.bare();
+            (track.name, track.class) = (name, class);
+            self.remember(target, Some(before), 0..0, BTreeMap::new());
+        }
+    }
+
+    fn remember(
+        &mut self,
+        target: u32,
+        before: Option<Track>,
+        changed: Range<usize>,
+        removed: BTreeMap<usize, FrameRecord>,
+    ) {
+        self.revision += 1;
+        self.edits.push(Edit { target, before, changed, removed });
+        if self.edits.len() > MAX_EDITS {
+            self.edits.remove(0);
+        }
+        self.status.undo = self.edits.len();
+    }
+
+    /// Undoes the last change; returns the target, and the positions whose records have changed.
+    pub fn undo(&mut self) -> Option<(u32, Range<usize>)> {
+        let Edit { target, before, changed, removed } = self.edits.pop()?;
+        (self.status.undo, self.revision) = (self.edits.len(), self.revision + 1);
+        let Some(before) = before else {
+            self.drop_track(target);
+            return Some((target, 0..usize::MAX));
+        };
+        let track = self.tracks.entry(target).or_default();
+        let mut found = std::mem::take(&mut track.found);
+        found.retain(|position, _| !changed.contains(position));
+        self.changes.push(Change::Gone(target, changed.clone()));
+        self.changes.extend(removed.keys().map(|position| Change::Found(target, *position)));
+        found.extend(removed);
+        *track = Track { found, ..before };
+        Some((target, changed))
+    }
+
+    fn drop_track(&mut self, target: u32) -> Option<Track> {
+        let track = self.tracks.remove(&target)?;
+        // A page must drop its records even if a new target has the id before its next message.
+        self.changes.push(Change::Gone(target, 0..usize::MAX));
+        Some(track)
+    }
+
     /// Adds a target that begins in the `given` box of a later frame.
     pub fn expect(&mut self, target: u32, given: BBox, position: usize) {
+        self.revision += 1;
         self.tracks.entry(target).or_default().marks.insert(position, Mark::Given(given));
     }
 
     /// Removes a target.
     pub fn remove(&mut self, target: u32) {
-        if self.tracks.remove(&target).is_some() {
-            // A page must drop its records even if a new target has the id before its next message.
-            self.changes.push(Change::Gone(target, 0..usize::MAX));
+        if let Some(mut track) = self.drop_track(target) {
+            let removed = std::mem::take(&mut track.found);
+            self.remember(target, Some(track), 0..usize::MAX, removed);
         }
     }
 
@@ -137,6 +228,7 @@ impl ViewState {
             return false;
         };
         self.changes.push(Change::Found(target, record.index));
+        self.revision += 1;
         track.take(record);
         true
     }
@@ -144,20 +236,21 @@ impl ViewState {
     /// Gives a target, which may be new, a box; returns the positions whose records are gone.
     pub fn give(&mut self, target: u32, given: BBox, record: FrameRecord) -> Range<usize> {
         let position = record.index;
-        let is_known = self.tracks.contains_key(&target);
-        let gone = self.tracks.entry(target).or_default().give(given, record);
+        let before = self.tracks.get(&target).map(Track::bare);
+        let is_known = before.is_some();
+        let (gone, removed) = self.tracks.entry(target).or_default().give(given, record);
+        self.remember(target, before, gone.clone(), removed);
         self.changes.extend(is_known.then(|| Change::Gone(target, gone.clone())));
         self.changes.push(Change::Found(target, position));
         gone
     }
 
     /// Changes the marks of a target; returns the positions whose records are gone.
-    pub fn change(
-        &mut self,
-        target: u32,
-        change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
-    ) -> Option<Range<usize>> {
-        let gone = change(self.tracks.get_mut(&target)?)?;
+    pub fn change(&mut self, target: u32, change: impl FnOnce(&mut Track) -> Option<Gone>) -> Option<Range<usize>> {
+        let track = self.tracks.get_mut(&target)?;
+        let before = track.bare();
+        let (gone, removed) = change(track)?;
+        self.remember(target, Some(before), gone.clone(), removed);
         self.changes.push(Change::Gone(target, gone.clone()));
         Some(gone)
     }
@@ -232,7 +325,13 @@ impl ViewState {
 fn target_json(id: u32, track: &Track) -> serde_json::Value {
     let given = |mark: &Mark| matches!(mark, Mark::Given(_));
     let marks: Vec<(usize, bool)> = track.marks().iter().map(|(position, mark)| (*position, given(mark))).collect();
-    serde_json::json!({ "id": id, "marks": marks })
+    let mut target = serde_json::json!({ "id": id, "marks": marks });
+    for (field, word) in [("name", &track.name), ("class", &track.class)] {
+        if let Some(word) = word {
+            target[field] = word.as_str().into();
+        }
+    }
+    target
 }
 
 /// The state, and a condition variable that wakes waiting pages.
@@ -304,9 +403,30 @@ pub enum Mark {
 pub struct Track {
     marks: BTreeMap<usize, Mark>,
     found: BTreeMap<usize, FrameRecord>,
+    name: Option<String>,
+    class: Option<String>,
 }
 
+/// Positions without records now, and the records that were there.
+pub type Gone = (Range<usize>, BTreeMap<usize, FrameRecord>);
+
 impl Track {
+    /// The same without records.
+    fn bare(&self) -> Self {
+        let (marks, name, class) = (self.marks.clone(), self.name.clone(), self.class.clone());
+        Self { marks, name, class, found: BTreeMap::new() }
+    }
+
+    /// The target as documents have it.
+    pub fn target(&self, id: u32) -> TargetRecord {
+        let given = |(&frame, mark): (&usize, &Mark)| match mark {
+            Mark::Given(bbox) => Given { frame, bbox: Some(*bbox) },
+            Mark::End => Given { frame, bbox: None },
+        };
+        let (name, class) = (self.name.clone(), self.class.clone());
+        TargetRecord { id, name, class, given: self.marks.iter().map(given).collect() }
+    }
+
     /// The marks by position.
     pub fn marks(&self) -> &BTreeMap<usize, Mark> {
         &self.marks
@@ -345,7 +465,7 @@ impl Track {
     }
 
     /// Gives the target a box at the record's position; returns the positions whose records are gone.
-    pub fn give(&mut self, given: BBox, record: FrameRecord) -> Range<usize> {
+    pub fn give(&mut self, given: BBox, record: FrameRecord) -> Gone {
         let position = record.index;
         self.marks.insert(position, Mark::Given(given));
         let gone = self.clear(position);
@@ -355,7 +475,7 @@ impl Track {
 
     /// Ends the target at `position`; returns the positions whose records are gone, or `None` at the first box or
     /// before it.
-    pub fn end(&mut self, position: usize) -> Option<Range<usize>> {
+    pub fn end(&mut self, position: usize) -> Option<Gone> {
         if position <= self.start() {
             return None;
         }
@@ -365,7 +485,7 @@ impl Track {
 
     /// Removes the mark at `position`, so that the piece before it reaches to the next mark. Returns the positions
     /// whose records are gone, or `None` if the only mark there is the first box.
-    pub fn take_back(&mut self, position: usize) -> Option<Range<usize>> {
+    pub fn take_back(&mut self, position: usize) -> Option<Gone> {
         if position == self.start() {
             return None;
         }
@@ -391,10 +511,11 @@ impl Track {
     }
 
     /// Removes the records from `position` to the next mark.
-    fn clear(&mut self, position: usize) -> Range<usize> {
+    fn clear(&mut self, position: usize) -> Gone {
         let gone = position..self.next_mark(position);
-        self.found.retain(|at, _| !gone.contains(at));
-        gone
+        let mut removed = self.found.split_off(&gone.start);
+        self.found.append(&mut removed.split_off(&gone.end));
+        (gone, removed)
     }
 }
 

@@ -95,6 +95,8 @@ fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Pa
         params: params(),
         lines: lines.map(Destination::from),
         named: false,
+        session: None,
+        clip: None,
         pick: false,
         stop,
     };
@@ -106,7 +108,7 @@ fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Pa
 
 impl Seat {
     fn command(&self, command: Command) {
-        self.view.command(command).unwrap_or_else(|said| panic!("{command:?}: {said}"));
+        self.view.command(command.clone()).unwrap_or_else(|said| panic!("{command:?}: {said}"));
     }
 
     fn refused(&self, command: Command) -> String {
@@ -307,7 +309,7 @@ fn a_refused_command_changes_nothing() {
         (Command::Speed { times: Some(65.0) }, "speed"),
         (Command::Pick { bbox }, "asks for no first box"),
     ] {
-        let answer = seat.refused(command);
+        let answer = seat.refused(command.clone());
         assert!(answer.contains(said), "{command:?}: {answer}");
     }
     assert_eq!(seat.found(1), before);

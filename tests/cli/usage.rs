@@ -122,6 +122,11 @@ fn settings_reach_the_tracker() {
     }
 }
 
+/// What `view clip.mp4 --session work.json` keeps: a target that was corrected in frame 4.
+const SESSION: &str = r#"{"schema":"kcf-track/3","version":"0.1.0","source":{"path":"clip.mp4","start":1,"end":5,
+"frames":5,"rate":25.0,"width":320,"height":240},"parameters":{},"targets":[{"id":1,"name":"Anna","class":"person",
+"given":[{"frame":1,"bbox":[97,113,34,81]},{"frame":4,"bbox":[99,114,34,80]}]}],"frames":[],"summary":{}}"#;
+
 /// Runs each shell line of docs/use.md that needs no camera, no network and no browser.
 #[test]
 fn recipes_run() {
@@ -147,6 +152,7 @@ fn recipes_run() {
     fs::create_dir(folder.join("published")).unwrap();
     fs::copy(place.seq().join("groundtruth_rect.txt"), folder.join("published/Car.txt")).unwrap();
     fs::write(folder.join("targets.csv"), "id,frame,x,y,w,h\n1,1,40,30,24,32\n2,3,100,60,30,24\n").unwrap();
+    fs::write(folder.join("work.json"), SESSION).unwrap();
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kcf-track"));
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
 
@@ -167,7 +173,17 @@ fn recipes_run() {
         count += 1;
     }
     assert!(count >= 10, "{count} recipes");
-    for output in ["boxes.json", "boxes.csv", "boxes.txt", "my.toml", "report/report.html", "hard/scene.json"] {
+    for output in [
+        "boxes.json",
+        "boxes.csv",
+        "boxes.txt",
+        "my.toml",
+        "report/report.html",
+        "hard/scene.json",
+        "dataset/data.yaml",
+        "dataset/images/000005.jpg",
+        "pictures/000001.jpg",
+    ] {
         assert!(folder.join(output).is_file(), "{output}");
     }
 }

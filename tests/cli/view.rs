@@ -3,6 +3,7 @@
 mod begin;
 mod hosts;
 mod lines;
+mod session;
 
 use std::io::{BufReader, Write};
 

@@ -175,11 +175,11 @@ fn the_next_frame_is_missing() {
 #[test]
 fn a_correction_keeps_earlier_records_and_later_pieces() {
     let mut track = track();
-    assert_eq!(track.give(bbox(7.5), record(7, 7.5)), 7..usize::MAX);
+    assert_eq!(track.give(bbox(7.5), record(7, 7.5)).0, 7..usize::MAX);
     assert_eq!(positions(&track), [3, 4, 5, 6, 7]);
     track.take(record(8, 8.5));
     // An earlier one: the piece from 7 on depends on nothing before it.
-    assert_eq!(track.give(bbox(5.5), record(5, 5.5)), 5..7);
+    assert_eq!(track.give(bbox(5.5), record(5, 5.5)).0, 5..7);
     assert_eq!(positions(&track), [3, 4, 5, 7, 8]);
     assert_eq!(track.missing(20), Some((6, (5, bbox(5.5)))));
     track.take(record(6, 6.5));
@@ -189,10 +189,10 @@ fn a_correction_keeps_earlier_records_and_later_pieces() {
 #[test]
 fn an_end_removes_the_records_until_the_next_box() {
     let mut track = track();
-    assert_eq!(track.end(6), Some(6..usize::MAX));
+    assert_eq!(track.end(6).map(|(gone, _)| gone), Some(6..usize::MAX));
     assert_eq!(positions(&track), [3, 4, 5]);
     assert_eq!(track.missing(100), None);
-    assert_eq!(track.give(bbox(9.0), record(9, 9.0)), 9..usize::MAX);
+    assert_eq!(track.give(bbox(9.0), record(9, 9.0)).0, 9..usize::MAX);
     assert_eq!(track.missing(100), Some((10, (9, bbox(9.0)))));
     assert_eq!(track.end(3), None);
     assert_eq!(track.end(1), None);
@@ -203,10 +203,10 @@ fn a_mark_is_taken_back() {
     let mut track = track();
     track.give(bbox(7.5), record(7, 7.5));
     track.take(record(8, 8.5));
-    assert_eq!(track.take_back(7), Some(7..usize::MAX));
+    assert_eq!(track.take_back(7).map(|(gone, _)| gone), Some(7..usize::MAX));
     assert_eq!(track.missing(100), Some((7, (3, bbox(3.0)))));
     track.end(5);
-    assert_eq!(track.take_back(5), Some(5..usize::MAX));
+    assert_eq!(track.take_back(5).map(|(gone, _)| gone), Some(5..usize::MAX));
     assert_eq!(track.missing(100), Some((5, (3, bbox(3.0)))));
     assert_eq!(track.take_back(3), None);
     assert_eq!(track.take_back(4), None);
@@ -226,7 +226,7 @@ fn a_piece_resumes_behind_its_last_record() {
 #[test]
 fn a_box_before_the_first_one_begins_earlier() {
     let mut track = track();
-    assert_eq!(track.give(bbox(1.0), record(1, 1.0)), 1..3);
+    assert_eq!(track.give(bbox(1.0), record(1, 1.0)).0, 1..3);
     assert_eq!(track.missing(100), Some((2, (1, bbox(1.0)))));
     track.take(record(2, 2.0));
     assert_eq!(track.missing(100), Some((10, (3, bbox(3.0)))));
@@ -284,4 +284,37 @@ fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
 fn an_unreadable_frame_has_no_jpeg_and_no_size() {
     let picture = Picture::new(1, Arc::new(item_of(1, Err(Error::NotInitialized))));
     assert!(picture.jpeg().is_empty() && picture.size().is_none());
+}
+
+#[test]
+fn every_change_can_be_undone() {
+    let mut state = ViewState::default();
+    let seen = |state: &ViewState| {
+        let tracks = state.tracks().iter();
+        let mut all: Vec<_> = tracks.map(|(id, track)| (track.target(*id), track.found.clone())).collect();
+        all.sort_by_key(|(target, _)| target.id);
+        all
+    };
+    state.give(1, bbox(1.0), record(1, 1.0));
+    (2..10).for_each(|index| assert!(state.found(1, record(index, index as f64))));
+    let mut before = vec![seen(&state)];
+    let mut step = |state: &mut ViewState, change: &dyn Fn(&mut ViewState)| {
+        change(state);
+        before.push(seen(state));
+    };
+    step(&mut state, &|state| {
+        state.give(1, bbox(5.5), record(5, 5.5));
+        (6..10).for_each(|index| assert!(state.found(1, record(index, 50.0))));
+    });
+    step(&mut state, &|state| drop(state.change(1, |track| track.end(8))));
+    step(&mut state, &|state| state.rename(1, Some("Anna".into()), None));
+    step(&mut state, &|state| drop(state.give(2, bbox(3.0), record(3, 3.0))));
+    step(&mut state, &|state| state.remove(1));
+    while before.len() > 1 {
+        assert_eq!(before.pop(), Some(seen(&state)));
+        assert!(state.undo().is_some());
+    }
+    assert_eq!(before.pop(), Some(seen(&state)));
+    // The first target goes too, and then there is nothing more.
+    assert!(state.undo().is_some() && state.tracks().is_empty() && state.undo().is_none());
 }

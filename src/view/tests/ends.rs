@@ -11,8 +11,8 @@ fn status(seat: &Seat) -> Status {
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
     let source = SourceRecord::new("scenery".into(), &Info::default(), span);
-    let results = Results { source, parameters: serde_json::Value::Null, named: false };
-    serde_json::from_slice(&results.all(&seat.view.shared, crate::export::Json::create).unwrap()).unwrap()
+    let results = Results { source, parameters: serde_json::Value::Null, named: false, is_folder: false };
+    serde_json::from_slice(&results.all(&seat.view.shared, "result", crate::export::Json::create).unwrap()).unwrap()
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
         let seat = seat_of(Scenery::video(), 0, None);
         seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
-        seat.command(beyond);
+        seat.command(beyond.clone());
         seat.stands_at(FRAMES);
         let Status { newest, last, oldest, going_to, said, .. } = status(&seat);
         assert_eq!((oldest, newest, last, going_to), (1, FRAMES, Some(FRAMES), None), "{beyond:?}");

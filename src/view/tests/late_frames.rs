@@ -9,8 +9,8 @@ fn a_retry_reaches_a_frame_far_ahead() {
     let seat = seat_of(source, 0, None);
     let command = Command::Add { id: Some(1), position: 28, bbox: seat.truth(28) };
     // The first frame is not shown yet, but the controller does not go back to it between the retries.
-    assert_eq!(seat.view.command(command), Err(Refusal::NotYet { position: 28 }));
-    let asked = (1..6).find(|_| seat.view.command(command) != Err(Refusal::NotYet { position: 28 }));
+    assert_eq!(seat.view.command(command.clone()), Err(Refusal::NotYet { position: 28 }));
+    let asked = (1..6).find(|_| seat.view.command(command.clone()) != Err(Refusal::NotYet { position: 28 }));
     assert!(asked.is_some(), "it is still on its way");
     assert_eq!(seat.found(1), [(28, seat.truth(28))]);
     seat.stands_at(28);

@@ -1,0 +1,131 @@
+// The day of an annotator: handles, zoom, names, undo, the next doubtful frame, and a session that is opened again.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { boxes, drag, onScreen, open, picture, save, standsAt, targets, until, violations } = require("./page.cjs");
+const { FRAMES, folder, render, serve } = require("./program.cjs");
+
+const near = (a, b, most = 1.5) => a.length === b.length && a.every((value, i) => Math.abs(value - b[i]) <= most);
+
+/* Drags from one point of the frame to another one. */
+async function pull(page, from, to) {
+  const [a, b] = await onScreen(page, [from, to]);
+  await page.mouse.move(...a);
+  await page.mouse.down();
+  await page.mouse.move(...b, { steps: 4 });
+  await page.mouse.up();
+}
+
+module.exports = async function annotating(browser) {
+  // A target that is hidden for a while.
+  const scene = path.join(folder, "hidden");
+  render(scene, "--set", "occlusion=1", "--set", "hold=30");
+  const truth = fs.readFileSync(path.join(scene, "groundtruth_rect.txt"), "utf8").split("\n")[0].split(",").map(Number);
+  const session = path.join(folder, "work.json");
+  const begun = await serve(scene, "--session", session);
+  const page = await open(browser, begun.url, { viewport: { width: 1280, height: 760 }, colorScheme: "light" });
+  const given = (id = 1) => page.evaluate((id) => store.record(id, store.status.position).bbox, id);
+  await drag(page, [truth[0] - 1, truth[1] - 1, truth[2], truth[3]]);
+  await targets(page, 1);
+  await page.keyboard.press("1");
+
+  // A corner and an edge; each makes a box, and undo takes it back.
+  const [x, y, w, h] = await given();
+  await pull(page, [x + w, y + h], [x + w + 20, y + h + 30]);
+  await until(page, ([w, h]) => store.record(1, 1).bbox[2] > w + 10 && store.record(1, 1).bbox[3] > h + 20, [w, h]);
+  assert.ok(near(await given(), [x, y, w + 20, h + 30]), `${await given()} after the corner`);
+  await pull(page, [x, y + (h + 30) / 2], [x - 15, y + 10]);
+  await until(page, (x) => store.record(1, 1).bbox[0] < x - 10, x);
+  assert.ok(near(await given(), [x - 15, y, w + 35, h + 30]), `${await given()} after the edge`);
+  await page.keyboard.press("Control+z");
+  await until(page, (x) => store.record(1, 1).bbox[0] > x - 2, x);
+  assert.ok(near(await given(), [x, y, w + 20, h + 30]));
+  await page.click("#undo");
+  await until(page, (w) => store.record(1, 1).bbox[2] < w + 2, w);
+  assert.ok(near(await given(), [x, y, w, h]));
+  console.log("annotate: handles change the box, undo takes it back");
+
+  // The wheel zooms about the pointer; Shift and a drag move; a box is drawn where it is seen.
+  const [point] = await onScreen(page, [[200, 150]]);
+  await page.mouse.move(...point);
+  // A wheel is at whole pixels, which are seven times as large then.
+  await page.mouse.wheel(0, -600);
+  await until(page, () => stage.zoom > 5);
+  const [still] = await onScreen(page, [[200, 150]]);
+  assert.ok(near(still, point, 7), `${still} stays at ${point}`);
+  await page.keyboard.down("Shift");
+  await pull(page, [200, 150], [190, 145]);
+  await page.keyboard.up("Shift");
+  const [moved] = await onScreen(page, [[200, 150]]);
+  assert.ok(moved[0] < still[0] - 20, `${moved} is left of ${still}`);
+  await picture(page, "view-zoom");
+  await page.keyboard.press("n");
+  await drag(page, [215, 150, 18.5, 14.5]);
+  await targets(page, 2);
+  assert.ok(near(await given(2), [215, 150, 18.5, 14.5], 0.5), `${await given(2)} while zoomed`);
+  await page.keyboard.press("0");
+  assert.equal(await page.evaluate(() => stage.zoom), 1);
+  await page.keyboard.press("2");
+  await page.keyboard.press("Delete");
+  await targets(page, 1);
+  await page.keyboard.press("Control+z");
+  await targets(page, 2);
+  await page.keyboard.press("Control+z");
+  await targets(page, 1);
+  console.log("annotate: a zoomed frame is drawn on; a removed target comes back");
+
+  // Names and classes.
+  await page.keyboard.press("1");
+  await page.fill("#name", "Anna & co");
+  await page.fill("#kind", "car");
+  await page.press("#kind", "Enter");
+  await until(page, () => store.targets.get(1).kind === "car" && store.targets.get(1).name === "Anna & co");
+  assert.match(await page.textContent("#targets li"), /Anna & co, car/);
+
+  // Where the target is hidden, it is doubtful.
+  await page.selectOption("#speed", "");
+  await page.click("#play");
+  await standsAt(page, FRAMES);
+  const doubtful = await page.evaluate(() => store.doubtful(1));
+  await page.evaluate(() => order({ do: "seek", position: 1 }));
+  await standsAt(page, 1);
+  assert.ok(doubtful.length > 0);
+  const begin = doubtful.filter(({ from }) => from > 1 && !doubtful.some(({ until }) => until === from - 1));
+  for (const { from } of begin) {
+    await page.keyboard.press("d");
+    await standsAt(page, from);
+  }
+  await page.click("#spans-box summary");
+  assert.equal(await page.locator("#spans li").count(), Math.min(doubtful.length, 100));
+  console.log(`annotate: ${doubtful.length} doubtful spans, from frame ${doubtful.map(({ from }) => from).slice(0, 5)} on`);
+  await picture(page, "view-annotate");
+  await violations(page, "annotating, light, 1280x760");
+
+  // All formats are saved.
+  for (const [format, begins] of [["json", "{"], ["coco", "{"], ["cvat", "<"], ["label-studio", "["], ["yolo", "PK"]]) {
+    const { name, text } = await save(page, format);
+    assert.ok(text.startsWith(begins), `${name}: ${text.slice(0, 20)}`);
+  }
+  const before = await boxes(page, 1);
+  await page.context().close();
+  begun.child.kill("SIGINT");
+  await new Promise((resolve) => begun.child.on("exit", resolve));
+
+  // The next start goes on where this one has ended.
+  assert.equal(JSON.parse(fs.readFileSync(session, "utf8")).schema, "kcf-track/3");
+  const again = await serve(scene, "--session", session);
+  const other = await open(browser, again.url, { viewport: { width: 1280, height: 760 }, colorScheme: "dark" });
+  await targets(other, 1);
+  assert.deepEqual(await boxes(other, 1), before);
+  assert.deepEqual(await other.evaluate(() => [store.targets.get(1).name, store.status.undo]), ["Anna & co", 0]);
+  await other.keyboard.press("1");
+  await picture(other, "view-resumed");
+  await other.keyboard.press("d");
+  await until(other, () => store.status.position > 1 || byId("said").textContent.startsWith("no doubtful"));
+  assert.deepEqual([...page.errors, ...other.errors], []);
+  again.child.kill("SIGINT");
+  await other.context().close();
+  console.log("annotate: a session is opened again with every box");
+};

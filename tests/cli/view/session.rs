@@ -1,0 +1,177 @@
+//! A session that is saved, opened again, and continued by the command line.
+
+use std::fs;
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::{Value, json};
+
+use super::frames_of;
+use crate::helper::{Place, place, run};
+use crate::schema::errors;
+use crate::served::{Served, serve, serve_frames};
+
+const DOWNLOADS: [(&str, &str); 5] = [
+    ("/result.json", "--json"),
+    ("/result-mot.txt", "--mot"),
+    ("/result-coco.json", "--coco"),
+    ("/result-cvat.xml", "--cvat"),
+    ("/result-label-studio.json", "--label-studio"),
+];
+
+/// A view with a target that is followed, corrected, followed on and ended.
+fn worked_on(place: &Place) -> Served {
+    let served = serve(place, "--session @work.json");
+    served.stands_at(1);
+    served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
+    served.order(json!({ "do": "step", "by": 11 }));
+    served.stands_at(12);
+    served.order(json!({ "do": "give", "target": 1, "position": 6, "bbox": [43, 32, 24, 32] }));
+    served.order(json!({ "do": "name", "target": 1, "name": " Anna & co ", "class": "car" }));
+    served.order(json!({ "do": "step", "by": 6 }));
+    served.stands_at(12);
+    served.order(json!({ "do": "end", "target": 1, "position": 11 }));
+    served
+}
+
+fn given() -> Value {
+    json!([
+        { "frame": 1, "bbox": [40.0, 30.0, 24.0, 32.0] },
+        { "frame": 6, "bbox": [43.0, 32.0, 24.0, 32.0] },
+        { "frame": 11, "bbox": null },
+    ])
+}
+
+#[test]
+fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
+    let place = place(12);
+    worked_on(&place).interrupt();
+    let saved = place.json("work.json");
+    let schema: Value = serde_json::from_str(include_str!("../../../assets/result.schema.json")).unwrap();
+    assert_eq!(errors(&schema, &saved), [""; 0]);
+    let target = json!({ "id": 1, "name": "Anna & co", "class": "car", "given": given() });
+    assert_eq!((&saved["targets"], saved["frames"].as_array().unwrap().len()), (&json!([target]), 10));
+    assert_eq!((&saved["source"]["frames"], &saved["summary"]["completed"]), (&json!(12), &json!(true)));
+
+    // The command line gives the same boxes from the session.
+    place.run("--init-file @work.json --preset paper --json @plain.json -q").assert().success();
+    let named = |mut document: Value| {
+        document["frames"].as_array_mut().unwrap().iter_mut().for_each(|frame| frame["id"] = 1.into());
+        frames_of(document)
+    };
+    let plain = place.json("plain.json");
+    assert_eq!((&plain["targets"], named(plain.clone())), (&saved["targets"], named(saved.clone())));
+
+    // The next start has all of it; its settings are those of the session.
+    let mut command = crate::helper::interruptible();
+    command.args(["view", "--port", "0", "--session"]).arg(place.path("work.json")).arg(place.seq());
+    let served = crate::served::started(&mut command, "view: ");
+    let news = served.stands_at(1);
+    assert_eq!((&news["status"]["preset"], &news["status"]["undo"]), (&json!("paper"), &json!(0)));
+    assert_eq!(news["changes"].as_array().unwrap().len(), 10);
+    assert_eq!(news["targets"][0]["name"], "Anna & co");
+    for (path, flag) in DOWNLOADS {
+        let file = place.path(if flag == "--cvat" { "o.xml" } else { "o.json" });
+        place.run("--init-file @work.json --preset paper -q").arg(flag).arg(&file).assert().success();
+        let (page, plain) = (served.get(path), fs::read_to_string(&file).unwrap());
+        let page = String::from_utf8(page.body).unwrap();
+        match flag {
+            "--json" => {
+                assert_eq!(named(serde_json::from_str(&page).unwrap()), named(serde_json::from_str(&plain).unwrap()))
+            }
+            _ => assert_eq!(page, plain, "{path}"),
+        }
+    }
+    let zip = served.get("/result-yolo.zip");
+    assert!(zip.status == 200 && zip.body.starts_with(b"PK\x03\x04"));
+    // What is taken back is followed again, and saved.
+    served.order(json!({ "do": "take-back", "target": 1, "position": 11 }));
+    served.order(json!({ "do": "step", "by": 11 }));
+    served.stands_at(12);
+    served.interrupt();
+    assert_eq!(place.json("work.json")["frames"].as_array().unwrap().len(), 12);
+}
+
+#[test]
+fn a_change_is_undone() {
+    let place = place(12);
+    let served = worked_on(&place);
+    let before = served.get("/result.json").json()["frames"].clone();
+    served.order(json!({ "do": "remove", "target": 1 }));
+    assert_eq!(served.get("/result.json").status, 409);
+    served.order(json!({ "do": "undo" }));
+    assert_eq!(served.get("/result.json").json()["frames"], before);
+    // The end, the name, the correction; the records that it had removed are there again.
+    (0..3).for_each(|_| served.order(json!({ "do": "undo" })));
+    let first = served.get("/result.json").json();
+    assert_eq!(first["targets"][0], json!({ "id": 1, "given": [given()[0]] }));
+    place.run("--init 40,30,24,32 --preset paper --json @plain.json -q").assert().success();
+    assert_eq!(frames_of(first), frames_of(place.json("plain.json")));
+    served.order(json!({ "do": "undo" }));
+    assert_eq!(served.post(&json!({ "do": "undo" })).status, 409);
+}
+
+#[test]
+fn a_session_that_does_not_fit_is_refused_and_kept() {
+    let place = place(12);
+    worked_on(&place).interrupt();
+    let good = place.json("work.json");
+    let other = crate::helper::place(9);
+    let text = good.to_string();
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut document = good.clone();
+        change(&mut document);
+        document.to_string()
+    };
+    for (text, frames, message) in [
+        (text[..text.len() / 2].to_owned(), place.seq(), "cut off"),
+        (text.clone(), other.seq(), "a session of another video"),
+        (changed(&|it| it["source"]["width"] = 640.into()), place.seq(), "640x120"),
+        (changed(&|it| it["source"]["path"] = "other.mp4".into()), place.seq(), "other.mp4"),
+        (changed(&|it| it["schema"] = "kcf-track/4".into()), place.seq(), "newer version"),
+        (changed(&|it| it["frames"][0]["index"] = 2.into()), place.seq(), "has two boxes"),
+    ] {
+        fs::write(place.path("work.json"), &text).unwrap();
+        let mut command = run(["view", "--port", "0", "--session"]);
+        command.arg(place.path("work.json")).arg(frames).timeout(std::time::Duration::from_secs(20));
+        command.assert().code(2).stderr(contains("--session").and(contains(message)));
+        assert_eq!(place.read("work.json"), text);
+    }
+    // A place that cannot be written to is an error before anybody works.
+    run(["view", "--port", "0", "--session", "no/such/work.json"]).arg(place.seq()).assert().code(1);
+    let served = serve_frames(&place, &place.seq(), "--init 40,30,24,32 --session @new.json");
+    served.stands_at(1);
+    served.interrupt();
+    assert_eq!(place.json("new.json")["frames"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn clips_of_a_folder_follow_each_other_with_a_session_each() {
+    let place = place(6);
+    fs::create_dir(place.path("clips")).unwrap();
+    for name in ["a.mp4", "b.mp4"] {
+        let make = format!("-f lavfi -i testsrc2=size=160x120:rate=10:duration=0.6 clips/{name}");
+        if !crate::stream::ffmpeg(&place.path(""), &make) {
+            return;
+        }
+    }
+    let served = serve_frames(&place, &place.path("clips"), "--session @work --play");
+    let news = served.stands_at(6);
+    assert_eq!((&news["status"]["source"], &news["status"]["clip"]), (&json!("a"), &json!([1, 2])));
+    served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
+    let run = news["status"]["run"].clone();
+    served.order(json!({ "do": "clip", "by": 1 }));
+    // The address answers nobody for a moment.
+    let news = loop {
+        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| served.news()));
+        match asked.ok().filter(|news| news["status"]["run"] != run && news["status"]["position"] == 6) {
+            Some(news) => break news,
+            None => std::thread::sleep(std::time::Duration::from_millis(50)),
+        }
+    };
+    assert_eq!((&news["status"]["source"], news["targets"].as_array().unwrap().len()), (&json!("b"), 0));
+    assert_eq!(served.post(&json!({ "do": "clip", "by": 1 })).status, 409);
+    served.interrupt();
+    assert_eq!(place.json("work/a.mp4.json")["targets"].as_array().unwrap().len(), 1);
+    assert_eq!(place.json("work/b.mp4.json")["targets"], json!([]));
+}
