@@ -35,6 +35,14 @@ pub enum Error {
         /// What is missing or wrong in it.
         reason: String,
     },
+    /// A network cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Network {
+        /// The model's file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A line of a ground-truth or result file cannot be read.
     #[error("{}, line {line}: {reason}", path.display())]
     Annotation {

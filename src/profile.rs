@@ -47,6 +47,8 @@ pub(crate) enum Stage {
     Identity,
     /// The filter for the target's angle.
     Rotation,
+    /// A siamese network.
+    Network,
     /// A kernel machine's decisions on all windows.
     Windows,
     /// Adding samples to a kernel machine and refitting it.
@@ -57,7 +59,7 @@ pub(crate) enum Stage {
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 22] = [
+    pub const ALL: [Stage; 23] = [
         Stage::Wait,
         Stage::Crop,
         Stage::Gradient,
@@ -77,6 +79,7 @@ impl Stage {
         Stage::Scale,
         Stage::Identity,
         Stage::Rotation,
+        Stage::Network,
         Stage::Windows,
         Stage::Refit,
         Stage::Export,
@@ -104,6 +107,7 @@ impl Stage {
             Stage::Scale => "scale",
             Stage::Identity => "identity",
             Stage::Rotation => "rotation",
+            Stage::Network => "network",
             Stage::Windows => "machine: all windows",
             Stage::Refit => "machine: refit",
             Stage::Export => "exports",

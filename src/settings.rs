@@ -179,6 +179,20 @@ impl Setting for bool {
     }
 }
 
+impl Setting for String {
+    fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
+        visit(field, self.as_str().into());
+    }
+
+    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, _: bool) -> Result<()> {
+        if !rest.is_empty() {
+            return Err(field.unknown(rest, &[]));
+        }
+        text.clone_into(self);
+        Ok(())
+    }
+}
+
 /// The name of a field or a variant as paths and files have it: `kebab-case`.
 pub fn kebab(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);

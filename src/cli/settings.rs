@@ -27,7 +27,7 @@ pub struct SettingsArgs {
     #[arg(long)]
     pub print_config: bool,
     /// What scores the translations of the search area
-    #[arg(long, value_name = "NAME", value_parser = names(Params::detectors()), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = names(Params::detectors().chain(cfg!(feature = "neural").then_some("siamese"))), hide_possible_values = true)]
     detector: Option<String>,
     #[arg(long, value_name = "NAME")]
     #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
@@ -38,6 +38,10 @@ pub struct SettingsArgs {
     /// Kernel: gaussian, polynomial, linear
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
+    /// Folder of the networks of --preset expert and --detector siamese: backbone.onnx and head.onnx
+    #[cfg(feature = "neural")]
+    #[arg(long, value_name = "DIR")]
+    model: Option<String>,
     /// How the target's size is followed: none, filter, pyramid
     #[arg(long, value_name = "METHOD")]
     scale: Option<String>,
@@ -49,7 +53,9 @@ fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
 
 /// The parser of `--preset`.
 pub fn preset_names() -> PossibleValuesParser {
-    Params::PRESETS.map(|(name, what)| PossibleValue::new(name).help(what)).into()
+    let expert = ("expert", "robust and a network together; needs --model");
+    let all = Params::PRESETS.into_iter().chain(cfg!(feature = "neural").then_some(expert));
+    all.map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
 }
 
 /// Settings and the preset that they come from.
@@ -100,6 +106,12 @@ impl SettingsArgs {
                 params.set(&path, value).map_err(|error| Failure::usage(format!("--{name} {value}: {error}")))?;
             }
         }
+        #[cfg(feature = "neural")]
+        if let Some(model) = &self.model {
+            let place = params.search.model_mut();
+            *place.ok_or_else(|| Failure::usage("--model: needs --preset expert or --detector siamese"))? =
+                model.clone();
+        }
         for setting in &self.set {
             let (path, value) = setting
                 .split_once('=')
@@ -118,6 +130,10 @@ impl SettingsArgs {
     /// Whether nothing changes the preset.
     pub fn is_empty(&self) -> bool {
         let named = [&self.detector, &self.guard, &self.feature, &self.kernel, &self.scale];
+        #[cfg(feature = "neural")]
+        if self.model.is_some() {
+            return false;
+        }
         self.config.is_none() && self.set.is_empty() && named.iter().all(|name| name.is_none())
     }
 }

@@ -156,7 +156,7 @@ proptest! {
         };
         let name = Params::PRESETS[preset].0;
         let params = scene::half_from(&Params::preset(name).unwrap(), half_size_from);
-        let scaled = *params.clone().search.scale_mut() != ScaleParams::None;
+        let scaled = *params.clone().search.scale_mut().unwrap() != ScaleParams::None;
         let shaped = |found: &BBox| match scaled {
             true => (found.w / found.h / (bw / bh) - 1.0).abs() < 1e-9,
             false => (found.w, found.h) == (bw, bh),

@@ -1,12 +1,16 @@
 //! The loop of tracking: detect, decide the state, learn, ask the guard.
 
 use super::background_search::BackgroundSearch;
+#[cfg(feature = "neural")]
+use super::expert_search::ExpertSearch;
 use super::filter_search::FilterSearch;
 use super::guard::Guard;
 use super::params::SearchParams;
 use super::pose::Pose;
 use super::scale::ScaleSearch;
 use super::search::{Detection, Evidence, Finds, Learned, Search};
+#[cfg(feature = "neural")]
+use super::siamese_search::SiameseSearch;
 use super::state_machine::StateMachine;
 use super::tile_scan::TileScan;
 use super::window_search::WindowSearch;
@@ -57,6 +61,12 @@ impl Engine {
             }
             // It follows the size itself, in its own view.
             SearchParams::Background(params) => Box::new(BackgroundSearch::new(params, frame, bbox, &mut watch)?),
+            #[cfg(feature = "neural")]
+            SearchParams::Siamese(params) => Box::new(SiameseSearch::new(params, frame, bbox)?),
+            #[cfg(feature = "neural")]
+            SearchParams::Expert(params) => Box::new(ExpertSearch::new(params, frame, bbox, &mut watch)?),
+            #[cfg(not(feature = "neural"))]
+            SearchParams::Siamese(_) | SearchParams::Expert(_) => unreachable!("the settings were checked"),
             SearchParams::Machine(params) => {
                 let search = WindowSearch::new(&params.windows, params.lost_below, frame, bbox, &mut watch)?;
                 ScaleSearch::around(Box::new(search), params.scale, frame, bbox, &mut watch)

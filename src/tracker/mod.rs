@@ -9,10 +9,14 @@ mod area;
 mod background_search;
 mod calibration;
 mod engine;
+#[cfg(feature = "neural")]
+mod expert_search;
 mod filter_search;
 mod grid;
 mod guard;
 mod identity;
+#[cfg(feature = "neural")]
+mod network;
 mod params;
 mod peak;
 mod pose;
@@ -22,6 +26,8 @@ mod scale;
 #[cfg(test)]
 mod scenes;
 mod search;
+#[cfg(feature = "neural")]
+mod siamese_search;
 mod state;
 mod state_machine;
 mod tile_scan;
@@ -96,6 +102,9 @@ pub struct Estimate {
 pub struct Tracker {
     params: Params,
     profiling: bool,
+    /// Kept, so that each target finds them loaded.
+    #[cfg(feature = "neural")]
+    _networks: Option<std::sync::Arc<network::Networks>>,
     target: Option<Target>,
 }
 
@@ -111,10 +120,19 @@ impl Tracker {
     /// A tracker with these settings and no target yet.
     ///
     /// # Errors
-    /// [`Error::Setting`] with the path of a value outside its range.
+    /// [`Error::Setting`] with the path of a value outside its range; of searches with a network [`Error::Io`] and
+    /// [`Error::Network`] for one that cannot be used.
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
-        Ok(Self { params, profiling: false, target: None })
+        #[cfg(feature = "neural")]
+        let _networks = params.search.model().map(|model| network::Networks::load(model.as_ref())).transpose()?;
+        Ok(Self {
+            params,
+            profiling: false,
+            #[cfg(feature = "neural")]
+            _networks,
+            target: None,
+        })
     }
 
     /// The settings.

@@ -39,6 +39,33 @@ choice! {
         Background(BackgroundParams),
         /// A kernel machine over windows of the frame.
         Machine(MachineSearchParams),
+        /// A siamese network.
+        Siamese(SiameseParams),
+        /// A background-aware filter and a siamese network together.
+        Expert(ExpertParams),
+    }
+}
+
+settings! {
+    /// A siamese network that compares the search area with the first box.
+    pub struct SiameseParams {
+        /// Folder of the networks: backbone.onnx and head.onnx
+        model: String = String::new();
+        /// States and the search for a lost target
+        confidence: ConfidenceParams = ConfidenceParams { tiles: 1, ..BackgroundParams::default().confidence };
+    }
+}
+
+settings! {
+    /// A background-aware filter and a siamese network. Where they agree, their boxes are averaged; where they do not, the
+    /// comparison with what was given and both confidences decide.
+    pub struct ExpertParams {
+        /// Folder of the networks: backbone.onnx and head.onnx
+        model: String = String::new();
+        /// Ask the network in one of this many frames where the filter is sure; in others always
+        every: usize = 4, Within(1.0, 1000.0);
+        /// The filter
+        filter: BackgroundParams = BackgroundParams::default();
     }
 }
 
@@ -483,12 +510,30 @@ impl SearchParams {
         if let Self::Filter(filter) = self { Some(filter) } else { None }
     }
 
-    /// How the target's size is followed.
-    pub fn scale_mut(&mut self) -> &mut ScaleParams {
-        match self {
+    /// How the target's size is followed, to be changed; `None` of a search that has no such setting.
+    pub fn scale_mut(&mut self) -> Option<&mut ScaleParams> {
+        Some(match self {
             Self::Filter(filter) => &mut filter.scale,
             Self::Background(background) => &mut background.scale,
             Self::Machine(machine) => &mut machine.scale,
+            Self::Expert(expert) => &mut expert.filter.scale,
+            Self::Siamese(_) => return None,
+        })
+    }
+
+    /// The folder of the networks; `None` of a search without.
+    pub fn model(&self) -> Option<&str> {
+        match self {
+            Self::Siamese(SiameseParams { model, .. }) | Self::Expert(ExpertParams { model, .. }) => Some(model),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn model_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Siamese(SiameseParams { model, .. }) | Self::Expert(ExpertParams { model, .. }) => Some(model),
+            _ => None,
         }
     }
 
@@ -497,6 +542,8 @@ impl SearchParams {
         match self {
             Self::Filter(FilterParams { states: StateParams::Confidence(confidence), .. }) => Some(*confidence),
             Self::Background(background) => Some(background.confidence),
+            Self::Siamese(siamese) => Some(siamese.confidence),
+            Self::Expert(expert) => Some(expert.filter.confidence),
             Self::Filter(_) | Self::Machine(_) => None,
         }
     }
@@ -507,6 +554,8 @@ impl SearchParams {
             Self::Filter(_) => "kcf",
             Self::Background(_) => "background-aware",
             Self::Machine(machine) => machine.windows.machine.kind().name(),
+            Self::Siamese(_) => "siamese",
+            Self::Expert(_) => "expert",
         }
     }
 }
@@ -627,6 +676,7 @@ impl Params {
             "paper" => Self::paper(),
             "paper-dcf" => FilterParams::paper(FeatureParams::default(), Kernel::Linear).into(),
             "paper-gray" => FilterParams::paper(FeatureParams::Gray, Kernel::Gaussian { sigma: 0.2 }).into(),
+            "expert" => Self { search: SearchParams::Expert(ExpertParams::default()), guard: None },
             _ => {
                 let names = Self::PRESETS.map(|(name, _)| name).join(", ");
                 let expected = format!("must be one of {names}");
@@ -648,7 +698,7 @@ impl Params {
     /// What the features need of a frame.
     pub fn channels(&self) -> Channels {
         match &self.search {
-            SearchParams::Background(_) => Channels::Color,
+            SearchParams::Background(_) | SearchParams::Siamese(_) | SearchParams::Expert(_) => Channels::Color,
             SearchParams::Filter(_) | SearchParams::Machine(_) => Channels::Luma,
         }
     }
@@ -736,6 +786,8 @@ impl Params {
             "kcf" | "filter" => SearchParams::Filter(FilterParams::default()),
             "background-aware" | "background" => SearchParams::Background(BackgroundParams::default()),
             "machine" => SearchParams::Machine(MachineSearchParams::default()),
+            "siamese" => SearchParams::Siamese(SiameseParams::default()),
+            "expert" => SearchParams::Expert(ExpertParams::default()),
             name => match name.parse::<MachineKind>() {
                 Ok(kind) => Self::from(WindowParams::of(kind)).search,
                 Err(_) => {
@@ -782,8 +834,19 @@ impl Params {
                 }
                 _ => "search.filter.states.confidence",
             },
+            SearchParams::Siamese(_) => "search.siamese.confidence",
+            SearchParams::Expert(_) => "search.expert.filter.confidence",
             _ => "search.background.confidence",
         };
+        if let Some(model) = self.search.model() {
+            let path = format!("search.{}.model", self.search.name());
+            if !cfg!(feature = "neural") {
+                return refuse(&path, model.into(), "needs a build with networks: --features neural".into());
+            }
+            if model.is_empty() {
+                return refuse(&path, "\"\"".into(), "must be the folder of backbone.onnx and head.onnx".into());
+            }
+        }
         if let Some(confidence) = self.search.confidence() {
             let ConfidenceParams { tracking_from, tracking_until, lost_below, .. } = confidence;
             if tracking_until > tracking_from || lost_below > tracking_until {
@@ -955,9 +1018,9 @@ mod tests {
         params.set("search.background.scale", "filter").unwrap();
         assert_eq!(params, Params::preset("fast").unwrap());
         params.set("search.background.scale", "pyramid").unwrap();
-        assert_eq!(*params.search.scale_mut(), ScaleParams::Pyramid(PyramidParams::default()));
+        assert_eq!(*params.search.scale_mut().unwrap(), ScaleParams::Pyramid(PyramidParams::default()));
         params.set("search.background.scale", "filter").unwrap();
-        assert_eq!(*params.search.scale_mut(), ScaleParams::Filter(ScaleFilterParams::default()));
+        assert_eq!(*params.search.scale_mut().unwrap(), ScaleParams::Filter(ScaleFilterParams::default()));
         assert!(refused(params.set("search.background.scale.pyramid.step", "1.1")).contains("scale = pyramid"));
         assert!(refused(params.set("guard.margin", "1")).contains("guard = krr"));
         params.set("detector", "svm").unwrap();

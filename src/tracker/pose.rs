@@ -12,12 +12,14 @@ pub struct Pose {
     /// How far the target has turned in the picture since the initial box, in radians, positive from x to y: clockwise
     /// on a screen.
     pub angle: f64,
+    /// The root of the ratio of width to height now, over that of the initial box: width grows by it, height shrinks.
+    pub aspect: f64,
 }
 
 impl Pose {
     /// The pose of the initial box itself.
     pub fn of(bbox: BBox) -> Self {
-        Self { center: bbox.center(), scale: 1.0, angle: 0.0 }
+        Self { center: bbox.center(), scale: 1.0, angle: 0.0, aspect: 1.0 }
     }
 
     /// The same size and angle at another place.
@@ -27,8 +29,8 @@ impl Pose {
     }
 
     /// Width and height, before it has turned, of a target whose initial ones were `first`.
-    fn size(&self, first: (f64, f64)) -> (f64, f64) {
-        (first.0 * self.scale, first.1 * self.scale)
+    pub fn size(&self, first: (f64, f64)) -> (f64, f64) {
+        (first.0 * self.scale * self.aspect, first.1 * self.scale / self.aspect)
     }
 
     /// The box of a target whose initial width and height were `size`; of one that has turned the upright box around

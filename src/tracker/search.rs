@@ -43,6 +43,12 @@ pub struct Evidence {
     /// How much the box looks like what was given: about 1 for the target as it was, -1 for its surroundings. `None` of a
     /// search that does not compare.
     pub identity: Option<f32>,
+    /// The score of a network at its own box, 0 to 1, when it was asked last. `None` without a network.
+    #[cfg(feature = "neural")]
+    pub network: Option<f32>,
+    /// The overlap of the network's box with that of the filter then.
+    #[cfg(feature = "neural")]
+    pub agreement: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
     /// truth. `None` of a search that has none, and of the box that was given.
     pub confidence: Option<f32>,

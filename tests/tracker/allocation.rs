@@ -100,11 +100,11 @@ fn a_machine_whose_target_grows_allocates_only_while_it_learns() {
     // Above all scores: the machine detects and never learns.
     let gate = 50.0;
     let mut search = Params::from(WindowParams { gate, ..WindowParams::of(MachineKind::Krr) });
-    *search.search.scale_mut() = ScaleParams::Filter(ScaleFilterParams::default());
+    *search.search.scale_mut().unwrap() = ScaleParams::Filter(ScaleFilterParams::default());
     let mut guard = GuardParams::of(MachineKind::Krr);
     guard.windows.gate = gate;
     let mut guarded = Params::paper().guarded(guard);
-    *guarded.search.scale_mut() = ScaleParams::Filter(ScaleFilterParams::default());
+    *guarded.search.scale_mut().unwrap() = ScaleParams::Filter(ScaleFilterParams::default());
     for (name, params) in [("krr", search), ("paper --guard krr", guarded)] {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(frame(0), BBox::new(100.0, 90.0, 24.0, 24.0)).unwrap();

@@ -53,7 +53,7 @@ pub fn sides(now: &Estimate) -> (f64, f64) {
 /// Whether the box keeps its size, or with scale its aspect ratio, within five pixels and the size of the frame.
 fn size_is_bounded(params: &Params, frame: &(usize, usize), first: &BBox, now: &Estimate) -> bool {
     let (w, h) = sides(now);
-    if *params.clone().search.scale_mut() == ScaleParams::None {
+    if *params.clone().search.scale_mut().unwrap() == ScaleParams::None {
         return (w, h) == (first.w, first.h);
     }
     let scale = w / first.w;

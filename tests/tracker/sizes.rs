@@ -12,7 +12,7 @@ use crate::robustness::sides;
 use crate::scene::Clip;
 
 fn with_scale(mut params: Params, scale: ScaleParams) -> Params {
-    *params.search.scale_mut() = scale;
+    *params.search.scale_mut().unwrap() = scale;
     params
 }
 

@@ -1,0 +1,341 @@
+//! A background-aware filter and a siamese network together: two trackers that fail in different frames.
+//!
+//! Where their boxes overlap, the box is their mean. Where they do not, the comparison with what was given and both
+//! confidences are weighed over some frames; the one that loses starts anew at the place of the other, the filter with the
+//! models of its last certain frame.
+
+use super::background_search::BackgroundSearch;
+use super::params::{ExpertParams, SiameseParams};
+use super::pose::Pose;
+use super::search::{Detection, Evidence, Finds, Learned, Search};
+use super::siamese_search::{SiameseSearch, probability};
+use super::{ResponseMap, State};
+use crate::bbox::BBox;
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::profile::{Stage, Stopwatch};
+
+/// Overlap from which two boxes show the same target.
+const SAME: f64 = 0.3;
+/// Share of the network's box in the joint one where the filter is sure, and where it is not.
+const NETWORK_SHARE: (f64, f64) = (0.2, 0.8);
+/// How fast the doubt follows.
+const DOUBT_RATE: f64 = 0.3;
+/// Doubt at which the loser starts anew, and frames in a row in which they have not agreed.
+const DECIDED: f64 = 0.25;
+const PATIENCE: usize = 4;
+/// Confidence of the filter from which the network need not be asked in every frame.
+const SURE: f64 = 0.9;
+
+/// Weights of the log-odds of the filter, those of the network's score, their agreement, and the constant: fitted to
+/// sequences of four groups.
+const EXPERTS: (f64, f64, f64, f64) = (0.37, 0.39, 1.03, -1.07);
+
+/// Both searches of one target.
+#[derive(Clone, Debug)]
+pub(super) struct ExpertSearch {
+    params: ExpertParams,
+    size: (f64, f64),
+    filter: BackgroundSearch,
+    network: SiameseSearch,
+    filter_at: Pose,
+    network_at: Pose,
+    /// The box that was last given, and the pose that was given for it.
+    last: Pose,
+    /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
+    relation: [f64; 4],
+    /// Above 0 where the network is rather right.
+    doubt: f64,
+    /// Frames in a row without agreement.
+    apart: usize,
+    /// Frames since the network was asked.
+    waited: usize,
+    /// The network's score, and the overlap of its box with the filter's, when it answered last.
+    heard: Option<(f32, f32)>,
+}
+
+impl ExpertSearch {
+    /// Learns the target at `bbox`.
+    ///
+    /// # Errors
+    /// As [`BackgroundSearch::new`] and [`SiameseSearch::new`].
+    pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+        let siamese = SiameseParams { model: params.model.clone(), confidence: params.filter.confidence };
+        let network = SiameseSearch::new(&siamese, frame, bbox)?;
+        let filter = BackgroundSearch::new(&params.filter, frame, bbox, watch)?;
+        let at = filter.pose();
+        Ok(Self {
+            params: params.clone(),
+            size: (bbox.w, bbox.h),
+            filter,
+            network,
+            filter_at: at,
+            network_at: at,
+            last: at,
+            relation: [0.0, 0.0, 1.0, 1.0],
+            doubt: 0.0,
+            apart: 0,
+            waited: 0,
+            heard: None,
+        })
+    }
+
+    fn filter_confidence(&self, detection: &Detection) -> f64 {
+        if detection.seen { self.filter.confidence(&detection.evidence).unwrap_or(0.0) } else { 0.0 }
+    }
+
+    /// A detection with what the network said last.
+    fn told(&mut self, mut found: Detection) -> Detection {
+        (found.evidence.network, found.evidence.agreement) = self.heard.unzip();
+        self.last = found.pose;
+        found
+    }
+
+    /// The joint box for the filter's, by the relation of the last frame in which both were asked.
+    fn joint(&self, pose: Pose) -> Pose {
+        let b = pose.bbox(self.size);
+        let [dx, dy, w, h] = self.relation;
+        self.network.pose_of((pose.center.0 + dx * b.w, pose.center.1 + dy * b.h), (b.w * w, b.h * h))
+    }
+}
+
+impl Search for ExpertSearch {
+    fn pose(&self) -> Pose {
+        self.filter.pose()
+    }
+
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        if at != self.last {
+            // Moved from outside: by a guard, a recovery or a person.
+            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+            self.network_at = at;
+            (self.doubt, self.apart) = (0.0, 0);
+        }
+        let before = self.filter_at.center;
+        let mut found = self.filter.detect(frame, self.filter_at, watch);
+        let sure = self.filter_confidence(&found);
+        if found.seen {
+            self.filter_at = found.pose;
+        }
+        self.waited += 1;
+        let ask = self.waited >= self.params.every || sure < SURE || self.apart > 0;
+        if !ask {
+            let motion = (self.filter_at.center.0 - before.0, self.filter_at.center.1 - before.1);
+            let center = (self.network_at.center.0 + motion.0, self.network_at.center.1 + motion.1);
+            self.network_at = self.network_at.at(center);
+            found.pose = self.joint(self.filter_at);
+            return self.told(found);
+        }
+        self.waited = 0;
+        watch.start();
+        let seen = self.network.look(frame, self.network_at);
+        watch.lap(Stage::Network);
+        let Some((network, score)) = seen else {
+            // The filter goes on alone.
+            self.heard = None;
+            found.pose = self.joint(self.filter_at);
+            return self.told(found);
+        };
+        self.network_at = network;
+        let (by_filter, by_network) = (self.filter_at.bbox(self.size), network.bbox(self.size));
+        let overlap = by_filter.overlap(&by_network);
+        self.heard = Some((score as f32, overlap as f32));
+        if overlap >= SAME {
+            self.apart = 0;
+            self.doubt *= 1.0 - DOUBT_RATE;
+            let share = NETWORK_SHARE.0 + (NETWORK_SHARE.1 - NETWORK_SHARE.0) * (1.0 - sure);
+            let mix = |a: f64, b: f64| a + (b - a) * share;
+            let (f, n) = (by_filter, by_network);
+            let (fc, nc) = (f.center(), n.center());
+            let (w, h) = (mix(f.w, n.w), mix(f.h, n.h));
+            let center = (mix(fc.0, nc.0), mix(fc.1, nc.1));
+            self.relation = [(center.0 - fc.0) / f.w, (center.1 - fc.1) / f.h, w / f.w, h / f.h];
+            found.pose = self.network.pose_of(center, (w, h));
+            found.seen = true;
+        } else {
+            self.apart += 1;
+            let place = Pose { aspect: 1.0, angle: self.filter_at.angle, ..network };
+            let there = self.filter.evaluate_at(frame, place, watch);
+            let identity = |evidence: &Evidence| f64::from(evidence.identity.unwrap_or(0.0)).clamp(-1.0, 1.0);
+            let by_identity = identity(&there.evidence) - identity(&found.evidence);
+            let by_confidence = probability(score) - sure;
+            self.doubt += DOUBT_RATE * ((by_identity + by_confidence) / 2.0 - self.doubt);
+            if self.apart >= PATIENCE && self.doubt > DECIDED {
+                self.filter.restore();
+                self.filter_at = place;
+                (self.doubt, self.apart) = (0.0, 0);
+                found = Detection { pose: network, seen: true, ..there };
+                self.relation = [0.0, 0.0, 1.0, 1.0];
+            } else if self.apart >= PATIENCE && self.doubt < -DECIDED {
+                self.network_at = self.joint(self.filter_at);
+                (self.doubt, self.apart) = (0.0, 0);
+                found.pose = self.network_at;
+            } else if self.doubt > 0.0 {
+                found = Detection { pose: network, seen: true, ..there };
+            } else {
+                found.pose = self.joint(self.filter_at);
+            }
+        }
+        self.told(found)
+    }
+
+    fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        self.filter.probe(frame, Pose { aspect: 1.0, ..at }, watch)
+    }
+
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        let detection = self.filter.evaluate_at(frame, Pose { aspect: 1.0, ..at }, watch);
+        Detection { pose: at, ..detection }
+    }
+
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+        if rate.is_some() {
+            return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, rate, watch);
+        }
+        // Where the network is rather right, the filter is not.
+        if self.apart > 0 && self.doubt > 0.0 {
+            return Learned::Done;
+        }
+        self.filter.learn(frame, self.filter_at, None, watch)
+    }
+
+    fn restore(&mut self) -> Option<Pose> {
+        self.filter.restore().map(|pose| self.joint(pose))
+    }
+
+    fn finds(&self) -> Finds {
+        self.filter.finds()
+    }
+
+    fn state(&self, evidence: &Evidence) -> State {
+        let thresholds = self.params.filter.confidence;
+        match self.confidence(evidence).unwrap_or(0.0) {
+            p if p >= thresholds.tracking_until => State::Tracking,
+            p if p >= thresholds.lost_below => State::Uncertain,
+            _ => State::Lost,
+        }
+    }
+
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        let filter = self.filter.confidence(evidence)?;
+        let Some((score, agreement)) = evidence.network.zip(evidence.agreement) else { return Some(filter) };
+        let (filter_weight, network_weight, agreement_weight, constant) = EXPERTS;
+        let sum = filter_weight * odds(filter, 1e-9)
+            + network_weight * odds(f64::from(score), 1e-4)
+            + agreement_weight * f64::from(agreement)
+            + constant;
+        Some(1.0 / (1.0 + libm::exp(-sum)))
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        self.filter.response()
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}
+
+/// Log-odds of a probability that is not nearer than `least` to 0 or 1.
+fn odds(p: f64, least: f64) -> f64 {
+    let p = p.clamp(least, 1.0 - least);
+    libm::log(p / (1.0 - p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::network::tests::folder;
+    use super::*;
+    use crate::tracker::{Estimate, Params, Tracker};
+
+    const SIZE: (usize, usize) = (320, 240);
+
+    /// A frame with a target of 48 x 48 pixels at (x, y) and another look of the same colours at `twin`.
+    fn frame((x, y): (f64, f64), twin: Option<(f64, f64)>) -> Vec<u8> {
+        let mut pixels = Vec::with_capacity(3 * SIZE.0 * SIZE.1);
+        let inside = |u: f64, v: f64| (0.0..48.0).contains(&u) && (0.0..48.0).contains(&v);
+        for i in 0..SIZE.0 * SIZE.1 {
+            let (px, py) = ((i % SIZE.0) as f64, (i / SIZE.0) as f64);
+            let (u, v) = (px - x, py - y);
+            let other = twin.map(|(x, y)| (px - x, py - y)).filter(|&(u, v)| inside(u, v));
+            let value = if inside(u, v) {
+                130.0 + 60.0 * (0.5 * u).sin() * (0.3 * v).cos() + 50.0 * (0.01 * u * v).sin()
+            } else if let Some((u, v)) = other {
+                130.0 + 100.0 * (0.9 * (u + v)).sin()
+            } else {
+                110.0 + 30.0 * (0.11 * px + 0.04 * py).sin()
+            };
+            pixels.extend([value, 0.8 * value, 200.0 - 0.5 * value].map(|v| v as u8));
+        }
+        pixels
+    }
+
+    fn tracker(detector: &str, networks: &str) -> Tracker {
+        let mut params = Params::default();
+        params.set("search", detector).unwrap();
+        *params.search.model_mut().unwrap() = folder(networks).to_str().unwrap().into();
+        Tracker::new(params).unwrap()
+    }
+
+    /// Follows a target that moves along a line for some frames.
+    fn follow(tracker: &mut Tracker, frames: usize) -> Vec<(Estimate, BBox)> {
+        let at = |i: usize| (80.0 + 2.0 * i as f64, 70.0 + i as f64);
+        let bbox = |i: usize| BBox::new(at(i).0, at(i).1, 48.0, 48.0);
+        tracker.init(Frame::rgb(&frame(at(0), None), SIZE.0, SIZE.1).unwrap(), bbox(0)).unwrap();
+        let step = |i: usize| {
+            let pixels = frame(at(i), None);
+            (tracker.update(Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap()).unwrap(), bbox(i))
+        };
+        (1..frames).map(step).collect()
+    }
+
+    #[test]
+    fn both_and_the_network_alone_follow_a_target() {
+        for (detector, least) in [("siamese", 0.3), ("expert", 0.7)] {
+            for (found, truth) in follow(&mut tracker(detector, ""), 40) {
+                let overlap = found.bbox.overlap(&truth);
+                assert!(overlap > least, "{detector}: {} for {truth}: {overlap}", found.bbox);
+                assert_ne!(found.state, State::Lost, "{detector}");
+            }
+        }
+    }
+
+    /// The network of the fixture is no number for any picture but a black one.
+    #[test]
+    fn a_network_without_an_answer_leaves_the_filter_alone() {
+        let mut alone = Tracker::new(Params::default()).unwrap();
+        let (with, without) = (follow(&mut tracker("expert", "nan"), 25), follow(&mut alone, 25));
+        for ((found, _), (expected, _)) in with.iter().zip(&without) {
+            assert_eq!((found.bbox, found.state), (expected.bbox, expected.state));
+            assert_eq!(found.evidence.network, None);
+        }
+        let states: Vec<_> = follow(&mut tracker("siamese", "nan"), 25).iter().map(|(found, _)| found.state).collect();
+        assert!(states.iter().all(|&state| state == State::Lost), "{states:?}");
+    }
+
+    /// The filter was moved to a look-alike; the network stayed, and the comparison with what was given agrees with it.
+    #[test]
+    fn the_filter_starts_anew_where_the_network_is_right() {
+        let (here, twin) = ((80.0, 90.0), (200.0, 90.0));
+        let pixels = frame(here, Some(twin));
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        let mut params = ExpertParams { model: folder("").to_str().unwrap().into(), ..ExpertParams::default() };
+        params.filter.padding = 2.0;
+        let off = &mut Stopwatch::default();
+        let given = BBox::new(here.0, here.1, 48.0, 48.0);
+        let mut search = ExpertSearch::new(&params, &view, given, off).unwrap();
+        for _ in 0..15 {
+            let at = search.last;
+            let found = search.detect(&view, at, off);
+            search.learn(&view, found.pose, None, off);
+        }
+        search.filter_at = search.filter_at.at((twin.0 + 24.0, twin.1 + 24.0));
+        for _ in 0..3 * PATIENCE {
+            let at = search.last;
+            let found = search.detect(&view, at, off);
+            search.learn(&view, found.pose, None, off);
+        }
+        assert!(search.filter_at.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.filter_at);
+        assert!(search.last.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.last);
+    }
+}

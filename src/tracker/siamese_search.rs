@@ -1,0 +1,245 @@
+//! The search by a siamese network that compares the search area with the first box (Bertinetto et al., "Fully-Convolutional
+//! Siamese Networks for Object Tracking", ECCVW 2016), as NanoTrack does: a score and a box at each cell, a penalty for a
+//! change of size or shape, and a window around the middle.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ndarray::ArrayView2;
+use rten::ThreadPool;
+
+use super::network::{EXEMPLAR, Map, Networks, SEARCH, pool};
+use super::params::{ConfidenceParams, SiameseParams};
+use super::pose::Pose;
+use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box};
+use super::{ResponseLayout, ResponseMap, State};
+use crate::bbox::BBox;
+use crate::error::Result;
+use crate::frame::{Frame, PixelFormat};
+use crate::profile::{Stage, Stopwatch};
+
+/// Pixels of the search area from one cell to the next.
+const STRIDE: f64 = 16.0;
+/// How much a change of size and shape counts against a box.
+const PENALTY: f64 = 0.138;
+/// Weight of the window in the score.
+const WINDOW: f64 = 0.455;
+/// How fast the size follows at a score of 1.
+const RATE: f64 = 0.348;
+/// Part of the box's half perimeter that is cut out around it.
+const CONTEXT: f64 = 0.5;
+/// Smallest side of a box in pixels.
+const MIN_SIDE: f64 = 10.0;
+
+/// The search of one target.
+#[derive(Clone, Debug)]
+pub(super) struct SiameseSearch {
+    networks: Arc<Networks>,
+    pool: Arc<ThreadPool>,
+    thresholds: ConfidenceParams,
+    first: Pose,
+    /// Width and height of the initial box.
+    size: (f64, f64),
+    exemplar: Map,
+    /// Mean of blue, green and red of the first frame: what lies beyond the border.
+    mean: [f32; 3],
+    window: Vec<f64>,
+    /// The last scores, and the centre and pixels of the frame per cell of them.
+    scores: Vec<f32>,
+    seen_at: ((f64, f64), f64),
+}
+
+impl SiameseSearch {
+    /// Learns the target at `bbox`.
+    ///
+    /// # Errors
+    /// [`Error::Box`](crate::Error::Box) and [`Error::Network`](crate::Error::Network).
+    pub fn new(params: &SiameseParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+        check_box(FrameKind::of(frame), bbox)?;
+        let networks = Networks::load(Path::new(&params.model))?;
+        let pool = pool();
+        let side = networks.side();
+        let hann = |i: usize| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * i as f64 / (side - 1) as f64);
+        let window = (0..side * side).map(|i| hann(i / side) * hann(i % side)).collect();
+        let mean = mean_of(frame);
+        let first = Pose::of(bbox);
+        let per_pixel = context((bbox.w, bbox.h)) / EXEMPLAR as f64;
+        let exemplar =
+            networks.exemplar(|side| cut(frame, first.center, per_pixel * side as f64, side, mean), &pool)?;
+        let scores = vec![0.0; side * side];
+        let (size, thresholds, seen_at) = ((bbox.w, bbox.h), params.confidence, (first.center, 1.0));
+        Ok(Self { networks, pool, thresholds, first, size, exemplar, mean, window, scores, seen_at })
+    }
+
+    /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
+    pub fn look(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
+        let size = at.size(self.size);
+        let exemplar_side = context(size);
+        let zoom = EXEMPLAR as f64 / exemplar_side;
+        let area = exemplar_side * SEARCH as f64 / EXEMPLAR as f64;
+        let picture = cut(frame, at.center, area, SEARCH, self.mean);
+        let search = self.networks.features(picture, SEARCH, &self.pool).ok()?;
+        let answer = self.networks.answer(&self.exemplar, &search, &self.pool)?;
+        let (side, cells) = (self.networks.side(), answer.scores.len());
+        let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
+        let change = |ratio: f64| ratio.max(1.0 / ratio);
+        let mut best: Option<(f64, usize, f64)> = None;
+        for i in 0..cells {
+            let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
+            let (w, h) = (left + right, top + bottom);
+            let by_size = change(root(w, h) / root(size.0 * zoom, size.1 * zoom));
+            let by_shape = change((size.0 / size.1) / (w / h));
+            let penalty = libm::exp(-(by_size * by_shape - 1.0) * PENALTY);
+            let value = penalty * f64::from(answer.scores[i]) * (1.0 - WINDOW) + self.window[i] * WINDOW;
+            // Boxes without an area are not better than any.
+            if value > best.map_or(f64::NEG_INFINITY, |(value, ..)| value) {
+                best = Some((value, i, penalty));
+            }
+        }
+        let (_, i, penalty) = best?;
+        let score = f64::from(answer.scores[i]);
+        let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
+        let cell = |i: usize| (i as f64 - (side / 2) as f64) * STRIDE;
+        let (dx, dy) = (cell(i % side) + (right - left) / 2.0, cell(i / side) + (bottom - top) / 2.0);
+        let rate = penalty * score * RATE;
+        let follow = |now: f64, seen: f64, limit: usize| {
+            (now * (1.0 - rate) + seen / zoom * rate).clamp(MIN_SIDE, (limit as f64).max(MIN_SIDE))
+        };
+        let (width, height) = (frame.width(), frame.height());
+        let (w, h) = (follow(size.0, left + right, width), follow(size.1, top + bottom, height));
+        let center =
+            ((at.center.0 + dx / zoom).clamp(0.0, width as f64), (at.center.1 + dy / zoom).clamp(0.0, height as f64));
+        self.scores = answer.scores;
+        self.seen_at = (at.center, STRIDE / zoom);
+        (center.0.is_finite() && w.is_finite() && h.is_finite()).then_some((self.pose_of(center, (w, h)), score))
+    }
+
+    /// The upright pose of a box.
+    pub fn pose_of(&self, center: (f64, f64), (w, h): (f64, f64)) -> Pose {
+        let (x, y) = (w / self.size.0, h / self.size.1);
+        Pose { center, scale: (x * y).sqrt(), aspect: (x / y).sqrt(), angle: 0.0 }
+    }
+}
+
+/// The side in pixels of the square that the network sees of a target.
+fn context((w, h): (f64, f64)) -> f64 {
+    let around = CONTEXT * (w + h);
+    ((w + around) * (h + around)).sqrt()
+}
+
+/// Blue, green and red of a pixel.
+fn pixel(frame: &Frame<'_>, x: usize, y: usize) -> [f32; 3] {
+    let bytes = &frame.row(y)[x * frame.format().bytes()..];
+    let [b, g, r] = match frame.format() {
+        PixelFormat::Gray8 => [bytes[0]; 3],
+        PixelFormat::Rgb8 | PixelFormat::Rgba8 => [bytes[2], bytes[1], bytes[0]],
+        PixelFormat::Bgr8 | PixelFormat::Bgra8 => [bytes[0], bytes[1], bytes[2]],
+    };
+    [f32::from(b), f32::from(g), f32::from(r)]
+}
+
+fn mean_of(frame: &Frame<'_>) -> [f32; 3] {
+    let mut sums = [0.0f64; 3];
+    for y in 0..frame.height() {
+        for x in 0..frame.width() {
+            let pixel = pixel(frame, x, y);
+            (0..3).for_each(|c| sums[c] += f64::from(pixel[c]));
+        }
+    }
+    sums.map(|sum| (sum / (frame.width() * frame.height()) as f64) as f32)
+}
+
+/// A square of `side` pixels of the frame around `center`, resized to `out` pixels, linear between pixels:
+/// `[blue, green, red][row][column]`.
+fn cut(frame: &Frame<'_>, center: (f64, f64), side: f64, out: usize, mean: [f32; 3]) -> Vec<f32> {
+    let side = side.round().max(1.0);
+    // The centre of a box in whole pixels, as the network was trained.
+    let start = |center: f64| (center - 0.5 - (side + 1.0) / 2.0 + 0.5).floor();
+    let point = |start: f64, i: usize, length: usize| {
+        let at = ((i as f64 + 0.5) * side / out as f64 - 0.5).clamp(0.0, side - 1.0);
+        let (first, second) = (at.floor(), (at.floor() + 1.0).min(side - 1.0));
+        let inside = |at: f64| (start + at >= 0.0 && start + at < length as f64).then_some((start + at) as usize);
+        (inside(first), inside(second), (at - first) as f32)
+    };
+    let (left, top) = (start(center.0), start(center.1));
+    let columns: Vec<_> = (0..out).map(|i| point(left, i, frame.width())).collect();
+    let mut picture = vec![0.0; 3 * out * out];
+    for r in 0..out {
+        let (above, below, down) = point(top, r, frame.height());
+        for (c, &(before, after, right)) in columns.iter().enumerate() {
+            let value = |x: Option<usize>, y: Option<usize>| match (x, y) {
+                (Some(x), Some(y)) => pixel(frame, x, y),
+                _ => mean,
+            };
+            let four = [value(before, above), value(after, above), value(before, below), value(after, below)];
+            for k in 0..3 {
+                let up = four[0][k] + (four[1][k] - four[0][k]) * right;
+                let low = four[2][k] + (four[3][k] - four[2][k]) * right;
+                picture[(k * out + r) * out + c] = (up + (low - up) * down).round();
+            }
+        }
+    }
+    picture
+}
+
+/// The probability that the network's box overlaps the target by more than half.
+pub(super) fn probability(score: f64) -> f64 {
+    let score = score.clamp(1e-4, 1.0 - 1e-4);
+    let odds = libm::log(score / (1.0 - score));
+    1.0 / (1.0 + libm::exp(-(odds - 1.0)))
+}
+
+impl Search for SiameseSearch {
+    fn pose(&self) -> Pose {
+        self.first
+    }
+
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        watch.start();
+        let found = self.look(frame, at);
+        watch.lap(Stage::Network);
+        match found {
+            Some((pose, score)) => {
+                let evidence = Evidence { peak: score as f32, network: Some(score as f32), ..Evidence::default() };
+                Detection { pose, evidence, seen: true }
+            }
+            None => Detection { pose: at, evidence: Evidence::default(), seen: false },
+        }
+    }
+
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+        Detection { pose: at, ..self.detect(frame, at, watch) }
+    }
+
+    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>, _: &mut Stopwatch) -> Learned {
+        Learned::Done
+    }
+
+    fn state(&self, evidence: &Evidence) -> State {
+        match self.confidence(evidence).unwrap_or(0.0) {
+            p if p >= self.thresholds.tracking_until => State::Tracking,
+            p if p >= self.thresholds.lost_below => State::Uncertain,
+            _ => State::Lost,
+        }
+    }
+
+    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
+        Some(evidence.network.map_or(0.0, |score| probability(f64::from(score))))
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        let side = self.networks.side();
+        let (center, step) = self.seen_at;
+        ResponseMap {
+            values: ArrayView2::from_shape((side, side), &self.scores).expect("a square of cells"),
+            layout: ResponseLayout::Centered,
+            center,
+            step: (step, step),
+            angle: 0.0,
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}
