@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn both_and_the_network_alone_follow_a_target() {
         // The fixture's network knows whole cells only, and a cell has 12 pixels here.
-        for (detector, step, frames, least) in [("siamese", (12.0, 0.0), 12, 0.5), ("expert", STEP, 40, 0.7)] {
+        for (detector, step, frames, least) in [("siamese", (12.0, 0.0), 9, 0.5), ("expert", STEP, 40, 0.7)] {
             for (found, truth) in follow(&mut tracker(detector, ""), step, frames) {
                 let overlap = found.bbox.overlap(&truth);
                 assert!(overlap > least, "{detector}: {} for {truth}: {overlap}", found.bbox);
