@@ -2,7 +2,7 @@
 //!
 //! An inner loop is plain safe Rust over fixed-size arrays, compiled several times: for the baseline of the
 //! architecture, and on x86-64 also for AVX2 and AVX-512. `leveled!` makes the copies; each call takes the widest copy
-//! that the CPU supports.
+//! that the CPU supports. The baseline of 64-bit ARM has NEON.
 //!
 //! All copies give the same bits: they have one source, the compiler fuses no multiplication with an addition, and the
 //! order of every sum is fixed. So results do not depend on the CPU, apart from `exp`, `sin` and `cos` of the C library.
@@ -77,10 +77,28 @@ pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(crate) fn sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
+    use std::arch::aarch64::{
+        float32x4_t, vaddq_f32, vpaddq_f32, vreinterpretq_f32_f64, vreinterpretq_f64_f32, vtrn1q_f64, vtrn2q_f64,
+    };
+    // SAFETY: every 64-bit ARM CPU has NEON; the transmuted types have 16 bytes and no invalid bit patterns.
+    unsafe {
+        let halves = |a: [f32; 4], b: [f32; 4]| {
+            let (a, b): (float32x4_t, float32x4_t) = (std::mem::transmute(a), std::mem::transmute(b));
+            let (a, b) = (vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b));
+            vaddq_f32(vreinterpretq_f32_f64(vtrn1q_f64(a, b)), vreinterpretq_f32_f64(vtrn2q_f64(a, b)))
+        };
+        let [a, b, c, d] = rows;
+        std::mem::transmute(vpaddq_f32(halves(a, b), halves(c, d)))
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use plain_sums_of_four as sums_of_four;
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[inline(always)]
 pub(crate) fn plain_sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
     let [a, b, c, d] = rows;
