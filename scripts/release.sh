@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# Build all that a release has, run each piece on the demo, and print a table: file, bytes, SHA-256, how it was tried.
+#
+#     scripts/release.sh [PART...]
+#
+# Parts: checks, linux-x86_64, linux-aarch64, windows, c, wheels-x86_64, wheels-aarch64; the default is all of them. A
+# repeated run builds what has changed. Needs Rust by rustup and Python; as root on Debian it installs what else is
+# missing. Nothing is published. Files go to target/release-files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root="$PWD"
+export CARGO_INCREMENTAL=0 WINEDEBUG=-all
+built="${CARGO_TARGET_DIR:-$root/target}"
+tools="$built/release-tools"
+files="$built/release-files"
+version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
+KCF_TRACK_COMMIT="${KCF_TRACK_COMMIT:-$(git describe --always --dirty --abbrev=12)}"
+export KCF_TRACK_COMMIT
+parts=("$@")
+[ $# -gt 0 ] || parts=(checks linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64)
+host="$(uname -m)"
+mkdir -p "$files"
+
+wanted() { [[ " ${parts[*]} " == *" $1 "* ]]; }
+say() { echo "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)" >&2; }
+
+# need COMMAND PACKAGE: installs Debian's package of a command that is missing.
+need() {
+    command -v "$1" >/dev/null && return
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+    command -v "$1" >/dev/null || { echo "$1 is needed: install $2" >&2; exit 1; }
+}
+
+# record FILE HOW: a line of the table.
+record() {
+    [ -s "$1" ]
+    printf '| %s | %s | %s | %s |\n' "$(basename "$1")" "$(stat -c %s "$1")" "$(sha256sum "$1" | cut -c1-64)" "$2" \
+        > "$files/.$(basename "$1").row"
+    say "$(basename "$1"): $2"
+}
+
+# demo HOW COMMAND...: runs the demo and prints how, with the precision that must be 1.
+demo() {
+    local how="$1" report
+    report="$("${@:2}" "$root/assets/demo" 2>&1)" || { echo "$report" >&2; exit 1; }
+    [[ "$report" == *"precision at 20 px 1.000"* ]] || { echo "$how: $report" >&2; exit 1; }
+    echo "demo $how: precision 1.000"
+}
+
+runner_of() {
+    case "$1" in
+        "$host"-unknown-*) ;;
+        aarch64-*) need qemu-aarch64-static qemu-user-static; echo qemu-aarch64-static ;;
+        *windows*) need wine wine; echo wine ;;
+        *) echo "no way to run $1 here" >&2; exit 1 ;;
+    esac
+}
+
+# program TARGET: builds the program for it and prints where it is.
+program() {
+    local target="$1" folder suffix=
+    rustup target add "$target" >/dev/null 2>&1
+    # rust-lld links static programs without a compiler for the machine.
+    [[ "$target" != *-musl ]] || export "CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<< "$target")_LINKER=rust-lld"
+    [[ "$target" != *windows* ]] || { suffix=.exe; need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64; }
+    cargo build --locked --release --target "$target" --bin kcf-track >&2
+    # Cargo strips by the same tool, and says nothing where that does not find its library.
+    LD_LIBRARY_PATH="$(rustc --print sysroot)/lib" "$(rustc --print target-libdir)/../bin/rust-objcopy" --strip-all \
+        "$built/$target/release/kcf-track$suffix" "$built/$target/kcf-track$suffix"
+    echo "$built/$target/kcf-track$suffix"
+}
+
+# wine_stub FOLDER: the system library for random numbers, which Windows has and Wine lacks before version 9.
+wine_stub() {
+    cat > "$built/prng.c" <<'END'
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { return SystemFunction036(bytes, count); }
+END
+    x86_64-w64-mingw32-gcc -shared -o "$1/bcryptprimitives.dll" "$built/prng.c" -ladvapi32
+}
+
+licences() {
+    [ -s "$files/LICENSES.md" ] && return
+    command -v cargo-about >/dev/null || cargo install --quiet --locked --features cli cargo-about
+    cargo about generate --offline --fail -c scripts/release/about.toml --all-features scripts/release/about.hbs \
+        -o "$files/LICENSES.md" 2>/dev/null
+}
+
+# archive TARGET: the program with its documents, as an archive that is unpacked again and run.
+archive() {
+    local target="$1" name="kcf-track-$version-$1" binary run how
+    binary="$(program "$target")"
+    run=$(runner_of "$target")
+    licences
+    local place="$built/release-archive/$name"
+    rm -rf "$built/release-archive" && mkdir -p "$place/completions"
+    cp "$binary" README.md LICENSE CHANGELOG.md "$files/LICENSES.md" docs/install.md "$place/"
+    [ "$run" != wine ] || wine_stub "$(dirname "$binary")"
+    for shell in bash zsh fish powershell; do
+        # shellcheck disable=SC2086
+        $run "$binary" completions "$shell" > "$place/completions/kcf-track.$shell"
+    done
+    # shellcheck disable=SC2086
+    $run "$binary" man > "$place/kcf-track.1"
+    if [[ "$target" == *windows* ]]; then
+        file="$files/$name.zip"
+        rm -f "$file"
+        (cd "$built/release-archive" && python3 -m zipfile -c "$file" "$name")
+        rm -rf "$place" && python3 -m zipfile -e "$file" "$built/release-archive"
+    else
+        file="$files/$name.tar.gz"
+        tar -C "$built/release-archive" --owner=0 --group=0 --sort=name -czf "$file" "$name"
+        rm -rf "$place" && tar -C "$built/release-archive" -xzf "$file"
+    fi
+    [ "$run" != wine ] || wine_stub "$place"
+    # shellcheck disable=SC2086
+    how="$(demo "${run:-on this machine}" $run "$place/$(basename "$binary")")"
+    # shellcheck disable=SC2086
+    $run "$place/$(basename "$binary")" --version --long >&2
+    record "$file" "$how; the program has $(stat -c %s "$binary") bytes"
+}
+
+# deb TARGET ARCHITECTURE: Debian's package of the archive's files.
+deb() {
+    local arch="$2" name="kcf-track-$version-$1" place="$built/release-deb" run how
+    local unpacked="$built/release-archive/$name" file="$files/kcf-track_${version}_$arch.deb"
+    run=$(runner_of "$1")
+    need dpkg-deb dpkg
+    rm -rf "$place" && mkdir -p "$place/DEBIAN"
+    install -D -m 755 "$unpacked/kcf-track" "$place/usr/bin/kcf-track"
+    install -D -m 644 "$unpacked/completions/kcf-track.bash" "$place/usr/share/bash-completion/completions/kcf-track"
+    install -D -m 644 "$unpacked/completions/kcf-track.zsh" "$place/usr/share/zsh/vendor-completions/_kcf-track"
+    install -D -m 644 "$unpacked/completions/kcf-track.fish" "$place/usr/share/fish/vendor_completions.d/kcf-track.fish"
+    mkdir -p "$place/usr/share/man/man1"
+    gzip -9nc "$unpacked/kcf-track.1" > "$place/usr/share/man/man1/kcf-track.1.gz"
+    install -D -m 644 "$unpacked/LICENSE" "$place/usr/share/doc/kcf-track/copyright"
+    install -D -m 644 "$unpacked/LICENSES.md" "$place/usr/share/doc/kcf-track/LICENSES.md"
+    cat > "$place/DEBIAN/control" <<END
+Package: kcf-track
+Version: $version
+Architecture: $arch
+Maintainer: The kcf-track contributors <kcf-track@localhost>
+Recommends: ffmpeg
+Section: video
+Priority: optional
+Description: follows any object through a video, in real time, on one CPU core
+ A kernelized correlation filter tracker. Mark an object in the first frame and
+ get its box, and how likely it is right, in every later one.
+END
+    dpkg-deb --root-owner-group --build "$place" "$file" >/dev/null
+    rm -rf "$place" && dpkg-deb -x "$file" "$place"
+    # shellcheck disable=SC2086
+    how="$(demo "${run:-on this machine}" $run "$place/usr/bin/kcf-track")"
+    record "$file" "$how, unpacked"
+}
+
+# Python's tools in an environment of their own; zig links for glibc 2.17 and musl.
+python_tools() {
+    [ -x "$tools/bin/maturin" ] || python3 -m venv "$tools"
+    "$tools/bin/pip" install -q "maturin>=1.9,<2" ziglang auditwheel twine
+    export PATH="$tools/bin:$PATH"
+}
+
+# wheel TARGET TAG: one wheel for Python 3.9 and newer.
+wheel() {
+    local target="$1" tag="$2" out file how=
+    rustup target add "$target" >/dev/null 2>&1
+    out="$(mktemp -d)"
+    maturin build --quiet --release --zig --target "$target" --compatibility "${tag%_"${target%%-*}"}" --out "$out" >&2
+    twine check --strict "$out"/*.whl >&2
+    auditwheel show "$out"/*.whl | grep -q "$tag" || { auditwheel show "$out"/*.whl >&2; exit 1; }
+    mv "$out"/*.whl "$files/"
+    file="$(ls "$files"/*"$tag"*.whl)"
+    case "$target" in
+        "$host"-*-gnu) how="$(try_wheel "$file")" ;;
+        *) how="not run here" ;;
+    esac
+    record "$file" "auditwheel, twine; $how"
+}
+
+# try_wheel FILE: installs it in a new environment of each Python that is here, and runs the demo by both interfaces.
+try_wheel() {
+    local tried=() python place
+    place="$(mktemp -d)"
+    for minor in 9 10 11 12 13 14; do
+        python="$(command -v "python3.$minor" || ls "$HOME"/.pyenv/versions/3."$minor".*/bin/python 2>/dev/null | head -1)"
+        [ -n "$python" ] && "$python" -c '' 2>/dev/null || continue
+        "$python" -m venv "$place/3.$minor"
+        "$place/3.$minor/bin/pip" install -q "$1" >&2
+        (cd "$place" && demo "" "$place/3.$minor/bin/kcf-track" >/dev/null)
+        (cd "$place" && "$place/3.$minor/bin/python" -c '
+import kcf_track, sys
+source = kcf_track.Source(sys.argv[1])
+tracker = kcf_track.Tracker("fast", order="rgb")
+for number, (_, _, frame, *_) in enumerate(source.frames()):
+    ok = number == 0 and tracker.init(frame, (13, 44, 38, 60)) is None or tracker.update(frame)[0]
+    assert ok, number
+' "$root/assets/demo")
+        tried+=("3.$minor")
+    done
+    rm -rf "$place"
+    echo "installed from PyPI's NumPy and run on Python ${tried[*]}, demo precision 1.000"
+}
+
+if wanted checks; then
+    say "checks of the crate"
+    cargo publish --dry-run --locked --no-verify --allow-dirty 2>&1 | tail -2 >&2
+    command -v cargo-deny >/dev/null || cargo install --quiet --locked cargo-deny
+    # Advisories are in a git repository: without the network to it, the rest is still checked.
+    cargo deny --config scripts/release/deny.toml check bans licenses sources 2>/dev/null
+    cargo deny --config scripts/release/deny.toml check advisories 2>/dev/null || say "ADVISORIES NOT CHECKED or not clean"
+    oldest="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
+    rustup toolchain install --profile minimal "$oldest" >/dev/null 2>&1
+    CARGO_TARGET_DIR="$built/msrv" cargo "+$oldest" check --locked --quiet --all-features
+    say "Rust $oldest compiles it"
+    tag="$(git describe --tags --abbrev=0 2>/dev/null || true)"
+    if [ -n "$tag" ]; then
+        command -v cargo-semver-checks >/dev/null || cargo install --quiet --locked cargo-semver-checks
+        cargo semver-checks --baseline-rev "$tag"
+    else
+        say "no earlier tag to compare the interface with"
+    fi
+fi
+if wanted linux-x86_64; then
+    archive x86_64-unknown-linux-musl
+    deb x86_64-unknown-linux-musl amd64
+fi
+if wanted linux-aarch64; then
+    archive aarch64-unknown-linux-musl
+    deb aarch64-unknown-linux-musl arm64
+fi
+if wanted windows; then
+    archive x86_64-pc-windows-gnu
+fi
+if wanted c; then
+    name="kcf-track-c-$version-$host-linux-gnu"
+    scripts/c_tests.sh >&2
+    rm -rf "$built/release-archive" && mkdir -p "$built/release-archive"
+    scripts/c_library.sh "$built/release-archive/$name"
+    strip --strip-unneeded "$built/release-archive/$name"/lib/*.so.* && strip -g "$built/release-archive/$name"/lib/*.a
+    cp LICENSE examples/c/* "$built/release-archive/$name/"
+    tar -C "$built/release-archive" --owner=0 --group=0 --sort=name -czf "$files/$name.tar.gz" "$name"
+    record "$files/$name.tar.gz" "scripts/c_tests.sh: boxes of the examples are the program's"
+fi
+for machine in x86_64 aarch64; do
+    wanted "wheels-$machine" || continue
+    python_tools
+    wheel "$machine-unknown-linux-gnu" "manylinux_2_17_$machine"
+    wheel "$machine-unknown-linux-musl" "musllinux_1_2_$machine"
+done
+
+(cd "$files" && sha256sum -- *.tar.gz *.zip *.deb *.whl 2>/dev/null > SHA256SUMS || true)
+echo
+echo "| file | bytes | SHA-256 | tried |"
+echo "| --- | --- | --- | --- |"
+cat "$files"/.*.row
