@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 /// Maximum decoded frames that are ready, in all.
 const DEPTH: usize = 4;
 
+/// Pixels of a frame of which only one is held ready: 4K has 25 MB in colour.
+const LARGE: usize = 4 << 20;
+
 /// Maximum decoding threads. More would outrun any tracker.
 const MAX_THREADS: usize = 4;
 
@@ -60,18 +63,20 @@ impl Prefetch {
     ) -> Result<Self> {
         let (span, demand, cancel) = (span.into(), demand.into(), cancel.child());
         let images = source.info().image_files(span);
+        let is_large = source.info().size.is_some_and(|(width, height)| width * height > LARGE);
+        let depth = if is_large { 1 } else { DEPTH };
         if images.is_empty() {
-            return Self::start(vec![source.stream(span, demand, &cancel)?], cancel);
+            return Self::start(vec![source.stream(span, demand, &cancel)?], depth, cancel);
         }
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let part = |thread| images.iter().skip(thread).step_by(threads).cloned().collect();
         let streams = (0..threads).map(|thread| Box::new(Images::new(part(thread), demand)) as Stream);
-        Self::start(streams.collect(), cancel)
+        Self::start(streams.collect(), depth, cancel)
     }
 
     /// Starts a thread for each of `streams`, which take turns.
-    fn start(streams: Vec<Stream>, cancel: CancelToken) -> Result<Self> {
-        let depth = (DEPTH / streams.len()).max(1);
+    fn start(streams: Vec<Stream>, depth: usize, cancel: CancelToken) -> Result<Self> {
+        let depth = (depth / streams.len()).max(1);
         let mut prefetch = Self { frames: Vec::new(), next: 0, threads: Vec::new(), cancel };
         for stream in streams {
             let (sender, frames) = sync_channel(depth);
@@ -173,7 +178,7 @@ mod tests {
     }
 
     fn start(streams: Vec<Stream>) -> Prefetch {
-        Prefetch::start(streams, CancelToken::default()).unwrap()
+        Prefetch::start(streams, DEPTH, CancelToken::default()).unwrap()
     }
 
     #[test]
@@ -200,7 +205,7 @@ mod tests {
     fn ends_when_it_is_cancelled_or_dropped() {
         let cancel = CancelToken::default();
         let endless = || Box::new(std::iter::from_fn(|| Some(black(1)))) as Stream;
-        let mut frames = Prefetch::start(vec![endless(), endless()], cancel.child()).unwrap();
+        let mut frames = Prefetch::start(vec![endless(), endless()], DEPTH, cancel.child()).unwrap();
         assert!(frames.next().is_some());
         cancel.cancel();
         assert!(frames.next().is_none());

@@ -17,6 +17,9 @@ use crate::tracker::{Params, Tracker};
 /// Maximum bytes of pixels in the cache.
 pub const MAX_CACHE_BYTES: usize = 256 << 20;
 
+/// Bytes of a frame of which a third of the memory is used, since as many again are on their way: 4K.
+const LARGE: usize = 16 << 20;
+
 /// Maximum frames in the cache, however small they are.
 const MAX_KEPT: usize = 2000;
 
@@ -150,7 +153,10 @@ impl FrameCache {
     fn reach(&mut self, position: usize) -> Result<()> {
         let again = !self.info().live;
         let ahead = position >= self.next;
-        let run_up = position.saturating_sub(LEAD_IN).max(self.span.first);
+        // No more than will be kept.
+        let size = self.kept.back().map_or(0, |item| bytes(item));
+        let lead_in = if size > LARGE { (self.most / 3 / size).saturating_sub(1).min(LEAD_IN) } else { LEAD_IN };
+        let run_up = position.saturating_sub(lead_in).max(self.span.first);
         let direct = again && run_up < self.beyond && self.info().length.is_some_and(|length| run_up <= length);
         if self.stream.is_some() && ahead && (!direct || position - self.next < MAX_SKIP) {
             return Ok(());
@@ -187,7 +193,8 @@ impl FrameCache {
         self.kept.retain(|known| known.position != item.position);
         self.kept.push_back(Arc::clone(item));
         // Keep the newest frame, however large it is.
-        while self.kept.len() > 1 && (self.kept.len() > MAX_KEPT || self.bytes() > self.most) {
+        let most = if bytes(item) > LARGE { self.most / 3 } else { self.most };
+        while self.kept.len() > 1 && (self.kept.len() > MAX_KEPT || self.bytes() > most) {
             self.kept.pop_front();
         }
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::bbox::BBox;
 use crate::export::{FrameRecord, Given, TargetRecord, in_color};
-use crate::frame::Frame;
+use crate::frame::{Frame, FrameBuf};
 use crate::jpeg;
 use crate::media::Item;
 use crate::tracker::ResponseMap;
@@ -605,10 +605,34 @@ impl Picture {
     }
 }
 
+/// The means of squares of `factor` pixels: several times faster than a general thumbnail.
+fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
+    let (bytes, width, height) = (frame.format().bytes(), frame.width() / factor, frame.height() / factor);
+    let mut pixels = Vec::with_capacity(width * height * bytes);
+    let mut sums = vec![0u32; width * bytes];
+    for y in 0..height {
+        sums.fill(0);
+        for row in (y * factor..(y + 1) * factor).map(|y| frame.row(y)) {
+            for (sums, square) in sums.chunks_exact_mut(bytes).zip(row.chunks_exact(bytes * factor)) {
+                for pixel in square.chunks_exact(bytes) {
+                    sums.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += u32::from(*value));
+                }
+            }
+        }
+        let count = (factor * factor) as u32;
+        pixels.extend(sums.iter().map(|sum| (sum / count) as u8));
+    }
+    FrameBuf::new(pixels, width, height, frame.format()).ok()
+}
+
 fn encode(frame: &Frame<'_>) -> Option<Vec<u8>> {
     let (width, height, longest) = (frame.width(), frame.height(), frame.width().max(frame.height()));
     if longest <= MAX_SIDE {
         return jpeg::encode(frame, QUALITY, true);
+    }
+    let factor = longest.div_ceil(MAX_SIDE);
+    if longest >= 2 * MAX_SIDE && width.min(height) >= factor {
+        return jpeg::encode(&shrunk(frame, factor)?.as_frame(), QUALITY, true);
     }
     let side = |side: usize| u32::try_from((side * MAX_SIDE / longest).max(1)).ok();
     let small = thumbnail(&in_color(frame).ok()?, side(width)?, side(height)?);
