@@ -107,8 +107,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// What a report of a problem needs to say of the program.
 fn long_version() -> String {
     use std::env::consts::{ARCH, OS};
-    let features = [("cli", true), ("capi", cfg!(feature = "capi")), ("files", true), ("synth", true)];
-    let features: Vec<_> = features.into_iter().filter_map(|(name, on)| on.then_some(name)).collect();
+    let optional = [("capi", cfg!(feature = "capi")), ("neural", cfg!(feature = "neural"))];
+    let features = [("cli", true), ("files", true), ("synth", true)].into_iter().chain(optional);
+    let features: Vec<_> = features.filter_map(|(name, on)| on.then_some(name)).collect();
     let ffmpeg = ffmpeg::command("ffmpeg").arg("-version").output();
     let ffmpeg = ffmpeg.map(|answer| String::from_utf8_lossy(&answer.stdout).lines().next().unwrap_or("").to_owned());
     format!(
