@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::Failure;
 use crate::export::{
-    Coco, Cvat, Destination, Exports, Frames, Json, JsonLines, LabelStudio, OverlayOptions, Overlays, ResponseMaps,
-    TOLERANCE, Table, TargetRecord, Yolo, check_distinct, is_video,
+    Coco, Cvat, Destination, Exports, Frames, Hidden, Json, JsonLines, LabelStudio, OverlayOptions, Overlays,
+    ResponseMaps, Style, TOLERANCE, Table, TargetRecord, Veil, Yolo, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -59,6 +59,19 @@ pub struct OutputArgs {
     /// Frames with boxes and states drawn on them: a folder or a video
     #[arg(long, value_name = "DIR|VIDEO")]
     overlay: Option<PathBuf>,
+    /// What the overlay shows: full (boxes, trails, captions), box or none
+    #[arg(long, value_name = "STYLE", default_value = "full", hide_possible_values = true, hide_default_value = true)]
+    style: Style,
+    /// Blur the target in the overlay; --blur=rest all but the target
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
+    blur: Option<Hidden>,
+    /// Make a mosaic of the target in the overlay; --pixelate=rest of all but the target
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
+    #[arg(conflicts_with = "blur")]
+    pixelate: Option<Hidden>,
+    /// Crop the overlay to this size, with the first target in the middle
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    crop: Option<(u32, u32)>,
     /// Draw the response into a corner of the overlay
     #[arg(long)]
     inset: bool,
@@ -67,6 +80,13 @@ pub struct OutputArgs {
 fn tolerance(text: &str) -> Result<f64, String> {
     let pixels = text.parse().ok().filter(|pixels: &f64| *pixels >= 0.0 && pixels.is_finite());
     pixels.ok_or_else(|| "it must be 0 or more pixels".into())
+}
+
+/// A size in pixels such as 640x360.
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse::<u32>().ok()?, h.parse::<u32>().ok()?)));
+    let sides = sides.filter(|(w, h)| (16..=8192).contains(w) && (16..=8192).contains(h));
+    sides.ok_or_else(|| "it is a width and a height from 16 to 8192, as in 640x360".into())
 }
 
 /// What an output is.
@@ -112,7 +132,7 @@ impl Form {
 pub struct Outputs {
     /// Each with its flag.
     all: Vec<(&'static str, Form, Destination)>,
-    inset: bool,
+    overlay: OverlayOptions,
     tolerance: f64,
 }
 
@@ -144,13 +164,18 @@ impl OutputArgs {
         if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
         }
-        let outputs = Outputs { all, inset: self.inset, tolerance: self.tolerance };
+        let hidden = [(Veil::Blur, self.blur), (Veil::Pixelate, self.pixelate)];
+        let hidden = hidden.into_iter().find_map(|(veil, what)| Some((veil, what?)));
+        let (style, crop, inset) = (self.style, self.crop, self.inset);
+        let overlay = OverlayOptions { style, hidden, crop, inset, ..OverlayOptions::default() };
+        let outputs = Outputs { all, overlay, tolerance: self.tolerance };
         let is_folder = |form: Form| matches!(form, Form::Response | Form::Overlay | Form::Yolo | Form::Frames);
         if outputs.all.iter().any(|(_, form, to)| is_folder(*form) && to.path() == Path::new("-")) {
             return Err(Failure::usage("pictures do not go to the standard output: name a folder or a video"));
         }
-        if self.inset && !outputs.has(Form::Overlay) {
-            return Err(Failure::usage("--inset needs --overlay DIR|VIDEO"));
+        if outputs.overlay != OverlayOptions::default() && !outputs.has(Form::Overlay) {
+            let flags = "--style, --blur, --pixelate, --crop and --inset";
+            return Err(Failure::usage(format!("{flags} need --overlay DIR|VIDEO")));
         }
         Ok(outputs)
     }
@@ -159,7 +184,8 @@ impl OutputArgs {
 impl Outputs {
     /// The output of one flag.
     pub fn one(flag: &'static str, form: Form, to: Option<Destination>) -> Self {
-        Self { all: to.map(|to| (flag, form, to)).into_iter().collect(), inset: false, tolerance: TOLERANCE }
+        let all = to.map(|to| (flag, form, to)).into_iter().collect();
+        Self { all, overlay: OverlayOptions::default(), tolerance: TOLERANCE }
     }
 
     /// Whether nothing is written.
@@ -229,9 +255,10 @@ impl Outputs {
                 Form::Frames => exports.push(Frames::create(to.path())?),
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
                 Form::Overlay => {
+                    let (sound, colors) = (info.sound.clone(), info.colors.clone());
                     let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);
-                    exports
-                        .push(Overlays::create(to.path(), OverlayOptions { inset: self.inset, rate, pixel_aspect })?);
+                    let options = OverlayOptions { sound, colors, rate, pixel_aspect, ..self.overlay.clone() };
+                    exports.push(Overlays::create(to.path(), options)?);
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::source::no_frame;
 use crate::cancel::CancelToken;
 use crate::error::Error;
-use crate::export::{Exports, Journal, StateCounts, Summary, TargetRecord};
+use crate::export::{Exports, Journal, LostSpan, StateCounts, Summary, TargetRecord};
 use crate::media::{Info, Item, Span};
 use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, Session, Step, Watch};
@@ -202,6 +202,9 @@ pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> S
         text += &format!("; {} refits failed, the earlier model stayed", summary.refits_kept);
     }
     text.push('\n');
+    if !summary.lost.is_empty() {
+        text += &format!("  lost: {}\n", spans(&summary.lost));
+    }
     for target in &summary.targets {
         let states = states(&target.states, target.mean_confidence);
         text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);
@@ -216,6 +219,30 @@ pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> S
         text += "  no truth beyond the start: nothing to compare with\n";
     }
     text
+}
+
+/// Spans that the summary for a person lists.
+const MAX_SPANS: usize = 8;
+
+/// When targets were lost and found.
+fn spans(lost: &[LostSpan]) -> String {
+    let place = |frame: usize, time: Option<f64>| match time {
+        Some(seconds) => {
+            let tenths = (seconds * 10.0).round() as u64;
+            format!("{}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10)
+        }
+        None => format!("frame {frame}"),
+    };
+    let span = |span: &LostSpan| {
+        let target = span.id.map_or(String::new(), |id| format!("target {id} "));
+        let found = span.found.map_or("the end".into(), |found| place(found, span.found_time));
+        format!("{target}{} to {found}", place(span.lost, span.lost_time))
+    };
+    let mut all: Vec<_> = lost.iter().take(MAX_SPANS).map(span).collect();
+    if lost.len() > MAX_SPANS {
+        all.push(format!("and {} times more (--json lists them)", lost.len() - MAX_SPANS));
+    }
+    all.join(", ")
 }
 
 /// The number of frames in each state but `initial`.

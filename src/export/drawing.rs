@@ -87,6 +87,27 @@ pub(super) fn outline(picture: &mut RgbImage, bbox: &BBox, inner: i32, outer: i3
     fill(picture, [right + inner, top - inner, far_right, bottom + inner], ink);
 }
 
+/// Makes dashes of an outline that is `thick` pixels wide, by gaps in `ink`.
+pub(super) fn dashes(picture: &mut RgbImage, bbox: &BBox, thick: i32, ink: Rgb<u8>) {
+    let [left, top, right, bottom] =
+        [bbox.x, bbox.y, bbox.x + bbox.w, bbox.y + bbox.h].map(|edge| edge.round().clamp(-1e8, 1e8) as i32);
+    let gap = 3 * thick;
+    let (width, height) = (picture.width().min(i32::MAX as u32) as i32, picture.height().min(i32::MAX as u32) as i32);
+    // Only gaps within the picture are drawn.
+    let gaps = |from: i32, to: i32, side: i32| {
+        let first = from + gap + (-from - 2 * gap).max(0) / (2 * gap) * 2 * gap;
+        (first..to.min(side)).step_by(2 * gap as usize).map(move |at| (at, (at + gap).min(to)))
+    };
+    for (from, to) in gaps(left, right, width) {
+        fill(picture, [from, top - thick, to, top], ink);
+        fill(picture, [from, bottom, to, bottom + thick], ink);
+    }
+    for (from, to) in gaps(top, bottom, height) {
+        fill(picture, [left - thick, from, left, to], ink);
+        fill(picture, [right, from, right + thick, to], ink);
+    }
+}
+
 /// Polynomial coefficients of red, green and blue, in rising powers.
 ///
 /// Matt Zucker's fit of matplotlib's viridis (<https://www.shadertoy.com/view/WlfXRN>, public domain); viridis is by

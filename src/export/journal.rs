@@ -146,6 +146,8 @@ pub struct Summary {
     pub mean_confidence: Option<f64>,
     /// Frames in which a refit of the machine did not converge.
     pub refits_kept: usize,
+    /// When targets were lost, in the order in which they were; at most 1,000.
+    pub lost: Vec<LostSpan>,
     /// Comparison with the ground truth; null without a true box beyond the first frame's.
     pub truth: Option<TruthSummary>,
     /// Counts of each target, if there are several.
@@ -155,6 +157,23 @@ pub struct Summary {
     pub completed: bool,
     /// The error that ended it earlier.
     pub error: Option<String>,
+}
+
+/// The frames from the one in which a target was lost to the one in which it was found again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LostSpan {
+    /// The target, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
+    /// 1-based position of the first frame in which it was lost.
+    pub lost: usize,
+    /// 1-based position of the frame in which it was found again, or was given a box; null if it never was.
+    pub found: Option<usize>,
+    /// Seconds from the first frame of the source to `lost`; null for frames without times.
+    pub lost_time: Option<f64>,
+    /// The same for `found`.
+    pub found_time: Option<f64>,
 }
 
 /// Counts and means of one of several targets.
@@ -219,7 +238,10 @@ pub struct TruthSummary {
     pub mean_center_error: f64,
 }
 
-/// Counts the frames of a run for its [`Summary`]. Its size does not grow with the run.
+/// Spans that are listed.
+const MAX_SPANS: usize = 1000;
+
+/// Counts the frames of a run for its [`Summary`]. Its size is limited.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     frames: usize,
@@ -230,6 +252,7 @@ pub struct Tally {
     psr: Mean,
     decision: Mean,
     refits_kept: usize,
+    lost: Vec<LostSpan>,
     all: TargetTally,
     /// The targets with an id.
     targets: BTreeMap<u32, TargetTally>,
@@ -289,9 +312,25 @@ impl Tally {
                 self.decision.add(record.decision);
             }
             self.all.add(record);
+            self.follow_loss(record);
             if let Some(id) = record.id {
                 self.targets.entry(id).or_default().add(record);
             }
+        }
+    }
+
+    /// Begins or ends a span in which a target is lost; an unreadable frame does neither.
+    fn follow_loss(&mut self, record: &FrameRecord) {
+        let is_full = self.lost.len() >= MAX_SPANS;
+        let open = self.lost.iter_mut().rev().find(|span| span.id == record.id).filter(|span| span.found.is_none());
+        let (index, time) = (record.index, record.time);
+        match (record.state, open) {
+            (State::Lost, None) if !is_full => {
+                let (found, found_time) = (None, None);
+                self.lost.push(LostSpan { id: record.id, lost: index, found, lost_time: time, found_time });
+            }
+            (State::Lost | State::Missing, _) | (_, None) => {}
+            (_, Some(span)) => (span.found, span.found_time) = (Some(index), time),
         }
     }
 
@@ -319,6 +358,7 @@ impl Tally {
             mean_decision: self.decision.value(),
             mean_confidence: self.all.confidence.value(),
             refits_kept: self.refits_kept,
+            lost: self.lost.clone(),
             truth,
             targets: targets.iter().map(of_target).collect(),
             completed: error.is_none(),
@@ -345,6 +385,20 @@ mod tests {
         assert_eq!((summary.fps, summary.decode_fps), (Some(1000.0), Some(500.0)));
         assert_eq!((summary.mean_psr, summary.mean_decision, summary.refits_kept), (Some(9.1), Some(0.25), 1));
         assert_eq!((summary.completed, summary.error.as_deref()), (false, Some("cable pulled")));
+    }
+
+    #[test]
+    fn a_loss_lasts_until_the_target_is_found() {
+        let (_, records) = run();
+        let mut tally = Tally::default();
+        for (index, state) in (1..).zip([State::Tracking, State::Lost, State::Missing, State::Lost, State::Recovered]) {
+            let time = Some(index as f64);
+            tally.add(&[FrameRecord { index, state, time, ..records[1].clone() }]);
+        }
+        tally.add(&[FrameRecord { index: 6, state: State::Lost, ..records[1].clone() }]);
+        let lost = tally.summary(&[], None, None).lost;
+        let places: Vec<_> = lost.iter().map(|span| (span.lost, span.found, span.lost_time, span.found_time)).collect();
+        assert_eq!(places, [(2, Some(5), Some(2.0), Some(5.0)), (6, None, None, None)]);
     }
 
     #[test]

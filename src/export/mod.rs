@@ -18,6 +18,7 @@
 mod coco;
 mod cvat;
 mod drawing;
+mod effects;
 mod journal;
 mod json;
 mod label_studio;
@@ -36,12 +37,13 @@ use std::path::Path;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
-pub use self::journal::{Journal, StateCounts, Summary, Tally};
+pub use self::effects::{Hidden, Veil};
+pub use self::journal::{Journal, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::{Document, Labels};
 pub use self::output::{Destination, check_distinct, is_video};
-pub use self::overlay::{OverlayOptions, Overlays, in_color};
+pub use self::overlay::{OverlayOptions, Overlays, Style, in_color};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TOLERANCE, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::{Table, csv_line};

@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 use image::{ExtendedColorType, Rgb, RgbImage};
 use ndarray::Array2;
 
-use super::drawing::{Corner, Letters, darken, fill, inset, line, outline, stroke};
+use super::drawing::{Corner, Letters, darken, dashes, fill, inset, line, outline, stroke};
+use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide, moved};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
@@ -31,20 +32,42 @@ const MAX_THREADS: usize = 4;
 /// Quality of JPEG files, 1 to 100.
 const QUALITY: u8 = 90;
 
+/// What is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Style {
+    /// Boxes, trails and captions
+    #[default]
+    Full,
+    /// Boxes
+    Box,
+    /// Nothing
+    None,
+}
+
 /// Options of [`Overlays`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OverlayOptions {
+    /// What is drawn.
+    pub style: Style,
+    /// What is hidden, and how.
+    pub hidden: Option<(Veil, Hidden)>,
+    /// Width and height of a crop that follows the first target.
+    pub crop: Option<(u32, u32)>,
     /// Whether the response to the first target is drawn in a corner.
     pub inset: bool,
+    /// The file with the sound of a video.
+    pub sound: Option<PathBuf>,
+    /// Primaries, transfer and matrix of a video's colours.
+    pub colors: Option<[String; 3]>,
     /// Frames per second of a video.
     pub rate: Option<f64>,
     /// Width to height of a displayed pixel of a video; `None` for square ones.
     pub pixel_aspect: Option<(u32, u32)>,
 }
 
-/// Frames with boxes (green: tracking, yellow: uncertain, red: lost, white: given), trails, the true box (blue) and a
-/// caption: frame, state, confidence, IoU, decision, peak and PSR; for several targets the id, state and confidence of
-/// each at its box.
+/// Frames with boxes, trails and the true box (blue). One target has the colour of its state (green: tracking, yellow:
+/// uncertain, red: lost, white: given) and a caption: frame, state, confidence, IoU, decision, peak and PSR. Several have
+/// a colour each, with id, state and confidence at the box, which is dashed where it is uncertain or lost.
 ///
 /// They go to a folder or, by its ending ([`is_video`]), to a video. In a folder JPEG frames stay JPEG, others become
 /// PNG. The frames are those that were tracked; an unreadable one becomes an empty picture with the last box. Other
@@ -55,6 +78,9 @@ pub struct Overlays {
     folder: Option<Folder>,
     options: OverlayOptions,
     trails: Trails,
+    crop: Option<Crop>,
+    /// Frames that wait for the later ones that their crop is smoothed over.
+    waiting: VecDeque<Job>,
     /// The corner of the latest inset.
     corner: Corner,
     painters: Painters,
@@ -68,13 +94,33 @@ impl Overlays {
     /// installed.
     pub fn create(path: &Path, options: OverlayOptions) -> Result<Self> {
         let (folder, painters) = if is_video(path) {
-            let video = VideoEncoder::create(path, options.rate, options.pixel_aspect)?;
+            let video = VideoEncoder::create(path, &options)?;
             (None, Painters::start(path, vec![Sink::Video(Box::new(video))])?)
         } else {
             let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
             (Some(Folder::create(path)?), Painters::start(path, (0..count).map(|_| Sink::Files).collect())?)
         };
-        Ok(Self { folder, options, trails: Trails::default(), corner: Corner::default(), painters })
+        let (trails, corner, crop) = (Trails::default(), Corner::default(), options.crop.map(Crop::new));
+        Ok(Self { folder, options, trails, crop, waiting: VecDeque::new(), corner, painters })
+    }
+
+    /// Hands frames on until `newer` wait.
+    fn release(&mut self, newer: usize) -> Result<()> {
+        while self.waiting.len() > newer {
+            let Some(mut job) = self.waiting.pop_front() else { break };
+            let painting = &mut job.painting;
+            if let Some(crop) = &self.crop {
+                painting.crop(crop, crop.corner(self.waiting.len()));
+            }
+            if let Some(map) = &painting.inset {
+                let boxes = painting.targets.iter().filter_map(|target| target.record.finite_box());
+                let boxes: Vec<_> = boxes.chain(painting.truth).collect();
+                self.corner = self.corner.free_of(&boxes, painting.picture.dimensions(), map.dim());
+                painting.corner = self.corner;
+            }
+            self.painters.paint(job)?;
+        }
+        Ok(())
     }
 
     /// The name of the picture of a frame; empty for a video.
@@ -101,21 +147,22 @@ impl Exporter for Overlays {
             truth: frame.truth.filter(BBox::is_valid),
             inset: map.map(|map| map.centered()),
             corner: self.corner,
+            style: self.options.style,
+            hidden: self.options.hidden,
         };
         for record in frame.records {
             painting.targets.push(Drawn { record: record.clone(), trail: self.trails.follow(record) });
         }
-        if let Some(map) = &painting.inset {
-            let boxes = painting.targets.iter().filter_map(|target| target.record.finite_box());
-            let boxes: Vec<_> = boxes.chain(painting.truth).collect();
-            self.corner = self.corner.free_of(&boxes, painting.picture.dimensions(), map.dim());
-            painting.corner = self.corner;
-        }
         let file = self.file(&first.file)?;
-        self.painters.paint(Job { painting, file, time: first.time })
+        self.waiting.push_back(Job { painting, file, time: first.time });
+        if let Some(crop) = &mut self.crop {
+            crop.add(first);
+        }
+        self.release(if self.crop.is_some() { CROP_REACH } else { 0 })
     }
 
     fn finish(mut self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
+        self.release(0)?;
         self.painters.join()
     }
 }
@@ -168,24 +215,25 @@ fn ink(state: State) -> Rgb<u8> {
     }
 }
 
-/// Draws the boxes and the caption of one target. Lines and letters grow with the picture.
-fn draw(
-    picture: &mut RgbImage,
-    record: &FrameRecord,
-    (truth, inset): (Option<&BBox>, Option<&BBox>),
-    letters: &Letters,
-) {
-    let line = stroke(picture);
-    let bbox = record.finite_box();
-    if let Some(bbox) = &bbox {
-        outline(picture, bbox, line, line + 1, BLACK);
-        outline(picture, bbox, 0, line, ink(record.state));
+/// Colours of targets with ids, as on the page of the live view; colour-blind people can tell them apart.
+const SIGNS: [[u8; 3]; 7] =
+    [[230, 159, 0], [86, 180, 233], [0, 158, 115], [204, 121, 167], [213, 94, 0], [0, 114, 178], [184, 168, 0]];
+
+/// The colour of a target: that of its id, or of its state if it is the only one.
+fn color_of(record: &FrameRecord) -> Rgb<u8> {
+    let sign = |id: u32| Rgb(SIGNS[(id as usize + SIGNS.len() - 1) % SIGNS.len()]);
+    record.id.map_or(ink(record.state), sign)
+}
+
+/// Draws a box. Lines grow with the picture.
+fn draw_box(picture: &mut RgbImage, record: &FrameRecord) {
+    let (line, Some(bbox)) = (stroke(picture), record.finite_box()) else { return };
+    outline(picture, &bbox, line, line + 1, BLACK);
+    outline(picture, &bbox, 0, line, color_of(record));
+    let is_doubtful = matches!(record.state, State::Uncertain | State::Lost | State::Missing);
+    if is_doubtful && record.id.is_some() {
+        dashes(picture, &bbox, line, BLACK);
     }
-    // The truth is drawn inside its edge and the box outside, so both are visible when they coincide.
-    if let Some(truth) = truth {
-        outline(picture, truth, -line, 0, TRUTH);
-    }
-    caption(picture, record, [bbox.as_ref(), truth, inset], letters);
 }
 
 /// Draws the number of targets per state.
@@ -260,14 +308,10 @@ const MARGIN: i32 = 3;
 /// Left, top, right and bottom, the last two exclusive.
 type Area = [i32; 4];
 
-/// Draws all boxes with a label each; labels do not overlap if there is space.
-fn boxes_with_labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, letters: &Letters) {
+/// Labels all boxes; labels do not overlap if there is space.
+fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, letters: &Letters) {
     let line = stroke(picture);
     let known: Vec<_> = records.filter_map(|record| Some((record, record.finite_box()?))).collect();
-    for (record, bbox) in &known {
-        outline(picture, bbox, line, line + 1, BLACK);
-        outline(picture, bbox, 0, line, ink(record.state));
-    }
     let size = (picture.width().min(picture.height()) as f32 / 28.0).clamp(11.0, 90.0);
     let mut taken = Vec::new();
     for (record, bbox) in &known {
@@ -276,7 +320,7 @@ fn boxes_with_labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &
         let extent = [width, height].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 4) + 2 * MARGIN);
         let area = place(bbox, extent, picture.dimensions(), line, &taken);
         darken(picture, area);
-        letters.write(picture, &words, (area[0] + MARGIN, area[1] + MARGIN), size, ink(record.state));
+        letters.write(picture, &words, (area[0] + MARGIN, area[1] + MARGIN), size, TEXT);
         taken.push(area);
     }
 }
@@ -333,21 +377,52 @@ struct Painting {
     pub inset: Option<Array2<f32>>,
     /// The corner of the map.
     pub corner: Corner,
+    pub style: Style,
+    pub hidden: Option<(Veil, Hidden)>,
 }
 
 impl Painting {
-    /// Draws everything; boxes and captions cover the response map.
+    /// Cuts a window out of the picture and moves everything into it.
+    fn crop(&mut self, crop: &Crop, (left, top): (i64, i64)) {
+        self.picture = crop.cut(&self.picture, (left, top));
+        self.truth = self.truth.map(|truth| moved(&truth, (left, top)));
+        for Drawn { record, trail } in &mut self.targets {
+            record.bbox = moved(&record.bbox, (left, top));
+            for (number, place) in record.polygon.iter_mut().flatten().enumerate() {
+                *place -= [left, top][number % 2] as f64;
+            }
+            trail.iter_mut().for_each(|(x, y)| (*x, *y) = (*x - left as f32, *y - top as f32));
+        }
+    }
+
+    /// Hides what is to be hidden, and draws everything; boxes and captions cover the response map.
     pub fn paint(&mut self, letters: &Letters) {
-        let Self { picture, targets, truth, inset: map, corner } = self;
+        let Self { picture, targets, truth, inset: map, corner, style, hidden } = self;
+        let records = || targets.iter().map(|target| &target.record);
+        if let Some(hidden) = *hidden {
+            hide(picture, hidden, records());
+        }
         let inset = map.as_ref().and_then(|map| inset(picture, map.view(), *corner));
-        for target in targets.iter() {
-            trail(picture, &target.trail, ink(target.record.state));
+        if *style == Style::None {
+            return;
+        }
+        let full = *style == Style::Full;
+        for target in targets.iter().filter(|_| full) {
+            trail(picture, &target.trail, color_of(&target.record));
+        }
+        records().for_each(|record| draw_box(picture, record));
+        // The truth is drawn inside its edge and the box outside, so both are visible when they coincide.
+        if let Some(truth) = truth {
+            outline(picture, truth, -stroke(picture), 0, TRUTH);
         }
         match &targets[..] {
-            [one] if one.record.id.is_none() => draw(picture, &one.record, (truth.as_ref(), inset.as_ref()), letters),
-            several => {
-                boxes_with_labels(picture, several.iter().map(|target| &target.record), letters);
-                caption_of_many(picture, several.iter().map(|target| &target.record), letters);
+            _ if !full => {}
+            [Drawn { record, .. }] if record.id.is_none() => {
+                caption(picture, record, [record.finite_box().as_ref(), truth.as_ref(), inset.as_ref()], letters);
+            }
+            _ => {
+                labels(picture, records(), letters);
+                caption_of_many(picture, records(), letters);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! A video, encoded by one `ffmpeg` process that reads raw pictures.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::process::{Child, Stdio};
 use image::RgbImage;
 use tempfile::NamedTempFile;
 
+use super::OverlayOptions;
 use super::output::{Destination, Output};
 use crate::error::{Error, Result};
 use crate::ffmpeg;
@@ -26,31 +28,33 @@ const VP9: &[&str] = &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used
 const WEBP: &[&str] = &["-c:v", "libwebp_anim", "-quality", "80", "-loop", "0"];
 /// A palette per frame; one for all would keep all frames in memory.
 const GIF: &[&str] = &["-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1"];
-/// Converts RGB to BT.709, tagged as such, in 4:2:0 for all players, which needs even sides.
-const BT709: &[&str] = &[
-    "-vf",
-    "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
-    "-colorspace",
-    "bt709",
-    "-color_primaries",
-    "bt709",
-    "-color_trc",
-    "bt709",
-    "-color_range",
-    "tv",
-];
+/// Converts RGB to the colours of the source, or to BT.709, tagged as such, in 4:2:0 for all players, which needs even
+/// sides.
+fn color(tags: Option<&[String; 3]>) -> Vec<String> {
+    let known = tags.and_then(|tags| match tags[2].as_str() {
+        matrix @ ("bt709" | "smpte170m" | "bt470bg") => Some((tags.each_ref().map(String::as_str), matrix)),
+        "bt2020nc" | "bt2020c" => Some(([&tags[0], &tags[1], "bt2020nc"], "bt2020")),
+        _ => None,
+    });
+    let ([primaries, transfer, space], matrix) = known.unwrap_or((["bt709"; 3], "bt709"));
+    // The scaler calls this matrix by its other name.
+    let matrix = if matrix == "bt470bg" { "bt470" } else { matrix };
+    let filter = format!("pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix={matrix}:out_range=tv,format=yuv420p");
+    let words = ["-vf", &filter, "-colorspace", space, "-color_primaries", primaries, "-color_trc", transfer];
+    words.into_iter().chain(["-color_range", "tv"]).map(String::from).collect()
+}
 
-/// ffmpeg's format for a path, and its arguments.
-fn format(path: &Path) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
+/// ffmpeg's format for a path, the arguments of its codec, and whether it is a video rather than a moving picture.
+fn format(path: &Path) -> (&'static str, &'static [&'static str], bool) {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     match ending.as_str() {
-        "mkv" => ("matroska", H264, BT709),
-        "mov" => ("mov", H264, BT709),
-        "avi" => ("avi", H264, BT709),
-        "webm" => ("webm", VP9, BT709),
-        "gif" => ("gif", GIF, &[]),
-        "webp" => ("webp", WEBP, &[]),
-        _ => ("mp4", H264, BT709),
+        "mkv" => ("matroska", H264, true),
+        "mov" => ("mov", H264, true),
+        "avi" => ("avi", H264, true),
+        "webm" => ("webm", VP9, true),
+        "gif" => ("gif", GIF, false),
+        "webp" => ("webp", WEBP, false),
+        _ => ("mp4", H264, true),
     }
 }
 
@@ -74,8 +78,7 @@ pub(super) struct VideoEncoder {
     output: Output,
     /// Frames per second: that of the source, or a higher one if the first two pictures are closer.
     rate: f64,
-    /// Width to height of a displayed pixel.
-    pixel_aspect: (u32, u32),
+    options: OverlayOptions,
     /// The process and its log, after the first picture.
     process: Option<Process>,
     /// The latest picture.
@@ -90,7 +93,7 @@ pub(super) struct VideoEncoder {
 
 impl VideoEncoder {
     /// Checks that the video can be written and that ffmpeg is installed.
-    pub(super) fn create(path: &Path, rate: Option<f64>, pixel_aspect: Option<(u32, u32)>) -> Result<Self> {
+    pub(super) fn create(path: &Path, options: &OverlayOptions) -> Result<Self> {
         let output = Output::create(&Destination::File(path.into()))?;
         if output.temporary_path().is_none() {
             return Err(Error::Output { path: path.into(), reason: "a video needs a file".into() });
@@ -100,8 +103,8 @@ impl VideoEncoder {
         ffmpeg::start(version, path)?.wait().map_err(|source| Error::io("ffmpeg", source))?;
         Ok(Self {
             output,
-            rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(DEFAULT_RATE),
-            pixel_aspect: pixel_aspect.unwrap_or((1, 1)),
+            rate: options.rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(DEFAULT_RATE),
+            options: options.clone(),
             process: None,
             last: RgbImage::default(),
             waiting: None,
@@ -132,7 +135,7 @@ impl VideoEncoder {
     fn encode_first(&mut self) -> Result<()> {
         let Some(time) = self.waiting.take() else { return Ok(()) };
         let picture = std::mem::take(&mut self.last);
-        self.process = Some(self.start(picture.dimensions())?);
+        self.process = Some(self.start(picture.dimensions(), time.unwrap_or_default())?);
         self.encode(picture, time)
     }
 
@@ -150,16 +153,31 @@ impl VideoEncoder {
         written.or_else(|error| self.end()?.map_or(Err(self.failure(&error.to_string())), Err))
     }
 
-    fn start(&self, (width, height): (u32, u32)) -> Result<Process> {
-        let (format, codec, color) = format(self.output.path());
+    /// Starts ffmpeg for pictures of this size, the first of which is shown at `time` in the source.
+    fn start(&self, (width, height): (u32, u32), time: f64) -> Result<Process> {
+        let (format, codec, is_video) = format(self.output.path());
         let log = NamedTempFile::new().map_err(|source| Error::io(std::env::temp_dir(), source))?;
         let stderr = log.reopen().map_err(|source| Error::io(log.path(), source))?;
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
-        command.args(["-s", &format!("{width}x{height}"), "-r", &self.rate.to_string(), "-i", "pipe:0", "-an"]);
-        command.args(codec).args(color);
-        if self.pixel_aspect != (1, 1) {
-            let [wide, high] = [(width, self.pixel_aspect.0), (height, self.pixel_aspect.1)];
+        command.args(["-s", &format!("{width}x{height}"), "-r", &self.rate.to_string(), "-i", "pipe:0"]);
+        if let Some(path) = self.options.sound.as_ref().filter(|_| is_video) {
+            if time > 0.0 {
+                command.args(["-ss", &time.to_string()]);
+            }
+            let file: OsString = [OsStr::new("file:"), path.as_os_str()].into_iter().collect();
+            command.arg("-i").arg(file).args(["-map", "0:v", "-map", "1:a?", "-shortest"]);
+            // A container that holds the sound already takes it as it is; a cut needs it decoded.
+            if time == 0.0 && path.extension() == self.output.path().extension() {
+                command.args(["-c:a", "copy"]);
+            }
+        }
+        command.args(codec);
+        if is_video {
+            command.args(color(self.options.colors.as_ref()));
+        }
+        if let Some(aspect) = self.options.pixel_aspect {
+            let [wide, high] = [(width, aspect.0), (height, aspect.1)];
             let [wide, high] = [wide, high].map(|(side, aspect)| u64::from(side) * u64::from(aspect));
             command.args(["-aspect", &format!("{wide}:{high}")]);
         }

@@ -63,6 +63,8 @@ impl Video {
             rate: probe.rate,
             size: Some(probe.size),
             pixel_aspect: probe.aspect,
+            colors: probe.colors.clone(),
+            sound: (!live).then(|| given.into()),
             live,
             inputs: vec![input.path.clone()],
             ..Info::default()
@@ -230,6 +232,8 @@ struct Probe {
     frames: Option<usize>,
     pixels: String,
     standard: Standard,
+    /// Primaries, transfer and matrix of the colours, if all are known.
+    colors: Option<[String; 3]>,
     /// Width to height of a pixel as shown, unless it is square.
     aspect: Option<(u32, u32)>,
     /// Whether the metadata asks for a rotation other than by 180 degrees.
@@ -255,6 +259,8 @@ struct VideoStream {
     height: usize,
     pix_fmt: String,
     color_space: String,
+    color_primaries: String,
+    color_transfer: String,
     sample_aspect_ratio: String,
     codec_name: String,
     avg_frame_rate: String,
@@ -281,7 +287,7 @@ struct Version {
 
 impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,color_space,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
+        let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
                        stream_side_data=rotation:format=duration";
         let mut command = ffmpeg::command("ffprobe");
         // `V` excludes cover pictures.
@@ -321,7 +327,13 @@ impl Probe {
             announced: frames,
             frames: frames.or(by_rate),
             pixels: video.pix_fmt,
-            standard: if video.color_space == "bt709" { Standard::Bt709 } else { Standard::Bt601 },
+            standard: match video.color_space.as_str() {
+                "bt709" => Standard::Bt709,
+                "bt2020nc" | "bt2020c" => Standard::Bt2020,
+                _ => Standard::Bt601,
+            },
+            colors: Some([video.color_primaries, video.color_transfer, video.color_space])
+                .filter(|names| names.iter().all(|name| !name.is_empty() && name != "unknown")),
             aspect,
             rotated: rotation % 180.0 != 0.0,
             version: ffmpeg::version(&answer.program_version.version),

@@ -37,6 +37,8 @@ pub enum Standard {
     Bt601,
     /// ITU-R BT.709: high definition.
     Bt709,
+    /// ITU-R BT.2020: high dynamic range.
+    Bt2020,
 }
 
 /// Layout of a planar picture with 8-bit samples: Y, then Cb and Cr if there is chroma; no padding.
@@ -155,6 +157,7 @@ impl Matrix {
         let [red_of_cr, green_of_cr, green_of_cb, blue_of_cb] = match standard {
             Standard::Bt601 => [1.402, -0.714_136, -0.344_136, 1.772],
             Standard::Bt709 => [1.5748, -0.468_124, -0.187_324, 1.8556],
+            Standard::Bt2020 => [1.4746, -0.571_353, -0.164_553, 1.8814],
         };
         let (black, luma, chroma) = match levels {
             Levels::Full => (0, 1.0, 1.0),

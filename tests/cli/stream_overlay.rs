@@ -100,3 +100,46 @@ fn an_encoder_that_dies_is_one_error_and_the_other_outputs_are_complete() {
     assert!(!place.path("o.mp4").exists());
     assert!(!place.json("o.json")["frames"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn an_overlay_keeps_the_sound_and_the_tags_of_hdr() {
+    let place = place(1);
+    let clip = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=2 -f lavfi -i sine=frequency=440:duration=2 \
+                -vf format=yuv420p10le -colorspace bt2020nc -color_primaries bt2020 -color_trc smpte2084 \
+                -c:v libx264 -c:a aac clip.mp4";
+    if !ffmpeg(&place.path(""), clip) {
+        return;
+    }
+    let sound = |name: &str| {
+        let mut command = Command::new("ffprobe");
+        command.args(["-v", "error", "-select_streams", "a", "-of", "default=nk=1:nw=1"]);
+        let output =
+            command.args(["-show_entries", "stream=codec_name,duration"]).arg(place.path(name)).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (codec, duration) = text.trim().split_once('\n').unwrap_or_else(|| panic!("{name} has no sound: {text}"));
+        (codec.to_owned(), duration.parse().unwrap_or(f64::NAN))
+    };
+    let drawn = |name: &str, more: &[&str]| {
+        let mut run = run([place.path("clip.mp4")]);
+        run.args(["--init", INIT, "-p", "paper", "-q", "--overlay"]).arg(place.path(name)).args(more);
+        run.assert().success();
+    };
+    drawn("all.mp4", &["--crop", "64x48", "--blur"]);
+    assert_eq!(probed(&place, "all.mp4", "stream=width,height,nb_read_frames"), ["64", "48", "50"]);
+    let tags = probed(&place, "all.mp4", "stream=color_space,color_transfer,color_primaries");
+    assert_eq!(tags, ["bt2020nc", "smpte2084", "bt2020"]);
+    drawn("part.mp4", &["--start", "26", "--end", "45", "--style", "box"]);
+    drawn("other.mkv", &["--style", "none", "--pixelate=rest"]);
+    let (all, part) = (sound("all.mp4"), sound("part.mp4"));
+    assert!(all.0 == "aac" && (all.1 - 2.0).abs() < 0.1, "{all:?}");
+    assert!((part.1 - 0.8).abs() < 0.15, "a part of the frames has its part of the sound: {part:?}");
+    assert!(!probed(&place, "other.mkv", "stream=codec_name").is_empty() && !sound("other.mkv").0.is_empty());
+    // The colours pass through the decoder and the encoder unchanged.
+    drawn("none.mp4", &["--style", "none"]);
+    let distance = pixel(&place, "none.mp4").iter().zip(pixel(&place, "clip.mp4")).map(|(&a, b)| a.abs_diff(b)).max();
+    assert!(distance < Some(12), "{distance:?}");
+
+    let wrong = run([place.path("clip.mp4")]).args(["--init", INIT, "--blur", "--json", "-"]).assert().code(2);
+    wrong.stderr(contains("need --overlay"));
+    run([place.path("clip.mp4")]).args(["--init", INIT, "--crop", "12"]).assert().code(2).stderr(contains("640x360"));
+}

@@ -56,7 +56,11 @@ fn boxes_have_the_colours_of_their_states() {
     });
     overlay(folder.path(), &FrameResult { pixels, ..FrameResult::new(&run, &two) }).unwrap();
     let picture = opened(&folder.path().join("0002.png"));
-    assert_eq!((*picture.get_pixel(19, 65), *picture.get_pixel(99, 65)), (ink(State::Tracking), ink(State::Lost)));
+    let [first, second] = two.each_ref().map(color_of);
+    assert_ne!(first, second, "colours tell targets apart");
+    assert_eq!((*picture.get_pixel(19, 61), *picture.get_pixel(99, 61)), (first, second));
+    assert!((60..80).any(|y| *picture.get_pixel(99, y) == BLACK), "a lost target is dashed");
+    assert!((60..80).all(|y| *picture.get_pixel(19, y) == first));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a picture and the index");
 }
 
@@ -163,6 +167,73 @@ fn a_caption_drops_psr_and_peak_first() {
     assert!(wide.enumerate_pixels().any(|(_, y, pixel)| y < 60 && pixel[0] > 220));
 }
 
+/// Writes frames of noise with a target at these places, and returns the pictures.
+fn pictures_of(options: OverlayOptions, boxes: &[BBox]) -> Vec<RgbImage> {
+    let (folder, run) = (tempfile::tempdir().unwrap(), run_of(160, 120));
+    let noise: Vec<u8> = (0..160 * 120 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let mut overlays = Box::new(Overlays::create(folder.path(), options).unwrap());
+    for (index, bbox) in (1..).zip(boxes) {
+        let records = [FrameRecord { index, file: format!("{index}.png"), ..record(*bbox) }];
+        let pixels = Some(Frame::rgb(&noise, 160, 120).unwrap());
+        overlays.write(&FrameResult { pixels, ..FrameResult::new(&run, &records) }).unwrap();
+    }
+    overlays.finish(&run, &Summary::default()).unwrap();
+    (1..=boxes.len()).map(|index| opened(&folder.path().join(format!("{index}.png")))).collect()
+}
+
+/// The largest difference of neighbours in a row, from `x` on: noise has a large one, what is hidden a small one or none.
+fn contrast(picture: &RgbImage, y: u32, x: std::ops::Range<u32>) -> u8 {
+    let differences = x.map(|x| picture.get_pixel(x, y)[0].abs_diff(picture.get_pixel(x + 1, y)[0]));
+    differences.max().unwrap_or(0)
+}
+
+#[test]
+fn the_target_or_the_rest_is_hidden() {
+    let within = BBox::new(60.0, 40.0, 40.0, 40.0);
+    for (veil, most) in [(Veil::Blur, 40), (Veil::Pixelate, 120)] {
+        for (hidden, inside_is_hidden) in [(Hidden::Target, true), (Hidden::Rest, false)] {
+            let options =
+                OverlayOptions { style: Style::None, hidden: Some((veil, hidden)), ..OverlayOptions::default() };
+            // Boxes across the border, outside, and without finite numbers are defined, too.
+            let odd = [
+                BBox::new(-20.0, -20.0, 50.0, 50.0),
+                BBox::new(500.0, 0.0, 9.0, 9.0),
+                BBox::new(f64::NAN, 0.0, 1.0, 1.0),
+            ];
+            let pictures = pictures_of(options, &[&[within][..], &odd].concat());
+            let (inside, outside) = (contrast(&pictures[0], 60, 61..99), contrast(&pictures[0], 10, 5..150));
+            let (veiled, clear) = if inside_is_hidden { (inside, outside) } else { (outside, inside) };
+            assert!(veiled < most && clear > 200, "{veil:?} {hidden:?}: {veiled} {clear}");
+            assert_eq!(contrast(&pictures[1], 10, 1..20) < most, inside_is_hidden, "at the border");
+            assert_eq!(contrast(&pictures[2], 60, 5..150) > 200, inside_is_hidden, "off the picture");
+            assert_eq!(contrast(&pictures[3], 60, 5..150) > 200, inside_is_hidden, "without a box");
+        }
+    }
+}
+
+#[test]
+fn a_crop_keeps_a_jittering_target_in_the_middle() {
+    let at = |index: i32| 20.0 + 2.0 * f64::from(index) + 3.0 * f64::from(index % 2);
+    let boxes: Vec<_> = (0..40).map(|index| BBox::new(at(index), 50.0, 20.0, 20.0)).collect();
+    let options = OverlayOptions { style: Style::Box, crop: Some((64, 48)), ..OverlayOptions::default() };
+    let pictures = pictures_of(options, &boxes);
+    let edges: Vec<_> = pictures
+        .iter()
+        .map(|picture| {
+            assert_eq!(picture.dimensions(), (64, 48));
+            let color = ink(State::Tracking);
+            (0..64).find(|&x| (20..28).all(|y| *picture.get_pixel(x, y) == color)).unwrap() as i32
+        })
+        .collect();
+    // The box stands left of its inside, which begins at 22; it jitters by three pixels, and the window does not.
+    assert!(edges.iter().all(|edge| (edge - 21).abs() <= 2), "{edges:?}");
+    let far = [BBox::new(-30.0, -20.0, 20.0, 20.0)];
+    let options = OverlayOptions { style: Style::None, crop: Some((64, 48)), ..OverlayOptions::default() };
+    let picture = &pictures_of(options, &far)[0];
+    assert_eq!((picture.get_pixel(51, 40), picture.get_pixel(60, 20).0), (&BLACK, [0; 3]), "black beyond the border");
+    assert!(contrast(picture, 40, 53..63) > 50, "the picture begins at 52");
+}
+
 #[test]
 fn labels_do_not_overlap_and_stay_inside() {
     let size = (200, 100);
@@ -214,10 +285,8 @@ fn an_inset_covers_neither_boxes_nor_the_caption() {
     let map = || Some(Array2::zeros((9, 9)));
     for id in [None, Some(7)] {
         let (with, without) = (painted(map(), id), painted(None, id));
-        assert_eq!(
-            (with.get_pixel(249, 40), without.get_pixel(249, 40)),
-            (&ink(State::Tracking), &ink(State::Tracking))
-        );
+        let color = color_of(&FrameRecord { id, ..record(bbox) });
+        assert_eq!((with.get_pixel(249, 40), without.get_pixel(249, 40)), (&color, &color));
         assert_ne!(with.get_pixel(265, 40), without.get_pixel(265, 40));
     }
 }
