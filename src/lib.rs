@@ -77,8 +77,9 @@
 //!
 //! # Features
 //! `cli` (default) has everything: the command line program with its exports and the live view. Library users switch it
-//! off and choose from `files` (sequences of images and videos, evaluation, several targets at once), `synth` (rendered
-//! sequences) and `capi` (the C interface). Without features, the tracker follows one target in frames in memory.
+//! off and choose from `files` (sequences of images and videos, evaluation), `synth` (rendered sequences) and `capi` (the
+//! C interface). Without features, a [`Tracker`] follows one target and a [`Session`](run::Session) several, in frames in
+//! memory.
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 
@@ -110,7 +111,6 @@ pub mod media;
 #[cfg(any(feature = "synth", all(test, feature = "files")))]
 mod png;
 mod profile;
-#[cfg(feature = "files")]
 pub mod run;
 pub(crate) mod settings;
 mod simd;

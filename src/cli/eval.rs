@@ -38,6 +38,14 @@ pub struct EvalArgs {
     /// Run the tracker with this preset; repeatable [default: robust, unless there are --results]
     #[arg(long = "preset", short, value_name = "NAME", value_parser = settings::preset_names())]
     presets: Vec<String>,
+    /// Run the tracker with a preset and changes of it, under a name of its own; repeatable
+    ///
+    /// As in --tracker wide=fast,search.background.padding=3.
+    #[arg(long = "tracker", value_name = "NAME=PRESET,PATH=VALUE,…", value_parser = named_tracker)]
+    named: Vec<(String, String)>,
+    /// TOML file of such trackers, a line each: wide = "fast,search.background.padding=3"
+    #[arg(long, value_name = "FILE")]
+    trackers: Option<PathBuf>,
     /// Read the boxes of another tracker, one text file a sequence (OTB, GOT-10k, MOT); repeatable
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
     results: Vec<(String, PathBuf)>,
@@ -75,8 +83,9 @@ Examples:
   Two presets beside two published trackers:
     kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --out report
 
-  Other kernel machines, each in a folder of its own:
-    kcf-track eval --data OTB --detector svm --out svm
+  Three settings of one preset in one report:
+    kcf-track eval --data OTB --tracker p2=fast --tracker p3=fast,search.background.padding=3 \
+        --tracker svm=fast,detector=svm --out report
 
 A sequence or result that cannot be used is left out; the report is still written, and the exit code is 1.";
 
@@ -89,12 +98,46 @@ fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+fn named_tracker(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, settings)) if !name.trim().is_empty() && !settings.trim().is_empty() => {
+            Ok((name.trim().into(), settings.into()))
+        }
+        _ => Err("expected NAME=PRESET or NAME=PRESET,PATH=VALUE,…".into()),
+    }
+}
+
+/// The trackers of --tracker and --trackers. The other settings hold for them, too, unless they set them themselves.
+fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
+    let mut all = Vec::new();
+    if let Some(file) = &args.trackers {
+        let wrong = |error: String| Failure::usage(format!("--trackers {}: {error}", file.display()));
+        let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        for (name, settings) in table {
+            let settings = settings.as_str().ok_or_else(|| wrong(format!("{name} must be \"PRESET,PATH=VALUE,…\"")))?;
+            all.push((name, settings.to_owned()));
+        }
+    }
+    all.extend(args.named.iter().cloned());
+    let tracker = |(name, settings): (String, String)| {
+        let mut parts = settings.split(',').map(str::trim);
+        let preset = parts.next().unwrap_or_default();
+        let resolved = args.params.resolve_with(Some(preset), parts);
+        let resolved = resolved.map_err(|error| Failure::usage(format!("tracker {name}: {}", error.reason())))?;
+        Ok(Preset::changed(&resolved.preset, resolved.params)?.renamed(&name))
+    };
+    all.into_iter().map(tracker).collect()
+}
+
 pub fn run(args: &EvalArgs) -> Result<(), Failure> {
+    let named = named_trackers(args)?;
     let mut trackers = Vec::new();
     for preset in &args.presets {
         trackers.push(args.params.resolve(Some(preset))?);
     }
-    if trackers.is_empty() && (args.results.is_empty() || args.params.print_config || !args.params.is_empty()) {
+    let nothing = args.results.is_empty() && named.is_empty();
+    if trackers.is_empty() && (nothing || args.params.print_config || named.is_empty() && !args.params.is_empty()) {
         trackers.push(args.params.resolve(None)?);
     }
     if args.params.print_config {
@@ -110,7 +153,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--save-results: other tools have files for --protocol ope only"));
     }
     let presets = trackers.into_iter().map(|resolved| Preset::changed(&resolved.preset, resolved.params));
-    let presets = presets.collect::<Result<Vec<_>, _>>()?;
+    let presets = presets.chain(named.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
     // All checks come before anything is written.
     let evaluation = open(args, data, &presets)?;
     check_folder(out, args.resume)?;
@@ -178,7 +221,8 @@ fn open(args: &EvalArgs, data: &Path, presets: &[Preset]) -> Result<Evaluation, 
     names.sort_unstable();
     if let Some(name) = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]) {
         let read = args.results.iter().any(|(read, _)| read == name);
-        let advice = if read { "give another name by --results NAME=DIR" } else { "give each --preset once" };
+        let advice =
+            if read { "give another name by --results NAME=DIR" } else { "give each --preset and each name once" };
         return Err(Failure::usage(format!("two trackers are called {name}: {advice}")));
     }
     let base = args.base.map(|base| if base == 1 { Base::One } else { Base::Zero });

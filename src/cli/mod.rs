@@ -1,6 +1,7 @@
 //! The command line program: one file a subcommand. Nothing else prints.
 
 mod completions;
+mod control;
 mod eval;
 mod failure;
 mod outputs;

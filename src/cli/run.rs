@@ -1,10 +1,12 @@
 //! One run, from its first frame to its files.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::Failure;
+use super::control::Control;
 use super::progress::Progress;
 use super::source::no_frame;
 use crate::cancel::CancelToken;
@@ -40,7 +42,14 @@ pub struct RunConfig<'a> {
     pub profile: bool,
     /// Ends the run after the current frame.
     pub cancel: CancelToken,
+    /// Where commands come from.
+    pub commands: Option<&'a Path>,
+    /// Ends the run as if the frames had ended.
+    pub quit: CancelToken,
 }
+
+/// How often a wait checks for its end.
+pub const POLL: Duration = Duration::from_millis(50);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -62,13 +71,24 @@ impl RunConfig<'_> {
         journal.set_targets(self.targets.clone(), self.named);
         journal.switch_profile(self.profile);
         let cancel = &self.cancel;
-        let mut writer = Writer { journal, progress, cancel, unchecked: Some(&self.targets), refused: None, last: 0 };
+        let start = |path| Control::start(path, self.tracker, &self.targets, self.quit.clone());
+        let control = match self.commands.map(start).transpose() {
+            Ok(control) => control,
+            Err(failure) => {
+                return RunSummary { summary: Summary::default(), profile: Profile::default(), result: Err(failure) };
+            }
+        };
+        let unchecked = Some(&self.targets[..]);
+        let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0 };
         let ended = session.run(frames, &mut writer);
+        writer.warn_of_refusals();
         let Writer { mut journal, progress, refused, last, .. } = writer;
         let mut result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
-            Ok(End::Complete) if journal.frames() == 0 => Err(no_frame(self.info, self.span, self.by_start)),
+            Ok(End::Complete) if last == 0 && !self.quit.is_cancelled() => {
+                Err(no_frame(self.info, self.span, self.by_start))
+            }
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::failed(format!(
                     "target {} never began: the frames end before frame {start}",
@@ -78,7 +98,7 @@ impl RunConfig<'_> {
             },
             Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
         };
-        if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end)) {
+        if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end && !self.quit.is_cancelled())) {
             progress.warn(&format!("the frames end with {last}, before --end {end}"));
         }
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
@@ -108,7 +128,7 @@ impl RunConfig<'_> {
         }
         session.skip_bad_frames(self.skip_bad_frames);
         session.switch_profile(self.profile);
-        session.parallel(self.parallel && self.targets.len() > 1);
+        session.parallel(self.parallel && (self.targets.len() > 1 || self.commands.is_some()));
         session
     }
 
@@ -139,6 +159,7 @@ struct Writer<'a, 'w> {
     journal: Journal<'a>,
     progress: &'w mut Progress,
     cancel: &'w CancelToken,
+    control: Option<Control>,
     /// Targets whose boxes were not yet compared with the frame's size.
     unchecked: Option<&'w [TargetRecord]>,
     /// The error of a box of a later frame.
@@ -162,6 +183,13 @@ impl Writer<'_, '_> {
     }
 }
 
+impl Writer<'_, '_> {
+    fn warn_of_refusals(&self) {
+        let refusals = self.control.as_ref().map_or(Vec::new(), Control::refusals);
+        refusals.iter().for_each(|refusal| self.progress.warn(refusal));
+    }
+}
+
 impl Watch<Tracker> for Writer<'_, '_> {
     fn wants_to_stop(&mut self) -> bool {
         self.cancel.is_cancelled()
@@ -174,6 +202,13 @@ impl Watch<Tracker> for Writer<'_, '_> {
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
         self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
         written
+    }
+
+    fn before(&mut self, session: &mut Session<Tracker>, item: &Item) {
+        if let Some(control) = &mut self.control {
+            control.apply(session, item, |target| self.journal.add_target(target));
+        }
+        self.warn_of_refusals();
     }
 
     fn skipped(&mut self, message: &str) {
@@ -200,6 +235,9 @@ pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> S
     }
     if summary.refits_kept > 0 {
         text += &format!("; {} refits failed, the earlier model stayed", summary.refits_kept);
+    }
+    if summary.dropped > 0 {
+        text += &format!("; {} frames were left out for newer ones", summary.dropped);
     }
     text.push('\n');
     if !summary.lost.is_empty() {

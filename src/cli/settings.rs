@@ -84,6 +84,18 @@ impl SettingsArgs {
     /// # Errors
     /// Wrong usage that names the setting, and the file that it comes from.
     pub fn resolve(&self, preset: Option<&str>) -> Result<Resolved, Failure> {
+        self.resolve_with(preset, std::iter::empty())
+    }
+
+    /// The same with more `settings`, PATH=VALUE each, which count most.
+    ///
+    /// # Errors
+    /// As [`SettingsArgs::resolve`].
+    pub fn resolve_with<'a>(
+        &'a self,
+        preset: Option<&str>,
+        settings: impl Iterator<Item = &'a str>,
+    ) -> Result<Resolved, Failure> {
         let default = preset.unwrap_or(Params::DEFAULT_PRESET);
         let (preset, mut params) = match &self.config {
             Some(file) => {
@@ -112,7 +124,7 @@ impl SettingsArgs {
             *place.ok_or_else(|| Failure::usage("--model: needs --preset expert or --detector siamese"))? =
                 model.clone();
         }
-        for setting in &self.set {
+        for setting in self.set.iter().map(String::as_str).chain(settings) {
             let (path, value) = setting
                 .split_once('=')
                 .ok_or_else(|| Failure::usage(format!("--set {setting}: must be PATH=VALUE")))?;

@@ -1,7 +1,7 @@
 //! `kcf-track SRC`: targets through one source of frames.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
@@ -16,7 +16,7 @@ use super::view::{Picked, pick};
 use super::{Failure, signals};
 use crate::Tracker;
 use crate::export::TargetRecord;
-use crate::media::{Demand, OpenOptions, Prefetch, Truth};
+use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
 
 /// The largest number of threads for `--jobs`.
 pub const MAX_THREADS: u16 = 1024;
@@ -49,6 +49,12 @@ pub struct TrackArgs {
     /// Which target of the truth, where it has several
     #[arg(long, value_name = "N")]
     target: Option<u32>,
+    /// Take the newest frame of a camera or a pipe, and leave out those that came in between
+    #[arg(long, conflicts_with = "pick")]
+    latest: bool,
+    /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
+    #[arg(long, value_name = "FILE|-", conflicts_with = "pick")]
+    commands: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`
     #[arg(long)]
     skip_bad_frames: bool,
@@ -85,8 +91,12 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         return settings::print(&resolved);
     }
     let tracker = Tracker::new(resolved.params.clone())?;
-    let wanted = args.targets.read()?;
+    let mut wanted = args.targets.read()?;
+    wanted.named |= args.commands.is_some();
     let path = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("SRC is missing"))?;
+    if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
+        return Err(Failure::usage("--commands -: the frames come from the standard input; name a pipe"));
+    }
     let cancel = signals::watch();
     let options = OpenOptions {
         target: args.target,
@@ -94,12 +104,26 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         lenient: args.skip_bad_frames,
         timeout: seconds(args.timeout)?,
     };
-    let request = SourceRequest { path, options, needs_truth: wanted.is_empty() && !args.pick };
+    let request =
+        SourceRequest { path, options, needs_truth: wanted.is_empty() && !args.pick && args.commands.is_none() };
     let (source, mut warnings) = request.open(&cancel)?;
     let (source, info) = (source.as_ref(), source.info());
     let span = source::span(source, args.start, args.end, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
-    let known = if args.pick { None } else { Some(wanted.within(span, info)?) };
+    if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {
+        let what = if info.live {
+            "a target begins in the first frame or by a command"
+        } else {
+            "it is for cameras, addresses and pipes"
+        };
+        return Err(Failure::usage(format!("--latest: {what}")));
+    }
+    let comes_by_command = args.commands.is_some() && wanted.is_empty() && info.true_box(span.first).is_none();
+    let known = match (args.pick, comes_by_command) {
+        (true, _) => None,
+        (_, true) => Some(Vec::new()),
+        _ => Some(wanted.within(span, info)?),
+    };
     let outputs = args.output.outputs(wanted.named)?;
     outputs.check_inputs(info, &[("--init-file", args.targets.file()), ("--config", args.settings.file())])?;
     // Opens outputs before it asks for a box, so a bad path fails first.
@@ -125,9 +149,11 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     }
     let demand = Demand { channels: resolved.params.channels(), color: exports.draws() };
     let started = Instant::now();
-    let (first, frames) = match begun {
-        Some((first, frames)) => (Some(first), frames),
-        None => (None, Prefetch::open(source, span, demand, &cancel)?),
+    let quit = cancel.child();
+    let (first, frames): (_, Box<dyn Iterator<Item = Item>>) = match begun {
+        Some((first, frames)) => (Some(first), Box::new(frames)),
+        None if args.latest => (None, Box::new(Latest::open(source, span, demand, &quit)?)),
+        None => (None, Box::new(Prefetch::open(source, span, demand, &quit)?)),
     };
     let config = RunConfig {
         info,
@@ -143,6 +169,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         parallel: args.jobs.is_none_or(|jobs| jobs > 1),
         profile: args.profile,
         cancel,
+        commands: args.commands.as_deref(),
+        quit,
     };
     let frames = first.into_iter().chain(frames);
     let RunSummary { summary, profile, result } = config.run(exports, frames, &mut progress);

@@ -90,6 +90,12 @@ impl Preset {
         }
         Ok(Self { name, preset: preset.to_owned(), params })
     }
+
+    /// The same tracker by another name.
+    #[cfg(feature = "cli")]
+    pub(crate) fn renamed(self, name: &str) -> Self {
+        Self { name: name.into(), ..self }
+    }
 }
 
 /// A change as part of a name: `+padding=2.0`, or `+kernel=linear` where `known` has another branch of `kernel`.

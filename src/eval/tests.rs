@@ -92,6 +92,7 @@ fn every_run_lasts_from_its_start_to_the_end_and_errors_name_the_frame() {
         frame,
         color: None,
         decode_ms: 0.0,
+        captured: None,
     };
     let frames = |n: usize| (1..=n).map(move |i| item(i, FrameBuf::new(vec![0; 12], 4, 3, PixelFormat::Gray8)));
     let init = BBox::new(0.0, 0.0, 2.0, 2.0);

@@ -28,6 +28,9 @@ pub struct Journal<'a> {
     /// Whether one of them was tracked rather than given.
     is_scored: bool,
     clock: Stopwatch,
+    /// Position of the latest frame, and how many before it were left out.
+    last: usize,
+    dropped: usize,
 }
 
 impl<'a> Journal<'a> {
@@ -43,6 +46,8 @@ impl<'a> Journal<'a> {
             labelled: Vec::new(),
             is_scored: false,
             clock: Stopwatch::default(),
+            last: span.first.saturating_sub(1),
+            dropped: 0,
         }
     }
 
@@ -50,6 +55,11 @@ impl<'a> Journal<'a> {
     /// are not compared with the ground truth.
     pub fn set_targets(&mut self, targets: Vec<TargetRecord>, named: bool) {
         (self.run.targets, self.run.named) = (targets, named);
+    }
+
+    /// Adds a target that begins while the session runs.
+    pub fn add_target(&mut self, target: TargetRecord) {
+        self.run.targets.push(target);
     }
 
     /// Switches the measurement of the time spent on writing.
@@ -72,6 +82,8 @@ impl<'a> Journal<'a> {
     /// # Errors
     /// The failure of an output; a closed pipe is one only if no output is left.
     pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
+        self.dropped += step.item.position.saturating_sub(self.last + 1);
+        self.last = step.item.position;
         if step.outcomes.is_empty() {
             return Ok(());
         }
@@ -106,6 +118,7 @@ impl<'a> Journal<'a> {
     /// Completes all outputs. `failure` is what ended the run early. Without a frame the old files stay.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
         let summary = self.tally.summary(self.run.named_targets(), self.truth_summary(), failure);
+        let summary = Summary { dropped: self.dropped, ..summary };
         let exports = std::mem::take(&mut self.exports);
         self.clock.start();
         let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&self.run, &summary) };
@@ -146,6 +159,8 @@ pub struct Summary {
     pub mean_confidence: Option<f64>,
     /// Frames in which a refit of the machine did not converge.
     pub refits_kept: usize,
+    /// Frames between the first and the last that were left out because newer ones had come.
+    pub dropped: usize,
     /// When targets were lost, in the order in which they were; at most 1,000.
     pub lost: Vec<LostSpan>,
     /// Comparison with the ground truth; null without a true box beyond the first frame's.
@@ -358,6 +373,7 @@ impl Tally {
             mean_decision: self.decision.value(),
             mean_confidence: self.all.confidence.value(),
             refits_kept: self.refits_kept,
+            dropped: 0,
             lost: self.lost.clone(),
             truth,
             targets: targets.iter().map(of_target).collect(),

@@ -114,7 +114,7 @@ mod tests {
 ],
 "summary":{"frames":2,"states":{"initial":1,"tracking":1,"recovered":0,"uncertain":0,"lost":0,"missing":0},>
 "fps":1000.0,"decode_fps":500.0,"mean_psr":9.1,"mean_decision":0.25,"mean_confidence":0.75,"refits_kept":1,>
-"lost":[],"truth":null,"completed":true,"error":null}}
+"dropped":0,"lost":[],"truth":null,"completed":true,"error":null}}
 "#;
 
     #[test]

@@ -200,6 +200,9 @@ pub struct FrameRecord {
     pub decode_ms: f64,
     /// Milliseconds of tracking, to the microsecond.
     pub track_ms: f64,
+    /// When the frame was decoded, in seconds since 1970; absent for frames that do not come live.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub captured: Option<f64>,
 }
 
 impl SourceRecord {
@@ -237,6 +240,7 @@ impl FrameRecord {
             identity: single(evidence.and_then(|evidence| evidence.identity), 4),
             decode_ms: rounded(item.decode_ms, 3),
             track_ms: rounded(outcome.took.as_secs_f64() * 1e3, 3),
+            captured: item.captured.map(|seconds| rounded(seconds, 4)),
         }
     }
 
@@ -412,6 +416,7 @@ mod tests {
             frame: Err(crate::error::Error::NotInitialized),
             color: None,
             decode_ms: 1.0 / 3.0,
+            captured: Some(1.0 / 3.0),
         };
         let bbox = BBox::new(13.799999999999997, -0.00001, 1.0 / 3.0, 1e300);
         let evidence = Evidence {
@@ -432,7 +437,7 @@ mod tests {
             r#"{"index":2,"file":"0002.jpg","bbox":[13.8,0.0,0.3333,1e+300],"#,
             r#""polygon":[0.3333,2.0,3.0,4.0,5.0,6.0,7.0,-8.0],"peak":0.6667,"psr":30.123,"apce":null,"#,
             r#""decision":-0.1235,"refit_kept":false,"state":"tracking","confidence":1.0,"#,
-            r#""long_term":0.6543,"identity":-0.5,"decode_ms":0.333,"track_ms":1.235}"#
+            r#""long_term":0.6543,"identity":-0.5,"decode_ms":0.333,"track_ms":1.235,"captured":0.3333}"#
         );
         assert_eq!(text, expected);
     }

@@ -57,6 +57,7 @@ pub(super) fn run() -> (Run, Vec<FrameRecord>) {
         identity: None,
         decode_ms: 2.0,
         track_ms: 1.25,
+        captured: None,
     };
     let second = FrameRecord {
         index: 2,
@@ -76,6 +77,7 @@ pub(super) fn run() -> (Run, Vec<FrameRecord>) {
         identity: None,
         decode_ms: 2.0,
         track_ms: 0.75,
+        captured: None,
     };
     let targets = vec![TargetRecord::new(1, 1, first.bbox)];
     (Run::new(source, serde_json::json!({ "padding": 1.5 }), targets, false), vec![first, second])

@@ -29,6 +29,8 @@ pub(crate) use images::{INDEX, TRUTH_FILES, file_name, list, numbered_truths, pl
 #[cfg(feature = "cli")]
 pub(crate) use open::local;
 pub use open::{OpenOptions, Truth, open};
+#[cfg(feature = "cli")]
+pub(crate) use prefetch::Latest;
 pub use prefetch::{Prefetch, Wait};
 pub(crate) use sequence::IMAGE_FOLDERS;
 pub use sequence::Sequence;
@@ -176,6 +178,8 @@ pub struct Item {
     pub color: Option<FrameBuf>,
     /// Milliseconds of reading and decoding.
     pub decode_ms: f64,
+    /// When a frame of a live source was decoded, in seconds since 1970.
+    pub captured: Option<f64>,
 }
 
 impl Item {
@@ -190,7 +194,16 @@ impl Item {
             Ok((frame, color)) => (Ok(frame), color),
             Err(error) => (Err(error), None),
         };
-        Self { position, name: format!("{position:06}"), path: None, timestamp, frame, color, decode_ms }
+        Self {
+            position,
+            name: format!("{position:06}"),
+            path: None,
+            timestamp,
+            frame,
+            color,
+            decode_ms,
+            captured: None,
+        }
     }
 
     /// The frame to show; `None` if it could not be read.

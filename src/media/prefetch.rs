@@ -3,8 +3,10 @@
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+#[cfg(feature = "cli")]
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Demand, Images, Item, Source, Span, Stream};
 use crate::cancel::CancelToken;
@@ -66,7 +68,7 @@ impl Prefetch {
         let is_large = source.info().size.is_some_and(|(width, height)| width * height > LARGE);
         let depth = if is_large { 1 } else { DEPTH };
         if images.is_empty() {
-            return Self::start(vec![source.stream(span, demand, &cancel)?], depth, cancel);
+            return Self::start(vec![timed(source, source.stream(span, demand, &cancel)?)], depth, cancel);
         }
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let part = |thread| images.iter().skip(thread).step_by(threads).cloned().collect();
@@ -129,6 +131,100 @@ impl Prefetch {
             thread.join()?;
         }
         Ok(())
+    }
+}
+
+/// The frames of a source, with the time at which each was decoded if the source is live.
+fn timed(source: &dyn Source, stream: Stream) -> Stream {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs_f64());
+    match source.info().live {
+        true => Box::new(stream.map(move |item| Item { captured: now(), ..item })),
+        false => stream,
+    }
+}
+
+/// The newest frame of a source: another thread reads all frames, and one that is not taken gives way to the next.
+#[cfg(feature = "cli")]
+#[derive(Debug)]
+pub(crate) struct Latest {
+    shared: Arc<(Mutex<Slot>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+    cancel: CancelToken,
+}
+
+#[cfg(feature = "cli")]
+#[derive(Debug, Default)]
+struct Slot {
+    item: Option<Item>,
+    ended: bool,
+}
+
+#[cfg(feature = "cli")]
+impl Latest {
+    /// Starts to read.
+    ///
+    /// # Errors
+    /// As [`Prefetch::open`].
+    pub(crate) fn open(source: &dyn Source, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Self> {
+        let cancel = cancel.child();
+        Self::start(timed(source, source.stream(span, demand, &cancel)?), cancel)
+    }
+
+    fn start(stream: Stream, cancel: CancelToken) -> Result<Self> {
+        let shared = Arc::<(Mutex<Slot>, Condvar)>::default();
+        let (writer, stop) = (Arc::clone(&shared), cancel.clone());
+        let put = move |change: &mut dyn FnMut(&mut Slot)| {
+            change(&mut writer.0.lock().unwrap_or_else(PoisonError::into_inner));
+            writer.1.notify_one();
+        };
+        let read = move || {
+            let all = std::panic::AssertUnwindSafe(|| {
+                for item in stream.take_while(|_| !stop.is_cancelled()) {
+                    let mut item = Some(item);
+                    put(&mut |slot| slot.item = item.take());
+                }
+            });
+            let read = std::panic::catch_unwind(all);
+            put(&mut |slot| slot.ended = true);
+            read.unwrap_or_else(|panic| resume_unwind(panic));
+        };
+        let thread = std::thread::Builder::new().name("decode".into()).spawn(read);
+        let thread = thread.map_err(|source| Error::io("a thread to decode on", source))?;
+        Ok(Self { shared, thread: Some(thread), cancel })
+    }
+}
+
+#[cfg(feature = "cli")]
+impl Iterator for Latest {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        let mut slot = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match slot.item.take() {
+                _ if self.cancel.is_cancelled() => return None,
+                Some(item) => return Some(item),
+                None if slot.ended => {
+                    drop(slot);
+                    let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
+                    ended.unwrap_or_else(|panic| resume_unwind(panic));
+                    return None;
+                }
+                None => slot = self.shared.1.wait_timeout(slot, POLL).unwrap_or_else(PoisonError::into_inner).0,
+            }
+        }
+    }
+}
+
+#[cfg(feature = "cli")]
+impl Drop for Latest {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        let begun = Instant::now();
+        // A thread that waits for a pipe is left behind.
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && begun.elapsed() < SHUTDOWN_GRACE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -220,6 +316,27 @@ mod tests {
         assert!(matches!(frames.next_within(Duration::from_millis(1)), Wait::NotYet));
         assert!(matches!(frames.next_within(Duration::from_secs(9)), Wait::Item(_)));
         assert!(matches!(frames.next_within(Duration::from_secs(9)), Wait::End));
+    }
+
+    #[test]
+    #[cfg(feature = "cli")]
+    fn the_newest_frame_replaces_those_that_were_not_taken() {
+        let slow = |item: Item| {
+            std::thread::sleep(Duration::from_millis(40));
+            item.position
+        };
+        let latest = Latest::start(stream(1, 1, 30, 5), CancelToken::default()).unwrap();
+        let positions: Vec<_> = latest.map(slow).collect();
+        assert!(positions.is_sorted() && positions.len() < 20 && positions.last() == Some(&30), "{positions:?}");
+        let panics = (1..=5).map(|position| if position < 3 { black(position) } else { panic!("the driver") });
+        let mut latest = Latest::start(Box::new(panics), CancelToken::default()).unwrap();
+        assert!(catch_unwind(AssertUnwindSafe(|| latest.by_ref().count())).is_err());
+        let endless = Box::new(std::iter::from_fn(|| Some(black(1))));
+        let cancel = CancelToken::default();
+        let mut latest = Latest::start(endless, cancel.child()).unwrap();
+        assert!(latest.next().is_some());
+        cancel.cancel();
+        assert!(latest.next().is_none());
     }
 
     #[test]

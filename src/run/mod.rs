@@ -1,5 +1,5 @@
-//! The one loop over frames: a [`Session`] takes them from a source, gives them to the followers of all targets, and
-//! reports each frame to a [`Watch`].
+//! Several targets: a [`Session`] gives each frame to the followers of all of them. With the feature `files` it takes the
+//! frames from a source itself and reports each to a `Watch`.
 //!
 //! ```
 //! use kcf_track::cancel::CancelToken;
@@ -28,6 +28,7 @@
 mod session;
 
 use std::fmt;
+#[cfg(feature = "files")]
 use std::path::{Path, PathBuf};
 
 use crate::bbox::BBox;
@@ -35,7 +36,9 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::tracker::{Estimate, ResponseMap, Tracker};
 
-pub use session::{End, Outcome, Session, Step, Watch};
+#[cfg(feature = "files")]
+pub use session::{End, Step, Watch};
+pub use session::{Outcome, Session};
 
 /// Follows one target from frame to frame.
 pub trait Follower: Send {
@@ -86,6 +89,7 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
 }
 
 /// An error that ended a session, and the frame at which it did.
+#[cfg(feature = "files")]
 #[derive(Debug)]
 pub struct Halt {
     /// Position of the frame, from 1.
@@ -140,6 +144,7 @@ impl Cause {
     }
 }
 
+#[cfg(feature = "files")]
 impl fmt::Display for Halt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
@@ -149,12 +154,14 @@ impl fmt::Display for Halt {
     }
 }
 
+#[cfg(feature = "files")]
 impl std::error::Error for Halt {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(self.cause.error())
     }
 }
 
+#[cfg(feature = "files")]
 /// An error with its frame, and the path unless the error names it.
 fn at_frame(position: usize, path: Option<&Path>, error: &Error) -> String {
     let message = error.to_string();

@@ -1,21 +1,25 @@
 //! Targets that are followed through one stream of frames.
 
+#[cfg(feature = "files")]
+mod stream;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "files")]
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-use super::{Cause, Follower, Halt, at_frame};
+use super::{Cause, Follower};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::media::Item;
-use crate::profile::{Profile, Stage, Stopwatch};
-use crate::tracker::{Estimate, ResponseMap};
+use crate::tracker::Estimate;
+#[cfg(feature = "files")]
+pub use stream::{End, Step, Watch};
 
 /// Any number of targets, each followed from its own first frame on. Every frame is decoded once for all of them.
 ///
-/// [`Session::run`] takes a stream of frames to its end; [`Session::feed`] takes single frames. Targets can be added,
+/// [`Session::feed`] takes single frames; with the feature `files`, `Session::run` takes a stream to its end. Targets can be added,
 /// dropped and given a new box at any time. A clone continues independently. All frames have the size of the first one,
 /// until the last target is dropped.
 #[derive(Clone, Debug)]
@@ -26,7 +30,8 @@ pub struct Session<F> {
     size: Option<(usize, usize)>,
     skip_bad_frames: bool,
     parallel: bool,
-    clock: Stopwatch,
+    #[cfg(feature = "files")]
+    clock: crate::profile::Stopwatch,
 }
 
 /// The result for one target in one frame.
@@ -42,63 +47,17 @@ pub struct Outcome {
     pub took: Duration,
 }
 
-/// One frame of a session, and the outcome of each target that has begun.
-#[derive(Debug)]
-pub struct Step<'a, F> {
-    /// The frame.
-    pub item: &'a Item,
-    /// In the order in which the targets were added.
-    pub outcomes: &'a [Outcome],
-    targets: &'a [Target<F>],
-}
-
-impl<F: Follower> Step<'_, F> {
-    /// The response map of an outcome, if there is one.
-    pub fn response(&self, outcome: &Outcome) -> Option<ResponseMap<'_>> {
-        outcome.estimate.and_then(|_| self.targets.get(outcome.target)?.follower()?.response())
-    }
-}
-
-/// How a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// After the last frame.
-    Complete,
-    /// By its watcher.
-    Stopped,
-}
-
-/// Watches a session and tells it when to stop. A closure that takes steps is one.
-pub trait Watch<F> {
-    /// Whether to stop before the next frame is taken, so that a caller who resumes misses no frame. The session calls
-    /// it between frames only: not before the first, and not while it waits.
-    fn wants_to_stop(&mut self) -> bool {
-        false
-    }
-
-    /// A frame is done.
-    ///
-    /// # Errors
-    /// Any error that ends the session.
-    fn step(&mut self, step: &Step<'_, F>) -> Result<()>;
-
-    /// A frame is left out for the reason in `message`; its step follows.
-    fn skipped(&mut self, message: &str) {
-        let _ = message;
-    }
-}
-
-impl<F, W: FnMut(&Step<'_, F>) -> Result<()>> Watch<F> for W {
-    fn step(&mut self, step: &Step<'_, F>) -> Result<()> {
-        self(step)
-    }
-}
-
 impl<F> Default for Session<F> {
     fn default() -> Self {
-        let (targets, outcomes) = (Vec::new(), Vec::new());
-        let clock = Stopwatch::default();
-        Self { targets, outcomes, size: None, skip_bad_frames: false, parallel: false, clock }
+        Self {
+            targets: Vec::new(),
+            outcomes: Vec::new(),
+            size: None,
+            skip_bad_frames: false,
+            parallel: false,
+            #[cfg(feature = "files")]
+            clock: Default::default(),
+        }
     }
 }
 
@@ -114,16 +73,6 @@ impl<F: Follower> Session<F> {
     /// estimate. The first frame of a target must be readable.
     pub fn skip_bad_frames(&mut self, on: bool) {
         self.skip_bad_frames = on;
-    }
-
-    /// Switches the measurement of the wait for frames.
-    pub fn switch_profile(&mut self, on: bool) {
-        self.clock.switch(on);
-    }
-
-    /// The measured wait for frames.
-    pub fn profile(&self) -> &Profile {
-        self.clock.profile()
     }
 
     /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; returns its number.
@@ -174,7 +123,7 @@ impl<F: Follower> Session<F> {
         Ok(outcome)
     }
 
-    /// Switches whether targets are followed in parallel. The boxes do not depend on it.
+    /// Switches whether targets are followed in parallel (with the feature `files`). The boxes do not depend on it.
     pub fn parallel(&mut self, on: bool) {
         self.parallel = on;
     }
@@ -196,57 +145,6 @@ impl<F: Follower> Session<F> {
         self.targets.iter().enumerate().filter_map(waiting)
     }
 
-    /// Takes the frames of a stream until it ends or the watcher stops it. To continue after a stop, pass the same
-    /// stream by reference.
-    ///
-    /// # Errors
-    /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of the watcher.
-    pub fn run(&mut self, frames: impl IntoIterator<Item = Item>, watch: &mut impl Watch<F>) -> Result<End, Halt> {
-        let mut frames = frames.into_iter();
-        let mut begun = false;
-        loop {
-            if begun && watch.wants_to_stop() {
-                return Ok(End::Stopped);
-            }
-            self.clock.start();
-            let Some(item) = frames.next() else { return Ok(End::Complete) };
-            self.clock.lap(Stage::Wait);
-            begun = true;
-            self.take(item, watch)?;
-        }
-    }
-
-    /// Gives an item to all targets, and their outcomes to the watcher.
-    fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
-        let skips = self.skip_bad_frames && !self.starts_at(item.position);
-        let item = match item {
-            Item { position, path, frame: Err(error), .. } if !skips => {
-                return Err(Halt { position, path, cause: Cause::Frame(error) });
-            }
-            item => item,
-        };
-        let refused = match &item.frame {
-            Ok(frame) => self.feed(item.position, frame).err(),
-            Err(error) => {
-                watch.skipped(&at_frame(item.position, item.path.as_deref(), error));
-                self.outcomes.clear();
-                self.add_missing();
-                None
-            }
-        };
-        match refused {
-            Some(Cause::Frame(error)) if skips => {
-                watch.skipped(&at_frame(item.position, item.path.as_deref(), &error));
-                self.add_missing();
-            }
-            Some(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
-            None => {}
-        }
-        let step = Step { item: &item, outcomes: &self.outcomes, targets: &self.targets };
-        let watched = watch.step(&step);
-        watched.map_err(|error| Halt { position: item.position, path: item.path, cause: Cause::Watch(error) })
-    }
-
     /// Gives a frame to all targets that have begun or begin at `position`.
     ///
     /// # Errors
@@ -260,10 +158,11 @@ impl<F: Follower> Session<F> {
         if !self.is_empty() {
             self.size = Some((frame.width(), frame.height()));
         }
-        if self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1 {
-            self.targets.par_iter_mut().for_each(|target| target.feed(position, &frame));
-        } else {
-            self.targets.iter_mut().for_each(|target| target.feed(position, &frame));
+        let several = self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1;
+        match several {
+            #[cfg(feature = "files")]
+            true => self.targets.par_iter_mut().for_each(|target| target.feed(position, &frame)),
+            _ => self.targets.iter_mut().for_each(|target| target.feed(position, &frame)),
         }
         let mut failed = None;
         for (number, target) in self.targets.iter_mut().enumerate() {
@@ -284,24 +183,9 @@ impl<F: Follower> Session<F> {
         }
     }
 
-    /// Adds an outcome without an estimate for each target that has none, after an unusable frame.
-    fn add_missing(&mut self) {
-        for (target, last) in self.targets.iter().map(Target::last).enumerate() {
-            let known = self.outcomes.iter().any(|outcome| outcome.target == target);
-            let missed = last.filter(|_| !known);
-            let took = Duration::ZERO;
-            self.outcomes.extend(missed.map(|bbox| Outcome { target, bbox, estimate: None, took }));
-        }
-        self.outcomes.sort_by_key(|outcome| outcome.target);
-    }
-
     /// Whether no target is left.
     fn is_empty(&self) -> bool {
         self.targets.iter().all(|target| target.follower().is_none())
-    }
-
-    fn starts_at(&self, position: usize) -> bool {
-        self.targets.iter().any(|target| target.starts_at(position))
     }
 }
 
@@ -434,5 +318,5 @@ fn check_size(first: Option<(usize, usize)>, frame: &Frame<'_>) -> Result<(), Ca
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "files"))]
 mod tests;

@@ -145,7 +145,16 @@ impl Scene {
             (rgb, _) => (rgb, None),
         };
         let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-        Item { position, name: format!("{position:04}"), path: None, timestamp: None, frame, color, decode_ms }
+        Item {
+            position,
+            name: format!("{position:04}"),
+            path: None,
+            timestamp: None,
+            frame,
+            color,
+            decode_ms,
+            captured: None,
+        }
     }
 }
 

@@ -281,6 +281,7 @@ impl Source for Still {
             frame: Ok(self.frame.clone()),
             color: self.color.clone(),
             decode_ms: 0.0,
+            captured: None,
         };
         Ok(Box::new(std::iter::once(item).filter(move |item| span.contains(item.position))))
     }

@@ -180,3 +180,30 @@ fn eval_and_track_give_the_same_scores() {
         assert!((evaluated - ran).abs() < 0.51e-4, "{score}: {evaluated} {ran}");
     }
 }
+
+#[test]
+fn settings_of_one_preset_stand_in_one_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out, list) = (dir.path().join("data"), dir.path().join("out"), dir.path().join("mine.toml"));
+    dataset(&data);
+    fs::write(&list, "linear = \"paper, search.filter.kernel=linear\"\n").unwrap();
+    let base = ["--data", text(&data), "--sequences", "plain", "--out", text(&out), "-p", "paper"];
+    let settings = ["--trackers", text(&list), "--tracker", "wide=paper,search.filter.padding=2"];
+    let done = eval(&[&base[..], &settings].concat());
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let mut names: Vec<_> = report(&out)["trackers"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
+    names.sort_by_key(ToString::to_string);
+    assert_eq!(names, ["linear", "paper", "wide"]);
+    let page = String::from_utf8(read(&out, "report.html")).unwrap();
+    assert_eq!(page.matches("at least half of the time in every sequence").count(), 3, "failures of every tracker");
+    assert!(!read(&out, "attributes.csv").is_empty());
+    for (settings, said) in [
+        ("a=nothing", "tracker a"),
+        ("a=fast,x=1", "tracker a"),
+        ("a", "NAME=PRESET"),
+        ("paper=fast", "each name once"),
+    ] {
+        let refused = eval(&[&base[..], &["--tracker", settings]].concat());
+        assert!(refused.code == 2 && refused.stderr.contains(said), "{settings}: {}", refused.stderr);
+    }
+}

@@ -288,3 +288,58 @@ fn a_range_beyond_the_end_is_named() {
     let late = run([place.path("clip.mkv")]).args(["--init", INIT, "--end", "500"]).assert();
     late.success().stderr(contains("warning: the frames end with 7, before --end 500"));
 }
+
+#[test]
+fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
+    let place = place(6);
+    let pipe = place.path("frames.y4m");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = interruptible();
+    command.arg(&pipe).args(["--latest", "--commands", "-", "--jsonl", "-", "-p", "fast"]).arg("--json");
+    command.arg(place.path("run.json")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut frames = fs::File::create(&pipe).unwrap();
+    frames.write_all(b"YUV4MPEG2 W160 H120 F25:1 Cmono\n").unwrap();
+    let mut commands = child.stdin.take().unwrap();
+    let mut say = |text: &str| {
+        commands.write_all(text.as_bytes()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    };
+    let mut send = |position: usize| {
+        let picture = pictures::open(&place.frame(position)).into_luma8();
+        frames.write_all(&[b"FRAME\n", &picture.into_raw()[..]].concat()).unwrap();
+    };
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut line = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let what = |line: &serde_json::Value| (line["index"].clone(), line["id"].clone(), line["state"].clone());
+
+    send(1);
+    say("nonsense\n{\"do\":\"add\",\"bbox\":[40,30,24,32]}\n");
+    send(2);
+    let first = line();
+    assert_eq!(what(&first), (2.into(), 1.into(), "initial".into()));
+    assert!(first["captured"].as_f64() > Some(1.7e9), "{first}");
+    say("{\"target\":9,\"box\":[4,3,24,32]}\n{\"target\":1,\"box\":[900,3,24,32]}\n");
+    send(3);
+    assert_eq!(line()["id"], 1);
+    say("{\"target\":1,\"box\":[44,30,24,32]}\n");
+    send(4);
+    let given = line();
+    assert_eq!((what(&given).2, &given["bbox"][0]), ("initial".into(), &44.0.into()));
+    say("{\"do\":\"add\",\"id\":5,\"box\":[90,60,30,24]}\n{\"do\":\"drop\",\"target\":1}\n");
+    send(5);
+    assert_eq!(what(&line()), (5.into(), 5.into(), "initial".into()));
+    say("{\"do\":\"quit\"}\n");
+    let (code, said) = ended(child, LIMIT);
+    assert_eq!(code, Some(0), "{said}");
+    for refusal in ["command 1: this is not a command", "there is no target 9", "command 4"] {
+        assert!(said.contains(refusal), "{refusal}: {said}");
+    }
+    let document = place.json("run.json");
+    let ids: Vec<_> = document["summary"]["targets"].as_array().unwrap().iter().map(|target| &target["id"]).collect();
+    assert_eq!((ids, &document["summary"]["dropped"]), (vec![&1.into(), &5.into()], &0.into()));
+
+    let wrong = |words: &[&str]| run([place.seq()]).args(words).assert().code(2);
+    wrong(&["--latest"]).stderr(contains("cameras"));
+    wrong(&["--commands", "/nowhere"]).stderr(contains("/nowhere"));
+}

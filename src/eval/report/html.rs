@@ -27,7 +27,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// The whole page. `focus` is the tracker that others are compared with and whose `failures` are shown.
+/// The whole page. `focus` is the tracker that others are compared with ; `failures` is that section.
 pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, failures: &str) -> String {
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
     let title = heading(report);

@@ -6,7 +6,8 @@
 //! | `report.json` | all numbers, [`Report`]; the same for the same boxes, to the byte |
 //! | `timings.json` | frames per second, which differ from run to run |
 //! | `success`, `precision`, `normalized_precision` as `.svg` and `.png` | plots for papers |
-//! | `scores.csv` | the scores by sequence and tracker |
+//! | `scores.csv` | the scores by sequence and tracker, with the attributes of the sequence |
+//! | `attributes.csv` | the mean scores by attribute and tracker |
 
 mod failures;
 mod html;
@@ -100,13 +101,18 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     atomic_file::write_json(&out.join("report.json"), report)?;
     atomic_file::write_json(&out.join("timings.json"), &evaluated.timings)?;
     atomic_file::write(&out.join("scores.csv"), csv(report).as_bytes())?;
+    atomic_file::write(&out.join("attributes.csv"), csv_by_attribute(report).as_bytes())?;
     let plots = Plots::draw(report)?;
     for (name, plot) in ["success", "precision", "normalized_precision"].into_iter().zip(&plots.overall) {
         atomic_file::write(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
         atomic_file::write(&out.join(format!("{name}.png")), &plot.png()?)?;
     }
     let focus = focus(report);
-    let failures = failures(evaluation, evaluated, focus);
+    let mut failures = failures(evaluation, evaluated, focus);
+    for tracker in report.trackers.iter().filter(|tracker| tracker.name != focus) {
+        let text = self::failures::failures(evaluation, evaluated, &tracker.name);
+        failures += &format!("<details><summary>{}</summary>\n{text}</details>\n", html::escape(&tracker.name));
+    }
     let page = html::page(report, &evaluated.timings, &plots, focus, &failures);
     atomic_file::write(&out.join("report.html"), page.as_bytes())
 }
@@ -135,7 +141,7 @@ fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
 pub fn csv(report: &Report) -> String {
     let mut text = String::from(
         "sequence,tracker,frames,labelled,auc,precision_20,normalized_precision,overlap_rate_50,mean_overlap,\
-         mean_center_error,failures\n",
+         mean_center_error,failures,attributes\n",
     );
     for sequence in &report.sequences {
         for tracker in &report.trackers {
@@ -145,6 +151,27 @@ pub fn csv(report: &Report) -> String {
             row.extend([s.frames, s.labelled].map(|count| count.to_string()));
             row.extend(scores.map(|score| score.to_string()));
             row.push(s.mean_center_error.map_or(String::new(), |error| error.to_string()));
+            row.push(s.failures.to_string());
+            row.push(sequence.attributes.join(";"));
+            text += &csv_line(&row);
+        }
+    }
+    text
+}
+
+/// The mean scores by attribute and tracker as CSV; `all` is over all sequences.
+fn csv_by_attribute(report: &Report) -> String {
+    let mut text = String::from(
+        "attribute,tracker,sequences,auc,precision_20,normalized_precision,overlap_rate_50,mean_overlap,failures\n",
+    );
+    let attributes = attributes(report).into_iter().map(|(short, ..)| short);
+    for attribute in std::iter::once("all").chain(attributes) {
+        for tracker in &report.trackers {
+            let aggregate = if attribute == "all" { Some(&tracker.overall) } else { tracker.attributes.get(attribute) };
+            let Some(Aggregate { sequences, mean: s, .. }) = aggregate else { continue };
+            let scores = [s.auc, s.precision_20, s.normalized_precision, s.overlap_rate_50, s.mean_overlap];
+            let mut row = vec![attribute.to_owned(), tracker.name.clone(), sequences.to_string()];
+            row.extend(scores.map(|score| score.to_string()));
             row.push(s.failures.to_string());
             text += &csv_line(&row);
         }
@@ -218,6 +245,13 @@ mod tests {
         assert_eq!(text.lines().count(), 1 + 3 * 3);
         let auc = report.trackers[0].sequences["A"].auc;
         assert!(text.contains(&format!("\nA,\"a, \"\"b\"\"\",20,20,{auc},")), "{text}");
+        assert!(text.contains(",IV;SV;OCC\n"), "{text}");
+        let means = csv_by_attribute(&report);
+        assert_eq!(means.lines().count(), 1 + (1 + 3) * 3, "all and three attributes: {means}");
+        assert!(
+            means.contains(&format!("\nOCC,\"a, \"\"b\"\"\",3,{},", report.trackers[0].overall.mean.auc)),
+            "{means}"
+        );
         assert_eq!(plain(&report, &Timings::default()).lines().count(), 2 + report.trackers.len());
     }
 }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::error::Result;
 use crate::frame::{FrameBuf, PixelFormat};
+use crate::media::Item;
+use crate::run::Halt;
 use crate::tracker::{Evidence, State};
 
 /// Moves right by a pixel a frame. Refuses frames that are not 4 pixels wide, and boxes that are not 2 pixels wide.
@@ -38,7 +40,16 @@ impl Follower for Drift {
 fn items(widths: &[usize]) -> Vec<Item> {
     let item = |(position, &width): (usize, &usize)| {
         let frame = FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8);
-        Item { position, name: String::new(), path: None, timestamp: None, frame, color: None, decode_ms: 0.0 }
+        Item {
+            position,
+            name: String::new(),
+            path: None,
+            timestamp: None,
+            frame,
+            color: None,
+            decode_ms: 0.0,
+            captured: None,
+        }
     };
     (1..).zip(widths).map(item).collect()
 }
