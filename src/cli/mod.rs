@@ -3,6 +3,7 @@
 mod completions;
 mod control;
 mod eval;
+mod explain;
 mod failure;
 mod outputs;
 mod progress;
@@ -51,6 +52,7 @@ enum Command {
     /// Print a page of the manual
     Man(completions::ManArgs),
     Eval(Box<eval::EvalArgs>),
+    Explain(Box<explain::ExplainArgs>),
     View(Box<view::ViewArgs>),
 }
 
@@ -99,6 +101,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Some(Command::Completions(args)) => completions::run(args),
         Some(Command::Man(args)) => completions::man(args),
         Some(Command::Eval(args)) => eval::run(args),
+        Some(Command::Explain(args)) => explain::run(args),
         Some(Command::View(args)) => view::run(args),
         None => track::run(&cli.track),
     };

@@ -147,6 +147,26 @@ impl Kcf {
     pub fn response(&self) -> &[f32] {
         &self.response
     }
+
+    /// What the last response was made of, `[row][column]`: the kernel correlation of the input with the model, the
+    /// coefficients α, and the autocorrelation of the model, whose spectrum is `sum_c |x̂_c|²`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn planes(&mut self) -> [Vec<f32>; 3] {
+        let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
+        let per_cell = 1.0 / self.response.len() as f32;
+        let plane = |spectrum: &[Complex32], scratch: &mut Scratch| {
+            let mut plane = vec![0.0; self.response.len()];
+            plan.inverse(spectrum, &mut plane, scratch);
+            plane.iter_mut().for_each(|value| *value *= per_cell);
+            plane
+        };
+        let energy = Some(self.model_energy);
+        correlator.correlate(plan, input, model, energy, correlation, scratch, &mut Stopwatch::default());
+        let kernel = plane(correlation, scratch);
+        let alpha = plane(&self.alpha, scratch);
+        plan.cross_power(model, model, correlation, scratch);
+        [kernel, alpha, plane(correlation, scratch)]
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,83 @@
+//! `kcf-track explain`: one step of the paper's tracker as a page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Failure;
+use super::settings::{self, SettingsArgs};
+use super::source::{self, Position, SourceRequest};
+use super::targets::TargetArgs;
+use crate::Error;
+use crate::atomic_file;
+use crate::export::Replay;
+use crate::media::{Demand, OpenOptions, Prefetch};
+
+/// Explain one step of the paper's tracker on a page: patch, features, spectra, kernel, response
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Folder of images or video
+    source: PathBuf,
+    #[command(flatten)]
+    targets: TargetArgs,
+    /// The frame to explain, from 1, after that of the first box
+    #[arg(long, value_name = "N")]
+    frame: usize,
+    /// The page
+    #[arg(long, short, value_name = "FILE", default_value = "explain.html")]
+    out: PathBuf,
+    /// Preset: paper, paper-dcf or paper-gray
+    #[arg(long, short, value_name = "NAME", default_value = "paper", value_parser = settings::preset_names())]
+    #[arg(hide_possible_values = true)]
+    preset: String,
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let params = args.settings.resolve(Some(&args.preset))?.params;
+    let wanted = args.targets.read()?;
+    let cancel = super::signals::watch();
+    let request = SourceRequest { path: &args.source, options: OpenOptions::default(), needs_truth: wanted.is_empty() };
+    let (source, _) = request.open(&cancel)?;
+    let info = source.info();
+    let span = source::span(source.as_ref(), None, Some(Position::Frame(args.frame)), wanted.first(), &cancel)?;
+    let Some(target) = wanted.within(span, info)?.first().copied() else { return Ok(()) };
+    if info.reads(&args.out) {
+        return Err(Failure::usage(format!("--out {}: this is an input", args.out.display())));
+    }
+    if args.frame <= target.start {
+        let first = target.start + 1;
+        return Err(Failure::usage(format!(
+            "--frame {}: the first box is of frame {}: give {first} or more",
+            args.frame, target.start
+        )));
+    }
+    let mut replay: Option<Replay> = None;
+    for item in Prefetch::open(source.as_ref(), span, Demand { channels: params.channels(), color: true }, &cancel)? {
+        let position = item.position;
+        let shown = item.picture();
+        let frame = match &item.frame {
+            Ok(frame) => frame.as_frame(),
+            Err(error) => return Err(Failure::failed(format!("frame {position}: {error}"))),
+        };
+        match &mut replay {
+            _ if position < target.start => {}
+            None => replay = Some(Replay::new(&params, &frame, target.bbox)?),
+            Some(replay) if position == args.frame => {
+                let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame))?;
+                atomic_file::write(&args.out, page.as_bytes())?;
+                println!("{}", args.out.display());
+                return Ok(());
+            }
+            Some(replay) => {
+                replay.detect(&frame);
+                replay.learn(&frame);
+            }
+        }
+    }
+    if cancel.is_cancelled() {
+        return Err(Failure::Interrupted);
+    }
+    Err(Error::Sequence { path: args.source.clone(), reason: format!("there is no frame {}", args.frame) }.into())
+}

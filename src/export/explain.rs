@@ -1,0 +1,422 @@
+//! A page that shows one step of the paper's tracker: each part with its equation and its place in the code.
+//!
+//! The page runs the paper's tracker by its own short loop, [`Replay`], which gives the boxes of
+//! [`Tracker`](crate::Tracker) and shows what lies between.
+
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use image::ExtendedColorType;
+use rustfft::FftPlanner;
+use rustfft::num_complex::Complex32;
+
+use super::drawing::viridis;
+use super::in_color;
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+use crate::features::{Features, Window, gaussian_labels};
+use crate::filters::kcf::Kcf;
+use crate::frame::{Frame, HalfSampler, PatchRect, sample};
+use crate::kernels::Kernel;
+use crate::png;
+use crate::profile::Stopwatch;
+use crate::tracker::{AreaParams, FilterParams, PublishedArea, ScaleParams, SearchParams};
+use crate::tracker::{Params, check_start};
+
+/// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
+pub struct Replay {
+    params: FilterParams,
+    /// Whether the frame is searched at half size.
+    halved: bool,
+    bbox: BBox,
+    /// The target's place in the frame that is searched, in whole cells from the first.
+    position: (f64, f64),
+    /// Width and height of the patch, and rows and columns of cells.
+    size: (usize, usize),
+    cells: (usize, usize),
+    labels: Vec<f32>,
+    window: Window,
+    features: Features,
+    filter: Kcf,
+    half: HalfSampler,
+    patch: Vec<u8>,
+    /// The features of the patch.
+    map: Vec<f32>,
+    /// Rows and columns that the target has moved by.
+    shift: (i64, i64),
+}
+
+impl Replay {
+    /// Learns the target in `bbox`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for settings that are not the paper's; [`Error::Box`] for a box that cannot be tracked.
+    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+        let filter = match &params.search {
+            SearchParams::Filter(
+                filter @ FilterParams { area: AreaParams::Published(area), scale: ScaleParams::None, .. },
+            ) if !filter.sub_cell && !filter.smooth_area && filter.reuse_shift == 0.0 && params.guard.is_none() => {
+                Some((filter.clone(), area))
+            }
+            _ => None,
+        };
+        let (params, PublishedArea { half_size_from }) = filter.ok_or_else(|| Error::Setting {
+            path: "search".into(),
+            value: params.search.detector().into(),
+            expected: "the tracker of the paper: take --preset paper, paper-dcf or paper-gray".into(),
+        })?;
+        check_start(frame, bbox)?;
+        let halved = (bbox.w * bbox.h).sqrt() >= *half_size_from;
+        let cell = params.feature.cell_size();
+        let along = |length: f64| if halved { (length / 2.0).floor().max(1.0) } else { length };
+        let target = (along(bbox.w), along(bbox.h));
+        let side = |length: f64| (length * (1.0 + params.padding)).floor().max(3.0 * cell as f64) as usize;
+        let size = (side(target.0), side(target.1));
+        let cells = (size.1 / cell, size.0 / cell);
+        let labels = gaussian_labels(
+            cells.0,
+            cells.1,
+            ((target.0 * target.1).sqrt() * params.output_sigma / cell as f64).max(1e-3),
+        );
+        let features = params.feature.extractor(size.0, size.1);
+        let place = |corner: f64, length: f64| {
+            let center = corner + 1.0 + (length / 2.0).floor();
+            if halved { (center / 2.0).floor() - 1.0 } else { center - 1.0 }
+        };
+        let mut replay = Self {
+            halved,
+            bbox,
+            position: (place(bbox.x, bbox.w), place(bbox.y, bbox.h)),
+            size,
+            cells,
+            window: Window::hann(cells.0, cells.1),
+            filter: Kcf::new(cells.0, cells.1, features.channels(), params.kernel, params.lambda, &labels),
+            labels,
+            features,
+            half: HalfSampler::new(size.0, size.1),
+            patch: vec![0; size.0 * size.1],
+            map: Vec::new(),
+            shift: (0, 0),
+            params,
+        };
+        replay.learn(frame);
+        Ok(replay)
+    }
+
+    /// The area that is cut out, in pixels of the frame that is searched.
+    fn area(&self) -> PatchRect {
+        let first = |position: f64, length: usize| position.floor() as i64 - length as i64 / 2 + 1;
+        let (left, top) = (first(self.position.0, self.size.0), first(self.position.1, self.size.1));
+        PatchRect { left, top, width: self.size.0, height: self.size.1 }
+    }
+
+    /// Cuts the patch at the present position and hands its features to the filter.
+    fn extract(&mut self, frame: &Frame<'_>) {
+        let area = self.area();
+        match self.halved {
+            true => self.half.sample(frame, area, &mut self.patch),
+            false => sample(frame, area, &mut self.patch),
+        }
+        self.features.extract(&self.patch, &self.window, self.filter.input(), &mut Stopwatch::default());
+        self.map = self.filter.input().to_vec();
+    }
+
+    /// Moves the target to the peak of the response.
+    pub fn detect(&mut self, frame: &Frame<'_>) {
+        self.extract(frame);
+        let response = self.filter.respond(&mut Stopwatch::default());
+        let (rows, cols) = self.cells;
+        let peak = (0..response.len()).fold(0, |best, i| if response[i] > response[best] { i } else { best });
+        let displaced = |i: usize, n: usize| if i > n / 2 { i as i64 - n as i64 } else { i as i64 };
+        self.shift = (displaced(peak / cols, rows), displaced(peak % cols, cols));
+        let cell = self.params.feature.cell_size() as f64;
+        self.position.0 += cell * self.shift.1 as f64;
+        self.position.1 += cell * self.shift.0 as f64;
+    }
+
+    /// Learns the target where it is.
+    pub fn learn(&mut self, frame: &Frame<'_>) {
+        self.extract(frame);
+        self.filter.learn(self.params.learning_rate, &mut Stopwatch::default());
+    }
+
+    /// The box of the target.
+    pub fn bbox(&self) -> BBox {
+        let full = |position: f64| if self.halved { 2.0 * (position + 1.0) - 1.0 } else { position };
+        let BBox { w, h, .. } = self.bbox;
+        BBox::new(full(self.position.0) - w / 2.0, full(self.position.1) - h / 2.0, w, h)
+    }
+
+    /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it.
+    ///
+    /// # Errors
+    /// When a picture cannot be encoded.
+    pub fn page(&mut self, name: &str, number: usize, frame: &Frame<'_>, shown: &Frame<'_>) -> Result<String> {
+        let before = (self.bbox(), self.area());
+        self.detect(frame);
+        let [kernel, alpha, autocorrelation] = self.filter.planes();
+        let (rows, cols) = self.cells;
+        let unit = [0.0, 1.0];
+        let plane = |values: &[f32], range: [f32; 2], centred: bool| {
+            heat_map(values, (rows, cols), if centred { (rows / 2, cols / 2) } else { (0, 0) }, range)
+        };
+        let weights: Vec<f32> =
+            self.window.rows.iter().flat_map(|row| self.window.cols.iter().map(move |col| row * col)).collect();
+        let largest = alpha.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
+        let spectrum = log_power(&autocorrelation, (rows, cols));
+        let peak = spectrum.iter().copied().fold(f32::MIN, f32::max);
+        let response = self.filter.response();
+        let highest = response.iter().copied().fold(f32::MIN, f32::max);
+        let cell = self.params.feature.cell_size() as i64 * if self.halved { 2 } else { 1 };
+        let (dy, dx) = self.shift;
+        let at = |place: &str| format!("<code>{place}</code>");
+        let kernel_equation = match self.params.kernel {
+            Kernel::Gaussian { sigma } => format!(
+                "k<sup>zx</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*)) / (D σ²)), σ = {sigma} \
+                 (eq. 31)"
+            ),
+            Kernel::Polynomial { a, b } => format!(
+                "k<sup>zx</sup> = (F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D + {a})<sup>{b}</sup> (eq. 30)"
+            ),
+            _ => "k<sup>zx</sup> = F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D (eq. 29)".into(),
+        };
+        let steps = [
+            (
+                "The patch",
+                format!("z = the frame around the target of frame {}, {} times its size", number - 1, 1.0 + self.params.padding),
+                at("src/tracker/area.rs, SearchArea::cut"),
+                image(&self.patch, (self.size.0 as u32, self.size.1 as u32), ExtendedColorType::L8)?,
+                "gray values".to_owned(),
+            ),
+            (
+                "The window",
+                "w<sub>rc</sub> = ¼ (1 − cos 2πr/(R−1)) (1 − cos 2πc/(C−1)): the patch fades to its border, as shifts are cyclic".into(),
+                at("src/features/window.rs, Window::hann"),
+                plane(&weights, unit, false)?,
+                "0 to 1".into(),
+            ),
+            (
+                "The features",
+                "z<sub>c</sub> = w ⊙ features<sub>c</sub>(patch): for HOG nine directions of edges and four textures of 31 channels".into(),
+                at("src/features/hog.rs, Hog::extract"),
+                self.channels()?,
+                "0 to .4 (gray values: −.5 to .5)".into(),
+            ),
+            (
+                "The model's spectrum",
+                "Σ<sub>c</sub> |x̂<sub>c</sub>|², x̂ ← (1 − η) x̂ + η ẑ, η = ".to_owned() + &self.params.learning_rate.to_string() + "; frequency 0 in the middle",
+                at("src/filters/kcf.rs, Kcf::learn_again; src/fft/map.rs"),
+                plane(&spectrum, [peak - 6.0, peak], true)?,
+                format!("powers of ten, {:.1} to {peak:.1}", peak - 6.0),
+            ),
+            (
+                "The labels",
+                "y = exp(−(r² + c²) / 2s²): 1 for no shift, which is the middle here and below".into(),
+                at("src/features/window.rs, gaussian_labels"),
+                plane(&self.labels, unit, true)?,
+                "0 to 1".into(),
+            ),
+            (
+                "The kernel correlation",
+                kernel_equation,
+                at("src/kernels/correlation.rs, KernelCorrelator::correlate"),
+                plane(&kernel, unit, true)?,
+                "0 to 1".into(),
+            ),
+            (
+                "The coefficients",
+                format!("α̂ = ŷ ⊘ (k̂<sup>xx</sup> + λ), λ = {} (eq. 17); here α, a weight for each shift of x", self.params.lambda),
+                at("src/filters/kcf.rs, Kcf::learn_again"),
+                plane(&alpha, [-largest, largest], true)?,
+                format!("−{largest:.3} to {largest:.3}"),
+            ),
+            (
+                "The response",
+                format!(
+                    "f = F⁻¹(k̂<sup>zx</sup> ⊙ α̂) (eq. 22). Its peak {highest:.3} lies {dx:+} columns and {dy:+} rows from the middle: \
+                     the target moved by {:+}, {:+} pixels",
+                    dx * cell,
+                    dy * cell
+                ),
+                at("src/filters/kcf.rs, Kcf::respond; src/tracker/filter_search.rs, detect"),
+                plane(response, unit, true)?,
+                "0 to 1".into(),
+            ),
+        ];
+        let mut text = String::new();
+        for (count, (title, equation, code, picture, range)) in (1..).zip(steps) {
+            let _ = write!(
+                text,
+                "<section><h2>{count}. {title}</h2><p class=\"equation\">{equation}</p>{picture}<p class=\"note\">{range} · \
+                 {code}</p></section>\n"
+            );
+        }
+        let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
+        Ok(PAGE
+            .replace("{name}", &escaped(name))
+            .replace("{number}", &number.to_string())
+            .replace("{cells}", &format!("{cols} × {rows} cells of {cell} pixels"))
+            .replace("{frame}", &self.frame(shown, before)?)
+            .replace("{scale}", &heat_map(&scale, (1, 256), (0, 0), unit)?)
+            .replace("{steps}", &text))
+    }
+
+    /// The frame with the box and the area before (dashed), and the box now.
+    fn frame(&self, shown: &Frame<'_>, (bbox, area): (BBox, PatchRect)) -> Result<String> {
+        let factor = if self.halved { 2.0 } else { 1.0 };
+        let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);
+        let area = BBox::new(left, top, area.width as f64 * factor, area.height as f64 * factor);
+        let rects: String = [("area", area), ("before", bbox), ("now", self.bbox())]
+            .map(|(class, b)| {
+                format!("<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", b.x, b.y, b.w, b.h)
+            })
+            .concat();
+        let picture = in_color(shown)?;
+        let (width, height) = picture.dimensions();
+        let data = data(&picture, (width, height), ExtendedColorType::Rgb8)?;
+        Ok(format!(
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"the frame\"><image href=\"{data}\" \
+             width=\"{width}\" height=\"{height}\"/>{rects}</svg>"
+        ))
+    }
+
+    /// Some channels of the features.
+    fn channels(&self) -> Result<String> {
+        let lanes = self.map.len() / (self.cells.0 * self.cells.1);
+        let (channels, range) = if lanes == 1 { (0..1, [-0.5, 0.5]) } else { (18..31, [0.0, 0.4]) };
+        let pictures = channels.map(|channel| {
+            let values: Vec<f32> = self.map.iter().skip(channel).step_by(lanes).copied().collect();
+            heat_map(&values, self.cells, (0, 0), range)
+        });
+        Ok(format!("<div class=\"channels\">{}</div>", pictures.collect::<Result<String>>()?))
+    }
+}
+
+/// The logarithm of the spectrum of an autocorrelation.
+fn log_power(plane: &[f32], (rows, cols): (usize, usize)) -> Vec<f32> {
+    let mut planner = FftPlanner::<f32>::new();
+    let mut values: Vec<Complex32> = plane.iter().map(|&value| value.into()).collect();
+    planner.plan_fft_forward(cols).process(&mut values);
+    let mut turned: Vec<_> =
+        (0..cols).flat_map(|c| values.iter().skip(c).step_by(cols).copied().collect::<Vec<_>>()).collect();
+    planner.plan_fft_forward(rows).process(&mut turned);
+    (0..rows * cols).map(|i| turned[i % cols * rows + i / cols].norm().max(1e-12).log10()).collect()
+}
+
+/// A picture of a plane, from `low` to `high`, moved around by `turn`.
+fn heat_map(
+    values: &[f32],
+    (rows, cols): (usize, usize),
+    turn: (usize, usize),
+    [low, high]: [f32; 2],
+) -> Result<String> {
+    let mut pixels = Vec::with_capacity(3 * values.len());
+    for i in 0..rows * cols {
+        let (row, col) = ((i / cols + rows - turn.0) % rows, (i % cols + cols - turn.1) % cols);
+        pixels.extend(viridis((values[row * cols + col] - low) / (high - low).max(f32::MIN_POSITIVE)).0);
+    }
+    image(&pixels, (cols as u32, rows as u32), ExtendedColorType::Rgb8)
+}
+
+fn image(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<String> {
+    Ok(format!("<img alt=\"\" src=\"{}\">", data(pixels, size, color)?))
+}
+
+fn data(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<String> {
+    let bytes =
+        png::encode(pixels, size, color).map_err(|error| Error::io("a picture", std::io::Error::other(error)))?;
+    Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+const PAGE: &str = r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{name}, frame {number}: a step of KCF</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 1rem; color: #1c2429; background: #fff; }
+main { display: grid; grid-template-columns: repeat(auto-fill, minmax(21rem, 1fr)); gap: 1rem; }
+section { border: 1px solid #d5dbe0; border-radius: 6px; padding: .8rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 0; }
+img { width: 100%; max-height: 22rem; object-fit: contain; image-rendering: pixelated; display: block; }
+svg { width: 100%; max-height: 26rem; }
+rect { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
+.area { stroke: #56b4e9; } .before { stroke: #fff; stroke-dasharray: 6 4; } .now { stroke: #3cdc5a; }
+.channels { display: grid; grid-template-columns: repeat(5, 1fr); gap: 3px; }
+.channels img:only-child { grid-column: span 5; }
+.scale { max-width: 24rem; } .scale img { height: 1rem; object-fit: fill; }
+.scale p { display: flex; justify-content: space-between; margin: 0; }
+.equation { min-height: 4.5em; } .note { color: #55616a; font-size: .85rem; margin-bottom: 0; overflow-wrap: anywhere; }
+</style>
+</head>
+<body>
+<h1>{name}, frame {number}: a step of KCF</h1>
+<p>Henriques, Caseiro, Martins and Batista, High-Speed Tracking with Kernelized Correlation Filters, TPAMI 2015,
+algorithm 1. Blue: the area that is searched, {cells}. White: the box before. Green: the box now. ⊙ and ⊘ work element by
+element, * is the conjugate, ^ the Fourier transform.</p>
+{frame}
+<div class="scale">{scale}<p><span>low</span><span>one colour scale for all; each picture says its range</span><span>high</span></p></div>
+<main>
+{steps}</main>
+</body>
+</html>
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tracker;
+    use crate::frame::Channels;
+    use crate::media::Source;
+    use crate::synth::{Scene, SceneParams};
+
+    #[test]
+    fn the_replay_gives_the_boxes_of_the_tracker_and_a_page() {
+        for (preset, target) in [("paper", 40), ("paper-gray", 24), ("paper-dcf", 150)] {
+            let scene = Scene::new(SceneParams {
+                frames: 6,
+                target_width: target,
+                target_height: target,
+                ..SceneParams::default()
+            })
+            .unwrap();
+            let params = Params::preset(preset).unwrap();
+            let frames = scene.stream(Default::default(), Channels::Luma.into(), &Default::default()).unwrap();
+            let (mut tracker, mut replay) = (Tracker::new(params.clone()).unwrap(), None::<Replay>);
+            for (item, number) in frames.zip(1..) {
+                let frame = item.frame.unwrap();
+                let frame = frame.as_frame();
+                let Some(replay) = &mut replay else {
+                    let bbox = scene.info().initial_box(1).unwrap();
+                    tracker.init(frame, bbox).unwrap();
+                    replay = Some(Replay::new(&params, &frame, bbox).unwrap());
+                    continue;
+                };
+                let estimate = tracker.update(frame).unwrap();
+                let page = replay.page("<a>", number, &frame, &frame).unwrap();
+                assert_eq!(replay.bbox(), estimate.bbox, "{preset}, frame {number}");
+                assert!(page.contains("&lt;a&gt;") && page.matches("data:image/png").count() >= 9);
+                assert!(!page.contains("http"), "the page needs no network");
+                // The response is the sum over all shifts of x, as the representer theorem has it.
+                let ([kernel, alpha, _], response) = (replay.filter.planes(), replay.filter.response().to_vec());
+                let (rows, cols) = replay.cells;
+                let turned = |r: usize, c: usize, i: usize| {
+                    kernel[(r + rows - i / cols) % rows * cols + (c + cols - i % cols) % cols]
+                };
+                let sum: f32 = (0..rows * cols).map(|i| alpha[i] * turned(1, 2, i)).sum();
+                assert!((sum - response[cols + 2]).abs() < 1e-3, "{preset}: {sum}, {}", response[cols + 2]);
+                replay.learn(&frame);
+            }
+        }
+        let frame = vec![0; 64 * 64];
+        let robust =
+            Replay::new(&Params::default(), &Frame::gray(&frame, 64, 64).unwrap(), BBox::new(9.0, 9.0, 20.0, 20.0));
+        assert!(robust.err().unwrap().to_string().contains("--preset paper"));
+    }
+}
