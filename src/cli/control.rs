@@ -215,8 +215,8 @@ impl Control {
             return Err(format!("there is or was a target {id} already"));
         }
         session.add(self.tracker.clone(), start, bbox);
-        let target = TargetRecord { id, start, bbox };
-        self.targets.push(target);
+        let target = TargetRecord::new(id, start, bbox);
+        self.targets.push(target.clone());
         Ok(target)
     }
 

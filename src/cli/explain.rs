@@ -42,15 +42,17 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (source, _) = request.open(&cancel)?;
     let info = source.info();
     let span = source::span(source.as_ref(), None, Some(Position::Frame(args.frame)), wanted.first(), &cancel)?;
-    let Some(target) = wanted.within(span, info)?.first().copied() else { return Ok(()) };
+    let Some((start, bbox)) = wanted.within(span, info)?.first().and_then(|target| target.boxes().next()) else {
+        return Ok(());
+    };
     if info.reads(&args.out) {
         return Err(Failure::usage(format!("--out {}: this is an input", args.out.display())));
     }
-    if args.frame <= target.start {
-        let first = target.start + 1;
+    if args.frame <= start {
+        let first = start + 1;
         return Err(Failure::usage(format!(
             "--frame {}: the first box is of frame {}: give {first} or more",
-            args.frame, target.start
+            args.frame, start
         )));
     }
     let mut replay: Option<Replay> = None;
@@ -62,8 +64,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             Err(error) => return Err(Failure::failed(format!("frame {position}: {error}"))),
         };
         match &mut replay {
-            _ if position < target.start => {}
-            None => replay = Some(Replay::new(&params, &frame, target.bbox)?),
+            _ if position < start => {}
+            None => replay = Some(Replay::new(&params, &frame, bbox)?),
             Some(replay) if position == args.frame => {
                 let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame))?;
                 atomic_file::write(&args.out, page.as_bytes())?;

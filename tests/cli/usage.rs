@@ -183,6 +183,9 @@ fn recipes_run() {
         "dataset/data.yaml",
         "dataset/images/000005.jpg",
         "pictures/000001.jpg",
+        "step.html",
+        "safe.mp4",
+        "near.mp4",
     ] {
         assert!(folder.join(output).is_file(), "{output}");
     }
