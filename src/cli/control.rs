@@ -13,8 +13,8 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::export::TargetRecord;
 use crate::media::Item;
-use crate::run::Session;
-use crate::tracker::{Tracker, check_start};
+use crate::run::{Pilot, Session};
+use crate::tracker::check_start;
 
 /// The version of the commands.
 const VERSION: u32 = 1;
@@ -128,7 +128,8 @@ fn lock(shared: &Shared) -> MutexGuard<'_, Inbox> {
 #[derive(Debug)]
 pub struct Control {
     shared: Shared,
-    tracker: Tracker,
+    /// What follows a new target.
+    pilot: Pilot,
     /// All targets, in the order of the session.
     targets: Vec<TargetRecord>,
 }
@@ -138,7 +139,7 @@ impl Control {
     ///
     /// # Errors
     /// Wrong usage for a missing file.
-    pub fn start(path: &Path, tracker: &Tracker, targets: &[TargetRecord], quit: CancelToken) -> Result<Self, Failure> {
+    pub fn start(path: &Path, pilot: Pilot, targets: &[TargetRecord], quit: CancelToken) -> Result<Self, Failure> {
         let is_stdin = path == Path::new("-");
         if !is_stdin && !path.exists() {
             return Err(Failure::usage(format!("--commands {}: no such file or pipe", path.display())));
@@ -155,12 +156,12 @@ impl Control {
         };
         let thread = std::thread::Builder::new().name("commands".into()).spawn(read);
         thread.map_err(|error| Failure::failed(format!("a thread for commands: {error}")))?;
-        Ok(Self { shared, tracker: tracker.clone(), targets: targets.to_vec() })
+        Ok(Self { shared, pilot, targets: targets.to_vec() })
     }
 
     /// Applies the commands that have come to the frame `item`, which the targets are about to see. `added` gets each
     /// new target.
-    pub fn apply(&mut self, session: &mut Session<Tracker>, item: &Item, mut added: impl FnMut(TargetRecord)) {
+    pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, mut added: impl FnMut(TargetRecord)) {
         // A box needs pixels: commands wait for a frame that can be read.
         let Ok(frame) = &item.frame else { return };
         let commands = {
@@ -200,7 +201,7 @@ impl Control {
 
     fn add(
         &mut self,
-        session: &mut Session<Tracker>,
+        session: &mut Session<Pilot>,
         id: Option<u32>,
         start: usize,
         bbox: BBox,
@@ -214,14 +215,14 @@ impl Control {
         if self.targets.iter().any(|target| target.id == id) {
             return Err(format!("there is or was a target {id} already"));
         }
-        session.add(self.tracker.clone(), start, bbox);
+        session.add(self.pilot.clone(), start, bbox);
         let target = TargetRecord::new(id, start, bbox);
         self.targets.push(target.clone());
         Ok(target)
     }
 
     /// The number of a target that has not ended.
-    fn find(&self, session: &Session<Tracker>, id: u32) -> Result<usize, String> {
+    fn find(&self, session: &Session<Pilot>, id: u32) -> Result<usize, String> {
         let place = self.targets.iter().position(|target| target.id == id);
         place.filter(|&at| session.follower(at).is_some()).ok_or_else(|| format!("there is no target {id}"))
     }

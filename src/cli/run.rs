@@ -1,5 +1,6 @@
 //! One run, from its first frame to its files.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use super::progress::Progress;
 use super::source::no_frame;
 use crate::cancel::CancelToken;
 use crate::error::Error;
-use crate::export::{Exports, Journal, LostSpan, StateCounts, Summary, TargetRecord};
-use crate::media::{Info, Item, Span};
+use crate::export::{Exports, Given, Journal, LostSpan, StateCounts, Summary, TargetRecord};
+use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::profile::Profile;
-use crate::run::{Cause, End, Halt, Session, Step, Watch};
+use crate::run::{Cause, End, Halt, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
 
 /// The source, the targets and the options of a run.
@@ -42,6 +43,13 @@ pub struct RunConfig<'a> {
     pub profile: bool,
     /// Ends the run after the current frame.
     pub cancel: CancelToken,
+    /// The source again, and what its frames hold, for runs of two passes.
+    pub source: &'a dyn Source,
+    pub demand: Demand,
+    /// Whether boxes are smoothed.
+    pub smooth: bool,
+    /// Whether targets are followed from both sides between two given boxes.
+    pub both_sides: bool,
     /// Where commands come from.
     pub commands: Option<&'a Path>,
     /// Ends the run as if the frames had ended.
@@ -62,21 +70,41 @@ pub struct RunSummary {
     pub result: Result<(), Failure>,
 }
 
+impl RunSummary {
+    /// A run that failed before its first frame.
+    fn failed(failure: Failure) -> Self {
+        Self { summary: Summary::default(), profile: Profile::default(), result: Err(failure) }
+    }
+}
+
 impl RunConfig<'_> {
     /// Tracks all frames, writes the results, and completes the outputs whatever happens.
-    pub fn run(&self, exports: Exports, frames: impl IntoIterator<Item = Item>, progress: &mut Progress) -> RunSummary {
-        let mut session = self.session();
+    pub fn run<'f>(
+        &'f self,
+        exports: Exports,
+        mut frames: Box<dyn Iterator<Item = Item> + 'f>,
+        progress: &mut Progress,
+    ) -> RunSummary {
+        let mut session = self.session(|_| self.pilot());
+        let mut first_halt = None;
+        if self.has_two_passes() {
+            match self.first_pass(session, frames, progress) {
+                Ok((pilots, again, halt)) => {
+                    session = self.session(|target| pilots[target].clone());
+                    (frames, first_halt) = (Box::new(again), halt);
+                }
+                Err(error) => return RunSummary::failed(error.into()),
+            }
+        }
         let parameters = self.parameters.clone();
         let mut journal = Journal::new(exports, self.info, self.path.clone(), self.span, parameters);
         journal.set_targets(self.targets.clone(), self.named);
         journal.switch_profile(self.profile);
         let cancel = &self.cancel;
-        let start = |path| Control::start(path, self.tracker, &self.targets, self.quit.clone());
+        let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());
         let control = match self.commands.map(start).transpose() {
             Ok(control) => control,
-            Err(failure) => {
-                return RunSummary { summary: Summary::default(), profile: Profile::default(), result: Err(failure) };
-            }
+            Err(failure) => return RunSummary::failed(failure),
         };
         let unchecked = Some(&self.targets[..]);
         let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0 };
@@ -96,7 +124,7 @@ impl RunConfig<'_> {
                 ))),
                 None => Ok(()),
             },
-            Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
+            Err(halt) => Err(self.failure(first_halt.unwrap_or(halt), journal.frames() == 0)),
         };
         if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end && !self.quit.is_cancelled())) {
             progress.warn(&format!("the frames end with {last}, before --end {end}"));
@@ -107,21 +135,52 @@ impl RunConfig<'_> {
             (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::print_error(error),
             _ => {}
         }
-        let trackers = (0..self.targets.len()).filter_map(|target| session.follower(target)).map(Tracker::profile);
+        // A second pass repeats boxes: its time says nothing.
+        let fps = summary.fps.filter(|_| !self.has_two_passes());
+        let summary = Summary { fps, ..summary };
+        let pilots = (0..self.targets.len()).filter_map(|target| session.follower(target));
+        let trackers = pilots.filter_map(Pilot::tracker).map(Tracker::profile);
         let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
         let profile = session.profile().plus(journal.profile()).plus(&trackers);
         RunSummary { summary, profile, result }
     }
 
-    /// A session of all targets, each with a tracker of its own.
-    fn session(&self) -> Session<Tracker> {
+    /// Whether all frames are tracked before anything is written.
+    fn has_two_passes(&self) -> bool {
+        (self.smooth || self.both_sides) && !self.info.live && self.commands.is_none()
+    }
+
+    /// Tracks all frames, and returns followers that repeat it, and the frames again.
+    fn first_pass(
+        &self,
+        session: Session<Pilot>,
+        frames: impl Iterator<Item = Item>,
+        progress: &mut Progress,
+    ) -> Result<(Vec<Pilot>, Prefetch, Option<Halt>), Error> {
+        let (source, span, cancel) = (self.source, self.span, &self.cancel);
+        let passes = Passes { source, channels: self.demand.channels, cancel, smooth: self.smooth };
+        let pair = |pair: &[Given]| Some([(pair[0].frame, pair[0].bbox?), (pair[1].frame, pair[1].bbox?)]);
+        let pairs = |target: &TargetRecord| target.given.windows(2).filter_map(pair).collect();
+        let pairs: Vec<_> = self.targets.iter().map(pairs).collect();
+        let backward = self.both_sides.then_some(self.tracker);
+        let (pilots, halt) = passes.run(session, frames, &pairs, backward, || progress.frame(None));
+        Ok((pilots, Prefetch::open(source, span, self.demand, &self.quit)?, halt))
+    }
+
+    /// What follows a target.
+    fn pilot(&self) -> Pilot {
+        let mut tracker = self.tracker.clone();
+        tracker.switch_profile(self.profile);
+        Pilot::Live(tracker, (self.smooth && !self.has_two_passes()).then(VecDeque::new))
+    }
+
+    /// A session of all targets.
+    fn session(&self, follower: impl Fn(usize) -> Pilot) -> Session<Pilot> {
         let mut session = Session::default();
-        for target in &self.targets {
-            let mut tracker = self.tracker.clone();
-            tracker.switch_profile(self.profile);
+        for (place, target) in self.targets.iter().enumerate() {
             let mut boxes = target.boxes();
             let Some((start, bbox)) = boxes.next() else { continue };
-            let number = session.add(tracker, start, bbox);
+            let number = session.add(follower(place), start, bbox);
             for given in target.given.iter().filter(|given| given.frame > start) {
                 session.plan(number, given.frame, given.bbox);
             }
@@ -190,12 +249,12 @@ impl Writer<'_, '_> {
     }
 }
 
-impl Watch<Tracker> for Writer<'_, '_> {
+impl Watch<Pilot> for Writer<'_, '_> {
     fn wants_to_stop(&mut self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+    fn step(&mut self, step: &Step<'_, Pilot>) -> Result<(), Error> {
         self.last = step.item.position;
         self.check_targets(step.item)?;
         let written = self.journal.add(step);
@@ -204,7 +263,7 @@ impl Watch<Tracker> for Writer<'_, '_> {
         written
     }
 
-    fn before(&mut self, session: &mut Session<Tracker>, item: &Item) {
+    fn before(&mut self, session: &mut Session<Pilot>, item: &Item) {
         if let Some(control) = &mut self.control {
             control.apply(session, item, |target| self.journal.add_target(target));
         }

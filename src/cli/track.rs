@@ -49,6 +49,12 @@ pub struct TrackArgs {
     /// Which target of the truth, where it has several
     #[arg(long, value_name = "N")]
     target: Option<u32>,
+    /// Smooth the boxes: over the frames before and after, or before only for a camera, a pipe or commands
+    #[arg(long)]
+    smooth: bool,
+    /// Between two given boxes of a target, track from both and join the paths where they overlap most
+    #[arg(long, conflicts_with_all = ["pick", "commands"])]
+    both_sides: bool,
     /// Take the newest frame of a camera or a pipe, and leave out those that came in between
     #[arg(long, conflicts_with = "pick")]
     latest: bool,
@@ -118,6 +124,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         };
         return Err(Failure::usage(format!("--latest: {what}")));
     }
+    if args.both_sides && info.live {
+        return Err(Failure::usage("--both-sides: it is for files, whose frames can be read again"));
+    }
     let comes_by_command = args.commands.is_some() && wanted.is_empty() && info.true_box(span.first).is_none();
     let known = match (args.pick, comes_by_command) {
         (true, _) => None,
@@ -169,10 +178,14 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         parallel: args.jobs.is_none_or(|jobs| jobs > 1),
         profile: args.profile,
         cancel,
+        source,
+        demand,
+        smooth: args.smooth,
+        both_sides: args.both_sides,
         commands: args.commands.as_deref(),
         quit,
     };
-    let frames = first.into_iter().chain(frames);
+    let frames = Box::new(first.into_iter().chain(frames));
     let RunSummary { summary, profile, result } = config.run(exports, frames, &mut progress);
     progress.finish();
     result?;

@@ -164,10 +164,12 @@ impl Replay {
         let weights: Vec<f32> =
             self.window.rows.iter().flat_map(|row| self.window.cols.iter().map(move |col| row * col)).collect();
         let largest = alpha.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
+        let high = |values: &[f32]| values.iter().copied().fold(f32::MIN, f32::max);
+        let low = |values: &[f32]| values.iter().copied().fold(f32::MAX, f32::min);
         let spectrum = log_power(&autocorrelation, (rows, cols));
-        let peak = spectrum.iter().copied().fold(f32::MIN, f32::max);
+        let peak = high(&spectrum);
         let response = self.filter.response();
-        let highest = response.iter().copied().fold(f32::MIN, f32::max);
+        let highest = high(response);
         let cell = self.params.feature.cell_size() as i64 * if self.halved { 2 } else { 1 };
         let (dy, dx) = self.shift;
         let at = |place: &str| format!("<code>{place}</code>");
@@ -222,7 +224,7 @@ impl Replay {
                 kernel_equation,
                 at("src/kernels/correlation.rs, KernelCorrelator::correlate"),
                 plane(&kernel, unit, true)?,
-                "0 to 1".into(),
+                format!("0 to 1, here {:.3} to {:.3}", low(&kernel), high(&kernel)),
             ),
             (
                 "The coefficients",
@@ -350,8 +352,8 @@ rect { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
 .area { stroke: #56b4e9; } .before { stroke: #fff; stroke-dasharray: 6 4; } .now { stroke: #3cdc5a; }
 .channels { display: grid; grid-template-columns: repeat(5, 1fr); gap: 3px; }
 .channels img:only-child { grid-column: span 5; }
-.scale { max-width: 24rem; } .scale img { height: 1rem; object-fit: fill; }
-.scale p { display: flex; justify-content: space-between; margin: 0; }
+.scale { max-width: 32rem; } .scale img { height: 1rem; object-fit: fill; }
+.scale p { display: flex; justify-content: space-between; gap: 1rem; margin: 0; }
 .equation { min-height: 4.5em; } .note { color: #55616a; font-size: .85rem; margin-bottom: 0; overflow-wrap: anywhere; }
 </style>
 </head>

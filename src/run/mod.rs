@@ -25,6 +25,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "cli")]
+mod offline;
 mod session;
 
 use std::fmt;
@@ -36,6 +38,8 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::tracker::{Estimate, ResponseMap, Tracker};
 
+#[cfg(feature = "cli")]
+pub(crate) use offline::{Passes, Pilot, local_fit};
 #[cfg(feature = "files")]
 pub use session::{End, Step, Watch};
 pub use session::{Outcome, Session};

@@ -295,7 +295,10 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     let pipe = place.path("frames.y4m");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut command = interruptible();
-    command.arg(&pipe).args(["--latest", "--commands", "-", "--jsonl", "-", "-p", "fast"]).arg("--json");
+    command
+        .arg(&pipe)
+        .args(["--latest", "--commands", "-", "--jsonl", "-", "-p", "fast", "--init", INIT])
+        .arg("--json");
     command.arg(place.path("run.json")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut frames = fs::File::create(&pipe).unwrap();
@@ -314,19 +317,21 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     let what = |line: &serde_json::Value| (line["index"].clone(), line["id"].clone(), line["state"].clone());
 
     send(1);
-    say("nonsense\n{\"do\":\"add\",\"bbox\":[40,30,24,32]}\n");
-    send(2);
     let first = line();
-    assert_eq!(what(&first), (2.into(), 1.into(), "initial".into()));
+    assert_eq!(what(&first), (1.into(), 1.into(), "initial".into()));
     assert!(first["captured"].as_f64() > Some(1.7e9), "{first}");
+    say("nonsense\n{\"do\":\"add\",\"bbox\":[90,60,30,24]}\n");
+    send(2);
+    assert_eq!((line()["id"].clone(), what(&line())), (1.into(), (2.into(), 2.into(), "initial".into())));
     say("{\"target\":9,\"box\":[4,3,24,32]}\n{\"target\":1,\"box\":[900,3,24,32]}\n");
     send(3);
-    assert_eq!(line()["id"], 1);
+    assert_eq!((line()["id"].clone(), line()["id"].clone()), (1.into(), 2.into()));
     say("{\"target\":1,\"box\":[44,30,24,32]}\n");
     send(4);
     let given = line();
-    assert_eq!((what(&given).2, &given["bbox"][0]), ("initial".into(), &44.0.into()));
-    say("{\"do\":\"add\",\"id\":5,\"box\":[90,60,30,24]}\n{\"do\":\"drop\",\"target\":1}\n");
+    assert_eq!((what(&given).2, &given["bbox"][0], &line()["id"]), ("initial".into(), &44.0.into(), &2.into()));
+    let drops = "{\"do\":\"drop\",\"target\":1}\n{\"do\":\"end\",\"target\":2}\n";
+    say(&("{\"do\":\"add\",\"id\":5,\"box\":[90,60,30,24]}\n".to_owned() + drops));
     send(5);
     assert_eq!(what(&line()), (5.into(), 5.into(), "initial".into()));
     say("{\"do\":\"quit\"}\n");
@@ -337,7 +342,7 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     }
     let document = place.json("run.json");
     let ids: Vec<_> = document["summary"]["targets"].as_array().unwrap().iter().map(|target| &target["id"]).collect();
-    assert_eq!((ids, &document["summary"]["dropped"]), (vec![&1.into(), &5.into()], &0.into()));
+    assert_eq!((ids, &document["summary"]["dropped"]), (vec![&1.into(), &2.into(), &5.into()], &0.into()));
 
     let wrong = |words: &[&str]| run([place.seq()]).args(words).assert().code(2);
     wrong(&["--latest"]).stderr(contains("cameras"));

@@ -1,9 +1,12 @@
 //! Several targets in one run.
 
+use std::fs;
+
+use kcf_track::BBox;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::helper::{bbox, place, store_flat};
+use crate::helper::{bbox, place, run, store_flat};
 use crate::schema;
 
 /// Boxes on the rendered scene: the target, and two pieces of ground.
@@ -130,4 +133,36 @@ fn errors_of_targets_name_the_target() {
     std::fs::write(place.frame(3), "").unwrap();
     let bad = format!("--init {a} --init 3:{a} --skip-bad-frames");
     place.run(&bad).assert().code(1).stderr(contains("a target begins in it"));
+}
+
+#[test]
+fn both_sides_and_smooth_keep_given_boxes_and_every_frame() {
+    let place = place(30);
+    let truth = place.read("seq/groundtruth_rect.txt");
+    let row = |frame: usize| {
+        let numbers = truth.lines().nth(frame - 1).unwrap().split([',', '\t']).map(|n| n.parse::<f64>().unwrap());
+        let numbers: Vec<f64> = numbers.collect();
+        [numbers[0] - 1.0, numbers[1] - 1.0, numbers[2], numbers[3]]
+    };
+    let line = |frame| format!("1,{frame},{}\n", row(frame).map(|number| number.to_string()).join(","));
+    fs::write(place.path("given.csv"), [1, 15, 30].map(line).concat()).unwrap();
+    place.run("--init-file @given.csv -p fast --json @plain.json -q").assert().success();
+    place.run("--init-file @given.csv -p fast --both-sides --smooth --json @both.json -q").assert().success();
+    let [plain, both] = ["plain.json", "both.json"].map(|name| place.json(name));
+    assert!(both["summary"]["fps"].is_null() && both["summary"]["completed"] == true, "{}", both["summary"]);
+    let frames = both["frames"].as_array().unwrap();
+    assert_eq!(frames.len(), plain["frames"].as_array().unwrap().len());
+    for (frame, number) in frames.iter().zip(1..) {
+        let overlap = BBox::from(bbox(frame)).overlap(&BBox::from(row(number)));
+        assert!(overlap > 0.6, "frame {number}: {overlap}");
+        let is_given = [1, 15, 30].contains(&number);
+        assert_eq!(frame["state"] == "initial", is_given, "frame {number}");
+        assert!(!is_given || bbox(frame) == row(number), "frame {number}");
+    }
+    assert_ne!(frames, plain["frames"].as_array().unwrap());
+    run(["-"])
+        .args(["--init", "1,2,30,40", "--both-sides"])
+        .write_stdin("YUV4MPEG2 W160 H120 F25:1 Cmono\n")
+        .assert()
+        .code(2);
 }
