@@ -100,6 +100,7 @@ impl RunConfig<'_> {
         let mut journal = Journal::new(exports, self.info, self.path.clone(), self.span, parameters);
         journal.set_targets(self.targets.clone(), self.named);
         journal.switch_profile(self.profile);
+        journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
         let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());
         let control = match self.commands.map(start).transpose() {
@@ -135,9 +136,6 @@ impl RunConfig<'_> {
             (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::print_error(error),
             _ => {}
         }
-        // A second pass repeats boxes: its time says nothing.
-        let fps = summary.fps.filter(|_| !self.has_two_passes());
-        let summary = Summary { fps, ..summary };
         let pilots = (0..self.targets.len()).filter_map(|target| session.follower(target));
         let trackers = pilots.filter_map(Pilot::tracker).map(Tracker::profile);
         let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));

@@ -31,6 +31,8 @@ pub struct Journal<'a> {
     /// Position of the latest frame, and how many before it were left out.
     last: usize,
     dropped: usize,
+    /// Whether the boxes were found in an earlier pass.
+    pub repeats: bool,
 }
 
 impl<'a> Journal<'a> {
@@ -48,6 +50,7 @@ impl<'a> Journal<'a> {
             clock: Stopwatch::default(),
             last: span.first.saturating_sub(1),
             dropped: 0,
+            repeats: false,
         }
     }
 
@@ -118,7 +121,9 @@ impl<'a> Journal<'a> {
     /// Completes all outputs. `failure` is what ended the run early. Without a frame the old files stay.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
         let summary = self.tally.summary(self.run.named_targets(), self.truth_summary(), failure);
-        let summary = Summary { dropped: self.dropped, ..summary };
+        // Of boxes that are repeated, the time says nothing.
+        let fps = summary.fps.filter(|_| !self.repeats);
+        let summary = Summary { dropped: self.dropped, fps, ..summary };
         let exports = std::mem::take(&mut self.exports);
         self.clock.start();
         let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&self.run, &summary) };
