@@ -39,8 +39,6 @@ pub(super) struct Engine {
     states: Option<StateMachine>,
     /// Through the frame, for a lost target.
     scan: TileScan,
-    /// Frames that were scanned.
-    scans: usize,
     /// Where a lost target was found last, and in how many frames in a row.
     candidate: Option<(Pose, usize)>,
     watch: Stopwatch,
@@ -77,7 +75,7 @@ impl Engine {
         let mut evidence = search.evaluate_at(frame, pose, &mut watch).evidence;
         let states = params.search.confidence().map(StateMachine::new);
         let (size, scan) = ((bbox.w, bbox.h), TileScan::default());
-        let mut engine = Self { size, pose, search, guard, states, scan, scans: 0, candidate: None, watch };
+        let mut engine = Self { size, pose, search, guard, states, scan, candidate: None, watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
@@ -189,11 +187,11 @@ impl Engine {
         let area = self.search.response();
         let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
         let size = (frame.width(), frame.height());
+        // One size a pass, so that each place is searched at all of them.
         let last = match finds.frames {
             0 | 1 => self.pose,
-            _ => Pose { scale: self.pose.scale * SCAN_SCALES[self.scans % SCAN_SCALES.len()], ..self.pose },
+            _ => Pose { scale: self.pose.scale * SCAN_SCALES[self.scan.passes % SCAN_SCALES.len()], ..self.pose },
         };
-        self.scans += 1;
         let mut best: Option<(f64, Detection)> = None;
         // Areas that overlap by half: the window hides what lies at the border of one.
         for _ in 0..self.states.as_ref()?.tiles().min(TileScan::tiles(size, reach)) {

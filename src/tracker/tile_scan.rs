@@ -7,6 +7,8 @@ use super::pose::Pose;
 pub(super) struct TileScan {
     /// The tile that was visited last.
     last: usize,
+    /// How often all tiles were visited.
+    pub passes: usize,
 }
 
 /// Columns and rows of tiles whose centres lie at most `step` (x, y) pixels apart in a frame of `size` (width, height).
@@ -26,6 +28,7 @@ impl TileScan {
     pub fn next(&mut self, size: (usize, usize), step: (f64, f64), pose: Pose) -> Pose {
         let (columns, rows) = grid(size, step);
         self.last = (self.last + 1) % (columns * rows);
+        self.passes += usize::from(self.last == 0);
         let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
         pose.at((middle(self.last % columns, columns, size.0), middle(self.last / columns, rows, size.1)))
     }
@@ -47,6 +50,7 @@ mod tests {
             let center = scan.next(size, step, pose).center;
             assert!((center.0 - column * third).abs() < 1e-9 && center.1 == y, "{center:?} for {column}, {y}");
         }
+        assert_eq!(scan.passes, 1);
         assert_eq!(TileScan::tiles(size, (1e9, 1e9)), 1);
     }
 }

@@ -163,7 +163,6 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         guard,
         states: None,
         scan: TileScan::default(),
-        scans: 0,
         candidate: None,
         watch,
     }

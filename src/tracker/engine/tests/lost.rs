@@ -71,6 +71,24 @@ fn a_round_elsewhere_sees_each_area_once() {
     assert_eq!(calls(&search), [&[Call::Look(here), Call::Restore], &areas[..]].concat());
 }
 
+/// Also where a round takes as many frames as there are sizes.
+#[test]
+fn each_place_is_searched_at_each_size() {
+    let cell = (SIZE.0 as f64 * 2.0 / 3.0, SIZE.1 as f64);
+    let finds = Finds { identity: 0.0, frames: 2 };
+    let search = Scripted { cell, finds, ..Scripted::sure(START, 0.1) };
+    let mut engine = judged(&search, impatient(2), None);
+    (0..9).for_each(|_| _ = engine.update(&picture(START).frame()));
+    let looks = calls(&search).into_iter().filter_map(|call| match call {
+        Call::Look(pose) if pose.center != target_at(START).center() => Some((pose.center, pose.scale)),
+        _ => None,
+    });
+    let mut looks: Vec<_> = looks.collect();
+    looks.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    looks.dedup();
+    assert_eq!(looks.len(), 6 * SCAN_SCALES.len(), "{looks:?}");
+}
+
 /// One frame may look like the target by chance.
 #[test]
 fn a_place_elsewhere_must_be_found_in_several_frames_in_a_row() {
