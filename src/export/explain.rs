@@ -248,10 +248,10 @@ impl Replay {
         ];
         let mut text = String::new();
         for (count, (title, equation, code, picture, range)) in (1..).zip(steps) {
-            let _ = write!(
+            let _ = writeln!(
                 text,
                 "<section><h2>{count}. {title}</h2><p class=\"equation\">{equation}</p>{picture}<p class=\"note\">{range} · \
-                 {code}</p></section>\n"
+                 {code}</p></section>"
             );
         }
         let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();

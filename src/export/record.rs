@@ -479,9 +479,9 @@ mod tests {
                     assert!(shapes[at].visible);
                     let [from, to] = [pair[0], pair[1]].map(|at| shapes[at].index as f64);
                     let share = (shapes[at].index as f64 - from) / (to - from);
-                    for side in 0..4 {
+                    for (side, value) in values[at].iter().enumerate() {
                         let (a, b) = (values[pair[0]][side], values[pair[1]][side]);
-                        let error = (a + share * (b - a) - values[at][side]).abs();
+                        let error = (a + share * (b - a) - value).abs();
                         assert!(at == pair[0] || error <= tolerance + 1e-9, "{tolerance}, {at}: {error}");
                     }
                 }

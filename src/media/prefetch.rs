@@ -29,6 +29,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// The result of a bounded wait.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one is returned at a time")]
 pub enum Wait {
     /// The next frame.
     Item(Item),

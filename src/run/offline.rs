@@ -80,6 +80,7 @@ fn smoothed(track: &[Estimate], at: usize, (sigma, limit): (f64, f64)) -> Estima
 
 /// Follows a target, or repeats what was found before.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a target has one of them")]
 pub(crate) enum Pilot {
     /// With the latest estimates, if boxes are smoothed.
     Live(Tracker, Option<VecDeque<Estimate>>),

@@ -84,7 +84,7 @@ impl Networks {
             return refuse("head.onnx", "it must have two inputs and two outputs".into());
         }
         let picture = |side: usize| vec![0.0; 3 * side * side];
-        let exemplar = self.exemplar(|side| picture(side), &pool)?;
+        let exemplar = self.exemplar(picture, &pool)?;
         let search = self.features(picture(SEARCH), SEARCH, &pool)?;
         let [scores, sides] = self.compare(&exemplar, &search, &pool)?;
         let [_, _, rows, columns] = scores.shape();

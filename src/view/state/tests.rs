@@ -315,9 +315,9 @@ fn every_change_can_be_undone() {
         state.give(1, bbox(5.5), record(5, 5.5));
         (6..10).for_each(|index| assert!(state.found(1, record(index, 50.0))));
     });
-    step(&mut state, &|state| drop(state.change(1, |track| track.end(8))));
+    step(&mut state, &|state| _ = state.change(1, |track| track.end(8)));
     step(&mut state, &|state| state.rename(1, Some("Anna".into()), None));
-    step(&mut state, &|state| drop(state.give(2, bbox(3.0), record(3, 3.0))));
+    step(&mut state, &|state| _ = state.give(2, bbox(3.0), record(3, 3.0)));
     step(&mut state, &|state| state.remove(1));
     while before.len() > 1 {
         assert_eq!(before.pop(), Some(seen(&state)));
