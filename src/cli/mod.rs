@@ -34,8 +34,8 @@ use failure::Failure;
 #[command(name = "kcf-track", version, max_term_width = 110)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = EXAMPLES)]
 struct Cli {
-    /// With --version: also the commit, the features, the vector instructions and the ffmpeg found
-    #[arg(long = "long", requires = "version")]
+    /// With --version: also commit, features, vector instructions and ffmpeg
+    #[arg(long = "long", hide_short_help = true, requires = "version")]
     _long: bool,
     #[command(subcommand)]
     command: Option<Command>,
@@ -63,9 +63,6 @@ Examples:
 
   A benchmark sequence with its ground truth: no box needed, precision and AUC at the end:
     kcf-track OTB/Deer
-
-  One JSON object a frame to another program, as frames are tracked:
-    kcf-track frames --init 10,20,30,40 --jsonl - --quiet | jq .bbox
 
   See it work: the box drawn on each frame, and the filter's response:
     kcf-track OTB/Deer --overlay out/boxes --response out/maps

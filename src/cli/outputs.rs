@@ -50,11 +50,11 @@ pub struct OutputArgs {
     /// The pictures that COCO and YOLO name; for YOLO the folder DIR/images
     #[arg(long, value_name = "DIR")]
     frames: Option<PathBuf>,
-    /// Pixels by which frames may differ that CVAT and Label Studio interpolate; 0 writes all
-    #[arg(long, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true)]
+    /// Pixels by which frames may differ that CVAT and Label Studio interpolate; 0 writes all [default: 1]
+    #[arg(long, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true, hide_default_value = true)]
     tolerance: f64,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     response: Option<PathBuf>,
     /// Frames with boxes and states drawn on them: a folder or a video
     #[arg(long, value_name = "DIR|VIDEO")]
@@ -66,14 +66,14 @@ pub struct OutputArgs {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     blur: Option<Hidden>,
     /// Make a mosaic of the target in the overlay; --pixelate=rest of all but the target
-    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
+    #[arg(long, hide_short_help = true, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     #[arg(conflicts_with = "blur")]
     pixelate: Option<Hidden>,
     /// Crop the overlay to this size, with the first target in the middle
     #[arg(long, value_name = "WxH", value_parser = size)]
     crop: Option<(u32, u32)>,
     /// Draw the response into a corner of the overlay
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     inset: bool,
 }
 

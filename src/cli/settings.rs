@@ -18,9 +18,7 @@ pub struct SettingsArgs {
     /// TOML file with settings, as --print-config writes it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set any setting of --print-config by its path; repeatable
-    ///
-    /// As in --set search.background.padding=3.
+    /// Set any setting of --print-config by its path, as search.background.padding=3; repeatable
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
     /// Print the settings in force as TOML, with meanings and ranges, and exit
@@ -32,18 +30,18 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "NAME")]
     #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
     guard: Option<String>,
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     #[arg(help = format!("Feature of a kcf detector: {}", FeatureParams::names().join(", ")))]
     feature: Option<String>,
     /// Kernel: gaussian, polynomial, linear
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     kernel: Option<String>,
-    /// Folder of the networks of --preset expert and --detector siamese: backbone.onnx and head.onnx
+    /// Folder of backbone.onnx and head.onnx, for --preset expert and --detector siamese
     #[cfg(feature = "neural")]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     model: Option<String>,
     /// How the target's size is followed: none, filter, pyramid
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, hide_short_help = true, value_name = "METHOD")]
     scale: Option<String>,
 }
 

@@ -17,11 +17,12 @@ use crate::media::{Info, Span, decode};
 pub struct TargetArgs {
     /// Box of a target; FRAME:X,Y,W,H for a later start; repeatable
     ///
-    /// Left, top (from 0), width and height in pixels. The default is the box of the ground truth.
+    /// Left, top (from 0), width, height in pixels. The default is the first box of the truth.
     #[arg(long, short, value_name = "X,Y,W,H", allow_hyphen_values = true)]
     pub init: Vec<GivenBox>,
-    /// What the four numbers of --init and --init-file are
-    #[arg(long, value_name = "FORM", default_value = "xywh", hide_possible_values = true)]
+    /// What the four numbers of --init and --init-file are [default: xywh]
+    #[arg(long, hide_short_help = true, value_name = "FORM", default_value = "xywh", hide_possible_values = true)]
+    #[arg(hide_default_value = true)]
     init_format: BoxFormat,
     /// Given boxes: lines id,frame,x,y,w,h, or labels of any format
     ///

@@ -47,25 +47,25 @@ pub struct TrackArgs {
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// Which target of the truth, where it has several
-    #[arg(long, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     target: Option<u32>,
-    /// Smooth the boxes: over the frames before and after, or before only for a camera, a pipe or commands
+    /// Smooth the boxes, over later frames too where the input is files
     #[arg(long)]
     smooth: bool,
-    /// Between two given boxes of a target, track from both and join the paths where they overlap most
-    #[arg(long, conflicts_with_all = ["pick", "commands"])]
+    /// Track from both sides between two given boxes of a target
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["pick", "commands"])]
     both_sides: bool,
     /// Take the newest frame of a camera or a pipe, and leave out those that came in between
     #[arg(long, conflicts_with = "pick")]
     latest: bool,
     /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
-    #[arg(long, value_name = "FILE|-", conflicts_with = "pick")]
+    #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
     commands: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     skip_bad_frames: bool,
-    /// Longest wait for the next frame of a video or a camera
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    /// Longest wait for the next frame of a video or a camera [default: 30]
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", default_value_t = 30.0, hide_default_value = true)]
     timeout: f64,
     /// Threads that follow several targets [default: one per core]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
@@ -74,7 +74,7 @@ pub struct TrackArgs {
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
     /// Print how long each stage took
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     profile: bool,
     #[command(flatten)]
     output: OutputArgs,

@@ -133,7 +133,7 @@ fn wrong_usage_writes_nothing() {
     wrong(&["--protocol", "all"], "sre");
     wrong(&["--jobs", "0"], "--jobs");
     wrong(&["--results", "no-folder"], "NAME=DIR");
-    wrong(&["--preset", "paper", "--preset", "paper"], "two trackers are called paper: give each --preset once");
+    wrong(&["--preset", "paper", "--preset", "paper"], "two trackers are called paper: give each --preset");
     let same = format!("paper={}", text(&data));
     wrong(&["--preset", "paper", "--results", &same], "two trackers are called paper: give another name by --results");
 

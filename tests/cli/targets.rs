@@ -157,7 +157,8 @@ fn both_sides_and_smooth_keep_given_boxes_and_every_frame() {
         assert!(overlap > 0.6, "frame {number}: {overlap}");
         let is_given = [1, 15, 30].contains(&number);
         assert_eq!(frame["state"] == "initial", is_given, "frame {number}");
-        assert!(!is_given || bbox(frame) == row(number), "frame {number}");
+        let kept = bbox(frame).iter().zip(row(number)).all(|(a, b)| (a - b).abs() < 1e-3);
+        assert!(!is_given || kept, "frame {number}: {:?}", bbox(frame));
     }
     assert_ne!(frames, plain["frames"].as_array().unwrap());
     run(["-"])

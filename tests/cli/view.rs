@@ -54,7 +54,7 @@ fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
 pub fn frames_of(mut document: Value) -> Value {
     for frame in document["frames"].as_array_mut().unwrap() {
         let fields = frame.as_object_mut().unwrap();
-        fields.retain(|name, _| !name.ends_with("_ms"));
+        fields.retain(|name, _| !name.ends_with("_ms") && name != "captured");
     }
     document["frames"].take()
 }
