@@ -79,8 +79,12 @@ impl Preset {
         }
         // The parts above name a new detector or guard; their settings are not listed again.
         let detector = params.search.detector() != base.search.detector();
-        let is_named =
-            |path: &str| detector && path.starts_with("search") || base.guard.is_none() && path.starts_with("guard");
+        // A network's folder is no part of a name.
+        let is_named = |path: &str| {
+            detector && path.starts_with("search")
+                || base.guard.is_none() && path.starts_with("guard")
+                || path.ends_with(".model")
+        };
         let known = base.values();
         for (path, value) in params.changes(&base).into_iter().filter(|(path, _)| !is_named(path)) {
             let part = changed_part(&path, &text_of(&value), &known);
