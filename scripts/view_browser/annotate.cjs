@@ -98,7 +98,7 @@ module.exports = async function annotating(browser) {
     await standsAt(page, from);
   }
   await page.click("#spans-box summary");
-  assert.equal(await page.locator("#spans li").count(), Math.min(doubtful.length, 100));
+  await until(page, (count) => document.querySelectorAll("#spans li").length === count, Math.min(doubtful.length, 100));
   console.log(`annotate: ${doubtful.length} doubtful spans, from frame ${doubtful.map(({ from }) => from).slice(0, 5)} on`);
   await picture(page, "view-annotate");
   await violations(page, "annotating, light, 1280x760");
