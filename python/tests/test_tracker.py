@@ -230,7 +230,7 @@ for x in (20, 60, 90):
 targets.update(np.roll(noise, 3, axis=1))
 child = os.fork()
 found = targets.update(np.roll(noise, 6, axis=1))
-print(found, flush=True)
+os.write(1, f"{found}\\n".encode())  # in one piece, so that both lines stay whole
 if child == 0:
     os._exit(0)
 os.waitpid(child, 0)
