@@ -456,12 +456,7 @@ impl Search for BackgroundSearch {
     }
 
     fn state(&self, evidence: &Evidence) -> State {
-        let thresholds = self.params.confidence;
-        match EXPERTS.probability(evidence) {
-            p if p >= thresholds.tracking_until => State::Tracking,
-            p if p >= thresholds.lost_below => State::Uncertain,
-            _ => State::Lost,
-        }
+        self.params.confidence.state(EXPERTS.probability(evidence))
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {

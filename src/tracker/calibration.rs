@@ -10,6 +10,17 @@ use super::params::{FeatureParams, FilterParams, StateParams};
 use crate::kernels::Kernel;
 use crate::machines::MachineKind;
 
+/// The logistic function.
+pub(super) fn logistic(odds: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-odds))
+}
+
+/// The log-odds of a probability that is not nearer than `least` to 0 or 1.
+pub(super) fn log_odds(p: f64, least: f64) -> f64 {
+    let p = p.clamp(least, 1.0 - least);
+    libm::log(p / (1.0 - p))
+}
+
 /// Weights of the signals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Calibration {
@@ -52,8 +63,7 @@ impl Calibration {
     pub fn probability(self, evidence: &Evidence) -> f64 {
         let long_term = f64::from(evidence.long_term.unwrap_or(0.0));
         let distinct = libm::log(f64::from(evidence.psr).max(1.0));
-        let sum = self.long_term * long_term + self.psr * distinct + self.constant;
-        1.0 / (1.0 + libm::exp(-sum))
+        logistic(self.long_term * long_term + self.psr * distinct + self.constant)
     }
 }
 
@@ -74,9 +84,9 @@ impl Experts {
     pub fn probability(self, evidence: &Evidence) -> f64 {
         let by_filter = self.filter.probability(evidence);
         let Some(answer) = evidence.identity else { return by_filter };
-        let logistic = |(weight, constant): (f64, f64), value: f64| 1.0 / (1.0 + libm::exp(-weight * value - constant));
-        let both = (by_filter * logistic(self.identity, f64::from(answer))).clamp(1e-9, 1.0 - 1e-9);
-        logistic(self.product, libm::log(both / (1.0 - both)))
+        let calibrated = |(weight, constant): (f64, f64), value: f64| logistic(weight * value + constant);
+        let both = by_filter * calibrated(self.identity, f64::from(answer));
+        calibrated(self.product, log_odds(both, 1e-9))
     }
 }
 

@@ -5,6 +5,7 @@
 //! models of its last certain frame.
 
 use super::background_search::BackgroundSearch;
+use super::calibration::{log_odds, logistic};
 use super::params::{ExpertParams, SiameseParams};
 use super::pose::Pose;
 use super::search::{Detection, Evidence, Finds, Learned, Search};
@@ -40,7 +41,7 @@ pub(super) struct ExpertSearch {
     network: SiameseSearch,
     filter_at: Pose,
     network_at: Pose,
-    /// The box that was last given, and the pose that was given for it.
+    /// The pose that was last returned: another one comes from outside.
     last: Pose,
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
     relation: [f64; 4],
@@ -208,23 +209,18 @@ impl Search for ExpertSearch {
     }
 
     fn state(&self, evidence: &Evidence) -> State {
-        let thresholds = self.params.filter.confidence;
-        match self.confidence(evidence).unwrap_or(0.0) {
-            p if p >= thresholds.tracking_until => State::Tracking,
-            p if p >= thresholds.lost_below => State::Uncertain,
-            _ => State::Lost,
-        }
+        self.params.filter.confidence.state(self.confidence(evidence).unwrap_or(0.0))
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {
         let filter = self.filter.confidence(evidence)?;
         let Some((score, agreement)) = evidence.network.zip(evidence.agreement) else { return Some(filter) };
         let (filter_weight, network_weight, agreement_weight, constant) = EXPERTS;
-        let sum = filter_weight * odds(filter, 1e-9)
-            + network_weight * odds(f64::from(score), 1e-4)
+        let sum = filter_weight * log_odds(filter, 1e-9)
+            + network_weight * log_odds(f64::from(score), 1e-4)
             + agreement_weight * f64::from(agreement)
             + constant;
-        Some(1.0 / (1.0 + libm::exp(-sum)))
+        Some(logistic(sum))
     }
 
     fn response(&self) -> ResponseMap<'_> {
@@ -234,12 +230,6 @@ impl Search for ExpertSearch {
     fn boxed_clone(&self) -> Box<dyn Search> {
         Box::new(self.clone())
     }
-}
-
-/// Log-odds of a probability that is not nearer than `least` to 0 or 1.
-fn odds(p: f64, least: f64) -> f64 {
-    let p = p.clamp(least, 1.0 - least);
-    libm::log(p / (1.0 - p))
 }
 
 #[cfg(test)]

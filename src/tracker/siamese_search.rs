@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ndarray::ArrayView2;
 use rten::ThreadPool;
 
+use super::calibration::{log_odds, logistic};
 use super::network::{EXEMPLAR, Map, Networks, SEARCH, pool};
 use super::params::{ConfidenceParams, SiameseParams};
 use super::pose::Pose;
@@ -184,9 +185,7 @@ fn cut(frame: &Frame<'_>, center: (f64, f64), side: f64, out: usize, mean: [f32;
 
 /// The probability that the network's box overlaps the target by more than half.
 pub(super) fn probability(score: f64) -> f64 {
-    let score = score.clamp(1e-4, 1.0 - 1e-4);
-    let odds = libm::log(score / (1.0 - score));
-    1.0 / (1.0 + libm::exp(-(odds - 1.0)))
+    logistic(log_odds(score, 1e-4) - 1.0)
 }
 
 impl Search for SiameseSearch {
@@ -216,11 +215,7 @@ impl Search for SiameseSearch {
     }
 
     fn state(&self, evidence: &Evidence) -> State {
-        match self.confidence(evidence).unwrap_or(0.0) {
-            p if p >= self.thresholds.tracking_until => State::Tracking,
-            p if p >= self.thresholds.lost_below => State::Uncertain,
-            _ => State::Lost,
-        }
+        self.thresholds.state(self.confidence(evidence).unwrap_or(0.0))
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {

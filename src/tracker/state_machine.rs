@@ -22,6 +22,17 @@ pub(super) struct StateMachine {
     reported_lost: bool,
 }
 
+impl ConfidenceParams {
+    /// The state of a frame with this confidence by itself.
+    pub(super) fn state(&self, confidence: f64) -> State {
+        match confidence {
+            p if p >= self.tracking_until => State::Tracking,
+            p if p >= self.lost_below => State::Uncertain,
+            _ => State::Lost,
+        }
+    }
+}
+
 /// How fast the baseline follows, per sure frame.
 const BASELINE_RATE: f64 = 0.02;
 
