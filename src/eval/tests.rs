@@ -85,14 +85,8 @@ fn run(evaluation: &Evaluation, out: &Path, jobs: usize) -> (usize, Report) {
 #[test]
 fn every_run_lasts_from_its_start_to_the_end_and_errors_name_the_frame() {
     let item = |position: usize, frame: Result<FrameBuf>| Item {
-        position,
         name: String::new(),
-        path: None,
-        timestamp: None,
-        frame,
-        color: None,
-        decode_ms: 0.0,
-        captured: None,
+        ..Item::numbered(position, None, frame.map(|frame| (frame, None)), 0.0)
     };
     let frames = |n: usize| (1..=n).map(move |i| item(i, FrameBuf::new(vec![0; 12], 4, 3, PixelFormat::Gray8)));
     let init = BBox::new(0.0, 0.0, 2.0, 2.0);

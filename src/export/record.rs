@@ -409,14 +409,9 @@ mod tests {
     #[test]
     fn numbers_are_rounded_to_significant_digits() {
         let item = Item {
-            position: 2,
             name: "0002.jpg".into(),
-            path: None,
-            timestamp: None,
-            frame: Err(crate::error::Error::NotInitialized),
-            color: None,
-            decode_ms: 1.0 / 3.0,
             captured: Some(1.0 / 3.0),
+            ..Item::numbered(2, None, Err(crate::error::Error::NotInitialized), 1.0 / 3.0)
         };
         let bbox = BBox::new(13.799999999999997, -0.00001, 1.0 / 3.0, 1e300);
         let evidence = Evidence {

@@ -184,7 +184,7 @@ pub struct Item {
 
 impl Item {
     /// A frame named by its position in six digits, as those of a video.
-    fn numbered(
+    pub(crate) fn numbered(
         position: usize,
         timestamp: Option<f64>,
         decoded: Result<(FrameBuf, Option<FrameBuf>)>,

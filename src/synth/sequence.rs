@@ -140,21 +140,12 @@ impl Scene {
         let (picture, _) = self.render(position - 1);
         let (width, height) = (picture.width() as usize, picture.height() as usize);
         let rgb = FrameBuf::new(picture.into_raw(), width, height, PixelFormat::Rgb8);
-        let (frame, color) = match (rgb, demand.channels) {
-            (Ok(rgb), Channels::Luma) => (Ok(rgb.to_luma()), demand.color.then_some(rgb)),
-            (rgb, _) => (rgb, None),
-        };
+        let decoded = rgb.map(|rgb| match demand.channels {
+            Channels::Luma => (rgb.to_luma(), demand.color.then_some(rgb)),
+            _ => (rgb, None),
+        });
         let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-        Item {
-            position,
-            name: format!("{position:04}"),
-            path: None,
-            timestamp: None,
-            frame,
-            color,
-            decode_ms,
-            captured: None,
-        }
+        Item { name: format!("{position:04}"), ..Item::numbered(position, None, decoded, decode_ms) }
     }
 }
 

@@ -274,14 +274,8 @@ impl Source for Still {
 
     fn stream(&self, span: Span, _: Demand, _: &CancelToken) -> Result<Stream> {
         let item = Item {
-            position: self.position,
             name: self.file.clone(),
-            path: None,
-            timestamp: None,
-            frame: Ok(self.frame.clone()),
-            color: self.color.clone(),
-            decode_ms: 0.0,
-            captured: None,
+            ..Item::numbered(self.position, None, Ok((self.frame.clone(), self.color.clone())), 0.0)
         };
         Ok(Box::new(std::iter::once(item).filter(move |item| span.contains(item.position))))
     }

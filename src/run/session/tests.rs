@@ -40,16 +40,7 @@ impl Follower for Drift {
 fn items(widths: &[usize]) -> Vec<Item> {
     let item = |(position, &width): (usize, &usize)| {
         let frame = FrameBuf::new(vec![0; width], width, 1, PixelFormat::Gray8);
-        Item {
-            position,
-            name: String::new(),
-            path: None,
-            timestamp: None,
-            frame,
-            color: None,
-            decode_ms: 0.0,
-            captured: None,
-        }
+        Item { name: String::new(), ..Item::numbered(position, None, frame.map(|frame| (frame, None)), 0.0) }
     };
     (1..).zip(widths).map(item).collect()
 }

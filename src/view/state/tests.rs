@@ -11,16 +11,8 @@ use crate::tracker::ResponseLayout;
 
 /// A frame of a source.
 pub(in crate::view) fn item_of(position: usize, frame: Result<FrameBuf>) -> Item {
-    Item {
-        position,
-        name: format!("{position:04}"),
-        path: None,
-        timestamp: None,
-        frame,
-        color: None,
-        decode_ms: 0.0,
-        captured: None,
-    }
+    let decoded = frame.map(|frame| (frame, None));
+    Item { name: format!("{position:04}"), ..Item::numbered(position, None, decoded, 0.0) }
 }
 
 /// A frame that shows its position as its gray level.
