@@ -72,10 +72,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
                 println!("{}", args.out.display());
                 return Ok(());
             }
-            Some(replay) => {
-                replay.detect(&frame);
-                replay.learn(&frame);
-            }
+            Some(replay) => replay.update(&frame),
         }
     }
     if cancel.is_cancelled() {

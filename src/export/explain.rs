@@ -1,50 +1,29 @@
 //! A page that shows one step of the paper's tracker: each part with its equation and its place in the code.
 //!
-//! The page runs the paper's tracker by its own short loop, [`Replay`], which gives the boxes of
-//! [`Tracker`](crate::Tracker) and shows what lies between.
+//! The page runs the search of the tracker a step at a time, and shows what lies between.
 
 use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use image::ExtendedColorType;
-use rustfft::FftPlanner;
-use rustfft::num_complex::Complex32;
 
 use super::drawing::viridis;
 use super::in_color;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::features::{Features, Window, gaussian_labels};
-use crate::filters::kcf::Kcf;
-use crate::frame::{Frame, HalfSampler, PatchRect, sample};
+use crate::frame::Frame;
 use crate::kernels::Kernel;
 use crate::png;
 use crate::profile::Stopwatch;
-use crate::tracker::{AreaParams, FilterParams, PublishedArea, ScaleParams, SearchParams};
-use crate::tracker::{Params, check_start};
+use crate::tracker::{AreaParams, FilterLook, FilterParams, FilterSearch, Params, ScaleParams, SearchParams};
 
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
     params: FilterParams,
-    /// Whether the frame is searched at half size.
-    halved: bool,
-    bbox: BBox,
-    /// The target's place in the frame that is searched, in whole cells from the first.
-    position: (f64, f64),
-    /// Width and height of the patch, and rows and columns of cells.
-    size: (usize, usize),
-    cells: (usize, usize),
-    labels: Vec<f32>,
-    window: Window,
-    features: Features,
-    filter: Kcf,
-    half: HalfSampler,
-    patch: Vec<u8>,
-    /// The features of the patch.
-    map: Vec<f32>,
-    /// Rows and columns that the target has moved by.
-    shift: (i64, i64),
+    /// Width and height of the first box.
+    size: (f64, f64),
+    search: FilterSearch,
 }
 
 impl Replay {
@@ -55,97 +34,31 @@ impl Replay {
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let filter = match &params.search {
             SearchParams::Filter(
-                filter @ FilterParams { area: AreaParams::Published(area), scale: ScaleParams::None, .. },
+                filter @ FilterParams { area: AreaParams::Published(_), scale: ScaleParams::None, .. },
             ) if !filter.sub_cell && !filter.smooth_area && filter.reuse_shift == 0.0 && params.guard.is_none() => {
-                Some((filter.clone(), area))
+                Some(filter.clone())
             }
             _ => None,
         };
-        let (params, PublishedArea { half_size_from }) = filter.ok_or_else(|| Error::Setting {
+        let params = filter.ok_or_else(|| Error::Setting {
             path: "search".into(),
             value: params.search.detector().into(),
             expected: "the tracker of the paper: take --preset paper, paper-dcf or paper-gray".into(),
         })?;
-        check_start(frame, bbox)?;
-        let halved = (bbox.w * bbox.h).sqrt() >= *half_size_from;
-        let cell = params.feature.cell_size();
-        let along = |length: f64| if halved { (length / 2.0).floor().max(1.0) } else { length };
-        let target = (along(bbox.w), along(bbox.h));
-        let side = |length: f64| (length * (1.0 + params.padding)).floor().max(3.0 * cell as f64) as usize;
-        let size = (side(target.0), side(target.1));
-        let cells = (size.1 / cell, size.0 / cell);
-        let labels = gaussian_labels(
-            cells.0,
-            cells.1,
-            ((target.0 * target.1).sqrt() * params.output_sigma / cell as f64).max(1e-3),
-        );
-        let features = params.feature.extractor(size.0, size.1);
-        let place = |corner: f64, length: f64| {
-            let center = corner + 1.0 + (length / 2.0).floor();
-            if halved { (center / 2.0).floor() - 1.0 } else { center - 1.0 }
-        };
-        let mut replay = Self {
-            halved,
-            bbox,
-            position: (place(bbox.x, bbox.w), place(bbox.y, bbox.h)),
-            size,
-            cells,
-            window: Window::hann(cells.0, cells.1),
-            filter: Kcf::new(cells.0, cells.1, features.channels(), params.kernel, params.lambda, &labels),
-            labels,
-            features,
-            half: HalfSampler::new(size.0, size.1),
-            patch: vec![0; size.0 * size.1],
-            map: Vec::new(),
-            shift: (0, 0),
-            params,
-        };
-        replay.learn(frame);
-        Ok(replay)
+        let search = FilterSearch::new(&params, frame, bbox, &mut Stopwatch::default())?;
+        Ok(Self { params, size: (bbox.w, bbox.h), search })
     }
 
-    /// The area that is cut out, in pixels of the frame that is searched.
-    fn area(&self) -> PatchRect {
-        let first = |position: f64, length: usize| position.floor() as i64 - length as i64 / 2 + 1;
-        let (left, top) = (first(self.position.0, self.size.0), first(self.position.1, self.size.1));
-        PatchRect { left, top, width: self.size.0, height: self.size.1 }
-    }
-
-    /// Cuts the patch at the present position and hands its features to the filter.
-    fn extract(&mut self, frame: &Frame<'_>) {
-        let area = self.area();
-        match self.halved {
-            true => self.half.sample(frame, area, &mut self.patch),
-            false => sample(frame, area, &mut self.patch),
+    /// Finds the target in the next frame and learns it there.
+    pub fn update(&mut self, frame: &Frame<'_>) {
+        if self.search.find(frame) {
+            self.search.learn_here(frame);
         }
-        self.features.extract(&self.patch, &self.window, self.filter.input(), &mut Stopwatch::default());
-        self.map = self.filter.input().to_vec();
-    }
-
-    /// Moves the target to the peak of the response.
-    pub fn detect(&mut self, frame: &Frame<'_>) {
-        self.extract(frame);
-        let response = self.filter.respond(&mut Stopwatch::default());
-        let (rows, cols) = self.cells;
-        let peak = (0..response.len()).fold(0, |best, i| if response[i] > response[best] { i } else { best });
-        let displaced = |i: usize, n: usize| if i > n / 2 { i as i64 - n as i64 } else { i as i64 };
-        self.shift = (displaced(peak / cols, rows), displaced(peak % cols, cols));
-        let cell = self.params.feature.cell_size() as f64;
-        self.position.0 += cell * self.shift.1 as f64;
-        self.position.1 += cell * self.shift.0 as f64;
-    }
-
-    /// Learns the target where it is.
-    pub fn learn(&mut self, frame: &Frame<'_>) {
-        self.extract(frame);
-        self.filter.learn(self.params.learning_rate, &mut Stopwatch::default());
     }
 
     /// The box of the target.
     pub fn bbox(&self) -> BBox {
-        let full = |position: f64| if self.halved { 2.0 * (position + 1.0) - 1.0 } else { position };
-        let BBox { w, h, .. } = self.bbox;
-        BBox::new(full(self.position.0) - w / 2.0, full(self.position.1) - h / 2.0, w, h)
+        self.search.bbox(self.size)
     }
 
     /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it.
@@ -153,25 +66,23 @@ impl Replay {
     /// # Errors
     /// When a picture cannot be encoded.
     pub fn page(&mut self, name: &str, number: usize, frame: &Frame<'_>, shown: &Frame<'_>) -> Result<String> {
-        let before = (self.bbox(), self.area());
-        self.detect(frame);
-        let [kernel, alpha, autocorrelation] = self.filter.planes();
-        let (rows, cols) = self.cells;
+        let before = (self.bbox(), self.search.place_on_frame());
+        self.search.find(frame);
+        let FilterLook { patch, size, cells, window, labels, features, planes, response, shift, step } =
+            self.search.look();
+        let [kernel, alpha, power] = planes;
+        let (rows, cols) = cells;
         let unit = [0.0, 1.0];
         let plane = |values: &[f32], range: [f32; 2], centred: bool| {
-            heat_map(values, (rows, cols), if centred { (rows / 2, cols / 2) } else { (0, 0) }, range)
+            heat_map(values, cells, if centred { (rows / 2, cols / 2) } else { (0, 0) }, range)
         };
-        let weights: Vec<f32> =
-            self.window.rows.iter().flat_map(|row| self.window.cols.iter().map(move |col| row * col)).collect();
         let largest = alpha.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
         let high = |values: &[f32]| values.iter().copied().fold(f32::MIN, f32::max);
         let low = |values: &[f32]| values.iter().copied().fold(f32::MAX, f32::min);
-        let spectrum = log_power(&autocorrelation, (rows, cols));
+        let spectrum: Vec<f32> = power.iter().map(|power| power.abs().max(1e-12).log10()).collect();
         let peak = high(&spectrum);
-        let response = self.filter.response();
-        let highest = high(response);
-        let cell = self.params.feature.cell_size() as i64 * if self.halved { 2 } else { 1 };
-        let (dy, dx) = self.shift;
+        let highest = high(&response);
+        let (dy, dx) = shift;
         let at = |place: &str| format!("<code>{place}</code>");
         let kernel_equation = match self.params.kernel {
             Kernel::Gaussian { sigma } => format!(
@@ -188,21 +99,21 @@ impl Replay {
                 "The patch",
                 format!("z = the frame around the target of frame {}, {} times its size", number - 1, 1.0 + self.params.padding),
                 at("src/tracker/area.rs, SearchArea::cut"),
-                image(&self.patch, (self.size.0 as u32, self.size.1 as u32), ExtendedColorType::L8)?,
+                image(&patch, (size.0 as u32, size.1 as u32), ExtendedColorType::L8)?,
                 "gray values".to_owned(),
             ),
             (
                 "The window",
                 "w<sub>rc</sub> = ¼ (1 − cos 2πr/(R−1)) (1 − cos 2πc/(C−1)): the patch fades to its border, as shifts are cyclic".into(),
                 at("src/features/window.rs, Window::hann"),
-                plane(&weights, unit, false)?,
+                plane(&window, unit, false)?,
                 "0 to 1".into(),
             ),
             (
                 "The features",
                 "z<sub>c</sub> = w ⊙ features<sub>c</sub>(patch): for HOG nine directions of edges and four textures of 31 channels".into(),
                 at("src/features/hog.rs, Hog::extract"),
-                self.channels()?,
+                channels(&features, cells)?,
                 "0 to .4 (gray values: −.5 to .5)".into(),
             ),
             (
@@ -216,7 +127,7 @@ impl Replay {
                 "The labels",
                 "y = exp(−(r² + c²) / 2s²): 1 for no shift, which is the middle here and below".into(),
                 at("src/features/window.rs, gaussian_labels"),
-                plane(&self.labels, unit, true)?,
+                plane(&labels, unit, true)?,
                 "0 to 1".into(),
             ),
             (
@@ -238,11 +149,11 @@ impl Replay {
                 format!(
                     "f = F⁻¹(k̂<sup>zx</sup> ⊙ α̂) (eq. 22). Its peak {highest:.3} lies {dx:+} columns and {dy:+} rows from the middle: \
                      the target moved by {:+}, {:+} pixels",
-                    dx * cell,
-                    dy * cell
+                    dx * step,
+                    dy * step
                 ),
                 at("src/filters/kcf.rs, Kcf::respond; src/tracker/filter_search.rs, detect"),
-                plane(response, unit, true)?,
+                plane(&response, unit, true)?,
                 "0 to 1".into(),
             ),
         ];
@@ -258,17 +169,14 @@ impl Replay {
         Ok(PAGE
             .replace("{name}", &escaped(name))
             .replace("{number}", &number.to_string())
-            .replace("{cells}", &format!("{cols} × {rows} cells of {cell} pixels"))
+            .replace("{cells}", &format!("{cols} × {rows} cells of {step} pixels"))
             .replace("{frame}", &self.frame(shown, before)?)
             .replace("{scale}", &heat_map(&scale, (1, 256), (0, 0), unit)?)
             .replace("{steps}", &text))
     }
 
     /// The frame with the box and the area before (dashed), and the box now.
-    fn frame(&self, shown: &Frame<'_>, (bbox, area): (BBox, PatchRect)) -> Result<String> {
-        let factor = if self.halved { 2.0 } else { 1.0 };
-        let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);
-        let area = BBox::new(left, top, area.width as f64 * factor, area.height as f64 * factor);
+    fn frame(&self, shown: &Frame<'_>, (bbox, area): (BBox, BBox)) -> Result<String> {
         let rects: String = [("area", area), ("before", bbox), ("now", self.bbox())]
             .map(|(class, b)| {
                 format!("<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", b.x, b.y, b.w, b.h)
@@ -282,28 +190,17 @@ impl Replay {
              width=\"{width}\" height=\"{height}\"/>{rects}</svg>"
         ))
     }
-
-    /// Some channels of the features.
-    fn channels(&self) -> Result<String> {
-        let lanes = self.map.len() / (self.cells.0 * self.cells.1);
-        let (channels, range) = if lanes == 1 { (0..1, [-0.5, 0.5]) } else { (18..31, [0.0, 0.4]) };
-        let pictures = channels.map(|channel| {
-            let values: Vec<f32> = self.map.iter().skip(channel).step_by(lanes).copied().collect();
-            heat_map(&values, self.cells, (0, 0), range)
-        });
-        Ok(format!("<div class=\"channels\">{}</div>", pictures.collect::<Result<String>>()?))
-    }
 }
 
-/// The logarithm of the spectrum of an autocorrelation.
-fn log_power(plane: &[f32], (rows, cols): (usize, usize)) -> Vec<f32> {
-    let mut planner = FftPlanner::<f32>::new();
-    let mut values: Vec<Complex32> = plane.iter().map(|&value| value.into()).collect();
-    planner.plan_fft_forward(cols).process(&mut values);
-    let mut turned: Vec<_> =
-        (0..cols).flat_map(|c| values.iter().skip(c).step_by(cols).copied().collect::<Vec<_>>()).collect();
-    planner.plan_fft_forward(rows).process(&mut turned);
-    (0..rows * cols).map(|i| turned[i % cols * rows + i / cols].norm().max(1e-12).log10()).collect()
+/// Some channels of the features.
+fn channels(features: &[f32], cells: (usize, usize)) -> Result<String> {
+    let lanes = features.len() / (cells.0 * cells.1);
+    let (channels, range) = if lanes == 1 { (0..1, [-0.5, 0.5]) } else { (18..31, [0.0, 0.4]) };
+    let pictures = channels.map(|channel| {
+        let values: Vec<f32> = features.iter().skip(channel).step_by(lanes).copied().collect();
+        heat_map(&values, cells, (0, 0), range)
+    });
+    Ok(format!("<div class=\"channels\">{}</div>", pictures.collect::<Result<String>>()?))
 }
 
 /// A picture of a plane, from `low` to `high`, moved around by `turn`.
@@ -406,14 +303,13 @@ mod tests {
                 assert!(page.contains("&lt;a&gt;") && page.matches("data:image/png").count() >= 9);
                 assert!(!page.contains("http"), "the page needs no network");
                 // The response is the sum over all shifts of x, as the representer theorem has it.
-                let ([kernel, alpha, _], response) = (replay.filter.planes(), replay.filter.response().to_vec());
-                let (rows, cols) = replay.cells;
+                let FilterLook { planes: [kernel, alpha, _], response, cells: (rows, cols), .. } = replay.search.look();
                 let turned = |r: usize, c: usize, i: usize| {
                     kernel[(r + rows - i / cols) % rows * cols + (c + cols - i % cols) % cols]
                 };
                 let sum: f32 = (0..rows * cols).map(|i| alpha[i] * turned(1, 2, i)).sum();
                 assert!((sum - response[cols + 2]).abs() < 1e-3, "{preset}: {sum}, {}", response[cols + 2]);
-                replay.learn(&frame);
+                replay.search.learn_here(&frame);
             }
         }
         let frame = vec![0; 64 * 64];

@@ -149,7 +149,7 @@ impl Kcf {
     }
 
     /// What the last response was made of, `[row][column]`: the kernel correlation of the input with the model, the
-    /// coefficients α, and the autocorrelation of the model, whose spectrum is `sum_c |x̂_c|²`.
+    /// coefficients α, and the power `Σ_c |x̂_c|²` of the model's spectrum.
     #[cfg(feature = "cli")]
     pub(crate) fn planes(&mut self) -> [Vec<f32>; 3] {
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
@@ -165,7 +165,14 @@ impl Kcf {
         let kernel = plane(correlation, scratch);
         let alpha = plane(&self.alpha, scratch);
         plan.cross_power(model, model, correlation, scratch);
-        [kernel, alpha, plane(correlation, scratch)]
+        // Half of the frequencies are there; the others are their mirror image.
+        let (rows, cols) = plan.size();
+        let half = cols / 2 + 1;
+        let power = |(u, v): (usize, usize)| match v < half {
+            true => correlation[u * half + v].re,
+            false => correlation[(rows - u) % rows * half + cols - v].re,
+        };
+        [kernel, alpha, (0..rows * cols).map(|i| power((i / cols, i % cols))).collect()]
     }
 }
 

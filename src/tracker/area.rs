@@ -139,6 +139,14 @@ impl SearchArea {
         if self.halved() { 2.0 * self.pitch } else { self.pitch }
     }
 
+    /// What was cut last, and where a published area at `position` lies on the frame.
+    #[cfg(feature = "cli")]
+    pub fn patch_and_place(&self, position: (f64, f64)) -> (&[u8], BBox) {
+        let (area, factor) = (rect(position, self.size), if self.halved() { 2.0 } else { 1.0 });
+        let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);
+        (&self.patch, BBox::new(left, top, area.width as f64 * factor, area.height as f64 * factor))
+    }
+
     fn halved(&self) -> bool {
         matches!(self.sampler, Sampler::Half(_))
     }
@@ -177,12 +185,7 @@ impl SearchArea {
     /// Cuts the area at `position`, rounded down, out of the frame; a free one just there, of a target `zoom` times as
     /// large as at first.
     pub fn cut(&mut self, frame: &Frame<'_>, position: (f64, f64), zoom: f64) -> &[u8] {
-        // The published area runs from `floor(position) - floor(size / 2) + 1` in 1-based pixels.
-        let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
-        let rect = |(width, height): (usize, usize)| {
-            let (left, top) = (first(position.0, width), first(position.1, height));
-            PatchRect { left, top, width, height }
-        };
+        let rect = |size| rect(position, size);
         match &mut self.sampler {
             Sampler::Whole => frame::sample(frame, rect(self.size), &mut self.patch),
             Sampler::Half(half) => half.sample(frame, rect(self.size), &mut self.patch),
@@ -195,4 +198,12 @@ impl SearchArea {
         }
         &self.patch
     }
+}
+
+/// The area of this size around a position, as the published code has it: from `floor(position) - floor(size / 2) + 1` on
+/// in 1-based pixels.
+fn rect(position: (f64, f64), (width, height): (usize, usize)) -> PatchRect {
+    let first = |position: f64, length: usize| (position.floor() as i64).saturating_sub(length as i64 / 2) + 1;
+    let (left, top) = (first(position.0, width), first(position.1, height));
+    PatchRect { left, top, width, height }
 }

@@ -23,7 +23,7 @@ use crate::profile::{Stage, Stopwatch};
 const LONG_TERM_RATE: f64 = 0.0005;
 
 #[derive(Clone, Debug)]
-pub(super) struct FilterSearch {
+pub(crate) struct FilterSearch {
     params: FilterParams,
     /// The pose of the position: where the target was found last, or was put.
     pose: Pose,
@@ -144,6 +144,73 @@ impl FilterSearch {
         let patch = self.area.cut(frame, place, self.pose.scale);
         watch.lap(Stage::Crop);
         self.features.extract(patch, &self.window, self.filter.input(), watch);
+    }
+}
+
+/// What a step has used and found, to look at: planes `[row][column]` of cells.
+#[cfg(feature = "cli")]
+#[derive(Debug)]
+pub(crate) struct FilterLook {
+    /// The gray patch, and its width and height.
+    pub patch: Vec<u8>,
+    pub size: (usize, usize),
+    /// Rows and columns of cells.
+    pub cells: (usize, usize),
+    pub window: Vec<f32>,
+    pub labels: Vec<f32>,
+    /// The features `[row][column][channel]`.
+    pub features: Vec<f32>,
+    /// Kernel correlation with the model, coefficients, and power of the model's spectrum: see [`Kcf::planes`].
+    pub planes: [Vec<f32>; 3],
+    pub response: Vec<f32>,
+    /// Rows and columns that the target has moved by, and pixels of the frame from one cell to the next.
+    pub shift: (f64, f64),
+    pub step: f64,
+}
+
+/// A step at a time, to look at what lies between.
+#[cfg(feature = "cli")]
+impl FilterSearch {
+    /// Finds the target in the next frame; returns whether there was anything to see.
+    pub(crate) fn find(&mut self, frame: &Frame<'_>) -> bool {
+        self.detect(frame, self.pose, &mut Stopwatch::default()).seen
+    }
+
+    /// Learns the target where it was found.
+    pub(crate) fn learn_here(&mut self, frame: &Frame<'_>) {
+        self.learn(frame, self.pose, None, &mut Stopwatch::default());
+    }
+
+    /// The box of a target whose first box has this size.
+    pub(crate) fn bbox(&self, size: (f64, f64)) -> BBox {
+        self.pose.bbox(size)
+    }
+
+    /// Where the published area around the present position lies on the frame.
+    pub(crate) fn place_on_frame(&self) -> BBox {
+        self.area.patch_and_place(self.position).1
+    }
+
+    /// What the last [`FilterSearch::find`] has used and found.
+    pub(crate) fn look(&mut self) -> FilterLook {
+        let (cells, size) = (self.area.cells(), self.area.size());
+        let patch = self.area.patch_and_place(self.position).0.to_vec();
+        // The filter's own copy has become a spectrum.
+        let mut features = vec![0.0; self.filter.input().len()];
+        self.features.extract(&patch, &self.window, &mut features, &mut Stopwatch::default());
+        let Window { rows, cols } = &self.window;
+        FilterLook {
+            window: rows.iter().flat_map(|row| cols.iter().map(move |col| row * col)).collect(),
+            labels: gaussian_labels(cells.0, cells.1, self.area.sigma()),
+            features,
+            planes: self.filter.planes(),
+            response: self.filter.response().to_vec(),
+            shift: self.shift,
+            step: self.area.step(),
+            patch,
+            size,
+            cells,
+        }
     }
 }
 

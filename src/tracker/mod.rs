@@ -33,6 +33,8 @@ mod state_machine;
 mod tile_scan;
 mod window_search;
 
+#[cfg(feature = "cli")]
+pub(crate) use filter_search::{FilterLook, FilterSearch};
 pub use params::{
     AreaParams, BackgroundParams, BoundedArea, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams,
     IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams,
