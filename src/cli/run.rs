@@ -238,9 +238,7 @@ impl Writer<'_, '_> {
         }
         Ok(())
     }
-}
 
-impl Writer<'_, '_> {
     fn warn_of_refusals(&self) {
         let refusals = self.control.as_ref().map_or(Vec::new(), Control::refusals);
         refusals.iter().for_each(|refusal| self.progress.warn(refusal));

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::{BOX_DIGITS, CLASS, Shape, TargetRecord, Track, Tracks, keyframes, rounded};
-use super::{Exporter, FrameResult, Run, Summary};
+use super::record::{BOX_DIGITS, Shape, Track, Tracks, keyframes, rounded};
+use super::{Exporter, FrameResult, Run, Summary, escape};
 use crate::error::Result;
 
 /// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
@@ -92,7 +92,7 @@ fn json_track(track: &Track, run: &Run) -> Value {
     let frame = track.shapes.first().map_or(0, |shape| shape.index - 1);
     json!({
         "frame": frame,
-        "label": run.target(Some(track.id)).map_or(CLASS, TargetRecord::class),
+        "label": run.class(Some(track.id)),
         "group": group(track.id),
         "source": source(false),
         "attributes": [],
@@ -105,11 +105,6 @@ fn name(run: &Run, id: u32) -> &str {
     run.target(Some(id)).and_then(|target| target.name.as_deref()).unwrap_or_default()
 }
 
-/// Text within XML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 /// The attributes of every label.
 const ATTRIBUTES: &str = "<attributes><attribute><name>name</name><mutable>False</mutable>\
     <input_type>text</input_type><default_value></default_value><values></values></attribute>\
@@ -119,7 +114,7 @@ const ATTRIBUTES: &str = "<attributes><attribute><name>name</name><mutable>False
 /// The XML document.
 fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
     let (width, height) = (run.source.width, run.source.height);
-    let label = |class: &str| format!("<label><name>{}</name>{ATTRIBUTES}</label>", escaped(class));
+    let label = |class: &str| format!("<label><name>{}</name>{ATTRIBUTES}</label>", escape(class));
     let labels: String = run.classes().into_iter().map(label).collect();
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
@@ -138,8 +133,8 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
     for Track { id, shapes } in &tracks.0 {
         // CVAT renumbers tracks; the group keeps the id.
         let group = group(*id);
-        let class = escaped(run.target(Some(*id)).map_or(CLASS, TargetRecord::class));
-        let name = escaped(name(run, *id));
+        let class = escape(run.class(Some(*id)));
+        let name = escape(name(run, *id));
         let _ = writeln!(text, r#"  <track id="{id}" label="{class}" source="auto" group_id="{group}">"#);
         for shape in shapes {
             let [left, top, right, bottom] = corners(shape);

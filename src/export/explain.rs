@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use image::ExtendedColorType;
 
 use super::drawing::viridis;
-use super::in_color;
+use super::{escape, in_color};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -167,7 +167,7 @@ impl Replay {
         }
         let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
         Ok(PAGE
-            .replace("{name}", &escaped(name))
+            .replace("{name}", &escape(name))
             .replace("{number}", &number.to_string())
             .replace("{cells}", &format!("{cols} × {rows} cells of {step} pixels"))
             .replace("{frame}", &self.frame(shown, before)?)
@@ -226,10 +226,6 @@ fn data(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<Str
     let bytes =
         png::encode(pixels, size, color).map_err(|error| Error::io("a picture", std::io::Error::other(error)))?;
     Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 const PAGE: &str = r#"<!doctype html>

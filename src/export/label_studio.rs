@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::{CLASS, Shape, TargetRecord, Track, Tracks, keyframes, rounded};
+use super::record::{Shape, Track, Tracks, keyframes, rounded};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -93,7 +93,7 @@ impl LabelStudio {
                 "framesCount": frames,
                 "duration": rounded(frames as f64 / rate, DIGITS),
                 "sequence": sequence,
-                "labels": [target.map_or(CLASS, TargetRecord::class)],
+                "labels": [run.class(Some(track.id))],
             },
         })
     }

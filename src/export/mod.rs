@@ -85,6 +85,22 @@ impl<'a> FrameResult<'a> {
     }
 }
 
+/// Text as it may stand in HTML and XML, in attributes too.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// Writes a run in one format.
 pub trait Exporter: Send {
     /// Whether it draws on the frames and needs their colours.

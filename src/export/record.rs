@@ -41,6 +41,11 @@ impl Run {
         self.targets.iter().find(|target| id.is_none_or(|id| target.id == id))
     }
 
+    /// The class of a record's target.
+    pub(super) fn class(&self, id: Option<u32>) -> &str {
+        self.target(id).map_or(CLASS, TargetRecord::class)
+    }
+
     /// The classes of all targets; [`CLASS`] stands for none.
     pub(super) fn classes(&self) -> Vec<&str> {
         let mut classes = Vec::new();
@@ -54,7 +59,7 @@ impl Run {
 
     /// The place of a record's class among [`Run::classes`].
     pub(super) fn class_place(&self, id: Option<u32>) -> usize {
-        let class = self.target(id).map_or(CLASS, TargetRecord::class);
+        let class = self.class(id);
         self.classes().iter().position(|known| *known == class).unwrap_or(0)
     }
 

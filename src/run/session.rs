@@ -19,9 +19,9 @@ pub use stream::{End, Step, Watch};
 
 /// Any number of targets, each followed from its own first frame on. Every frame is decoded once for all of them.
 ///
-/// [`Session::feed`] takes single frames; with the feature `files`, `Session::run` takes a stream to its end. Targets can be added,
-/// dropped and given a new box at any time. A clone continues independently. All frames have the size of the first one,
-/// until the last target is dropped.
+/// [`Session::feed`] takes single frames; with the feature `files`, `Session::run` takes a stream to its end. Targets can
+/// be added, dropped and given a new box at any time. A clone continues independently. All frames have the size of the
+/// first one, until the last target is dropped.
 #[derive(Clone, Debug)]
 pub struct Session<F> {
     targets: Vec<Target<F>>,

@@ -39,11 +39,20 @@ impl Results {
         name: &str,
         create: impl FnOnce(&Destination) -> Result<E>,
     ) -> Result<Vec<u8>> {
-        let found = self.some_found(shared)?;
+        self.bytes(name, create, &self.some_found(shared)?)
+    }
+
+    /// What an exporter writes to a file of this name.
+    fn bytes<E: Exporter>(
+        &self,
+        name: &str,
+        create: impl FnOnce(&Destination) -> Result<E>,
+        found: &Found,
+    ) -> Result<Vec<u8>> {
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
         let path = folder.path().join(name);
-        self.write(create(&path.as_path().into())?, &found)?;
+        self.write(create(&path.as_path().into())?, found)?;
         std::fs::read(&path).map_err(io)
     }
 
@@ -122,12 +131,7 @@ impl Results {
             }
             rows.push(record);
         }
-        let found = Found { records: rows, ..self.found(shared) };
-        let io = |source| Error::io("a temporary folder", source);
-        let folder = tempfile::tempdir().map_err(io)?;
-        let path = folder.path().join("result");
-        self.write(Table::otb(&path.as_path().into())?, &found)?;
-        std::fs::read(&path).map_err(io)
+        self.bytes("result", Table::otb, &Found { records: rows, ..self.found(shared) })
     }
 
     /// What was found, unless it is nothing.

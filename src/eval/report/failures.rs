@@ -7,12 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use image::DynamicImage;
 use image::imageops::FilterType;
 
-use super::html::escape;
 use crate::bbox::BBox;
 use crate::eval::dataset::LabelledSequence;
 use crate::eval::metrics::frame_errors;
 use crate::eval::runner::Trace;
 use crate::eval::{Evaluated, Evaluation, Protocol};
+use crate::export::escape;
 use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
 use crate::jpeg;
 use crate::media::decode;

@@ -4,6 +4,7 @@ use super::plot::{Plot, color_of};
 use super::{Plots, attributes, heading, own_count, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
+use crate::export::escape;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -11,23 +12,7 @@ const SCRIPT: &str = include_str!("script.js");
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// Text as it may stand in HTML, in attributes too.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-/// The whole page. `focus` is the tracker that others are compared with ; `failures` is that section.
+/// The whole page. `focus` is the tracker that others are compared with; `failures` is that section.
 pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, failures: &str) -> String {
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
     let title = heading(report);

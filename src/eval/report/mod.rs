@@ -22,7 +22,7 @@ use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, T
 use super::{Evaluated, Evaluation, Score};
 use crate::atomic_file;
 use crate::error::Result;
-use crate::export::csv_line;
+use crate::export::{csv_line, escape};
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;
@@ -111,7 +111,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     let mut failures = failures(evaluation, evaluated, focus);
     for tracker in report.trackers.iter().filter(|tracker| tracker.name != focus) {
         let text = self::failures::failures(evaluation, evaluated, &tracker.name);
-        failures += &format!("<details><summary>{}</summary>\n{text}</details>\n", html::escape(&tracker.name));
+        failures += &format!("<details><summary>{}</summary>\n{text}</details>\n", escape(&tracker.name));
     }
     let page = html::page(report, &evaluated.timings, &plots, focus, &failures);
     atomic_file::write(&out.join("report.html"), page.as_bytes())
