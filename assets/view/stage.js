@@ -356,7 +356,7 @@ const stage = {
     };
     this.canvas.addEventListener("pointerup", end);
     this.canvas.addEventListener("pointercancel", end);
-    // A drag that ends in motion is no fling: while a browser flings, it takes the next tap for a stop, not a click.
+    // A drag that ends in motion must not fling: while a browser flings, it takes the next tap for a stop, not a click.
     this.canvas.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     new ResizeObserver(() => store.status && this.draw()).observe(this.canvas);
   },

@@ -19,7 +19,7 @@
 //! | KernelPCA (scikit-learn) | 2.68 | | | |
 //! | LDA (scikit-learn) | 5.39 | | | |
 //!
-//! The sparse step of kdspe and dspe is no help to digits: on the first three of these splits (seeds 5 to 7) kdspe has
+//! The sparse step of kdspe and dspe does not help on digits: on the first three of these splits (seeds 5 to 7) kdspe has
 //! an error of 2.90 %, and of 1.93 % by its own class only; dspe has 3.08 %, klda 1.65 %, spp 2.83 %.
 
 use std::collections::BTreeMap;

@@ -46,7 +46,7 @@ typedef enum kcf_status {
   KCF_STATUS_INTERNAL = 7,
 } kcf_status;
 
-// What a box is worth.
+// How far to trust a box.
 typedef enum kcf_state {
   // The target was found.
   KCF_STATE_TRACKING = 1,

@@ -43,7 +43,7 @@ pub enum Status {
     Internal = 7,
 }
 
-/// What a box is worth.
+/// How far to trust a box.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TargetState {

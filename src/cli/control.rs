@@ -238,7 +238,7 @@ fn read_lines(mut input: impl BufRead, shared: &Shared, quit: &CancelToken) {
             Ok(_) => {}
         }
         let mut is_long = false;
-        // The rest of a line that is too long is read and forgotten.
+        // The rest of a line that is too long is skipped.
         while line.len() as u64 == MAX_LINE && line.last() != Some(&b'\n') {
             is_long = true;
             line.clear();

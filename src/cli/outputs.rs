@@ -51,7 +51,8 @@ pub struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     frames: Option<PathBuf>,
     /// Pixels by which frames may differ that CVAT and Label Studio interpolate; 0 writes all [default: 1]
-    #[arg(long, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true, hide_default_value = true)]
+    #[arg(long, hide_short_help = true, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance)]
+    #[arg(hide_default_value = true)]
     tolerance: f64,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
     #[arg(long, hide_short_help = true, value_name = "DIR")]
@@ -66,8 +67,8 @@ pub struct OutputArgs {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     blur: Option<Hidden>,
     /// Make a mosaic of the target in the overlay; --pixelate=rest of all but the target
-    #[arg(long, hide_short_help = true, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
-    #[arg(conflicts_with = "blur")]
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
+    #[arg(hide_short_help = true, conflicts_with = "blur")]
     pixelate: Option<Hidden>,
     /// Crop the overlay to this size, with the first target in the middle
     #[arg(long, value_name = "WxH", value_parser = size)]

@@ -79,7 +79,7 @@ impl Preset {
         }
         // The parts above name a new detector or guard; their settings are not listed again.
         let detector = params.search.detector() != base.search.detector();
-        // A network's folder is no part of a name.
+        // The name leaves out the network's folder.
         let is_named = |path: &str| {
             detector && path.starts_with("search")
                 || base.guard.is_none() && path.starts_with("guard")

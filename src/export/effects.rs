@@ -88,7 +88,7 @@ fn area(record: &FrameRecord, size: (u32, u32)) -> Option<[u32; 4]> {
     Some([left, top, width, height])
 }
 
-/// A picture in which nothing of `size` pixels can be made out.
+/// A picture in which an object of `size` pixels cannot be recognised.
 fn veiled(picture: &RgbImage, veil: Veil, size: u32) -> RgbImage {
     let (width, height) = picture.dimensions();
     let cell = size.div_ceil(CELLS).max(2);

@@ -115,7 +115,7 @@ impl Document {
             return Err(format!("it has the newer version {schema}; this program reads up to {SCHEMA}"));
         }
         let Stored { source, parameters, targets, frames } =
-            serde_json::from_value(value).map_err(|error| format!("it is no {schema}: {error}"))?;
+            serde_json::from_value(value).map_err(|error| format!("it is not {schema}: {error}"))?;
         let targets = match found {
             ..3 => gather(frames.iter().map(Found::from).collect())?,
             _ => serde_json::from_value(targets).map_err(|error| format!("targets: {error}"))?,

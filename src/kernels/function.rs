@@ -23,7 +23,7 @@ pub enum Kernel {
     },
     /// `(a·b / D + a)^b`, section 6.1 of the same paper.
     Polynomial {
-        /// The additive constant, not negative (a negative one is no kernel).
+        /// The additive constant, not negative (with a negative one the matrix is not positive semidefinite).
         a: f64,
         /// The degree, 1 to 32. Only whole degrees make a kernel.
         b: u32,

@@ -47,7 +47,7 @@ pub enum Preserved {
 /// The detector: a regularised Fisher discriminant in the embedding, scaled so that the class means have the decisions
 /// +1 and -1.
 ///
-/// Samples whose class has no second member take no part in the embedding, but in the discriminant; where neither class
+/// Samples that are alone in their class are left out of the embedding, but not of the discriminant; where neither class
 /// has one, there is no embedding, and the decision is zero everywhere. Samples that cannot be told apart give the
 /// decision zero everywhere.
 #[derive(Clone, Copy, Debug)]

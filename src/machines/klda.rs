@@ -4,7 +4,7 @@
 //! `N = K (diag(w) - Σ W_c p_c p_cᵀ) K = K G K`. `N` is singular always and must be regularised: by `ε I` (Mika et
 //! al. 1999), or by `ε K`, which is linear discriminant analysis with `S_w + ε I` in feature space. For the latter a
 //! factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the samples span: singular Gram matrices
-//! are no special case.
+//! need no special case.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;

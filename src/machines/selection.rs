@@ -105,7 +105,7 @@ fn accuracy(machine: &dyn Machine, k: ArrayView2<f64>, labels: &[f64], fold: &[u
     let head = machine.fit(&Samples::new(columns.select(Axis(0), &others).view(), &told)?)?;
     let own = Array1::from_iter(fold.iter().map(|&i| k[[i, i]]));
     let decisions = head.decision(columns.select(Axis(0), fold).view(), own.view())?;
-    // Zero is no decision.
+    // Zero decides for neither class.
     let right = fold.iter().zip(&decisions).filter(|&(&i, &decision)| decision * labels[i] > 0.0).count();
     Ok(right as f64 / fold.len() as f64)
 }

@@ -374,7 +374,7 @@ fn decisions_check_their_input() {
     assert!(preimage::denoise(&novelty, 0.5, x.slice(ndarray::s![..2, ..]), x.view()).is_err());
 }
 
-/// `1e200 · 1e200` is no number, and an affine form has no use for it.
+/// `1e200 · 1e200` overflows, and an affine form does not need it.
 #[test]
 fn an_affine_decision_needs_no_kernel_values_of_samples_with_themselves() {
     let train = array![[0.0, 1.0], [0.2, 0.9], [1.0, 0.0], [0.9, 0.1]];

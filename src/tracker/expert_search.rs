@@ -45,7 +45,7 @@ pub(super) struct ExpertSearch {
     last: Pose,
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
     relation: [f64; 4],
-    /// Above 0 where the network is rather right.
+    /// Above 0 where the evidence favours the network.
     doubt: f64,
     /// Frames in a row without agreement.
     apart: usize,
@@ -193,7 +193,7 @@ impl Search for ExpertSearch {
         if rate.is_some() {
             return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, rate, watch);
         }
-        // Where the network is rather right, the filter is not.
+        // The filter does not learn while the evidence favours the network.
         if self.apart > 0 && self.doubt > 0.0 {
             return Learned::Done;
         }
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// The network of the fixture is no number for any picture but a black one.
+    /// The fixture's network answers NaN for all pictures but a black one.
     #[test]
     fn a_network_without_an_answer_leaves_the_filter_alone() {
         let mut alone = Tracker::new(Params::default()).unwrap();

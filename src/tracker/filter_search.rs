@@ -41,7 +41,7 @@ pub(crate) struct FilterSearch {
     features: Features,
     window: Window,
     filter: Kcf,
-    /// Cells around the peak that are no sidelobe.
+    /// Cells around the peak that do not count as sidelobe.
     peak_radius: usize,
     calibration: Option<Calibration>,
 }

@@ -52,7 +52,7 @@ pub(super) fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
     (pixels(size.0, size.1), pixels(size.1, size.0))
 }
 
-/// A gray value to eighths: what is left of rounding in a plain area is no gradient.
+/// A gray value to eighths: rounding errors in a plain area make no gradient.
 #[inline(always)]
 pub(super) fn to_eighths(value: f32) -> f32 {
     (value * 8.0 + 0.5) as i32 as f32 * 0.125

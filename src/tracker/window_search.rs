@@ -21,7 +21,7 @@ use crate::profile::{Stage, Stopwatch};
 /// Samples of the background that the first frame gives, at most.
 const FIRST_NEGATIVES: usize = 32;
 
-/// Cells around a peak that are no sidelobe.
+/// Cells around a peak that do not count as sidelobe.
 const PEAK_RADIUS: usize = 3;
 
 /// Scores all windows around a place of the frame, and learns from them.

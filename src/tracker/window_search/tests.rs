@@ -283,7 +283,7 @@ fn a_target_that_is_covered_for_some_frames_stays_where_it_was() {
     }
 }
 
-/// The current window wins where all are alike, whether nearness counts or not, and over what is no number.
+/// The current window wins where all are alike, whether nearness counts or not, and over NaN.
 #[test]
 fn where_no_window_is_better_the_target_has_not_moved() {
     let mut search = search(MachineKind::Klda, |_| {});
