@@ -122,6 +122,8 @@ mod view;
 
 pub use bbox::BBox;
 pub use error::{Error, Result};
+#[cfg(feature = "cli")]
+pub use export::Document;
 pub use frame::{Channels, Frame, FrameBuf, PixelFormat};
 
 pub use kernels::Kernel;

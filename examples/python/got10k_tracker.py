@@ -28,7 +28,8 @@ class KcfTracker(Tracker):
 
     def __init__(self, preset, **settings):
         super().__init__(name=f"kcf-track-{preset}", is_deterministic=True)
-        self.tracker = kcf_track.Tracker(preset, order="rgb", **settings)
+        self.settings = {"preset": preset, **settings}
+        self.tracker = kcf_track.Tracker(order="rgb", **self.settings)
 
     def init(self, image, box):
         self.tracker.init(self.pixels(image), np.asarray(box) - FIRST_PIXEL)
@@ -45,19 +46,9 @@ class KcfTracker(Tracker):
 
     def track(self, img_files, box, visualize=False):
         """All frames of a sequence, decoded as in `kcf_track.evaluate`: pixels of another decoder differ a little."""
-        first, folder = Path(img_files[0]).name, kcf_track.Source(Path(img_files[0]).parent)
-        start = [Path(file).name for file in folder.files].index(first) + 1
-        frames = folder.frames(start, start + len(img_files) - 1, color=self.tracker.uses_color)
-        boxes, times = [], []
-        for position, _, frame, *_ in frames:
-            begun = time.perf_counter()
-            if position == start:
-                self.tracker.init(frame, np.asarray(box) - FIRST_PIXEL)
-                boxes.append(np.asarray(box))
-            else:
-                boxes.append(np.array(self.tracker.update(frame)[1]) + FIRST_PIXEL)
-            times.append(time.perf_counter() - begun)
-        return np.array(boxes), np.array(times)
+        steps = list(kcf_track.track(img_files, np.asarray(box) - FIRST_PIXEL, frames=False, **self.settings))
+        boxes = np.array([step.box for step in steps]) + FIRST_PIXEL
+        return boxes, np.array([step.track_ms / 1e3 for step in steps])
 
 
 class Experiment(ExperimentOTB):

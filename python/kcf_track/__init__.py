@@ -9,6 +9,7 @@ Examples:
 
 from __future__ import annotations
 
+from ._boxes import Boxes, read_boxes
 from ._errors import (
     BoxError,
     ClosedPipeError,
@@ -24,13 +25,16 @@ from ._errors import (
     StateError,
 )
 from ._evaluate import Evaluation, evaluate
+from ._many import track_many
 from ._native import VERSION as __version__
 from ._native import Estimate, MultiTracker, Source, Tracker, presets
-from ._track import Box, Frame, Step, track
+from ._source import Box, Frame
+from ._track import Run, Step, track
 
 __all__ = [
     "Box",
     "BoxError",
+    "Boxes",
     "ClosedPipeError",
     "Error",
     "Estimate",
@@ -44,6 +48,7 @@ __all__ = [
     "MissingFileError",
     "MultiTracker",
     "NotInitializedError",
+    "Run",
     "SettingError",
     "Source",
     "StateError",
@@ -52,5 +57,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "presets",
+    "read_boxes",
     "track",
+    "track_many",
 ]

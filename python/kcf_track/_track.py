@@ -1,47 +1,49 @@
-"""One target through a folder of images, a video, or an iterable of frames."""
+"""Targets through a source of frames."""
 
 from __future__ import annotations
 
-import operator
-import os
+import json
+import math
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sized
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ._errors import BoxError, FormatError, FrameError, SettingError
-from ._native import Estimate, Source, Tracker
+from . import _native
+from ._boxes import PathLike, Results, xyxy_of
+from ._errors import FormatError, FrameError
+from ._native import Estimate, MultiTracker, Source
 from ._progress import Progress
+from ._source import Box, Frame, Init, Opened, Order, open_source
 
 if TYPE_CHECKING:
+    import supervision  # pyright: ignore
     from numpy.typing import NDArray
 
-    Frame = NDArray[np.uint8]
-else:
-    Frame = np.ndarray
-
-#: Left, top (0-based), width, height in pixels.
-Box = tuple[float, float, float, float]
-PathLike = Union[str, "os.PathLike[str]"]
+    from ._native import FrameLike, Preset, State
 
 
-class Step(NamedTuple):
-    """One frame of a run and the target in it."""
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One frame of a run and the targets in it."""
 
     #: The frame's number, from 1.
     position: int
     #: The name of the image file, or empty.
     name: str
-    #: The box of the target, or the last guess.
-    box: Box
-    #: The estimate of the tracker; None for a missing frame.
-    estimate: Estimate | None
-    #: The given pixels; from a file red, green, blue, or gray where the settings need no colour. None for a frame that
-    #: cannot be read.
+    #: The box of each target, or its last guess, by id.
+    boxes: dict[int, Box]
+    #: The estimate of each target by id; None for a missing frame.
+    estimates: dict[int, Estimate | None]
+    #: The pixels, gray where the settings need no colour, else with colours in `order`. None for a frame that cannot be
+    #: read, and with `frames=False`.
     frame: Frame | None
+    #: The order of the colours.
+    order: Order
     #: Seconds from the first frame of the source, where known.
     time: float | None
     #: Milliseconds of reading and decoding.
@@ -50,55 +52,220 @@ class Step(NamedTuple):
     track_ms: float
 
     @property
+    def box(self) -> Box:
+        """The box of the first target, or its last guess."""
+        return next(iter(self.boxes.values()))
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The estimate of the first target; None for a missing frame."""
+        return next(iter(self.estimates.values()))
+
+    @property
     def ok(self) -> bool:
-        """False where the target is lost or the frame is missing."""
+        """False where the first target is lost or the frame is missing."""
         return self.estimate is not None and self.estimate.ok
 
     @property
-    def state(self) -> str:
-        """`initial`, `tracking`, `recovered`, `uncertain`, `lost`, or `missing` for an unusable frame."""
+    def state(self) -> State:
+        """The state of the first target; `missing` for an unusable frame."""
         return "missing" if self.estimate is None else self.estimate.state
 
     @property
     def confidence(self) -> float | None:
-        """The probability that the box overlaps the target by more than half, where calibrated."""
+        """The probability that the box of the first target overlaps it by more than half, where calibrated."""
         return None if self.estimate is None else self.estimate.confidence
 
+    @property
+    def xyxy(self) -> NDArray[np.float64]:
+        """Left, top, right, bottom of all targets: an array (targets, 4)."""
+        return xyxy_of(self.boxes.values())
 
-#: Position, name, pixels or the exception, time, milliseconds of decoding.
-Item = tuple[int, str, "Frame | Exception", "float | None", float]
+    def to_supervision(self) -> supervision.Detections:
+        """The targets that are there as `supervision.Detections`, with their ids as `tracker_id`.
+
+        A given box has the confidence 1. Presets without a calibration have none.
+        """
+        try:
+            import supervision
+        except ImportError as error:
+            raise ImportError("to_supervision needs supervision: pip install supervision") from error
+        seen = {id: estimate for id, estimate in self.estimates.items() if estimate is not None and estimate.ok}
+        sure = [1.0 if estimate.state == "initial" else estimate.confidence for estimate in seen.values()]
+        return supervision.Detections(
+            xyxy=xyxy_of(self.boxes[id] for id in seen).astype(np.float32),
+            confidence=None if None in sure else np.array(sure, np.float32),
+            class_id=np.zeros(len(seen), int),
+            tracker_id=np.array(list(seen), int),
+            data={"state": np.array([estimate.state for estimate in seen.values()], str)},
+        )
+
+    def plot(self, frame: FrameLike | None = None, *, style: Literal["full", "box"] = "full") -> Frame:
+        """Draw the boxes on a copy of `frame`, by default the one that was tracked; colours are in `order`.
+
+        `style` is `full`, with captions, or `box`.
+        """
+        frame = self.frame if frame is None else frame
+        if frame is None:
+            raise FrameError("this step has no frame: pass one, plot(frame)")
+        text = json.dumps(document_of([self]))
+        return _native.draw_document(text, frame, self.order, style)
+
+    def records(self, named: bool) -> list[dict[str, Any]]:
+        """The targets as the frames of a JSON document."""
+        shared: dict[str, Any] = {
+            "index": self.position,
+            "file": self.name or f"{self.position:06}",
+            "decode_ms": self.decode_ms,
+            "track_ms": self.track_ms / len(self.boxes),
+            "refit_kept": False,
+            "state": "missing",
+        }
+        if self.time is not None:
+            shared["time"] = self.time
+        found: list[dict[str, Any]] = []
+        for id, box in self.boxes.items():
+            record = {**shared, "bbox": list(box), **({"id": id} if named else {})}
+            estimate = self.estimates[id]
+            if estimate is not None:
+                # JSON has no NaN.
+                evidence: dict[str, Any] = {**estimate.evidence}
+                record.update({name: value for name, value in evidence.items() if value is None or math.isfinite(value)})
+                record["state"] = estimate.state
+                if estimate.polygon is not None:
+                    record["polygon"] = estimate.polygon.ravel().tolist()
+            found.append(record)
+        return found
 
 
-class Opened(NamedTuple):
-    """An open source."""
+def document_of(steps: list[Step], opened: Opened | None = None, **source: Any) -> dict[str, Any]:
+    """The JSON document of steps; without an open source, of the first step alone."""
+    if opened is None:
+        given = {id: [{"frame": steps[0].position, "bbox": list(box)}] for id, box in steps[0].boxes.items()}
+        targets, named = [{"id": id, "given": boxes} for id, boxes in given.items()], len(given) > 1
+    else:
+        targets, named = opened.plan.targets, opened.plan.named
+    place = {"path": "", "start": 1, "end": None, "frames": None, "rate": None, "width": 0, "height": 0}
+    return {
+        "schema": "kcf-track/3",
+        "source": {**place, **(opened.record if opened else {}), **source},
+        "parameters": {},
+        "targets": targets,
+        "frames": [record for step in steps for record in step.records(named)],
+    }
 
-    items: Iterator[Item]
-    order: str
-    init: Box
-    first: int
-    last: int | None
-    source: Source | None
+
+class Run(Results, Iterator[Step]):
+    """A run of `track`: gives the `Step` of one frame after the other and keeps them, without pictures, in `steps`.
+
+    `rows`, `to_pandas`, `xyxy` and `save` are about the steps so far; if there is none yet, they track all frames first.
+
+    Examples:
+        >>> import kcf_track
+        >>> run = kcf_track.track("assets/demo", preset="fast", end=3)
+        >>> run.xyxy.shape, run.rows[2]["frame"], run.rows[2]["state"]
+        ((3, 4), 3, 'tracking')
+    """
+
+    def __init__(self, opened: Opened, tracker: MultiTracker, order: Order, frames: bool, skip: bool, progress: bool | None):
+        """Take an open source and a tracker without targets."""
+        #: The steps so far, without pictures.
+        self.steps: list[Step] = []
+        self._opened, self._tracker, self._frames = opened, tracker, frames
+        self._size = (0, 0)
+        #: Why the run has not reached its end.
+        self.error: str | None = "stopped"
+        total = None if opened.last is None else opened.last - opened.first + 1
+        self._steps = self._follow(order, skip, Progress(total, progress))
+
+    def __next__(self) -> Step:
+        """Track the next frame."""
+        try:
+            step = next(self._steps)
+        except StopIteration:
+            self.error = None
+            raise
+        except Exception as error:
+            self.error = str(error)
+            raise
+        self.steps.append(replace(step, frame=None))
+        return step if self._frames else self.steps[-1]
+
+    def close(self) -> None:
+        """End the run."""
+        self._steps.close()
+
+    def finish(self) -> Run:
+        """Track all frames that are left."""
+        for _ in self:
+            pass
+        return self
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document of the steps so far."""
+        if not self.steps:
+            self.finish()
+        found = document_of(self.steps, self._opened, width=self._size[0], height=self._size[1])
+        return {**found, "parameters": json.loads(self._tracker._parameters), "summary": {"error": self.error}}
+
+    def _follow(self, order: Order, skip: bool, shown: Progress) -> Generator[Step, None, None]:
+        tracker, opened = self._tracker, self._opened
+        boxes: dict[int, Box] = {}
+        position = opened.first - 1
+        with closing(shown):
+            for position, name, frame, at, decode_ms in opened.items:
+                due = opened.due.get(position, {})
+                pixels = None if isinstance(frame, Exception) else frame
+                begun = time.perf_counter()
+                estimates: dict[int, Estimate | None] = dict.fromkeys(boxes)
+                try:
+                    if isinstance(frame, Exception):
+                        raise frame
+                    for id in due.keys() & boxes.keys():
+                        tracker.remove(id)
+                    if len(tracker):
+                        tracker.update(frame)
+                    for id, box in due.items():
+                        if box is not None:
+                            tracker.add(frame, box, id=id)
+                    estimates = {id: tracker[id] for id in tracker}
+                    boxes = {id: estimate.box for id, estimate in estimates.items() if estimate}
+                    self._size = (frame.shape[1], frame.shape[0])
+                except (FormatError, FrameError, OSError, TypeError):
+                    # A frame with a given box is required.
+                    if due or not skip:
+                        raise
+                track_ms = (time.perf_counter() - begun) * 1e3
+                if boxes:
+                    yield Step(position, name, boxes, estimates, pixels, order, at, decode_ms, track_ms)
+                shown.advance()
+        if opened.last is not None and opened.first <= position < opened.last:
+            warnings.warn(f"the frames end with {position}, before end {opened.last}", stacklevel=3)
 
 
 def track(
-    source: PathLike | Source | Iterable[Frame],
-    init: Iterable[float] | None = None,
+    source: int | PathLike | Source | Iterable[Any],
+    init: Init | None = None,
     *,
-    preset: str = "robust",
-    order: str = "bgr",
+    preset: Preset = "robust",
+    classes: Sequence[str] | None = None,
+    order: Order = "bgr",
     start: int | None = None,
     end: int | None = None,
+    frames: bool = True,
     skip_bad_frames: bool = False,
     progress: bool | None = None,
+    threads: int | None = None,
     **settings: Any,
-) -> Generator[Step, None, None]:
-    """Follow one target and yield a `Step` per frame, the first with the given box.
+) -> Run:
+    """Follow one or several targets: a `Run`, which gives a `Step` per frame, the first with the given boxes.
 
-    `source` is what `Source` opens, or an iterable of arrays with colours in `order`. `init` is the box in the first
-    frame; a sequence with ground truth needs none. `start` and `end` are the first and the last frame, from 1; a video
-    or a generator that ends before `end` causes a warning. With `skip_bad_frames` an unusable frame has the state
-    `missing`. `progress` prints progress to the standard error, by default where that is a terminal. Keywords are
-    settings of `Tracker`.
+    `source` is what `Source` opens, or an iterable of arrays, image files or pictures of Pillow; arrays have colours in
+    `order`, and so has `Step.frame`. `init` is the box in the first frame, a list of boxes, a dict of boxes by id, or what
+    `read_boxes` has read; a sequence with ground truth needs none. `classes` are what the targets are, for `save`. `start` and `end` are the first and the last frame,
+    from 1; a video or a generator that ends before `end` causes a warning. With `frames=False` steps carry no pictures.
+    With `skip_bad_frames` an unusable frame has the state `missing`. `progress` prints progress to the standard error, by
+    default where that is a terminal. `threads` follow several targets. Keywords are settings of `Tracker`.
 
     Examples:
         >>> import kcf_track
@@ -106,117 +273,20 @@ def track(
         >>> states
         ['initial', 'tracking', 'tracking', 'tracking']
 
-        Frames from anywhere:
+        Several targets in frames from anywhere:
 
         >>> import numpy
         >>> noise = numpy.random.default_rng(0).integers(0, 255, (48, 64), numpy.uint8)
         >>> frames = (numpy.roll(noise, 4 * i, axis=1) for i in range(4))
-        >>> [round(step.box[0]) for step in kcf_track.track(frames, (20, 10, 16, 16), preset="paper")]
-        [20, 24, 28, 32]
+        >>> run = kcf_track.track(frames, [(20, 10, 16, 16), (30, 20, 12, 12)], preset="paper")
+        >>> [[round(box[0]) for box in step.boxes.values()] for step in run]
+        [[20, 30], [24, 34], [28, 38], [32, 42]]
     """
-    tracker = Tracker(preset, order=order, **settings)
-    opened = open_source(source, init, order=order, start=start, end=end, color=tracker.uses_color)
-    if opened.order != order:
-        tracker = Tracker(preset, order=opened.order, **settings)
-    return run(tracker, opened, skip_bad_frames=skip_bad_frames, progress=progress)
-
-
-def open_source(
-    source: PathLike | Source | Iterable[Frame],
-    init: Iterable[float] | None,
-    *,
-    order: str = "bgr",
-    start: int | None = None,
-    end: int | None = None,
-    color: bool = True,
-) -> Opened:
-    """Open a source of frames."""
-    if isinstance(source, (str, os.PathLike)):
-        source = Source(source)
-    if isinstance(source, Source):
-        first, last = source.span(start, end)
-        box = source.box(first) if init is None else as_box(init)
-        return Opened(source.frames(first, last, color=color), "rgb", box, first, last, source)
-    if isinstance(source, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        length = len(source) if isinstance(source, Sized) else None
-    else:
-        raise TypeError(f"a source is a folder, a video or an iterable of frames, not {type(source).__name__}")
-    if init is None:
-        raise TypeError("an iterable of frames needs a box: track(source, (left, top, width, height))")
-    begin = 1 if start is None else operator.index(start)
-    end = None if end is None else operator.index(end)
-    if begin < 1 or (end is not None and end < begin):
-        raise SettingError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
-    if length is not None and begin > max(length, 1):
-        raise _too_late("start", begin, length)
-    if length is not None and end is not None and end > length:
-        raise _too_late("end", end, length)
-    until = length if end is None else end
-    return Opened(_numbered(source, begin, until), order, as_box(init), begin, until, None)
-
-
-def as_box(given: Iterable[float]) -> Box:
-    """Four numbers as a box."""
-    numbers = tuple(given)
-    # `float` would read text.
-    if isinstance(given, str) or any(isinstance(number, (str, bytes)) for number in numbers):
-        raise TypeError("a box must be four numbers (left, top, width, height), not text")
-    if len(numbers) != 4:
-        raise BoxError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
-    try:
-        x, y, w, h = (float(number) for number in numbers)
-    except OverflowError as error:
-        raise BoxError(f"a box is four numbers (left, top, width, height): {error}") from None
-    return x, y, w, h
-
-
-def _too_late(name: str, position: int, length: int) -> SettingError:
-    return SettingError(f"{name} {position}: there are {length} frames, counted from 1")
-
-
-def _numbered(frames: Iterable[Frame], first: int, last: int | None) -> Iterator[Item]:
-    rest = iter(frames)
-    index = 0
-    while last is None or index < last:
-        begun = time.perf_counter()
-        try:
-            frame = next(rest)
-        except StopIteration:
-            if 1 < first and index < first:
-                raise _too_late("start", first, index) from None
-            return
-        index += 1
-        if index >= first:
-            yield index, "", frame, None, (time.perf_counter() - begun) * 1e3
-
-
-def run(
-    tracker: Tracker, opened: Opened, *, skip_bad_frames: bool = False, progress: bool | None = None
-) -> Generator[Step, None, None]:
-    """Track all frames of a source."""
-    total = None if opened.last is None else opened.last - opened.first + 1
-    shown = Progress(total, progress)
-    box: Box | None = None
-    position = opened.first - 1
-    with closing(shown):
-        for position, name, frame, at, decode_ms in opened.items:
-            estimate, pixels = None, None if isinstance(frame, Exception) else frame
-            begun = time.perf_counter()
-            try:
-                if isinstance(frame, Exception):
-                    raise frame
-                if box is None:
-                    tracker.init(frame, opened.init)
-                else:
-                    tracker.update(frame)
-                estimate = tracker.estimate
-            except (FormatError, FrameError, OSError, TypeError):
-                # The first frame is required.
-                if box is None or not skip_bad_frames:
-                    raise
-            track_ms = (time.perf_counter() - begun) * 1e3
-            box = opened.init if box is None else box if estimate is None else estimate.box
-            yield Step(position, name, box, estimate, pixels, at, decode_ms, track_ms)
-            shown.advance()
-    if opened.last is not None and opened.first <= position < opened.last:
-        warnings.warn(f"the frames end with {position}, before end {opened.last}", stacklevel=2)
+    color = MultiTracker(preset, order=order, **settings).uses_color
+    opened = open_source(source, init, order=order, start=start, end=end, color=color)
+    for target, name in zip(opened.plan.targets, classes or []):
+        target["class"] = name
+    # One target needs no threads.
+    threads = 1 if len(opened.plan.targets) == 1 else threads
+    tracker = MultiTracker(preset, order=order, threads=threads, **settings)
+    return Run(opened, tracker, order, frames, skip_bad_frames, progress)

@@ -6,15 +6,18 @@ It needs `pip install vot-trax`. Names are keywords of `kcf_track.Tracker` (`det
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trax import Image, Rectangle, Region, Server, TraxStatus
 
 from . import Tracker, presets
 from ._native import read_image
 
+if TYPE_CHECKING:
+    from ._native import Preset
 
-def serve(preset: str, settings: dict[str, Any]) -> None:
+
+def serve(preset: Preset, settings: dict[str, Any]) -> None:
     """Answer the requests of a client until it quits."""
 
     def make() -> Tracker:
@@ -24,7 +27,7 @@ def serve(preset: str, settings: dict[str, Any]) -> None:
     trackers: list[Tracker] = []
     with Server([Region.RECTANGLE], [Image.PATH], tracker_name=f"kcf-track {preset}", multiobject=True) as server:
         while (request := server.wait()).type != TraxStatus.QUIT:
-            frame = read_image(request.image["color"].path(), color)
+            frame = read_image(request.image["color"].path(), color, "rgb")
             if request.type == TraxStatus.INITIALIZE:
                 trackers = []
             for tracker in trackers:

@@ -4,6 +4,7 @@
 //! in Python, in `kcf_track/`.
 #![deny(unsafe_code)]
 
+mod document;
 mod error;
 mod estimate;
 mod evaluate;
@@ -32,6 +33,8 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::document::{draw_document, read_document, save_document};
     #[pymodule_export]
     use super::estimate::Estimate;
     #[pymodule_export]

@@ -14,7 +14,7 @@ use crate::error::{Raise, exception, in_use};
 use crate::estimate::{Box4, Estimate, box4};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, MAX_THREADS, Resolved, UInt};
-use crate::tracker::{order_of, read_box};
+use crate::tracker::{order_of, read_box, warn_of_small};
 
 /// Follows several targets through the same frames, on several threads (one per processor by default).
 ///
@@ -161,6 +161,7 @@ impl MultiTracker {
         let inner = &mut *held;
         let id = id.unwrap_or_else(|| inner.free());
         py.detach(|| inner.add(tracker, id, frame, bbox)).or_raise(py)?;
+        warn_of_small(py, bbox)?;
         Ok(id)
     }
 
@@ -187,6 +188,18 @@ impl MultiTracker {
     fn remove(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let key = key(id)?;
         self.lock()?.targets.remove(&key).map(drop).ok_or_else(|| PyKeyError::new_err(key))
+    }
+
+    /// Whether targets without settings of their own use colours; otherwise they use gray values alone.
+    #[getter]
+    fn uses_color(&self) -> bool {
+        self.resolved.params.channels() == kcf_track::Channels::Color
+    }
+
+    /// All settings of targets without settings of their own, as a JSON document has them.
+    #[getter]
+    fn _parameters(&self) -> String {
+        self.resolved.params.document(&self.resolved.preset).to_string()
     }
 
     /// The ids of the targets, ascending.

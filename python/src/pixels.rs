@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
-use kcf_track::{Frame, PixelFormat};
-use numpy::{PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods, dtype};
+use kcf_track::{Frame, FrameBuf, PixelFormat};
+use numpy::{
+    IntoPyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods, dtype,
+};
 use pyo3::prelude::*;
 
 use crate::error::{Raise, exception, wrong_type};
@@ -130,6 +132,20 @@ impl<'py> Pixels<'py> {
         let bytes = unsafe { std::slice::from_raw_parts(self.array.data().offset(self.first).cast_const(), length) };
         Frame::new(bytes, self.width, self.height, self.stride, self.format).or_raise(self.array.py())
     }
+}
+
+/// The pixels, gray or red, green, blue, as an array (height, width) or (height, width, 3) with colours in `order`.
+pub fn array(py: Python<'_>, frame: FrameBuf, order: Order) -> PyResult<Bound<'_, PyAny>> {
+    let view = frame.as_frame();
+    let (width, height, format) = (view.width(), view.height(), view.format());
+    let mut bytes = frame.into_bytes();
+    if format == PixelFormat::Gray8 {
+        return Ok(bytes.into_pyarray(py).reshape([height, width])?.into_any());
+    }
+    if order == Order::Bgr {
+        py.detach(|| bytes.as_chunks_mut::<3>().0.iter_mut().for_each(|pixel| pixel.swap(0, 2)));
+    }
+    Ok(bytes.into_pyarray(py).reshape([height, width, 3])?.into_any())
 }
 
 fn wrong_shape(py: Python<'_>, shape: &[usize]) -> PyErr {

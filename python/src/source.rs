@@ -1,18 +1,21 @@
 //! Sources of frames: `kcf_track.Source`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
+use kcf_track::Channels;
 use kcf_track::cancel::CancelToken;
-use kcf_track::media::{Demand, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Truth, Wait, decode, open};
-use kcf_track::{Channels, FrameBuf, PixelFormat};
-use numpy::{IntoPyArray, PyArrayMethods};
+use kcf_track::media::{
+    Demand, Images, Info, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Stream, Truth, Wait, decode, open,
+};
 use pyo3::prelude::*;
 
 use crate::error::{Raise, exception, in_use, interruptible, raise};
 use crate::estimate::{Box4, box4};
+use crate::pixels::{Order, array};
 use crate::settings::UInt;
+use crate::tracker::order_of;
 
 /// How often a wait for a frame checks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(100);
@@ -20,7 +23,8 @@ const POLL: Duration = Duration::from_millis(100);
 const FROM_ONE: &str = "must be a position from 1";
 
 /// A folder of images in natural order and the truth beside it (OTB, VOT, GOT-10k, MOT, or any folder), or a video, an
-/// animated picture, a camera (``/dev/video0``), an address (``rtsp://…``), or ``-``, the standard input.
+/// animated picture, a camera (``/dev/video0``, or its number), an address (``rtsp://…``), ``-`` for the standard input,
+/// image files by a pattern (``frames/%04d.jpg``), or a list of image files.
 ///
 /// ffmpeg, which has to be installed, reads videos; Y4M and folders need nothing. ``target`` chooses among several
 /// truths, ``truth`` names another file. ``lenient`` skips damaged parts of a video. Positions count from 1.
@@ -41,12 +45,23 @@ impl Source {
     #[pyo3(signature = (path, *, target = None, truth = None, lenient = false))]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: &Bound<'_, PyAny>,
         target: Option<UInt>,
         truth: Option<PathBuf>,
         lenient: bool,
     ) -> PyResult<Self> {
         let target = target.map(|target| target.named(py, "target", "must be a non-negative integer")).transpose()?;
+        if let Ok(files) = path.extract::<Vec<PathBuf>>() {
+            return Ok(Self { inner: Box::new(Files::of(files)) });
+        }
+        let path = match path.extract::<usize>() {
+            Ok(number) => format!("/dev/video{number}").into(),
+            Err(_) => path.extract::<PathBuf>()?,
+        };
+        let files = if path.exists() { Vec::new() } else { py.detach(|| Files::matching(&path)) };
+        if !files.is_empty() {
+            return Ok(Self { inner: Box::new(Files::of(files)) });
+        }
         let truth = truth.map_or(Truth::Beside, Truth::File);
         let options = OpenOptions { target, truth, lenient, ..OpenOptions::default() };
         let cancel = CancelToken::default();
@@ -81,10 +96,16 @@ impl Source {
         self.inner.info().images.clone()
     }
 
+    /// Width and height of the frames; None where only decoding tells.
+    #[getter]
+    fn size(&self) -> Option<(usize, usize)> {
+        self.inner.info().size
+    }
+
     /// Warnings, such as rows of the truth that do not match the images.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.inner.info().warnings.clone()
+        self.inner.info().warnings.iter().map(|warning| warning.replace("--target N", "target=N")).collect()
     }
 
     /// The true box of the frame at ``position``; None where there is none.
@@ -107,18 +128,26 @@ impl Source {
     }
 
     /// The frames of a span, decoded ahead on another thread: ``(position, name, array, seconds from the first frame,
-    /// milliseconds of decoding)``. Arrays are gray, or red, green, blue. A frame that cannot be read has its exception
-    /// in place of the array.
+    /// milliseconds of decoding)``. Arrays are gray, or colours in ``order``, blue first as in OpenCV or ``"rgb"``. A frame
+    /// that cannot be read has its exception in place of the array.
     ///
     /// ``color=False`` reads the luma of a JPEG as it is stored, which takes half the time. ``track`` and ``evaluate``
     /// do so for presets that use gray values; gray values computed from colours differ a little.
-    #[pyo3(signature = (start = None, end = None, *, color = true))]
-    fn frames(&self, py: Python<'_>, start: Option<UInt>, end: Option<UInt>, color: bool) -> PyResult<Frames> {
+    #[pyo3(signature = (start = None, end = None, *, color = true, order = "bgr"))]
+    fn frames(
+        &self,
+        py: Python<'_>,
+        start: Option<UInt>,
+        end: Option<UInt>,
+        color: bool,
+        order: &str,
+    ) -> PyResult<Frames> {
+        let order = order_of(py, order)?;
         let span = self.between(py, start, end)?;
         let channels = if color { Channels::Color } else { Channels::Luma };
         let opened =
             py.detach(|| Prefetch::open(self.inner.as_ref(), span, Demand::from(channels), &CancelToken::default()));
-        Ok(Frames { frames: Mutex::new(opened.or_raise(py)?), process: std::process::id() })
+        Ok(Frames { frames: Mutex::new(opened.or_raise(py)?), order, process: std::process::id() })
     }
 
     fn __repr__(&self) -> String {
@@ -138,6 +167,7 @@ impl Source {
 #[pyclass(frozen, module = "kcf_track._native")]
 pub struct Frames {
     frames: Mutex<Prefetch>,
+    order: Order,
     /// The process whose thread decodes: a forked child has none.
     process: u32,
 }
@@ -166,7 +196,7 @@ impl Frames {
             match py.detach(|| frames.next_within(POLL)) {
                 Wait::Item(Item { position, name, timestamp, frame, decode_ms, .. }) => {
                     let frame = match frame {
-                        Ok(frame) => array(py, frame)?,
+                        Ok(frame) => array(py, frame, self.order)?,
                         Err(error) => raise(py, &error).into_value(py).into_bound(py).into_any(),
                     };
                     return Ok(Some((position, name, frame, timestamp, decode_ms)));
@@ -178,20 +208,49 @@ impl Frames {
     }
 }
 
-/// The image in a file as an array: gray, or red, green, blue.
+/// The image in a file as an array: gray, or colours in ``order``.
 #[pyfunction]
-pub fn read_image(py: Python<'_>, path: PathBuf, color: bool) -> PyResult<Bound<'_, PyAny>> {
+pub fn read_image<'py>(py: Python<'py>, path: PathBuf, color: bool, order: &str) -> PyResult<Bound<'py, PyAny>> {
     let channels = if color { Channels::Color } else { Channels::Luma };
-    array(py, py.detach(|| decode(&path, channels)).or_raise(py)?)
+    array(py, py.detach(|| decode(&path, channels)).or_raise(py)?, order_of(py, order)?)
 }
 
-/// The pixels as an array, (height, width) or (height, width, channels).
-fn array(py: Python<'_>, frame: FrameBuf) -> PyResult<Bound<'_, PyAny>> {
-    let view = frame.as_frame();
-    let (width, height, format) = (view.width(), view.height(), view.format());
-    let bytes = frame.into_bytes().into_pyarray(py);
-    Ok(match format {
-        PixelFormat::Gray8 => bytes.reshape([height, width])?.into_any(),
-        format => bytes.reshape([height, width, format.bytes()])?.into_any(),
-    })
+/// Image files that were named one by one.
+#[derive(Debug)]
+struct Files(Info);
+
+impl FrameSource for Files {
+    fn info(&self) -> &Info {
+        &self.0
+    }
+
+    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> kcf_track::Result<Stream> {
+        let files = (1..).zip(self.0.images.iter().cloned()).filter(|(position, _)| span.contains(*position));
+        Ok(Box::new(Images::new(files.collect(), demand)))
+    }
+}
+
+impl Files {
+    fn of(images: Vec<PathBuf>) -> Self {
+        let name = images.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
+        Self(Info { name, length: Some(images.len()), images, ..Info::default() })
+    }
+
+    /// The files of a pattern such as `frames/%04d.jpg`, by their numbers; none for a path that is no pattern.
+    fn matching(pattern: &Path) -> Vec<PathBuf> {
+        let name = pattern.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some((before, rest)) = name.split_once('%') else { return Vec::new() };
+        let Some((width, after)) = rest.split_once('d') else { return Vec::new() };
+        let Ok(width) = format!("0{width}").parse::<usize>() else { return Vec::new() };
+        let number = |path: &Path| {
+            let digits = path.file_name()?.to_str()?.strip_prefix(before)?.strip_suffix(after)?;
+            let is_number = digits.len() >= width && digits.bytes().all(|digit| digit.is_ascii_digit());
+            digits.parse::<u64>().ok().filter(|_| is_number)
+        };
+        let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut found: Vec<_> = paths.filter_map(|path| Some((number(&path)?, path))).collect();
+        found.sort();
+        found.into_iter().map(|(_, path)| path).collect()
+    }
 }

@@ -1,9 +1,11 @@
 //! One target: `kcf_track.Tracker`.
 
+use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use kcf_track::BBox;
 use numpy::{IntoPyArray, PyArray2};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -97,7 +99,7 @@ impl Tracker {
         let inner = &mut *held;
         let estimate = py.detach(|| inner.init(frame, bbox)).or_raise(py)?;
         self.keep(estimate);
-        Ok(())
+        warn_of_small(py, bbox)
     }
 
     /// Finds the target in the next frame and updates the model: ``ok, (left, top, width, height)``.
@@ -267,4 +269,11 @@ pub fn read_box(given: &Bound<'_, PyAny>) -> PyResult<BBox> {
             Err(exception(given.py(), "BoxError", message))
         }
     }
+}
+
+/// Warns of a box with too little of a target to follow.
+pub fn warn_of_small(py: Python<'_>, bbox: BBox) -> PyResult<()> {
+    let Some(text) = kcf_track::tracker::too_small(&bbox) else { return Ok(()) };
+    let text = CString::new(format!("the box {text}; enlarge the images"))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }

@@ -33,10 +33,11 @@ def test_a_folder_gives_the_boxes_of_its_arrays(demo):
         expected = [step.box for step in track(demo, preset=preset, start=3, end=8)]
         frames = [frame for _, _, frame, *_ in Source(demo).frames(3, 8)]
         box = Source(demo).box(3)
-        assert [step.box for step in track(frames, box, preset=preset, order="rgb")] == expected
-        assert [step.box for step in track(iter(frames), box, preset=preset, order="rgb")] == expected
+        assert [step.box for step in track(frames, box, preset=preset)] == expected
+        assert [step.box for step in track(iter(frames), box, preset=preset)] == expected
         stack = np.stack(frames)[..., ::-1]
-        assert [step.box for step in track(stack, box, preset=preset)] == expected
+        assert [step.box for step in track(stack, box, preset=preset, order="rgb")] == expected
+        assert (next(Source(demo).frames(3, order="rgb"))[2] == stack[0]).all()
 
 
 def test_start_and_end_count_from_one(noise):
@@ -76,8 +77,8 @@ def test_wrong_sources_and_boxes_are_refused(noise, demo, tmp_path):
     with pytest.raises(FileNotFoundError):
         track("/no/such/folder", BOX)
     with pytest.raises(TypeError, match="source"):
-        track(5, BOX)
-    with pytest.raises(TypeError, match="box"):
+        track(5.0, BOX)
+    with pytest.raises(TypeError, match=r"first box is missing: track\(source, "):
         track([noise])
     for box in ((1, 2, 3), (1, 2, 3, 4, 5)):
         with pytest.raises(ValueError, match="four numbers"):
@@ -101,7 +102,7 @@ def test_a_video_gives_the_boxes_of_its_frames(noise, tmp_path):
     frames = [np.dstack([frame, np.roll(frame, 7, 0), frame]) for frame in moving(noise, 6)]
     words = "ffmpeg -v error -f rawvideo -pix_fmt rgb24 -s 160x120 -r 25 -i - -c:v ffv1 -pix_fmt bgr0 -y".split()
     subprocess.run([*words, path], input=b"".join(frame.tobytes() for frame in frames), check=True)
-    read = [frame for _, _, frame, *_ in Source(path).frames()]
+    read = [frame for _, _, frame, *_ in Source(path).frames(order="rgb")]
     assert all((a == b).all() for a, b in zip(read, frames)) and len(read) == 6
     steps = list(track(path, BOX, start=2))
     assert [step.box for step in steps] == [step.box for step in track(frames, BOX, order="rgb", start=2)]

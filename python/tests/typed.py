@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Union
 
 import numpy as np
-from kcf_track import Box, Estimate, Evaluation, Frame, MultiTracker, Source, Step, Tracker, evaluate, track
+from kcf_track import (
+    Box,
+    Boxes,
+    Estimate,
+    Evaluation,
+    Frame,
+    MultiTracker,
+    Run,
+    Source,
+    Step,
+    Tracker,
+    evaluate,
+    read_boxes,
+    track,
+    track_many,
+)
 from kcf_track.machines import SVM, KernelPCA, KernelRidge
 
 
@@ -43,6 +59,28 @@ def everything(folder: str) -> None:
     found: Evaluation = evaluate(folder, ["paper", ("fast", {"padding": 3})], others={"mine": Tracker})
     auc: float = found.scores["paper"]["auc"]
     print(names, number, both, first, auc)
+
+
+#: `cv2.typing.MatLike`.
+MatLike = np.ndarray[Any, np.dtype[Union[np.integer[Any], np.floating[Any]]]]
+
+
+def opencv(frame: MatLike, box: tuple[int, int, int, int]) -> Frame:
+    tracker = Tracker("fast")
+    tracker.init(frame, box)
+    targets = MultiTracker("paper")
+    targets.add(frame, box)
+    steps = list(track([frame, frame], [box, box], classes=["car", "dog"]))
+    return steps[0].plot(frame, style="box")
+
+
+def results(folder: str) -> list[dict[str, Any]]:
+    run: Run = track(0, {3: (1, 2, 3, 4)}, frames=False)
+    run.save("labels.xml", "cvat")
+    boxes: Boxes = read_boxes("work.json", size=(640, 480))
+    state: str = next(track(folder, boxes)).state
+    rows = track_many([{"clip": folder, "box": (1, 2, 3, 4)}], folder="out", preset="fast")
+    return [*rows, {"shape": run.xyxy.shape, "state": state}]
 
 
 def machines() -> None:

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::Failure;
 use crate::export::{
-    Coco, Cvat, Destination, Exports, Frames, Hidden, Json, JsonLines, LabelStudio, OverlayOptions, Overlays,
-    ResponseMaps, Style, TOLERANCE, Table, TargetRecord, Veil, Yolo, check_distinct, is_video,
+    Destination, Exports, Form, Frames, Hidden, Layout, OverlayOptions, Overlays, ResponseMaps, Style, TOLERANCE,
+    TargetRecord, Veil, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -90,44 +90,6 @@ fn size(text: &str) -> Result<(u32, u32), String> {
     sides.ok_or_else(|| "it is a width and a height from 16 to 8192, as in 640x360".into())
 }
 
-/// What an output is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    Json,
-    JsonLines,
-    Otb,
-    Csv,
-    Mot,
-    Coco,
-    Cvat,
-    LabelStudio,
-    Yolo,
-    Frames,
-    Response,
-    Overlay,
-}
-
-impl Form {
-    /// The form that a path's ending stands for.
-    fn of(path: &Path, several: bool) -> Result<Self, Failure> {
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        match ending.as_deref() {
-            _ if path == Path::new("-") => Err(Failure::usage("--out -: use --jsonl - or another format")),
-            Some("json") => Ok(Self::Json),
-            Some("jsonl" | "ndjson") => Ok(Self::JsonLines),
-            Some("csv") => Ok(Self::Csv),
-            Some("txt") if several => Ok(Self::Mot),
-            Some("txt") => Ok(Self::Otb),
-            None => Ok(Self::Overlay),
-            Some(_) if is_video(path) || path.is_dir() => Ok(Self::Overlay),
-            Some(_) => Err(Failure::usage(format!(
-                "--out {}: the ending must be .json, .jsonl, .csv, .txt, that of a video, or none for a folder",
-                path.display()
-            ))),
-        }
-    }
-}
-
 /// All outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -160,7 +122,12 @@ impl OutputArgs {
         ];
         let mut all: Vec<_> = named.into_iter().filter_map(|(flag, form, to)| Some((flag, form, to?))).collect();
         for path in &self.out {
-            all.push(("--out", Form::of(path, several)?, Destination::File(path.clone())));
+            let form = match path == Path::new("-") {
+                true => Err("use --jsonl - or another format".into()),
+                false => Form::of(path, several),
+            };
+            let form = form.map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
+            all.push(("--out", form, Destination::File(path.clone())));
         }
         if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
@@ -241,21 +208,18 @@ impl Outputs {
         };
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
         check_distinct(&all).map_err(Failure::usage)?;
+        let (length, with_frames) = (info.length.or(info.expected_length), self.has(Form::Frames));
+        let layout = Layout { length, rate: info.rate, tolerance: self.tolerance, with_frames };
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
+            if let Some(boxes) = form.boxes(to, &layout) {
+                exports.push_boxed(boxes?);
+                continue;
+            }
             match form {
-                Form::Json => exports.push(Json::create(to)?),
-                Form::JsonLines => exports.push(JsonLines::create(to)?),
-                Form::Otb => exports.push(Table::otb(to)?),
-                Form::Csv => exports.push(Table::csv(to)?),
-                Form::Mot => exports.push(Table::mot(to)?),
-                Form::Coco => exports.push(Coco::create(to, self.has(Form::Frames))?),
-                Form::Cvat => exports.push(Cvat::create(to, info.length.or(info.expected_length), self.tolerance)?),
-                Form::LabelStudio => exports.push(LabelStudio::create(to, info.rate, self.tolerance)?),
-                Form::Yolo => exports.push(Yolo::create(to.path())?),
                 Form::Frames => exports.push(Frames::create(to.path())?),
                 Form::Response => exports.push(ResponseMaps::create(to.path())?),
-                Form::Overlay => {
+                _ => {
                     let (sound, colors) = (info.sound.clone(), info.colors.clone());
                     let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);
                     let options = OverlayOptions { sound, colors, rate, pixel_aspect, ..self.overlay.clone() };

@@ -233,9 +233,7 @@ impl Targets {
                 given.frame = span.first;
             }
             if let Some((_, width, height)) = size.filter(|(from, ..)| place >= *from) {
-                for bbox in target.given.iter_mut().filter_map(|given| given.bbox.as_mut()) {
-                    *bbox = BBox::new(bbox.x * width, bbox.y * height, bbox.w * width, bbox.h * height);
-                }
+                target.scale(width, height);
             }
             let start = target.start();
             if !span.contains(start) {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::outputs::{Form, Outputs};
+use super::outputs::Outputs;
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, Position, SourceRequest};
 use super::targets::{TargetArgs, frame_size};
 use super::{Failure, signals};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
-use crate::export::{Destination, Document, SourceRecord, TargetRecord, is_video};
+use crate::export::{Destination, Document, Form, SourceRecord, TargetRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
 use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 

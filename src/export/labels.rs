@@ -4,14 +4,14 @@
 //! JSON by `given` or the state `initial`, MOT by the confidence 1, COCO and CVAT by the attribute `given`, Label Studio
 //! by `given` in a sequence, YOLO by the column `given` of [`TRACKS`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::record::{FrameRecord, Given, SCHEMA, SourceRecord, TargetRecord};
+use super::document::Document;
+use super::record::{FrameRecord, Given, TargetRecord};
 use super::yolo::TRACKS;
 use crate::bbox::BBox;
 use crate::media::annotation::Base;
@@ -26,7 +26,7 @@ pub struct Labels {
 }
 
 /// What is wrong with labels.
-type Wrong<T> = Result<T, String>;
+pub(super) type Wrong<T> = Result<T, String>;
 
 impl Labels {
     /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats.
@@ -67,115 +67,16 @@ impl Labels {
     }
 }
 
-fn not_whole(error: &serde_json::Error) -> String {
+pub(super) fn not_whole(error: &serde_json::Error) -> String {
     match error.is_eof() {
         true => format!("it is cut off in line {}: use an older copy", error.line()),
         false => format!("it is not JSON: {error}"),
     }
 }
 
-/// A JSON document, or a session of the view.
-#[derive(Clone, Debug)]
-pub struct Document {
-    pub source: SourceRecord,
-    pub parameters: Value,
-    pub targets: Vec<TargetRecord>,
-    pub frames: Vec<FrameRecord>,
-    /// Whether targets have ids of their own.
-    pub named: bool,
-}
-
-/// Its text. Earlier versions have other `targets`, or none.
-#[derive(Deserialize)]
-struct Stored {
-    source: SourceRecord,
-    parameters: Value,
-    #[serde(default)]
-    targets: Value,
-    frames: Vec<FrameRecord>,
-}
-
-impl Document {
-    /// Reads a document of any version.
-    ///
-    /// # Errors
-    /// A document that cannot be read, is cut off, is of a newer version, or contradicts itself.
-    pub fn read(path: &Path) -> Wrong<Self> {
-        let text = fs::read(path).map_err(|error| error.to_string())?;
-        Self::parse(serde_json::from_slice(&text).map_err(|error| not_whole(&error))?)
-    }
-
-    fn parse(value: Value) -> Wrong<Self> {
-        let version = |name: &str| name.strip_prefix("kcf-track/")?.parse::<u32>().ok();
-        let schema = value["schema"].as_str().unwrap_or_default().to_owned();
-        let (Some(found), Some(known)) = (version(&schema), version(SCHEMA)) else {
-            return Err(format!("its schema must be {SCHEMA}, not `{schema}`"));
-        };
-        if found > known {
-            return Err(format!("it has the newer version {schema}; this program reads up to {SCHEMA}"));
-        }
-        let Stored { source, parameters, targets, frames } =
-            serde_json::from_value(value).map_err(|error| format!("it is not {schema}: {error}"))?;
-        let targets = match found {
-            ..3 => gather(frames.iter().map(Found::from).collect())?,
-            _ => serde_json::from_value(targets).map_err(|error| format!("targets: {error}"))?,
-        };
-        let named = frames.first().map_or(targets.len() > 1, |frame| frame.id.is_some());
-        let document = Self { source, parameters, targets, frames, named };
-        document.check()?;
-        Ok(document)
-    }
-
-    /// Whether it is of this source.
-    ///
-    /// # Errors
-    /// The first thing in which they differ.
-    pub fn check_source(&self, source: &SourceRecord) -> Wrong<()> {
-        let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-        let (own, other) = (&self.source, source);
-        let frames = own.frames.zip(other.frames).filter(|(own, other)| own != other);
-        let size = |source: &SourceRecord| Some((source.width, source.height)).filter(|size| *size != (0, 0));
-        let sizes = size(own).zip(size(other)).filter(|(own, other)| own != other);
-        let differs = match (frames, sizes) {
-            (Some((own, other)), _) => format!("it has {own} frames, and this one {other}"),
-            (_, Some((own, other))) => {
-                format!("its frames are {}x{}, and those of this one {}x{} pixels", own.0, own.1, other.0, other.1)
-            }
-            _ if name(&own.path) != name(&other.path) => {
-                "if it only has another name, change `source.path` in the session".into()
-            }
-            _ => return Ok(()),
-        };
-        Err(format!("it is a session of another video, {}: {differs}", own.path))
-    }
-
-    fn check(&self) -> Wrong<()> {
-        let mut ids = BTreeSet::new();
-        for TargetRecord { id, given, .. } in &self.targets {
-            if !ids.insert(*id) {
-                return Err(format!("two targets have the id {id}"));
-            }
-            if !given.is_sorted_by(|a, b| a.frame < b.frame) || given.first().is_none_or(|given| given.frame == 0) {
-                return Err(format!("target {id}: the frames of `given` must ascend from 1 on"));
-            }
-            if given[0].bbox.is_none() || given.iter().filter_map(|given| given.bbox).any(|bbox| !bbox.is_valid()) {
-                return Err(format!("target {id}: it must begin in a box, and boxes have a width and a height"));
-            }
-        }
-        let mut known = BTreeSet::new();
-        for frame in &self.frames {
-            let id = frame.id.unwrap_or(1);
-            if !ids.contains(&id) || !known.insert((id, frame.index)) {
-                return Err(format!("frame {}: target {id} is unknown, or has two boxes", frame.index));
-            }
-        }
-        Ok(())
-    }
-}
-
 /// One box of a file; no box where the target is gone.
 #[derive(Clone, Debug, Default)]
-struct Found {
+pub(super) struct Found {
     id: u32,
     frame: usize,
     bbox: Option<BBox>,
@@ -194,7 +95,7 @@ impl From<&FrameRecord> for Found {
 }
 
 /// The targets: of those with marked boxes the marked ones, of others all boxes.
-fn gather(found: Vec<Found>) -> Wrong<Vec<TargetRecord>> {
+pub(super) fn gather(found: Vec<Found>) -> Wrong<Vec<TargetRecord>> {
     let mut targets: BTreeMap<u32, Vec<Found>> = BTreeMap::new();
     for found in found {
         targets.entry(found.id).or_default().push(found);

@@ -13,13 +13,16 @@
 //! written beside its place and renamed at the end of the run, also of a run that fails. JSON lines and tables replace the
 //! old file with their first frame and grow with each one.
 //!
-//! A new format is a file here that implements [`Exporter`], its line below, and its flag in `cli/outputs.rs`.
+//! A new format is a file here that implements [`Exporter`], its lines below and in [`Form`], and its flag in
+//! `cli/outputs.rs`.
 
 mod coco;
 mod cvat;
+mod document;
 mod drawing;
 mod effects;
 mod explain;
+mod form;
 mod journal;
 mod json;
 mod label_studio;
@@ -38,12 +41,14 @@ use std::path::Path;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
+pub use self::document::Document;
 pub use self::effects::{Hidden, Veil};
 pub use self::explain::Replay;
+pub use self::form::{Form, Layout};
 pub use self::journal::{Journal, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
-pub use self::labels::{Document, Labels};
+pub use self::labels::Labels;
 pub use self::output::{Destination, check_distinct, is_video};
 pub use self::overlay::{OverlayOptions, Overlays, Style, in_color};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TOLERANCE, TargetRecord};
@@ -135,6 +140,11 @@ impl Exports {
     /// Adds an exporter.
     pub fn push(&mut self, exporter: impl Exporter + 'static) {
         self.0.push(Box::new(exporter));
+    }
+
+    /// Adds an exporter of a [`Form`].
+    pub fn push_boxed(&mut self, exporter: Box<dyn Exporter>) {
+        self.0.push(exporter);
     }
 
     /// Whether nothing is written.

@@ -428,6 +428,14 @@ impl Painting {
     }
 }
 
+/// A copy of a frame with boxes on it, without trails.
+pub(super) fn drawn(frame: &Frame<'_>, records: &[FrameRecord], style: Style) -> Result<RgbImage> {
+    let targets = records.iter().map(|record| Drawn { record: record.clone(), trail: Vec::new() }).collect();
+    let mut painting = Painting { picture: in_color(frame)?, targets, style, ..Painting::default() };
+    painting.paint(&Letters::load(Path::new("the picture"))?);
+    Ok(painting.picture)
+}
+
 /// Draws lines from centre to centre, half as thick as boxes.
 fn trail(picture: &mut RgbImage, centers: &[(f32, f32)], ink: Rgb<u8>) {
     // Lines are drawn pixel by pixel, so one that leads far outside is left out.

@@ -126,6 +126,13 @@ impl TargetRecord {
         Ok(())
     }
 
+    /// Multiplies its boxes, which are shares of the frame's size.
+    pub fn scale(&mut self, width: f64, height: f64) {
+        for bbox in self.given.iter_mut().filter_map(|given| given.bbox.as_mut()) {
+            *bbox = BBox::new(bbox.x * width, bbox.y * height, bbox.w * width, bbox.h * height);
+        }
+    }
+
     /// Position of its first frame.
     pub fn start(&self) -> usize {
         self.given.first().map_or(usize::MAX, |given| given.frame)
@@ -223,29 +230,49 @@ impl FrameRecord {
     /// The outcome of a target in a frame, rounded to significant digits.
     pub fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
         let evidence = outcome.estimate.map(|estimate| estimate.evidence);
+        let raw = Self {
+            index: item.position,
+            file: item.name.clone(),
+            time: item.timestamp,
+            id,
+            bbox: outcome.bbox,
+            polygon: outcome.estimate.and_then(|estimate| estimate.polygon),
+            peak: evidence.map(|evidence| evidence.peak),
+            psr: evidence.map(|evidence| evidence.psr),
+            apce: evidence.map(|evidence| evidence.apce),
+            decision: evidence.and_then(|evidence| evidence.decision),
+            refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
+            state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
+            confidence: evidence.and_then(|evidence| evidence.confidence),
+            long_term: evidence.and_then(|evidence| evidence.long_term),
+            identity: evidence.and_then(|evidence| evidence.identity),
+            decode_ms: item.decode_ms,
+            track_ms: outcome.took.as_secs_f64() * 1e3,
+            captured: item.captured,
+        };
+        raw.rounded()
+    }
+
+    /// The record, rounded to significant digits.
+    pub(super) fn rounded(self) -> Self {
         let single = |value: Option<f32>, digits| {
             value.map(|value| rounded(f64::from(value), digits) as f32).filter(|value| value.is_finite())
         };
-        let polygon = outcome.estimate.and_then(|estimate| estimate.polygon);
         Self {
-            index: item.position,
-            file: item.name.clone(),
-            time: item.timestamp.map(|seconds| rounded(seconds, 6)),
-            id,
-            bbox: <[f64; 4]>::from(outcome.bbox).map(|number| rounded(number, BOX_DIGITS)).into(),
-            polygon: polygon.map(|corners| corners.map(|number| rounded(number, BOX_DIGITS))),
-            peak: single(evidence.map(|evidence| evidence.peak), 4),
-            psr: single(evidence.map(|evidence| evidence.psr), 3),
-            apce: single(evidence.map(|evidence| evidence.apce), 3),
-            decision: single(evidence.and_then(|evidence| evidence.decision), 4),
-            refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
-            state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
-            confidence: single(evidence.and_then(|evidence| evidence.confidence), CONFIDENCE_DIGITS),
-            long_term: single(evidence.and_then(|evidence| evidence.long_term), 4),
-            identity: single(evidence.and_then(|evidence| evidence.identity), 4),
-            decode_ms: rounded(item.decode_ms, 3),
-            track_ms: rounded(outcome.took.as_secs_f64() * 1e3, 3),
-            captured: item.captured.map(|seconds| rounded(seconds, 4)),
+            time: self.time.map(|seconds| rounded(seconds, 6)),
+            bbox: <[f64; 4]>::from(self.bbox).map(|number| rounded(number, BOX_DIGITS)).into(),
+            polygon: self.polygon.map(|corners| corners.map(|number| rounded(number, BOX_DIGITS))),
+            peak: single(self.peak, 4),
+            psr: single(self.psr, 3),
+            apce: single(self.apce, 3),
+            decision: single(self.decision, 4),
+            confidence: single(self.confidence, CONFIDENCE_DIGITS),
+            long_term: single(self.long_term, 4),
+            identity: single(self.identity, 4),
+            decode_ms: rounded(self.decode_ms, 3),
+            track_ms: rounded(self.track_ms, 3),
+            captured: self.captured.map(|seconds| rounded(seconds, 4)),
+            ..self
         }
     }
 

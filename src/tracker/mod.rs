@@ -65,7 +65,7 @@ pub(crate) fn is_too_small(bbox: &BBox) -> bool {
 
 /// What to say of a box of such a target, behind the words for the box.
 #[cfg(feature = "cli")]
-pub(crate) fn too_small(bbox: &BBox) -> Option<String> {
+pub fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;
     is_too_small(bbox)
         .then(|| format!("is {w}x{h} pixels: below about {MIN_SIDE} too little of a target is seen to follow it"))

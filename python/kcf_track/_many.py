@@ -1,0 +1,240 @@
+"""Many clips at once, on the processors of this machine or on a cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._boxes import Boxes, PathLike, rows_of
+from ._errors import SettingError
+from ._progress import Progress
+from ._source import Plan
+from ._track import track
+
+if TYPE_CHECKING:
+    import pandas  # pyright: ignore
+
+    Jobs = TypeVar("Jobs", "pandas.DataFrame", list[dict[str, Any]])
+
+#: A clip, its targets as in a JSON document (None for those of a truth), and the settings of `track`.
+Job = tuple[str, "list[dict[str, Any]] | None", "dict[str, Any]"]
+
+
+def track_many(
+    jobs: Jobs,
+    client: Any = None,
+    *,
+    folder: PathLike | None = None,
+    workers: int | None = None,
+    retries: int = 2,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Jobs:
+    """Follow the targets of many clips: a table of first boxes in, a table of all boxes out.
+
+    `jobs` is a list of dicts or a DataFrame of pandas, and so is the result. Each row has a `clip` and a `box`, or the
+    columns `x`, `y`, `w`, `h`. Rows of one clip are several targets; with `id` and `frame` a later box of a target corrects
+    it. A clip without a box has a truth beside it. Other columns are left out; `settings` are those of `track`.
+
+    The clips are followed by `workers` processes (one per processor), or by `client`: a `distributed.Client` of Dask or
+    an executor of `concurrent.futures`, whose workers see the clips at the same paths. A task of Dask whose worker dies
+    is repeated up to `retries` times.
+
+    A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder` each
+    clip's boxes are written to `folder/NAME.json` as soon as it is finished, and the next call with the same folder
+    follows only what is missing, failed or has other boxes or settings: start it again after Ctrl-C.
+
+    Examples:
+        >>> import kcf_track
+        >>> jobs = [{"clip": "assets/demo", "box": (12.8, 44.4, 38, 60)}, {"clip": "no/such.mp4", "box": (1, 2, 3, 4)}]
+        >>> rows = kcf_track.track_many(jobs, end=3, preset="fast", workers=2)
+        >>> [(row["clip"], row["frame"], row["error"]) for row in rows]
+        [('assets/demo', 1, None), ('assets/demo', 2, None), ('assets/demo', 3, None), ('no/such.mp4', None, 'no/such.mp4: ...')]
+    """
+    is_table = hasattr(jobs, "to_dict")
+    table: Any = jobs
+    todo = [(clip, targets, settings) for clip, targets in clips(table.to_dict("records") if is_table else table).items()]
+    found: dict[str, dict[str, Any]] = {}
+    places = {job[0]: None if folder is None else Path(folder) / name_of(job) for job in todo}
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        found = {clip: kept for clip, place in places.items() if place and (kept := finished(place))}
+    left = [job for job in todo if job[0] not in found]
+    children = Children()
+    executor: Executor
+    futures: dict[Future[str], str] = {}
+    if client is None:
+        executor = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+    else:
+        executor = client.get_executor(retries=retries, pure=False) if hasattr(client, "get_executor") else client
+    shown = Progress(len(todo), progress, "clips")
+    shown.show(len(found), len(todo))
+    with closing(shown):
+        try:
+            run = children.follow if client is None else follow
+            futures = {executor.submit(run, job): job[0] for job in left}
+            for future in as_completed(futures):
+                clip = futures.pop(future)
+                text, place = answer_of(future), places[clip]
+                found[clip] = json.loads(text)
+                if place is not None and "frames" in found[clip]:
+                    part = place.with_suffix(".part")
+                    part.write_text(text, encoding="utf-8")
+                    part.replace(place)
+                shown.advance()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            children.end()
+            raise
+        finally:
+            if executor is not client:
+                executor.shutdown()
+    rows: Any = [row for clip, *_ in todo for row in rows_with(clip, found[clip])]
+    result: Jobs = type(table)(rows)
+    return result
+
+
+def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] | None]:
+    """The targets of each clip of a table."""
+    found: dict[str, list[dict[str, Any]] | None] = {}
+    for number, row in enumerate(rows, 1):
+        row = {key: value for key, value in row.items() if not _is_missing(value)}
+        if "clip" not in row:
+            raise SettingError(f"row {number}: it has no clip")
+        clip, sides = str(row["clip"]), [row[side] for side in "xywh" if side in row]
+        known = found.setdefault(clip, None)
+        init = row.get("box", sides or None)
+        if init is None:
+            continue
+        known = found[clip] = known or []
+        for target in Plan(init).targets:
+            ids = [other["id"] for other in known]
+            id = int(row.get("id", 1 + max(ids, default=0)))
+            given = [{**each, "frame": int(row["frame"]) if "frame" in row else None} for each in target["given"]]
+            extra: dict[str, Any] = {name: str(row[name]) for name in ("name", "class") if name in row}
+            if id in ids:
+                known[ids.index(id)]["given"] += given
+            else:
+                known.append({**target, "id": id, **extra, "given": given})
+    for targets in found.values():
+        for target in targets or []:
+            target["given"].sort(key=_frame)
+    return found
+
+
+def _frame(given: dict[str, Any]) -> int:
+    return given["frame"] or 0
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def name_of(job: Job) -> str:
+    """The file of a clip's boxes, by what was asked."""
+    digest = hashlib.sha256(json.dumps(job, default=repr, sort_keys=True).encode()).hexdigest()
+    return f"{Path(job[0]).stem}-{digest[:8]}.json"
+
+
+def finished(place: Path) -> dict[str, Any] | None:
+    """The document of a clip that was followed to its end."""
+    try:
+        document: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if "frames" in document and not document["summary"]["error"] else None
+
+
+def follow(job: Job) -> str:
+    """The JSON document of a clip; an error is in its summary. This runs on a worker."""
+    clip, targets, settings = job
+    try:
+        keywords: dict[str, Any] = {"progress": False, "frames": False, **settings}
+        run = track(clip, None if targets is None else Boxes({"targets": targets}), **keywords)
+    except Exception as error:
+        return json.dumps({"summary": {"error": str(error)}})
+    with suppress(Exception):
+        # The document has the error, and the boxes until then.
+        run.finish()
+    if not run.steps:
+        return json.dumps({"summary": {"error": run.error or "there is no frame"}})
+    with tempfile.TemporaryDirectory(prefix="kcf-track-") as place:
+        run.save(f"{place}/boxes.json")
+        return Path(f"{place}/boxes.json").read_text(encoding="utf-8")
+
+
+def answer_of(future: Future[str]) -> str:
+    """The answer of a task, or the error of its worker."""
+    try:
+        return future.result()
+    except Exception as error:
+        return json.dumps({"summary": {"error": f"its worker failed: {str(error) or type(error).__name__}"}})
+
+
+def rows_with(clip: str, document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a clip, the last with the error if there was one."""
+    rows = rows_of(document) if "frames" in document else []
+    found = [{"clip": clip, **row, "error": None} for row in rows]
+    error = document["summary"]["error"]
+    if error:
+        found.append({"clip": clip, **dict.fromkeys(rows[0] if rows else ("frame", "id", *"xywh")), "error": error})
+    return found
+
+
+class Children:
+    """A process for each clip, so that one that crashes takes no other with it."""
+
+    def __init__(self) -> None:
+        """No process yet."""
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def follow(self, job: Job) -> str:
+        """Follow a clip in a new process."""
+        code = "from kcf_track._many import child; child()"
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        with self._lock:
+            if self._ended:
+                raise RuntimeError("interrupted")
+            # Ctrl-C is for this process, which then ends its children.
+            process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                env=paths,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            self._running.add(process)
+        output, errors = process.communicate(pickle.dumps(job))
+        self._running.discard(process)
+        if process.returncode:
+            last = errors.decode(errors="replace").strip().splitlines()[-1:]
+            raise RuntimeError(": ".join([f"exit code {process.returncode}", *last]))
+        return output.decode()
+
+    def end(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                process.terminate()
+
+
+def child() -> None:
+    """Answer a job on the standard input."""
+    print(follow(pickle.loads(sys.stdin.buffer.read())))

@@ -1,0 +1,213 @@
+"""What is tracked: sources of frames, and the boxes that are given in them."""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
+
+import numpy as np
+
+from ._boxes import Boxes, PathLike
+from ._errors import BoxError, FormatError, SettingError
+from ._native import Source, read_image
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Frame = NDArray[np.uint8]
+else:
+    Frame = np.ndarray
+
+#: Left, top (0-based), width, height in pixels.
+Box = tuple[float, float, float, float]
+Order = Literal["bgr", "rgb"]
+#: One box, several, several by id, or what `read_boxes` has read.
+Init = Union[Iterable[float], Iterable[Iterable[float]], Mapping[int, Iterable[float]], Boxes]
+
+#: Position, name, pixels or the exception, time, milliseconds of decoding.
+Item = tuple[int, str, "Frame | Exception", "float | None", float]
+
+
+class Plan:
+    """The boxes that are given: the first of a target begins it, each later one corrects it, None ends it."""
+
+    def __init__(self, init: Init) -> None:
+        """Take what the user gave."""
+        #: Whether outputs tell targets apart by their ids.
+        self.named = True
+        self.targets: list[dict[str, Any]]
+        if isinstance(init, Boxes):
+            self.targets = init.targets
+            return
+        given: Any = init
+        if isinstance(init, Mapping):
+            boxes = {operator.index(id): as_box(box) for id, box in given.items()}
+        else:
+            given = given if isinstance(init, str) else list(given)
+            several = bool(given) and all(hasattr(each, "__iter__") and not isinstance(each, str) for each in given)
+            boxes = dict(enumerate(map(as_box, given) if several else [as_box(given)], 1))
+            self.named = len(boxes) > 1
+        if not boxes:
+            raise BoxError("there is no box")
+        self.targets = [{"id": id, "given": [{"frame": None, "bbox": list(box)}]} for id, box in boxes.items()]
+
+    @property
+    def start(self) -> int | None:
+        """The first frame with a box; None for the first of the run."""
+        frames = [target["given"][0]["frame"] for target in self.targets]
+        return None if None in frames or not frames else min(frames)
+
+    def within(self, first: int, last: int | None) -> dict[int, dict[int, Box | None]]:
+        """The boxes of each frame of a run by id."""
+        due: dict[int, dict[int, Box | None]] = {}
+        targets: list[dict[str, Any]] = []
+        for target in self.targets:
+            begin = target["given"][0]["frame"]
+            given: list[dict[str, Any]] = target["given"]
+            given = [{**each, "frame": first} if each["frame"] is None else each for each in given]
+            if begin is not None and (begin < first or (last is not None and begin > last)):
+                span = f"from frame {first} to {'its end' if last is None else last}"
+                raise BoxError(f"target {target['id']} begins in frame {begin}, and the run goes {span}")
+            given = [each for each in given if last is None or each["frame"] <= last]
+            for each in given:
+                box = None if each["bbox"] is None else as_box(each["bbox"])
+                due.setdefault(each["frame"], {})[target["id"]] = box
+            targets.append({**target, "given": given})
+        self.targets = targets
+        return due
+
+
+class Opened(NamedTuple):
+    """An open source, and the boxes that are given in it."""
+
+    items: Iterator[Item]
+    plan: Plan
+    #: The boxes of each frame by id; None ends a target.
+    due: dict[int, dict[int, Box | None]]
+    first: int
+    last: int | None
+    #: What a JSON document says of it.
+    record: dict[str, Any]
+
+
+def open_source(
+    source: int | PathLike | Source | Iterable[Any],
+    init: Init | None,
+    *,
+    order: Order = "bgr",
+    start: int | None = None,
+    end: int | None = None,
+    color: bool = True,
+) -> Opened:
+    """Open a source of frames."""
+    plan = None if init is None else Plan(init)
+    path = "" if isinstance(source, Iterable) and not isinstance(source, (str, os.PathLike)) else str(source)
+    if isinstance(source, (str, os.PathLike)) or _is_number(source) or _are_paths(source):
+        named: Any = source
+        source = Source(named)
+    begin = plan.start if plan is not None and start is None else start
+    record: dict[str, Any] = {"path": path}
+    if isinstance(source, Source):
+        for warning in source.warnings:
+            warnings.warn(warning, stacklevel=3)
+        first, last = source.span(begin, end)
+        plan = Plan(true_box(source, first)) if plan is None else plan
+        record = {"path": path or source.name, "frames": source.length, "rate": source.rate}
+        items: Iterator[Item] = source.frames(first, last, color=color, order=order)
+    elif isinstance(source, Iterable):
+        length = len(source) if isinstance(source, Sized) else None
+        if plan is None:
+            raise TypeError("the first box is missing: track(source, (left, top, width, height))")
+        first, last = span(begin, end, length)
+        record["frames"] = length
+        items = _numbered(source, first, last, color, order)
+    else:
+        kind = type(source).__name__
+        raise TypeError(f"a source is a folder, a video, a camera's number or an iterable of frames, not {kind}")
+    due = plan.within(first, last)
+    return Opened(items, plan, due, first, last, {**record, "start": first, "end": last})
+
+
+def _is_number(source: Any) -> bool:
+    return hasattr(source, "__index__") and not isinstance(source, (bool, np.ndarray))
+
+
+def _are_paths(source: Any) -> bool:
+    if type(source) not in (list, tuple):
+        return False
+    return len(source) > 0 and all(isinstance(each, (str, os.PathLike)) for each in source)
+
+
+def true_box(source: Source, position: int) -> Box:
+    """The box of a truth, or an error that says what to pass."""
+    try:
+        return source.box(position)
+    except FormatError as error:
+        raise FormatError(f"{error}: pass the first box, track(source, (left, top, width, height))") from None
+
+
+def as_box(given: Any) -> Box:
+    """Four numbers as a box."""
+    numbers = tuple(given)
+    # `float` would read text.
+    if isinstance(given, str) or any(isinstance(number, (str, bytes)) for number in numbers):
+        raise TypeError("a box must be four numbers (left, top, width, height), not text")
+    if len(numbers) != 4:
+        raise BoxError(f"a box is four numbers (left, top, width, height), not {len(numbers)}")
+    try:
+        x, y, w, h = (float(number) for number in numbers)
+    except OverflowError as error:
+        raise BoxError(f"a box is four numbers (left, top, width, height): {error}") from None
+    return x, y, w, h
+
+
+def span(start: int | None, end: int | None, length: int | None) -> tuple[int, int | None]:
+    """The first and the last of frames that are counted from 1."""
+    first = 1 if start is None else operator.index(start)
+    last = None if end is None else operator.index(end)
+    if first < 1 or (last is not None and last < first):
+        raise SettingError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
+    if length is not None and first > max(length, 1):
+        raise _too_late("start", first, length)
+    if length is not None and last is not None and last > length:
+        raise _too_late("end", last, length)
+    return first, length if last is None else last
+
+
+def _too_late(name: str, position: int, length: int) -> SettingError:
+    return SettingError(f"{name} {position}: there are {length} frames, counted from 1")
+
+
+def _numbered(frames: Iterable[Any], first: int, last: int | None, color: bool, order: Order) -> Iterator[Item]:
+    rest = iter(frames)
+    index = 0
+    while last is None or index < last:
+        begun = time.perf_counter()
+        try:
+            given = next(rest)
+        except StopIteration:
+            if 1 < first and index < first:
+                raise _too_late("start", first, index) from None
+            return
+        index += 1
+        if index >= first:
+            name, frame = _pixels(given, color, order)
+            yield index, name, frame, None, (time.perf_counter() - begun) * 1e3
+
+
+def _pixels(given: Any, color: bool, order: Order) -> tuple[str, Any]:
+    """The name and the pixels of a file, a picture of Pillow, or an array."""
+    if isinstance(given, str) or hasattr(given, "__fspath__"):
+        path = str(given)
+        try:
+            return os.path.basename(path), read_image(path, color, order)
+        except (FormatError, OSError) as error:
+            return os.path.basename(path), error
+    if hasattr(given, "getbands"):
+        pixels = np.asarray(given if given.mode == "L" else given.convert("RGB"))
+        return "", pixels[..., ::-1] if pixels.ndim == 3 and order == "bgr" else pixels
+    return "", given

@@ -1,0 +1,47 @@
+//! Boxes as files and pictures, by the exporters of the program.
+
+use std::path::PathBuf;
+
+use kcf_track::Document;
+use pyo3::prelude::*;
+
+use crate::error::{Raise, exception};
+use crate::pixels::{Order, Pixels, array};
+use crate::tracker::order_of;
+
+/// The JSON document of a run, or of labels in any format, of frames with this width and height.
+#[pyfunction]
+pub fn read_document(py: Python<'_>, path: PathBuf, size: Option<(usize, usize)>) -> PyResult<String> {
+    if !path.exists() {
+        let message = format!("{}: no such file or folder", path.display());
+        return Err(exception(py, "MissingFileError", message));
+    }
+    let text = py.detach(|| Document::open(&path, size).and_then(|document| document.to_json()));
+    text.map_err(|reason| exception(py, "FormatError", format!("{}: {reason}", path.display())))
+}
+
+/// Writes the document ``text`` to ``path`` in a format, by default that of the ending.
+#[pyfunction]
+pub fn save_document(py: Python<'_>, text: &str, path: PathBuf, format: Option<&str>) -> PyResult<()> {
+    let document = parse(py, text)?;
+    py.detach(|| document.save(&path, format)).or_raise(py)
+}
+
+/// Draws the boxes of the document ``text`` on a copy of ``frame`` with colours in ``order``.
+#[pyfunction]
+pub fn draw_document<'py>(
+    py: Python<'py>,
+    text: &str,
+    frame: &Bound<'py, PyAny>,
+    order: &str,
+    style: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (document, order): (_, Order) = (parse(py, text)?, order_of(py, order)?);
+    let pixels = Pixels::of(frame, order)?;
+    let frame = pixels.frame()?;
+    array(py, py.detach(|| document.draw(&frame, style)).or_raise(py)?, order)
+}
+
+fn parse(py: Python<'_>, text: &str) -> PyResult<Document> {
+    Document::from_json(text).map_err(|reason| exception(py, "FormatError", reason))
+}

@@ -1,0 +1,228 @@
+//! The JSON document of a run: read again, written in other formats, and drawn.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::form::{Form, Layout};
+use super::labels::{Found, Labels, Wrong, gather, not_whole};
+use super::overlay::{Style, drawn};
+use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TOLERANCE, TargetRecord};
+use super::{FrameResult, Tally};
+use crate::error::{Error, Result};
+use crate::frame::{Frame, FrameBuf, PixelFormat};
+use crate::media::Item;
+use crate::run::Outcome;
+use crate::tracker::{Estimate, Evidence, State};
+
+/// The JSON document of a run, or a session of the view.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(crate) source: SourceRecord,
+    pub(crate) parameters: Value,
+    pub(crate) targets: Vec<TargetRecord>,
+    pub(crate) frames: Vec<FrameRecord>,
+    /// Whether targets have ids of their own.
+    pub(crate) named: bool,
+    /// What ended the run early.
+    error: Option<String>,
+}
+
+/// Its text. Earlier versions have other `targets`, or none.
+#[derive(Deserialize)]
+struct Stored {
+    source: SourceRecord,
+    parameters: Value,
+    #[serde(default)]
+    targets: Value,
+    frames: Vec<FrameRecord>,
+    #[serde(default)]
+    summary: Value,
+}
+
+impl Document {
+    /// Reads a document of any version.
+    ///
+    /// # Errors
+    /// A document that cannot be read, is cut off, is of a newer version, or contradicts itself.
+    pub(crate) fn read(path: &Path) -> Wrong<Self> {
+        let text = fs::read(path).map_err(|error| error.to_string())?;
+        Self::parse(serde_json::from_slice(&text).map_err(|error| not_whole(&error))?)
+    }
+
+    /// Reads a document, or labels of any format that the program writes, of which the frames are those with a given box.
+    /// `size` is the width and height of the frames, which the boxes of YOLO and Label Studio are shares of.
+    ///
+    /// # Errors
+    /// The reason why it cannot be read.
+    pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
+        let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
+        let value = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+        if let Some(value) = value.filter(|value| value.get("schema").is_some()) {
+            return Self::parse(value);
+        }
+        let labels = Labels::read(path)?.ok_or(unknown)?;
+        let (width, height) = match (labels.relative, size) {
+            (true, None) => return Err("its boxes are shares of the frame's size, which must be given".into()),
+            (_, size) => size.unwrap_or_default(),
+        };
+        let (mut targets, named) = (labels.targets, true);
+        let mut frames = Vec::new();
+        for target in &mut targets {
+            if labels.relative {
+                target.scale(width as f64, height as f64);
+            }
+            for (frame, bbox) in target.boxes() {
+                let estimate = Estimate { bbox, polygon: None, state: State::Initial, evidence: Evidence::default() };
+                let outcome = Outcome { target: 0, bbox, estimate: Some(estimate), took: Default::default() };
+                let item = Item::numbered(frame, None, Err(Error::NotInitialized), 0.0);
+                frames.push(FrameRecord::new(&item, &outcome, Some(target.id)));
+            }
+        }
+        frames.sort_by_key(|record| record.index);
+        let path = path.to_string_lossy().into();
+        let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
+        Ok(Self { source, parameters: json!({}), targets, frames, named, error: None })
+    }
+
+    /// Reads the text of a document.
+    ///
+    /// # Errors
+    /// As [`Document::open`].
+    pub fn from_json(text: &str) -> Wrong<Self> {
+        Self::parse(serde_json::from_str(text).map_err(|error| not_whole(&error))?)
+    }
+
+    /// The text of the document, without a summary.
+    ///
+    /// # Errors
+    /// None of a document that was read.
+    pub fn to_json(&self) -> Wrong<String> {
+        let wrong = |error: serde_json::Error| error.to_string();
+        let mut document = serde_json::to_value(self.run()).map_err(wrong)?;
+        document["frames"] = serde_json::to_value(&self.frames).map_err(wrong)?;
+        Ok(document.to_string())
+    }
+
+    /// Writes the boxes in a format: `json`, `jsonl`, `csv`, `otb`, `mot`, `coco`, `cvat`, `label-studio` or `yolo`; by
+    /// default that of the ending.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for another format, and for several targets as OTB text; [`Error::Io`] or [`Error::Output`]
+    /// with the path.
+    pub fn save(&self, to: &Path, format: Option<&str>) -> Result<()> {
+        let refuse = |name, value: String, expected: String| Error::Parameter { name, value, expected };
+        let names = || Form::BOXES.map(|(name, _)| name).join(", ");
+        let known = |name: &str| Form::BOXES.into_iter().find(|(known, _)| *known == name);
+        let form = match format {
+            Some(name) => known(name).ok_or_else(|| refuse("format", name.into(), names()))?.1,
+            None => Form::of(to, self.named).unwrap_or(Form::Overlay),
+        };
+        if form == Form::Otb && self.targets.len() > 1 {
+            return Err(refuse("format", "otb".into(), "it has no place for several targets: take mot".into()));
+        }
+        let Self { source, frames, error, .. } = self;
+        let layout = Layout { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false };
+        let unclear = || refuse("path", to.display().to_string(), format!("its ending is no format: give {}", names()));
+        let mut exporter = form.boxes(&to.into(), &layout).ok_or_else(unclear)??;
+        let (run, mut tally) = (self.run(), Tally::default());
+        for records in frames.chunk_by(|a, b| a.index == b.index) {
+            let records: Vec<_> = records.iter().cloned().map(FrameRecord::rounded).collect();
+            tally.add(&records);
+            // Frames of a video are named by their position.
+            let path = Some(Path::new(&records[0].file)).filter(|path| path.extension().is_some());
+            exporter.write(&FrameResult { path, ..FrameResult::new(&run, &records) })?;
+        }
+        exporter.finish(&run, &tally.summary(run.named_targets(), None, error.as_deref()))
+    }
+
+    /// Draws the boxes of all its frames on a copy of `frame`, as RGB. `style` is `full`, with captions, or `box`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for another style, [`Error::FrameLayout`] for a frame that is too large for a picture.
+    pub fn draw(&self, frame: &Frame<'_>, style: &str) -> Result<FrameBuf> {
+        let expected = || "full or box".into();
+        let style = match style {
+            "full" => Style::Full,
+            "box" => Style::Box,
+            other => return Err(Error::Parameter { name: "style", value: other.into(), expected: expected() }),
+        };
+        let (width, height) = (frame.width(), frame.height());
+        FrameBuf::new(drawn(frame, &self.frames, style)?.into_raw(), width, height, PixelFormat::Rgb8)
+    }
+
+    fn run(&self) -> Run {
+        Run::new(self.source.clone(), self.parameters.clone(), self.targets.clone(), self.named)
+    }
+
+    pub(super) fn parse(value: Value) -> Wrong<Self> {
+        let version = |name: &str| name.strip_prefix("kcf-track/")?.parse::<u32>().ok();
+        let schema = value["schema"].as_str().unwrap_or_default().to_owned();
+        let (Some(found), Some(known)) = (version(&schema), version(SCHEMA)) else {
+            return Err(format!("its schema must be {SCHEMA}, not `{schema}`"));
+        };
+        if found > known {
+            return Err(format!("it has the newer version {schema}; this program reads up to {SCHEMA}"));
+        }
+        let Stored { source, parameters, targets, frames, summary } =
+            serde_json::from_value(value).map_err(|error| format!("it is not {schema}: {error}"))?;
+        let targets = match found {
+            ..3 => gather(frames.iter().map(Found::from).collect())?,
+            _ => serde_json::from_value(targets).map_err(|error| format!("targets: {error}"))?,
+        };
+        let named = frames.first().map_or(targets.len() > 1, |frame| frame.id.is_some());
+        let error = summary["error"].as_str().map(String::from);
+        let document = Self { source, parameters, targets, frames, named, error };
+        document.check()?;
+        Ok(document)
+    }
+
+    /// Whether it is of this source.
+    ///
+    /// # Errors
+    /// The first thing in which they differ.
+    pub(crate) fn check_source(&self, source: &SourceRecord) -> Wrong<()> {
+        let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+        let (own, other) = (&self.source, source);
+        let frames = own.frames.zip(other.frames).filter(|(own, other)| own != other);
+        let size = |source: &SourceRecord| Some((source.width, source.height)).filter(|size| *size != (0, 0));
+        let sizes = size(own).zip(size(other)).filter(|(own, other)| own != other);
+        let differs = match (frames, sizes) {
+            (Some((own, other)), _) => format!("it has {own} frames, and this one {other}"),
+            (_, Some((own, other))) => {
+                format!("its frames are {}x{}, and those of this one {}x{} pixels", own.0, own.1, other.0, other.1)
+            }
+            _ if name(&own.path) != name(&other.path) => {
+                "if it only has another name, change `source.path` in the session".into()
+            }
+            _ => return Ok(()),
+        };
+        Err(format!("it is a session of another video, {}: {differs}", own.path))
+    }
+
+    fn check(&self) -> Wrong<()> {
+        let mut ids = BTreeSet::new();
+        for TargetRecord { id, given, .. } in &self.targets {
+            if !ids.insert(*id) {
+                return Err(format!("two targets have the id {id}"));
+            }
+            if !given.is_sorted_by(|a, b| a.frame < b.frame) || given.first().is_none_or(|given| given.frame == 0) {
+                return Err(format!("target {id}: the frames of `given` must ascend from 1 on"));
+            }
+            if given[0].bbox.is_none() || given.iter().filter_map(|given| given.bbox).any(|bbox| !bbox.is_valid()) {
+                return Err(format!("target {id}: it must begin in a box, and boxes have a width and a height"));
+            }
+        }
+        let mut known = BTreeSet::new();
+        for frame in &self.frames {
+            let id = frame.id.unwrap_or(1);
+            if !ids.contains(&id) || !known.insert((id, frame.index)) {
+                return Err(format!("frame {}: target {id} is unknown, or has two boxes", frame.index));
+            }
+        }
+        Ok(())
+    }
+}
