@@ -253,19 +253,22 @@ impl Aligned {
     /// Decides which row belongs to which image.
     ///
     /// By default row `i` belongs to the `i`-th image of the sorted folder. There are two exceptions:
-    /// - a sequence of OTB. The folder has its name, the truth has as many rows as the published file, and each row has
-    ///   an image of its number, `rows_from + i`. The sequence then starts and ends where the benchmark says: David
+    /// - a sequence of OTB. The folder has its name, the truth has as many rows as the published file or the evaluated
+    ///   part, and each row has an image of its number. The sequence then starts and ends where the benchmark says: David
     ///   with 770 images and 471 rows starts at image 300.
     /// - a folder with gaps. There are more rows than images, and the number of each image is that of a row.
     fn new(name: &str, truth: &TruthFile, images: &[PathBuf], warnings: &mut Vec<String>) -> Self {
         let (file, rows) = (&truth.rows, truth.rows.rows());
         let mut aligned = Self { rows: vec![None; images.len()], ..Self::default() };
-        let known = otb::find(name, truth.target).and_then(|facts| Some((facts, places(facts, images, rows.len())?)));
-        if let Some((facts, places)) = known {
+        let known = otb::find(name, truth.target).and_then(|facts| {
+            let from = facts.rows_from(rows.len())?;
+            Some((facts, from, places(images, from, rows.len())?))
+        });
+        if let Some((facts, from, places)) = known {
             for (row, &place) in rows.iter().zip(&places) {
                 aligned.rows[place] = Some(*row);
             }
-            aligned.first = places.get(facts.first - facts.rows_from()).copied().unwrap_or_default();
+            aligned.first = places.get(facts.first - from).copied().unwrap_or_default();
             aligned.last = places.last().map(|last| last + 1);
             aligned.otb = Some(facts);
             return aligned;
@@ -306,14 +309,11 @@ fn rows_by_number(images: &[PathBuf], rows: usize, is_mot: bool) -> Option<Vec<u
     (has_gaps && has_row && rows > images.len()).then(|| numbers.iter().map(|number| number - base).collect())
 }
 
-/// The index of each row's image, if the folder can be the sequence of OTB.
-fn places(facts: &OtbSequence, images: &[PathBuf], rows: usize) -> Option<Vec<usize>> {
-    if rows != facts.rows() {
-        return None;
-    }
+/// The index of each row's image, if each row has an image whose number is the row's, counted from `first`.
+fn places(images: &[PathBuf], first: usize, rows: usize) -> Option<Vec<usize>> {
     let mut places = vec![None; rows];
     for (place, image) in images.iter().enumerate() {
-        let row = number(image).and_then(|number| number.checked_sub(facts.rows_from()));
+        let row = number(image).and_then(|number| number.checked_sub(first));
         if let Some(slot) = row.and_then(|row| places.get_mut(row)) {
             // Two images with one number: the numbers are not those of OTB.
             if slot.replace(place).is_some() {

@@ -328,6 +328,7 @@ fn sequences_of_otb_start_and_end_where_the_benchmark_says() {
         ("BlurCar3", (1, 359), 357, 3..=359, 3),
         ("BlurCar4", (18, 397), 380, 1..=380, 1),
         ("Tiger1", (1, 354), 354, 6..=354, 1),
+        ("Tiger1", (1, 354), 349, 6..=354, 6),
     ] {
         let (_root, folder) = otb(name, images.0, images.1, count);
         for given in [folder.clone(), folder.join("img")] {
