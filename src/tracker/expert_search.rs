@@ -27,6 +27,8 @@ const DECIDED: f64 = 0.25;
 const PATIENCE: usize = 4;
 /// Confidence of the filter from which the network need not be asked in every frame.
 const SURE: f64 = 0.9;
+/// Score of the network, and overlap of both boxes, from which one frame goes by without it.
+const AGREED: (f32, f32) = (0.9, 0.5);
 
 /// Weights of the log-odds of the filter, those of the network's score, their agreement, and the constant: fitted to
 /// sequences of four groups.
@@ -41,8 +43,9 @@ pub(super) struct ExpertSearch {
     network: SiameseSearch,
     filter_at: Pose,
     network_at: Pose,
-    /// The pose that was last returned: another one comes from outside.
+    /// The pose that was last returned, and where the target was looked for then: another one comes from outside.
     last: Pose,
+    from: Pose,
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
     relation: [f64; 4],
     /// Above 0 where the evidence favours the network.
@@ -73,6 +76,7 @@ impl ExpertSearch {
             filter_at: at,
             network_at: at,
             last: at,
+            from: at,
             relation: [0.0, 0.0, 1.0, 1.0],
             doubt: 0.0,
             apart: 0,
@@ -106,8 +110,13 @@ impl Search for ExpertSearch {
     }
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        if at != self.last {
-            // Moved from outside: by a guard, a recovery or a person.
+        let (stays, moved) = (at == self.from, at != self.last);
+        self.from = at;
+        if moved && stays {
+            // Lost: the filter looks where the target was last, the network follows on.
+            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+        } else if moved {
+            // By a guard, a recovery or a person.
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
             self.network_at = at;
             (self.doubt, self.apart) = (0.0, 0);
@@ -119,7 +128,9 @@ impl Search for ExpertSearch {
             self.filter_at = found.pose;
         }
         self.waited += 1;
-        let ask = self.waited >= self.params.every || sure < SURE || self.apart > 0;
+        let agreed = self.heard.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1);
+        let unsure = sure < SURE && (!agreed || self.waited > 1);
+        let ask = self.waited >= self.params.every || unsure || self.apart > 0;
         if !ask {
             let motion = (self.filter_at.center.0 - before.0, self.filter_at.center.1 - before.1);
             let center = (self.network_at.center.0 + motion.0, self.network_at.center.1 + motion.1);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use rten::{Dimension, Model, RunOptions, ThreadPool};
+use rten::{Dimension, Model, ModelOptions, OpRegistry, RunOptions, ThreadPool, op_types};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
@@ -63,7 +63,8 @@ impl Networks {
                 let reason = format!("{} MB are too large for a tracking network", length >> 20);
                 return Err(Error::Network { path, reason });
             }
-            Model::load_file(&path).map_err(|error| Error::Network { path, reason: error.to_string() })
+            let options = ModelOptions::with_ops(operators());
+            options.load_file(&path).map_err(|error| Error::Network { path, reason: error.to_string() })
         };
         let (backbone, head) = (file("backbone.onnx")?, file("head.onnx")?);
         let height = backbone.input_shape(0).and_then(|shape| shape.get(2).cloned());
@@ -158,6 +159,18 @@ impl Networks {
         let scores: Vec<f32> = background.iter().zip(target).map(|(b, t)| 1.0 / (1.0 + (b - t).exp())).collect();
         let whole = scores.len() == self.side * self.side && sides.len() == 4 * scores.len();
         (whole && scores.iter().chain(&sides).all(|v| v.is_finite())).then_some(Answer { scores, sides })
+    }
+}
+
+/// What networks of this kind are made of; all operators of the runtime would double the program.
+fn operators() -> OpRegistry {
+    macro_rules! registry {
+        ($($name:ident)*) => { OpRegistry::with_ops(&[$(&op_types::$name),*]) };
+    }
+    registry! {
+        Add AveragePool BatchNormalization Cast Clip Concat ConstantOfShape Conv Div Exp Expand Flatten Gather Gemm
+        GlobalAveragePool HardSigmoid HardSwish Identity LeakyRelu MatMul Max MaxPool Min Mul Neg Pad Pow PRelu ReduceMean ReduceSum
+        Relu Reshape Resize Shape Sigmoid Slice Softmax Split Sqrt Squeeze Sub Tanh Transpose Unsqueeze
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct SiameseSearch {
     size: (f64, f64),
     exemplar: Map,
     /// Mean of blue, green and red of the first frame: what lies beyond the border.
-    mean: [f32; 3],
+    mean: [u8; 3],
     window: Vec<f64>,
     /// The last scores, and the centre and pixels of the frame per cell of them.
     scores: Vec<f32>,
@@ -128,55 +128,64 @@ fn context((w, h): (f64, f64)) -> f64 {
     ((w + around) * (h + around)).sqrt()
 }
 
-/// Blue, green and red of a pixel.
-fn pixel(frame: &Frame<'_>, x: usize, y: usize) -> [f32; 3] {
-    let bytes = &frame.row(y)[x * frame.format().bytes()..];
-    let [b, g, r] = match frame.format() {
-        PixelFormat::Gray8 => [bytes[0]; 3],
-        PixelFormat::Rgb8 | PixelFormat::Rgba8 => [bytes[2], bytes[1], bytes[0]],
-        PixelFormat::Bgr8 | PixelFormat::Bgra8 => [bytes[0], bytes[1], bytes[2]],
-    };
-    [f32::from(b), f32::from(g), f32::from(r)]
+/// Where blue, green and red are in a pixel's bytes.
+fn channels(format: PixelFormat) -> [usize; 3] {
+    match format {
+        PixelFormat::Gray8 => [0; 3],
+        PixelFormat::Rgb8 | PixelFormat::Rgba8 => [2, 1, 0],
+        PixelFormat::Bgr8 | PixelFormat::Bgra8 => [0, 1, 2],
+    }
 }
 
-fn mean_of(frame: &Frame<'_>) -> [f32; 3] {
-    let mut sums = [0.0f64; 3];
+fn mean_of(frame: &Frame<'_>) -> [u8; 3] {
+    let (channels, bytes) = (channels(frame.format()), frame.format().bytes());
+    let mut sums = [0u64; 3];
     for y in 0..frame.height() {
-        for x in 0..frame.width() {
-            let pixel = pixel(frame, x, y);
-            (0..3).for_each(|c| sums[c] += f64::from(pixel[c]));
+        for pixel in frame.row(y)[..frame.width() * bytes].chunks_exact(bytes) {
+            (0..3).for_each(|k| sums[k] += u64::from(pixel[channels[k]]));
         }
     }
-    sums.map(|sum| (sum / (frame.width() * frame.height()) as f64) as f32)
+    sums.map(|sum| (sum / (frame.width() * frame.height()) as u64) as u8)
 }
 
-/// A square of `side` pixels of the frame around `center`, resized to `out` pixels, linear between pixels:
-/// `[blue, green, red][row][column]`.
-fn cut(frame: &Frame<'_>, center: (f64, f64), side: f64, out: usize, mean: [f32; 3]) -> Vec<f32> {
+/// A square of `side` pixels of the frame around `center`, resized to `out` pixels: `[blue, green, red][row][column]`.
+///
+/// Networks are trained on pictures that OpenCV resized. One gray level of difference changes which of two cells is
+/// chosen, so this is its arithmetic: weights of 11 bits, those of columns without a fraction beyond the border.
+fn cut(frame: &Frame<'_>, center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
     let side = side.round().max(1.0);
     // The centre of a box in whole pixels, as the network was trained.
     let start = |center: f64| (center - 0.5 - (side + 1.0) / 2.0 + 0.5).floor();
-    let point = |start: f64, i: usize, length: usize| {
-        let at = ((i as f64 + 0.5) * side / out as f64 - 0.5).clamp(0.0, side - 1.0);
-        let (first, second) = (at.floor(), (at.floor() + 1.0).min(side - 1.0));
-        let inside = |at: f64| (start + at >= 0.0 && start + at < length as f64).then_some((start + at) as usize);
-        (inside(first), inside(second), (at - first) as f32)
+    let weight = |share: f32| (share * 2048.0).round_ties_even() as i32;
+    let point = |start: f64, i: usize, length: usize, fraction_beyond: bool| {
+        let at = ((i as f64 + 0.5) * (side / out as f64) - 0.5) as f32;
+        let beyond = at < 0.0 || f64::from(at) >= side - 1.0;
+        let fraction = if beyond && !fraction_beyond { 0.0 } else { at - at.floor() };
+        let place = |at: f64| {
+            let at = start + at.clamp(0.0, side - 1.0);
+            (at >= 0.0 && at < length as f64).then_some(at as usize)
+        };
+        let first = f64::from(at.floor());
+        (place(first), place(first + 1.0), weight(1.0 - fraction), weight(fraction))
     };
     let (left, top) = (start(center.0), start(center.1));
-    let columns: Vec<_> = (0..out).map(|i| point(left, i, frame.width())).collect();
+    let columns: Vec<_> = (0..out).map(|i| point(left, i, frame.width(), false)).collect();
+    let (channels, bytes) = (channels(frame.format()), frame.format().bytes());
+    let value = |row: Option<&[u8]>, x: Option<usize>| match (row, x) {
+        (Some(row), Some(x)) => channels.map(|k| i32::from(row[x * bytes + k])),
+        _ => mean.map(i32::from),
+    };
     let mut picture = vec![0.0; 3 * out * out];
     for r in 0..out {
-        let (above, below, down) = point(top, r, frame.height());
-        for (c, &(before, after, right)) in columns.iter().enumerate() {
-            let value = |x: Option<usize>, y: Option<usize>| match (x, y) {
-                (Some(x), Some(y)) => pixel(frame, x, y),
-                _ => mean,
-            };
-            let four = [value(before, above), value(after, above), value(before, below), value(after, below)];
+        let (above, below, upper, lower) = point(top, r, frame.height(), true);
+        let (above, below) = (above.map(|y| frame.row(y)), below.map(|y| frame.row(y)));
+        for (c, &(before, after, first, second)) in columns.iter().enumerate() {
+            let four = [value(above, before), value(above, after), value(below, before), value(below, after)];
             for k in 0..3 {
-                let up = four[0][k] + (four[1][k] - four[0][k]) * right;
-                let low = four[2][k] + (four[3][k] - four[2][k]) * right;
-                picture[(k * out + r) * out + c] = (up + (low - up) * down).round();
+                let up = (four[0][k] * first + four[1][k] * second) >> 4;
+                let low = (four[2][k] * first + four[3][k] * second) >> 4;
+                let pixel = (((up * upper) >> 16) + ((low * lower) >> 16) + 2) >> 2;
+                picture[(k * out + r) * out + c] = pixel as f32;
             }
         }
     }
@@ -236,5 +245,32 @@ impl Search for SiameseSearch {
 
     fn boxed_clone(&self) -> Box<dyn Search> {
         Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Expected by `cv2.resize` of the square with the mean of the frame around it.
+    #[test]
+    fn a_square_is_resized_as_opencv_does() {
+        let gray: Vec<u8> =
+            (0..120).map(|i| (i % 12, i / 12)).map(|(x, y)| (37 * x + 91 * y + 5 * x * y) as u8).collect();
+        let frame = Frame::gray(&gray, 12, 10).unwrap();
+        let inside = [
+            152, 90, 68, 128, 148, 91, 161, 77, 147, 135, 182, 57, 137, 217, 92, 120, 148, 197, 133, 141, 58, 127, 206,
+            100, 159,
+        ];
+        let beyond = [
+            124, 124, 103, 80, 144, 175, 124, 124, 137, 78, 105, 148, 124, 124, 107, 108, 146, 105, 124, 124, 141, 106,
+            108, 77, 124, 124, 110, 115, 160, 108, 124, 124, 124, 124, 124, 124,
+        ];
+        for (center, side, expected) in [((6.0, 5.0), 7.0, &inside[..]), ((1.2, 8.7), 9.0, &beyond)] {
+            let out = expected.len().isqrt();
+            let found = cut(&frame, center, side, out, mean_of(&frame));
+            let expected: Vec<f32> = expected.iter().map(|&v| v as f32).collect();
+            assert_eq!(found, expected.repeat(3), "{center:?}");
+        }
     }
 }
