@@ -4,8 +4,8 @@
 #
 #     scripts/python_tests.sh [--prepare] [ARGUMENTS OF PYTEST]
 #
-# PROFILE=dev builds faster; --prepare only makes the environments. KCF_TRACK_PYTHON names another interpreter; a
-# free-threaded one (python3.14t) gets its own wheel and no type checks:
+# PROFILE=dev builds faster; FEATURES=neural builds with networks; --prepare only makes the environments.
+# KCF_TRACK_PYTHON names another interpreter; a free-threaded one (python3.14t) gets its own wheel and no type checks:
 #
 #     KCF_TRACK_PYTHON=python3.14t scripts/python_tests.sh
 set -euo pipefail
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory(dir=place) as fresh, tarfile.open(archive) as o
             (old / path).parent.mkdir(parents=True, exist_ok=True)
             (old / path).write_bytes((new / path).read_bytes())
 PYTHON
-(cd "$place/source" && "$place/tools/bin/maturin" build --quiet --profile "$profile" -i "$python" --out "$place/dist")
+(cd "$place/source" && "$place/tools/bin/maturin" build --quiet --profile "$profile" ${FEATURES:+--features "$FEATURES"} -i "$python" --out "$place/dist")
 wheel=("$place"/dist/*.whl)
 size=$(stat -c %s "${wheel[0]}")
 echo "$(basename "${wheel[0]}"): $size bytes"

@@ -1,5 +1,7 @@
 //! Settings as keyword arguments, and integers as arguments.
 
+use std::path::PathBuf;
+
 use kcf_track::Params;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
@@ -120,6 +122,10 @@ fn text(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
     }
     if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
         return Ok(value.extract::<f64>()?.to_string());
+    }
+    // The folder of a network.
+    if value.hasattr("__fspath__")? {
+        return Ok(value.extract::<PathBuf>()?.to_string_lossy().into_owned());
     }
     let kind = value.get_type().name()?;
     Err(wrong_type(format!("{name}: a setting is a number, True, False, None or a name, not {kind}")))

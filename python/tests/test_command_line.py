@@ -11,8 +11,8 @@ import time
 
 import numpy as np
 import pytest
-from conftest import reset_signals
-from kcf_track import track
+from conftest import ROOT, reset_signals
+from kcf_track import SettingError, track
 
 
 def program(*arguments, **options):
@@ -86,6 +86,20 @@ def test_a_reader_may_close_the_pipe(demo):
         running.stdout.close()
         stderr = running.stderr.read()
         assert running.wait(timeout=60) == 0 and "error" not in stderr and "Traceback" not in stderr
+
+
+@pytest.mark.parametrize("settings", [{"preset": "expert"}, {"preset": "robust", "detector": "siamese"}])
+def test_a_network_gives_the_boxes_of_the_program(demo, tmp_path, settings):
+    model = ROOT / "tests/fixtures/networks"
+    try:
+        run = track(demo, end=5, model=model, **settings)
+    except SettingError as error:
+        assert "needs a build with networks" in str(error)
+        pytest.skip("needs FEATURES=neural scripts/python_tests.sh")
+    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    assert program(demo, *words, "--model", model, "--end", 5, "--json", tmp_path / "a.json", "-q").returncode == 0
+    boxes = [frame["bbox"] for frame in json.loads((tmp_path / "a.json").read_text())["frames"]]
+    assert np.allclose(boxes, [step.box for step in run], atol=1e-4)
 
 
 def test_a_client_of_trax_gets_the_boxes_of_track(demo):

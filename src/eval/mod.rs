@@ -112,7 +112,10 @@ impl Evaluation {
             Some(files) if self.protocol != Protocol::Ope => Err(Error::Parameter {
                 name: "results",
                 value: files.name.clone(),
-                expected: format!("--protocol ope, not {}: result files hold one run per sequence", self.protocol),
+                expected: format!(
+                    "needs the protocol ope, not {}: result files hold one run per sequence",
+                    self.protocol
+                ),
             }),
             _ => Ok(()),
         }
