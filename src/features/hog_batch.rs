@@ -105,9 +105,7 @@ impl HogBatch {
             let sums = &mut self.signed[row * self.cols..][..self.cols];
             for (sums, line) in sums.iter_mut().zip(&self.line[1..]) {
                 for o in 0..SIGNED {
-                    for l in 0..PATCHES {
-                        sums[o][l] += line[o][l] * (gain * share);
-                    }
+                    add(&mut sums[o], &times(&line[o], gain * share));
                 }
             }
         }
@@ -126,10 +124,9 @@ impl HogBatch {
                 }
             }
             for o in 0..UNSIGNED {
-                for l in 0..PATCHES {
-                    let both = sums[o][l] + sums[o + UNSIGNED][l];
-                    energy[l] += both * both;
-                }
+                let mut both = sums[o];
+                add(&mut both, &sums[o + UNSIGNED]);
+                add(energy, &products(&both, &both));
             }
         }
         let (rows, cols) = (self.rows, self.cols);
@@ -157,21 +154,19 @@ impl HogBatch {
             let mut texture = [[0.0f32; PATCHES]; 4];
             for o in 0..SIGNED {
                 let mut sum = [0.0f32; PATCHES];
-                for k in 0..4 {
-                    for l in 0..PATCHES {
-                        let v = clipped(sums[o][l] * norms[k][l]);
-                        sum[l] += v;
-                        texture[k][l] += v;
-                    }
+                for (norm, texture) in norms.iter().zip(&mut texture) {
+                    let values = products(&sums[o], norm).map(clipped);
+                    add(&mut sum, &values);
+                    add(texture, &values);
                 }
                 out[o] = times(&sum, 0.5);
             }
             for o in 0..UNSIGNED {
                 let mut sum = [0.0f32; PATCHES];
+                let mut both = sums[o];
+                add(&mut both, &sums[o + UNSIGNED]);
                 for norm in norms {
-                    for l in 0..PATCHES {
-                        sum[l] += clipped((sums[o][l] + sums[o + UNSIGNED][l]) * norm[l]);
-                    }
+                    add(&mut sum, &products(&both, norm).map(clipped));
                 }
                 out[SIGNED + o] = times(&sum, 0.5);
             }
@@ -180,6 +175,24 @@ impl HogBatch {
             }
         }
     }
+}
+
+// One operation over all patches a function: loops of several are not vectorised on every architecture.
+
+#[inline(always)]
+fn add(sums: &mut Lanes, values: &Lanes) {
+    for l in 0..PATCHES {
+        sums[l] += values[l];
+    }
+}
+
+#[inline(always)]
+fn products(a: &Lanes, b: &Lanes) -> Lanes {
+    let mut out = [0.0; PATCHES];
+    for l in 0..PATCHES {
+        out[l] = a[l] * b[l];
+    }
+    out
 }
 
 /// All values times `gain`; a closure over an array would not be vectorised.
