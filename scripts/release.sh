@@ -63,10 +63,10 @@ program() {
     # rust-lld links static programs without a compiler for the machine.
     [[ "$target" != *-musl ]] || export "CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<< "$target")_LINKER=rust-lld"
     [[ "$target" != *windows* ]] || { suffix=.exe; need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64; }
-    cargo build --locked --release --target "$target" --bin kcf-track >&2
+    cargo build --locked --profile dist --features neural --target "$target" --bin kcf-track >&2
     # Cargo strips by the same tool, and says nothing where that does not find its library.
     LD_LIBRARY_PATH="$(rustc --print sysroot)/lib" "$(rustc --print target-libdir)/../bin/rust-objcopy" --strip-all \
-        "$built/$target/release/kcf-track$suffix" "$built/$target/kcf-track$suffix"
+        "$built/$target/dist/kcf-track$suffix" "$built/$target/kcf-track$suffix"
     echo "$built/$target/kcf-track$suffix"
 }
 
@@ -167,13 +167,15 @@ wheel() {
     local target="$1" tag="$2" out file how=
     rustup target add "$target" >/dev/null 2>&1
     out="$(mktemp -d)"
-    maturin build --quiet --release --zig --target "$target" --compatibility "${tag%_"${target%%-*}"}" --out "$out" >&2
+    maturin build --quiet --release --features neural --zig --target "$target" --compatibility "${tag%_"${target%%-*}"}" --out "$out" >&2
     twine check --strict "$out"/*.whl >&2
     auditwheel show "$out"/*.whl | grep -q "$tag" || { auditwheel show "$out"/*.whl >&2; exit 1; }
     mv "$out"/*.whl "$files/"
     file="$(ls "$files"/*"$tag"*.whl)"
     case "$target" in
         "$host"-*-gnu) how="$(try_wheel "$file")" ;;
+        aarch64-*-gnu) how="$(try_arm_wheel "$file")" ;;
+        "$host"-*-musl) how="$(try_musl_wheel "$file")" ;;
         *) how="not run here" ;;
     esac
     record "$file" "auditwheel, twine; $how"
@@ -201,6 +203,33 @@ for number, (_, _, frame, *_) in enumerate(source.frames()):
     done
     rm -rf "$place"
     echo "installed from PyPI's NumPy and run on Python ${tried[*]}, demo precision 1.000"
+}
+
+# try_arm_wheel FILE: installs it beside Debian's Python for 64-bit ARM and runs the demo in an emulator.
+try_arm_wheel() {
+    local root="$tools/arm64" place python=3.11
+    need mmdebstrap mmdebstrap
+    need qemu-aarch64-static qemu-user-static
+    [ -d "$root" ] || mmdebstrap --quiet --variant=extract --arch=arm64 --include=python3,libstdc++6 bookworm "$root" >&2
+    place="$(mktemp -d)"
+    "$tools/bin/pip" install -q --target "$place" --python-version "$python" --only-binary=:all: \
+        --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 "$1" >&2
+    demo "" env PYTHONHOME="$root/usr" PYTHONPATH="$place" \
+        qemu-aarch64-static -L "$root" "$root/usr/bin/python$python" -m kcf_track >/dev/null
+    rm -rf "$place"
+    echo "installed and run on Python $python for ARM in qemu, demo precision 1.000"
+}
+
+# try_musl_wheel FILE: musl's loader must find all of the library's symbols but Python's. (No Python for musl is here.)
+try_musl_wheel() {
+    local loader="/lib/ld-musl-$host.so.1" place missing
+    need "$loader" musl
+    place="$(mktemp -d)"
+    python3 -m zipfile -e "$1" "$place"
+    missing="$("$loader" --list "$place"/kcf_track/_native*.so 2>&1 | grep '^Error' | grep -vE ': _?Py[A-Za-z0-9_]+: ' || true)"
+    rm -rf "$place"
+    [ -z "$missing" ] || { echo "$missing" >&2; exit 1; }
+    echo "loaded by musl's loader, not run by a Python"
 }
 
 if wanted checks; then
