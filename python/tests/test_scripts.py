@@ -46,20 +46,6 @@ def test_an_empty_truth_is_not_a_target(scripts, otb):
     ]
 
 
-def test_targets_are_requested_by_number(scripts, otb, monkeypatch):
-    frontier, asked = scripts("frontier"), []
-
-    def run(command, check):
-        asked.append([str(part) for part in command if str(part).isdigit()])
-        document = {"source": {"start": 1}, "frames": [{"bbox": [10, 20, 30, 40]}]}
-        Path(command[command.index("--json") + 1]).write_text(json.dumps(document))
-
-    monkeypatch.setattr(frontier.subprocess, "run", run)
-    names = [name for name, *_ in frontier.sequences(otb, "kcf-track")]
-    assert names == ["Deer", "Human4", "Jogging-1", "Jogging-2"]
-    assert asked == [[], [], ["1"], ["2"]]
-
-
 def test_each_target_has_a_row(scripts, otb, monkeypatch, capsys):
     scale_table = scripts("scale_table")
     frames = lambda program, folder, path, flags: [({}, 0.25 if ".2." in path.name else 0.75)]
