@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._boxes import Boxes, PathLike, rows_of
-from ._errors import SettingError
+from ._errors import BoxError, SettingError
 from ._progress import Progress
 from ._source import Plan
 from ._track import track
@@ -120,7 +120,11 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
         if init is None:
             continue
         known = found[clip] = known or []
-        for target in Plan(init).targets:
+        try:
+            plan = Plan(init)
+        except (BoxError, TypeError) as error:
+            raise type(error)(f"row {number}: {error}") from None
+        for target in plan.targets:
             ids = [other["id"] for other in known]
             id = int(row.get("id", 1 + max(ids, default=0)))
             given = [{**each, "frame": int(row["frame"]) if "frame" in row else None} for each in target["given"]]
