@@ -81,24 +81,26 @@ class Step:
         """Left, top, right, bottom of all targets: an array (targets, 4)."""
         return xyxy_of(self.boxes.values())
 
-    def to_supervision(self) -> supervision.Detections:
+    def to_supervision(self) -> supervision.Detections:  # pyright: ignore
         """The targets that are there as `supervision.Detections`, with their ids as `tracker_id`.
 
         A given box has the confidence 1. Presets without a calibration have none.
         """
         try:
-            import supervision
+            import supervision  # pyright: ignore
         except ImportError as error:
             raise ImportError("to_supervision needs supervision: pip install supervision") from error
         seen = {id: estimate for id, estimate in self.estimates.items() if estimate is not None and estimate.ok}
         sure = [1.0 if estimate.state == "initial" else estimate.confidence for estimate in seen.values()]
-        return supervision.Detections(
+        make: Any = supervision.Detections  # pyright: ignore
+        found: supervision.Detections = make(  # pyright: ignore
             xyxy=xyxy_of(self.boxes[id] for id in seen).astype(np.float32),
             confidence=None if None in sure else np.array(sure, np.float32),
             class_id=np.zeros(len(seen), int),
             tracker_id=np.array(list(seen), int),
             data={"state": np.array([estimate.state for estimate in seen.values()], str)},
         )
+        return found  # pyright: ignore
 
     def plot(self, frame: FrameLike | None = None, *, style: Literal["full", "box"] = "full") -> Frame:
         """Draw the boxes on a copy of `frame`, by default the one that was tracked; colours are in `order`.
