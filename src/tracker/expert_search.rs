@@ -30,6 +30,11 @@ const SURE: f64 = 0.9;
 /// Score of the network, and overlap of both boxes, from which one frame goes by without it.
 const AGREED: (f32, f32) = (0.9, 0.5);
 
+/// Running mean of the identity's answers below which the target is at most uncertain, however well both agree, and how
+/// fast that follows.
+const DENIED: f64 = -0.2;
+const DENIAL_RATE: f64 = 0.03;
+
 /// Weights of the log-odds of the filter, those of the network's score, their agreement, and the constant: fitted to
 /// sequences of four groups.
 const EXPERTS: (f64, f64, f64, f64) = (0.37, 0.39, 1.03, -1.07);
@@ -50,6 +55,8 @@ pub(super) struct ExpertSearch {
     relation: [f64; 4],
     /// Above 0 where the evidence favours the network.
     doubt: f64,
+    /// Running mean of the identity's answers.
+    identity: f64,
     /// Frames in a row without agreement.
     apart: usize,
     /// Frames since the network was asked.
@@ -79,6 +86,7 @@ impl ExpertSearch {
             from: at,
             relation: [0.0, 0.0, 1.0, 1.0],
             doubt: 0.0,
+            identity: 0.0,
             apart: 0,
             waited: 0,
             heard: None,
@@ -92,6 +100,7 @@ impl ExpertSearch {
     /// A detection with what the network said last.
     fn told(&mut self, mut found: Detection) -> Detection {
         (found.evidence.network, found.evidence.agreement) = self.heard.unzip();
+        self.identity += DENIAL_RATE * (found.evidence.identity.map_or(0.0, f64::from) - self.identity);
         self.last = found.pose;
         found
     }
@@ -115,11 +124,12 @@ impl Search for ExpertSearch {
         if moved && stays {
             // Lost: the filter looks where the target was last, the network follows on.
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+            self.identity = 0.0;
         } else if moved {
             // By a guard, a recovery or a person.
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
             self.network_at = at;
-            (self.doubt, self.apart) = (0.0, 0);
+            (self.doubt, self.identity, self.apart) = (0.0, 0.0, 0);
         }
         let before = self.filter_at.center;
         let mut found = self.filter.detect(frame, self.filter_at, watch);
@@ -231,7 +241,8 @@ impl Search for ExpertSearch {
             + network_weight * log_odds(f64::from(score), 1e-4)
             + agreement_weight * f64::from(agreement)
             + constant;
-        Some(logistic(sum))
+        let most = if self.identity < DENIED { self.params.filter.confidence.tracking_until - 0.01 } else { 1.0 };
+        Some(logistic(sum).clamp(0.0, most.max(0.0)))
     }
 
     fn response(&self) -> ResponseMap<'_> {
@@ -340,5 +351,29 @@ mod tests {
         }
         assert!(search.filter_at.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.filter_at);
         assert!(search.last.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.last);
+    }
+
+    #[test]
+    fn two_that_agree_on_what_is_denied_for_long_are_not_sure() {
+        let pixels = frame((80.0, 90.0), None);
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        let params = ExpertParams { model: folder("").to_str().unwrap().into(), ..ExpertParams::default() };
+        let given = BBox::new(80.0, 90.0, 48.0, 48.0);
+        let mut search = ExpertSearch::new(&params, &view, given, &mut Stopwatch::default()).unwrap();
+        let agreed = Evidence {
+            psr: 80.0,
+            long_term: Some(1.0),
+            network: Some(0.9999),
+            agreement: Some(0.9),
+            ..Evidence::default()
+        };
+        let mut states = Vec::new();
+        for _ in 0..200 {
+            let evidence = Evidence { identity: Some(-0.3), ..agreed };
+            search.told(Detection { pose: search.last, evidence, seen: true });
+            states.push(search.state(&Evidence { identity: Some(1.0), ..evidence }));
+        }
+        assert!(states[..20].iter().all(|&state| state == State::Tracking), "{:?}", states[0]);
+        assert!(states[100..].iter().all(|&state| state == State::Uncertain), "{:?}", states[150]);
     }
 }
