@@ -169,12 +169,14 @@ impl Engine {
     /// The detection of a lost target, once it was found in enough frames in a row.
     fn search_frame(&mut self, frame: &Frame<'_>) -> Option<Detection> {
         let finds = self.search.finds();
-        let mut found = None;
-        if let Some((pose, frames)) = self.candidate.take() {
-            let detection = self.search.detect(frame, pose, &mut self.watch);
-            found = self.accepted(detection, finds).map(|(_, detection)| (detection, frames + 1));
-        }
-        let (detection, frames) = found.or_else(|| self.scan_tiles(frame, finds).map(|detection| (detection, 1)))?;
+        // One or the other, so that the time of a frame is bounded.
+        let (detection, frames) = match self.candidate.take() {
+            Some((pose, frames)) => {
+                let detection = self.search.detect(frame, pose, &mut self.watch);
+                (self.accepted(detection, finds)?.1, frames + 1)
+            }
+            None => (self.scan_tiles(frame, finds)?, 1),
+        };
         if frames >= finds.frames {
             return Some(detection);
         }
