@@ -7,6 +7,8 @@
 # repeated run builds what has changed. Needs Rust by rustup and Python; as root on Debian it installs what else is
 # missing. Nothing is published. Files go to target/release-files.
 set -euo pipefail
+# A step that fails inside of $(…) ends the script too.
+shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 root="$PWD"
 export CARGO_INCREMENTAL=0 WINEDEBUG=-all
@@ -27,7 +29,7 @@ say() { echo "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)" >&2; }
 # need COMMAND PACKAGE: installs Debian's package of a command that is missing.
 need() {
     command -v "$1" >/dev/null && return
-    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+    [ "$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends "$2" >/dev/null || true
     command -v "$1" >/dev/null || { echo "$1 is needed: install $2" >&2; exit 1; }
 }
 
@@ -186,7 +188,7 @@ try_wheel() {
     local tried=() python place
     place="$(mktemp -d)"
     for minor in 9 10 11 12 13 14; do
-        python="$(command -v "python3.$minor" || ls "$HOME"/.pyenv/versions/3."$minor".*/bin/python 2>/dev/null | head -1)"
+        python="$(command -v "python3.$minor" || ls "$HOME"/.pyenv/versions/3."$minor".*/bin/python 2>/dev/null | head -1 || true)"
         [ -n "$python" ] && "$python" -c '' 2>/dev/null || continue
         "$python" -m venv "$place/3.$minor"
         "$place/3.$minor/bin/pip" install -q "$1" >&2
@@ -194,7 +196,7 @@ try_wheel() {
         (cd "$place" && "$place/3.$minor/bin/python" -c '
 import kcf_track, sys
 source = kcf_track.Source(sys.argv[1])
-tracker = kcf_track.Tracker("fast", order="rgb")
+tracker = kcf_track.Tracker("fast")
 for number, (_, _, frame, *_) in enumerate(source.frames()):
     ok = number == 0 and tracker.init(frame, (13, 44, 38, 60)) is None or tracker.update(frame)[0]
     assert ok, number
@@ -207,26 +209,30 @@ for number, (_, _, frame, *_) in enumerate(source.frames()):
 
 # try_arm_wheel FILE: installs it beside Debian's Python for 64-bit ARM and runs the demo in an emulator.
 try_arm_wheel() {
-    local root="$tools/arm64" place python=3.11
+    local debian="$tools/arm64" place python=3.11
     need mmdebstrap mmdebstrap
     need qemu-aarch64-static qemu-user-static
-    [ -d "$root" ] || mmdebstrap --quiet --variant=extract --arch=arm64 --include=python3,libstdc++6 bookworm "$root" >&2
+    [ -x "$debian/usr/bin/python$python" ] || {
+        rm -rf "$debian"
+        mmdebstrap --quiet --variant=extract --arch=arm64 --include=python3,libstdc++6 bookworm "$debian" >&2
+    }
     place="$(mktemp -d)"
     "$tools/bin/pip" install -q --target "$place" --python-version "$python" --only-binary=:all: \
         --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 "$1" >&2
-    demo "" env PYTHONHOME="$root/usr" PYTHONPATH="$place" \
-        qemu-aarch64-static -L "$root" "$root/usr/bin/python$python" -m kcf_track >/dev/null
+    demo "" env PYTHONHOME="$debian/usr" PYTHONPATH="$place" \
+        qemu-aarch64-static -L "$debian" "$debian/usr/bin/python$python" -m kcf_track >/dev/null
     rm -rf "$place"
     echo "installed and run on Python $python for ARM in qemu, demo precision 1.000"
 }
 
 # try_musl_wheel FILE: musl's loader must find all of the library's symbols but Python's. (No Python for musl is here.)
 try_musl_wheel() {
-    local loader="/lib/ld-musl-$host.so.1" place missing
+    local loader="/lib/ld-musl-$host.so.1" place said missing
     need "$loader" musl
     place="$(mktemp -d)"
     python3 -m zipfile -e "$1" "$place"
-    missing="$("$loader" --list "$place"/kcf_track/_native*.so 2>&1 | grep '^Error' | grep -vE ': _?Py[A-Za-z0-9_]+: ' || true)"
+    said="$("$loader" --list "$place"/kcf_track/_native*.so 2>&1 || true)"
+    missing="$(grep -E '^Error|cannot load' <<< "$said" | grep -vE ': _?Py[A-Za-z0-9_]+: ' || true)"
     rm -rf "$place"
     [ -z "$missing" ] || { echo "$missing" >&2; exit 1; }
     echo "loaded by musl's loader, not run by a Python"
