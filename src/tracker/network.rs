@@ -6,24 +6,78 @@ use std::sync::{Arc, Mutex, Weak};
 use rten::{Dimension, Model, ModelOptions, OpRegistry, RunOptions, ThreadPool, op_types};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
+use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// Sides in pixels of the picture of the target, and of the search area.
-pub const EXEMPLAR: usize = 127;
-pub const SEARCH: usize = 255;
 /// No network of this kind is larger.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// What a network was trained for: that of NanoTrack, unless `siamese.toml` beside it says otherwise.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Recipe {
+    /// Sides in pixels of the picture of the target, and of the search area.
+    pub exemplar: usize,
+    pub search: usize,
+    /// Pixels of the search area from one cell to the next.
+    pub stride: f64,
+    pub channels: Channels,
+    /// How much a change of size and shape counts against a box.
+    pub penalty: f64,
+    /// Weight of the window in the score.
+    pub window: f64,
+    /// How fast the size follows at a score of 1.
+    pub rate: f64,
+    /// Part of the box's half perimeter that is cut out around it.
+    pub context: f64,
+}
+
+/// The order of a picture's channels.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Channels {
+    Bgr,
+    Rgb,
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        let (exemplar, search, stride, channels) = (127, 255, 16.0, Channels::Bgr);
+        Self { exemplar, search, stride, channels, penalty: 0.138, window: 0.455, rate: 0.348, context: 0.5 }
+    }
+}
+
+impl Recipe {
+    /// The first number that cannot be, as an error says it.
+    fn fault(&self) -> Option<String> {
+        let Self { exemplar, search, stride, penalty, window, rate, context, .. } = *self;
+        let (exemplar, search) = (exemplar as f64, search as f64);
+        [
+            ("exemplar", exemplar, 16.0, 1024.0),
+            ("search", search, exemplar, 2048.0),
+            ("stride", stride, 1.0, search),
+            ("penalty", penalty, 0.0, 100.0),
+            ("window", window, 0.0, 1.0),
+            ("rate", rate, 0.0, 1.0),
+            ("context", context, 0.0, 4.0),
+        ]
+        .into_iter()
+        .find(|(_, value, low, high)| !(low..=high).contains(&value))
+        .map(|(name, value, low, high)| format!("{name} = {value}: must be in {low}..={high}"))
+    }
+}
 
 /// Features of a picture, `[1][channel][row][column]`.
 pub type Map = NdTensor<f32, 4>;
 
-/// The two networks of a folder, for pictures in BGR of 0 to 255.
+/// The two networks of a folder, for pictures of 0 to 255.
 pub struct Networks {
     folder: PathBuf,
+    pub recipe: Recipe,
     backbone: Model,
     head: Model,
-    /// Whether the backbone takes pictures of [`SEARCH`] pixels only.
+    /// Whether the backbone takes pictures of the search area's size only.
     fixed: bool,
     /// Cells of a side of the head's answer.
     side: usize,
@@ -67,9 +121,10 @@ impl Networks {
             options.load_file(&path).map_err(|error| Error::Network { path, reason: error.to_string() })
         };
         let (backbone, head) = (file("backbone.onnx")?, file("head.onnx")?);
+        let recipe = read_recipe(&folder.join("siamese.toml"))?;
         let height = backbone.input_shape(0).and_then(|shape| shape.get(2).cloned());
-        let fixed = matches!(height, Some(Dimension::Fixed(SEARCH)));
-        let mut networks = Self { folder: folder.to_owned(), backbone, head, fixed, side: 0 };
+        let fixed = matches!(height, Some(Dimension::Fixed(side)) if side == recipe.search);
+        let mut networks = Self { folder: folder.to_owned(), recipe, backbone, head, fixed, side: 0 };
         networks.side = networks.try_out()?;
         Ok(networks)
     }
@@ -86,13 +141,18 @@ impl Networks {
         }
         let picture = |side: usize| vec![0.0; 3 * side * side];
         let exemplar = self.exemplar(picture, &pool)?;
-        let search = self.features(picture(SEARCH), SEARCH, &pool)?;
+        let search = self.features(picture(self.recipe.search), self.recipe.search, &pool)?;
         let [scores, sides] = self.compare(&exemplar, &search, &pool)?;
         let [_, _, rows, columns] = scores.shape();
         if scores.shape() != [1, 2, rows, rows] || sides.shape() != [1, 4, rows, rows] || rows < 3 {
             let reason =
                 format!("it answers in {:?} and {:?}, not in 1x2xNxN and 1x4xNxN", scores.shape(), sides.shape());
             return refuse("head.onnx", reason);
+        }
+        let Recipe { stride, search, .. } = self.recipe;
+        if stride * (rows - 1) as f64 > search as f64 {
+            let reason = format!("{rows} cells of {stride} pixels do not fit a search area of {search}");
+            return refuse("siamese.toml", reason);
         }
         if !scores.iter().chain(sides.iter()).all(|v| v.is_finite()) {
             return refuse("head.onnx", "its answer to a black picture is not finite: the weights are damaged".into());
@@ -105,22 +165,23 @@ impl Networks {
         self.side
     }
 
-    /// The features of the target in the middle of a square picture, which `cut` makes of [`EXEMPLAR`] pixels, or of
-    /// [`SEARCH`] with more around it. A backbone of fixed size sees the larger one, and the middle of its features counts.
+    /// The features of the target in the middle of a square picture, which `cut` makes of the exemplar's side, or of
+    /// the search area's with more around it. A backbone of fixed size sees the larger one, and the middle of its features counts.
     ///
     /// # Errors
     /// As [`Networks::features`].
     pub fn exemplar(&self, cut: impl Fn(usize) -> Vec<f32>, pool: &Arc<ThreadPool>) -> Result<Map> {
+        let Recipe { exemplar, search, .. } = self.recipe;
         if !self.fixed {
-            return self.features(cut(EXEMPLAR), EXEMPLAR, pool);
+            return self.features(cut(exemplar), exemplar, pool);
         }
-        let map = self.features(cut(SEARCH), SEARCH, pool)?;
+        let map = self.features(cut(search), search, pool)?;
         let [_, channels, rows, columns] = map.shape();
         let (half, first) = ((rows / 2, columns / 2), (rows / 4, columns / 4));
         Ok(NdTensor::from_fn([1, channels, half.0, half.1], |[_, k, r, c]| map[[0, k, first.0 + r, first.1 + c]]))
     }
 
-    /// The features of a square picture, `[blue, green, red][row][column]`.
+    /// The features of a square picture, `[channel][row][column]`.
     ///
     /// # Errors
     /// [`Error::Network`] where the runtime fails.
@@ -160,6 +221,16 @@ impl Networks {
         let whole = scores.len() == self.side * self.side && sides.len() == 4 * scores.len();
         (whole && scores.iter().chain(&sides).all(|v| v.is_finite())).then_some(Answer { scores, sides })
     }
+}
+
+fn read_recipe(path: &Path) -> Result<Recipe> {
+    let refuse = |reason: String| Error::Network { path: path.to_owned(), reason };
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Recipe::default()),
+        text => text.map_err(|source| Error::io(path, source))?,
+    };
+    let recipe: Recipe = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    recipe.fault().map_or(Ok(recipe), |fault| Err(refuse(fault)))
 }
 
 /// What networks of this kind are made of; all operators of the runtime would double the program.
@@ -210,12 +281,12 @@ pub(super) mod tests {
         let expected: serde_json::Value =
             serde_json::from_slice(&std::fs::read(folder("numpy.json")).unwrap()).unwrap();
         let pool = pool();
-        let exemplar = networks.features(picture(EXEMPLAR, (48, 80)), EXEMPLAR, &pool).unwrap();
+        let exemplar = networks.features(picture(127, (48, 80)), 127, &pool).unwrap();
         for (k, value) in expected["features"].as_array().unwrap().iter().enumerate() {
             let found = f64::from(exemplar[[0, k, 3, 5]]);
             assert!((found - value.as_f64().unwrap()).abs() < 1e-3, "{k}: {found} for {value}");
         }
-        let search = networks.features(picture(SEARCH, (0, 0)), SEARCH, &pool).unwrap();
+        let search = networks.features(picture(255, (0, 0)), 255, &pool).unwrap();
         let answer = networks.answer(&exemplar, &search, &pool).unwrap();
         for (i, (found, value)) in answer.scores.iter().zip(expected["scores"].as_array().unwrap()).enumerate() {
             assert!((f64::from(*found) - value.as_f64().unwrap()).abs() < 1e-4, "{i}: {found} for {value}");
@@ -248,6 +319,23 @@ pub(super) mod tests {
                 other => panic!("{other:?}"),
             }
         }
+        std::fs::write(bad.path().join("head.onnx"), &head).unwrap();
+        for (recipe, part) in [
+            ("stride = 60", "do not fit"),
+            ("search = 100", "search = 100"),
+            ("window = nan", "window"),
+            ("colour = 3", "colour"),
+            ("channels = \"hsv\"", "hsv"),
+        ] {
+            std::fs::write(bad.path().join("siamese.toml"), recipe).unwrap();
+            let error = Networks::load(bad.path()).unwrap_err().to_string();
+            assert!(error.contains("siamese.toml") && error.contains(part), "{error}");
+        }
+        // The head's size is fixed.
+        std::fs::write(bad.path().join("siamese.toml"), "search = 271").unwrap();
+        assert!(Networks::load(bad.path()).unwrap_err().to_string().contains("head.onnx"));
+        std::fs::write(bad.path().join("siamese.toml"), "channels = \"rgb\"\nrate = 0.5").unwrap();
+        assert_eq!(Networks::load(bad.path()).unwrap().recipe.rate, 0.5);
         assert!(matches!(Networks::load(&folder("none")), Err(Error::Io { .. })));
     }
 }

@@ -9,7 +9,7 @@ use ndarray::ArrayView2;
 use rten::ThreadPool;
 
 use super::calibration::{log_odds, logistic};
-use super::network::{EXEMPLAR, Map, Networks, SEARCH, pool};
+use super::network::{Channels, Map, Networks, Recipe, pool};
 use super::params::{ConfidenceParams, SiameseParams};
 use super::pose::Pose;
 use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box};
@@ -19,16 +19,6 @@ use crate::error::Result;
 use crate::frame::{Frame, PixelFormat};
 use crate::profile::{Stage, Stopwatch};
 
-/// Pixels of the search area from one cell to the next.
-const STRIDE: f64 = 16.0;
-/// How much a change of size and shape counts against a box.
-const PENALTY: f64 = 0.138;
-/// Weight of the window in the score.
-const WINDOW: f64 = 0.455;
-/// How fast the size follows at a score of 1.
-const RATE: f64 = 0.348;
-/// Part of the box's half perimeter that is cut out around it.
-const CONTEXT: f64 = 0.5;
 /// Smallest side of a box in pixels.
 const MIN_SIDE: f64 = 10.0;
 
@@ -42,7 +32,7 @@ pub(super) struct SiameseSearch {
     /// Width and height of the initial box.
     size: (f64, f64),
     exemplar: Map,
-    /// Mean of blue, green and red of the first frame: what lies beyond the border.
+    /// Mean of each channel of the first frame: what lies beyond the border.
     mean: [u8; 3],
     window: Vec<f64>,
     /// The last scores, and the centre and pixels of the frame per cell of them.
@@ -62,11 +52,12 @@ impl SiameseSearch {
         let side = networks.side();
         let hann = |i: usize| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * i as f64 / (side - 1) as f64);
         let window = (0..side * side).map(|i| hann(i / side) * hann(i % side)).collect();
-        let mean = mean_of(frame);
+        let channels = channels(frame.format(), networks.recipe.channels);
+        let mean = mean_of(frame, channels);
         let first = Pose::of(bbox);
-        let per_pixel = context((bbox.w, bbox.h)) / EXEMPLAR as f64;
-        let exemplar =
-            networks.exemplar(|side| cut(frame, first.center, per_pixel * side as f64, side, mean), &pool)?;
+        let per_pixel = context((bbox.w, bbox.h), &networks.recipe) / networks.recipe.exemplar as f64;
+        let picture = |side: usize| cut(frame, channels, first.center, per_pixel * side as f64, side, mean);
+        let exemplar = networks.exemplar(picture, &pool)?;
         let scores = vec![0.0; side * side];
         let (size, thresholds, seen_at) = ((bbox.w, bbox.h), params.confidence, (first.center, 1.0));
         Ok(Self { networks, pool, thresholds, first, size, exemplar, mean, window, scores, seen_at })
@@ -74,12 +65,14 @@ impl SiameseSearch {
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
     pub fn look(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
+        let Recipe { exemplar, search, stride, penalty: by_change, window, rate, .. } = self.networks.recipe;
         let size = at.size(self.size);
-        let exemplar_side = context(size);
-        let zoom = EXEMPLAR as f64 / exemplar_side;
-        let area = exemplar_side * SEARCH as f64 / EXEMPLAR as f64;
-        let picture = cut(frame, at.center, area, SEARCH, self.mean);
-        let search = self.networks.features(picture, SEARCH, &self.pool).ok()?;
+        let exemplar_side = context(size, &self.networks.recipe);
+        let zoom = exemplar as f64 / exemplar_side;
+        let area = exemplar_side * search as f64 / exemplar as f64;
+        let channels = channels(frame.format(), self.networks.recipe.channels);
+        let picture = cut(frame, channels, at.center, area, search, self.mean);
+        let search = self.networks.features(picture, search, &self.pool).ok()?;
         let answer = self.networks.answer(&self.exemplar, &search, &self.pool)?;
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
@@ -90,8 +83,8 @@ impl SiameseSearch {
             let (w, h) = (left + right, top + bottom);
             let by_size = change(root(w, h) / root(size.0 * zoom, size.1 * zoom));
             let by_shape = change((size.0 / size.1) / (w / h));
-            let penalty = libm::exp(-(by_size * by_shape - 1.0) * PENALTY);
-            let value = penalty * f64::from(answer.scores[i]) * (1.0 - WINDOW) + self.window[i] * WINDOW;
+            let penalty = libm::exp(-(by_size * by_shape - 1.0) * by_change);
+            let value = penalty * f64::from(answer.scores[i]) * (1.0 - window) + self.window[i] * window;
             // Boxes without an area are not better than any.
             if value > best.map_or(f64::NEG_INFINITY, |(value, ..)| value) {
                 best = Some((value, i, penalty));
@@ -100,9 +93,9 @@ impl SiameseSearch {
         let (_, i, penalty) = best?;
         let score = f64::from(answer.scores[i]);
         let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
-        let cell = |i: usize| (i as f64 - (side / 2) as f64) * STRIDE;
+        let cell = |i: usize| (i as f64 - (side / 2) as f64) * stride;
         let (dx, dy) = (cell(i % side) + (right - left) / 2.0, cell(i / side) + (bottom - top) / 2.0);
-        let rate = penalty * score * RATE;
+        let rate = penalty * score * rate;
         let follow = |now: f64, seen: f64, limit: usize| {
             (now * (1.0 - rate) + seen / zoom * rate).clamp(MIN_SIDE, (limit as f64).max(MIN_SIDE))
         };
@@ -111,7 +104,7 @@ impl SiameseSearch {
         let center =
             ((at.center.0 + dx / zoom).clamp(0.0, width as f64), (at.center.1 + dy / zoom).clamp(0.0, height as f64));
         self.scores = answer.scores;
-        self.seen_at = (at.center, STRIDE / zoom);
+        self.seen_at = (at.center, stride / zoom);
         (center.0.is_finite() && w.is_finite() && h.is_finite()).then_some((self.pose_of(center, (w, h)), score))
     }
 
@@ -123,22 +116,23 @@ impl SiameseSearch {
 }
 
 /// The side in pixels of the square that the network sees of a target.
-fn context((w, h): (f64, f64)) -> f64 {
-    let around = CONTEXT * (w + h);
+fn context((w, h): (f64, f64), recipe: &Recipe) -> f64 {
+    let around = recipe.context * (w + h);
     ((w + around) * (h + around)).sqrt()
 }
 
-/// Where blue, green and red are in a pixel's bytes.
-fn channels(format: PixelFormat) -> [usize; 3] {
-    match format {
-        PixelFormat::Gray8 => [0; 3],
-        PixelFormat::Rgb8 | PixelFormat::Rgba8 => [2, 1, 0],
-        PixelFormat::Bgr8 | PixelFormat::Bgra8 => [0, 1, 2],
+/// Where the network's channels are in a pixel's bytes.
+fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
+    match (format, order) {
+        (PixelFormat::Gray8, _) => [0; 3],
+        (PixelFormat::Rgb8 | PixelFormat::Rgba8, Channels::Bgr) => [2, 1, 0],
+        (PixelFormat::Bgr8 | PixelFormat::Bgra8, Channels::Rgb) => [2, 1, 0],
+        _ => [0, 1, 2],
     }
 }
 
-fn mean_of(frame: &Frame<'_>) -> [u8; 3] {
-    let (channels, bytes) = (channels(frame.format()), frame.format().bytes());
+fn mean_of(frame: &Frame<'_>, channels: [usize; 3]) -> [u8; 3] {
+    let bytes = frame.format().bytes();
     let mut sums = [0u64; 3];
     for y in 0..frame.height() {
         for pixel in frame.row(y)[..frame.width() * bytes].chunks_exact(bytes) {
@@ -148,11 +142,11 @@ fn mean_of(frame: &Frame<'_>) -> [u8; 3] {
     sums.map(|sum| (sum / (frame.width() * frame.height()) as u64) as u8)
 }
 
-/// A square of `side` pixels of the frame around `center`, resized to `out` pixels: `[blue, green, red][row][column]`.
+/// A square of `side` pixels of the frame around `center`, resized to `out` pixels: `[channel][row][column]`.
 ///
 /// Networks are trained on pictures that OpenCV resized. One gray level of difference changes which of two cells is
 /// chosen, so this is its arithmetic: weights of 11 bits, those of columns without a fraction beyond the border.
-fn cut(frame: &Frame<'_>, center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
+fn cut(frame: &Frame<'_>, channels: [usize; 3], center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
     let side = side.round().max(1.0);
     // The centre of a box in whole pixels, as the network was trained.
     let start = |center: f64| (center - 0.5 - (side + 1.0) / 2.0 + 0.5).floor();
@@ -170,7 +164,7 @@ fn cut(frame: &Frame<'_>, center: (f64, f64), side: f64, out: usize, mean: [u8; 
     };
     let (left, top) = (start(center.0), start(center.1));
     let columns: Vec<_> = (0..out).map(|i| point(left, i, frame.width(), false)).collect();
-    let (channels, bytes) = (channels(frame.format()), frame.format().bytes());
+    let bytes = frame.format().bytes();
     let value = |row: Option<&[u8]>, x: Option<usize>| match (row, x) {
         (Some(row), Some(x)) => channels.map(|k| i32::from(row[x * bytes + k])),
         _ => mean.map(i32::from),
@@ -269,7 +263,7 @@ mod tests {
         ];
         for (center, side, expected) in [((6.0, 5.0), 7.0, &inside[..]), ((1.2, 8.7), 9.0, &beyond)] {
             let out = expected.len().isqrt();
-            let found = cut(&frame, center, side, out, mean_of(&frame));
+            let found = cut(&frame, [0; 3], center, side, out, mean_of(&frame, [0; 3]));
             let expected: Vec<f32> = expected.iter().map(|&v| v as f32).collect();
             assert_eq!(found, expected.repeat(3), "{center:?}");
         }
