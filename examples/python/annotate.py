@@ -32,7 +32,9 @@ def main():
     doubtful = {}
     for step in run:
         for id, estimate in step.estimates.items():
-            if not estimate.ok or (estimate.confidence or 1) < given.confidence:
+            # The given box has no confidence.
+            sure = estimate.confidence is None or estimate.confidence >= given.confidence
+            if not (estimate.ok and sure):
                 doubtful.setdefault(id, []).append(step.position)
     if given.coco:
         run.save(given.coco, "coco")

@@ -23,7 +23,7 @@ Format = Literal["json", "jsonl", "csv", "otb", "mot", "coco", "cvat", "label-st
 
 
 class Results:
-    """What can be done with boxes that are known."""
+    """Boxes of targets as tables, arrays and files."""
 
     def document(self) -> dict[str, Any]:
         """The JSON document of the boxes, as `kcf-track --json` writes it, without a summary."""
@@ -50,8 +50,8 @@ class Results:
     def save(self, path: PathLike, format: Format | None = None) -> None:
         """Write the boxes in a format of the command line, by default that of the ending of `path`.
 
-        The endings `.json`, `.jsonl`, `.csv` and `.txt` (OTB, or MOT with several targets) say the format; `coco`,
-        `cvat`, `label-studio` and `yolo` (a folder) have to be named.
+        The endings are `.json`, `.jsonl`, `.csv` and `.txt` (OTB, or MOT with several targets); `coco`, `cvat`,
+        `label-studio` and `yolo` (a folder) have to be named.
         """
         _native.save_document(json.dumps(self.document()), Path(path), format)
 
@@ -85,7 +85,7 @@ class Boxes(Results):
 
 
 def read_boxes(path: PathLike, *, size: tuple[int, int] | None = None) -> Boxes:
-    """Read boxes from JSON of the program, a session of the view, or labels in any format that `save` writes but CSV.
+    """Read boxes from JSON of the program, a session of the view, or labels in any format of `save` but OTB and CSV.
 
     Of labels, these are the boxes that a person gave, where they are marked, else all. `size` is the width and height of
     the frames; only YOLO and Label Studio need it.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ._boxes import Boxes, PathLike, rows_of
 from ._errors import BoxError, SettingError
 from ._progress import Progress
-from ._source import Plan
+from ._source import Targets
 from ._track import track
 
 if TYPE_CHECKING:
@@ -45,16 +45,17 @@ def track_many(
     """Follow the targets of many clips: a table of first boxes in, a table of all boxes out.
 
     `jobs` is a list of dicts or a DataFrame of pandas, and so is the result. Each row has a `clip` and a `box`, or the
-    columns `x`, `y`, `w`, `h`. Rows of one clip are several targets; with `id` and `frame` a later box of a target corrects
-    it. A clip without a box has a truth beside it. Other columns are left out; `settings` are those of `track`.
+    columns `x`, `y`, `w`, `h`. Rows of one clip are several targets; with `id` and `frame` a later box of a target
+    corrects it. A clip without a box has a truth beside it. Columns `name` and `class` of a target are kept, others are
+    left out; `settings` are those of `track`.
 
     The clips are followed by `workers` processes (one per processor), or by `client`: a `distributed.Client` of Dask or
     an executor of `concurrent.futures`, whose workers see the clips at the same paths. A task of Dask whose worker dies
     is repeated up to `retries` times.
 
-    A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder` each
-    clip's boxes are written to `folder/NAME.json` as soon as it is finished, and the next call with the same folder
-    follows only what is missing, failed or has other boxes or settings: start it again after Ctrl-C.
+    A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
+    each clip's boxes are written to `folder/NAME.json` as soon as it is finished, and the next call with the same folder
+    follows only the clips that are missing, have failed, or have other boxes or settings. So repeat the call after Ctrl-C.
 
     Examples:
         >>> import kcf_track
@@ -63,9 +64,9 @@ def track_many(
         >>> [(row["clip"], row["frame"], row["error"]) for row in rows]
         [('assets/demo', 1, None), ('assets/demo', 2, None), ('assets/demo', 3, None), ('no/such.mp4', None, 'no/such.mp4: ...')]
     """
-    is_table = hasattr(jobs, "to_dict")
     table: Any = jobs
-    todo = [(clip, targets, settings) for clip, targets in clips(table.to_dict("records") if is_table else table).items()]
+    dicts = table.to_dict("records") if hasattr(table, "to_dict") else table
+    todo = [(clip, targets, settings) for clip, targets in clips(dicts).items()]
     found: dict[str, dict[str, Any]] = {}
     places = {job[0]: None if folder is None else Path(folder) / name_of(job) for job in todo}
     if folder is not None:
@@ -103,7 +104,7 @@ def track_many(
             if executor is not client:
                 executor.shutdown()
     rows: Any = [row for clip, *_ in todo for row in rows_with(clip, found[clip])]
-    result: Jobs = type(table)(rows)
+    result: Jobs = rows if dicts is table else type(table)(rows)
     return result
 
 
@@ -111,6 +112,9 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
     """The targets of each clip of a table."""
     found: dict[str, list[dict[str, Any]] | None] = {}
     for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            kind = type(row).__name__
+            raise TypeError(f"jobs must be a list of dicts or a DataFrame of pandas, and row {number} is a {kind}")
         row = {key: value for key, value in row.items() if not _is_missing(value)}
         if "clip" not in row:
             raise SettingError(f"row {number}: it has no clip")
@@ -121,10 +125,10 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
             continue
         known = found[clip] = known or []
         try:
-            plan = Plan(init)
+            records = Targets(init).records
         except (BoxError, TypeError) as error:
             raise type(error)(f"row {number}: {error}") from None
-        for target in plan.targets:
+        for target in records:
             ids = [other["id"] for other in known]
             id = int(row.get("id", 1 + max(ids, default=0)))
             given = [{**each, "frame": int(row["frame"]) if "frame" in row else None} for each in target["given"]]
@@ -210,14 +214,14 @@ class Children:
     def follow(self, job: Job) -> str:
         """Follow a clip in a new process."""
         code = "from kcf_track._many import child; child()"
-        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with self._lock:
             if self._ended:
                 raise RuntimeError("interrupted")
             # Ctrl-C is for this process, which then ends its children.
             process = subprocess.Popen(
                 [sys.executable, "-c", code],
-                env=paths,
+                env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -225,7 +229,8 @@ class Children:
             )
             self._running.add(process)
         output, errors = process.communicate(pickle.dumps(job))
-        self._running.discard(process)
+        with self._lock:
+            self._running.discard(process)
         if process.returncode:
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
             raise RuntimeError(": ".join([f"exit code {process.returncode}", *last]))
@@ -240,5 +245,5 @@ class Children:
 
 
 def child() -> None:
-    """Answer a job on the standard input."""
-    print(follow(pickle.loads(sys.stdin.buffer.read())))
+    """Answer the job on the standard input, in UTF-8."""
+    sys.stdout.buffer.write(follow(pickle.loads(sys.stdin.buffer.read())).encode())

@@ -32,19 +32,22 @@ Init = Union[Iterable[float], Iterable[Iterable[float]], Mapping[int, Iterable[f
 Item = tuple[int, str, "Frame | Exception", "float | None", float]
 
 
-class Plan:
-    """The boxes that are given: the first of a target begins it, each later one corrects it, None ends it."""
+class Targets:
+    """The given boxes of each target: the first begins it, each later one corrects it, None ends it."""
 
     def __init__(self, init: Init) -> None:
         """Take what the user gave."""
         #: Whether outputs tell targets apart by their ids.
         self.named = True
-        self.targets: list[dict[str, Any]]
+        #: The targets of a JSON document.
+        self.records: list[dict[str, Any]]
         if isinstance(init, Boxes):
-            self.targets = init.targets
+            self.records = init.targets
             return
         given: Any = init
         if isinstance(init, Mapping):
+            if any(not _is_number(id) for id in given):
+                raise TypeError("a dict of boxes has their ids as keys: {1: (left, top, width, height)}")
             boxes = {operator.index(id): as_box(box) for id, box in given.items()}
         else:
             given = given if isinstance(init, str) else list(given)
@@ -53,31 +56,31 @@ class Plan:
             self.named = len(boxes) > 1
         if not boxes:
             raise BoxError("there is no box")
-        self.targets = [{"id": id, "given": [{"frame": None, "bbox": list(box)}]} for id, box in boxes.items()]
+        self.records = [{"id": id, "given": [{"frame": None, "bbox": list(box)}]} for id, box in boxes.items()]
 
     @property
     def start(self) -> int | None:
         """The first frame with a box; None for the first of the run."""
-        frames = [target["given"][0]["frame"] for target in self.targets]
+        frames = [target["given"][0]["frame"] for target in self.records]
         return None if None in frames or not frames else min(frames)
 
     def within(self, first: int, last: int | None) -> dict[int, dict[int, Box | None]]:
         """The boxes of each frame of a run by id."""
         due: dict[int, dict[int, Box | None]] = {}
-        targets: list[dict[str, Any]] = []
-        for target in self.targets:
+        records: list[dict[str, Any]] = []
+        for target in self.records:
             begin = target["given"][0]["frame"]
             given: list[dict[str, Any]] = target["given"]
             given = [{**each, "frame": first} if each["frame"] is None else each for each in given]
             if begin is not None and (begin < first or (last is not None and begin > last)):
                 span = f"from frame {first} to {'its end' if last is None else last}"
                 raise BoxError(f"target {target['id']} begins in frame {begin}, and the run goes {span}")
-            given = [each for each in given if last is None or each["frame"] <= last]
+            given = given[:1] + [each for each in given[1:] if last is None or each["frame"] <= last]
             for each in given:
                 box = None if each["bbox"] is None else as_box(each["bbox"])
                 due.setdefault(each["frame"], {})[target["id"]] = box
-            targets.append({**target, "given": given})
-        self.targets = targets
+            records.append({**target, "given": given})
+        self.records = records
         return due
 
 
@@ -85,7 +88,7 @@ class Opened(NamedTuple):
     """An open source, and the boxes that are given in it."""
 
     items: Iterator[Item]
-    plan: Plan
+    targets: Targets
     #: The boxes of each frame by id; None ends a target.
     due: dict[int, dict[int, Box | None]]
     first: int
@@ -104,23 +107,26 @@ def open_source(
     color: bool = True,
 ) -> Opened:
     """Open a source of frames."""
-    plan = None if init is None else Plan(init)
-    path = "" if isinstance(source, Iterable) and not isinstance(source, (str, os.PathLike)) else str(source)
+    targets = None if init is None else Targets(init)
+    path = ""
+    if isinstance(source, np.ndarray) and (source.ndim < 3 or (source.ndim == 3 and source.shape[2] <= 4)):
+        raise TypeError("a source is several frames, and this array is one: pass a list of frames, or use Tracker")
     if isinstance(source, (str, os.PathLike)) or _is_number(source) or _are_paths(source):
+        path = "" if _are_paths(source) else str(source)
         named: Any = source
         source = Source(named)
-    begin = plan.start if plan is not None and start is None else start
+    begin = targets.start if targets is not None and start is None else start
     record: dict[str, Any] = {"path": path}
     if isinstance(source, Source):
         for warning in source.warnings:
             warnings.warn(warning, stacklevel=3)
         first, last = source.span(begin, end)
-        plan = Plan(true_box(source, first)) if plan is None else plan
+        targets = Targets(true_box(source, first)) if targets is None else targets
         record = {"path": path or source.name, "frames": source.length, "rate": source.rate}
         items: Iterator[Item] = source.frames(first, last, color=color, order=order)
     elif isinstance(source, Iterable):
         length = len(source) if isinstance(source, Sized) else None
-        if plan is None:
+        if targets is None:
             raise TypeError("the first box is missing: track(source, (left, top, width, height))")
         first, last = span(begin, end, length)
         record["frames"] = length
@@ -128,8 +134,8 @@ def open_source(
     else:
         kind = type(source).__name__
         raise TypeError(f"a source is a folder, a video, a camera's number or an iterable of frames, not {kind}")
-    due = plan.within(first, last)
-    return Opened(items, plan, due, first, last, {**record, "start": first, "end": last})
+    due = targets.within(first, last)
+    return Opened(items, targets, due, first, last, {**record, "start": first, "end": last})
 
 
 def _is_number(source: Any) -> bool:
@@ -170,7 +176,7 @@ def span(start: int | None, end: int | None, length: int | None) -> tuple[int, i
     first = 1 if start is None else operator.index(start)
     last = None if end is None else operator.index(end)
     if first < 1 or (last is not None and last < first):
-        raise SettingError(f"frames {start} to {end}: positions count from 1, and the end lies behind the start")
+        raise SettingError(f"start {start}, end {end}: positions count from 1, and the end must not be before the start")
     if length is not None and first > max(length, 1):
         raise _too_late("start", first, length)
     if length is not None and last is not None and last > length:

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _native
 from ._boxes import PathLike, Results, xyxy_of
-from ._errors import FormatError, FrameError
+from ._errors import FormatError, FrameError, SettingError
 from ._native import Estimate, MultiTracker, Source
 from ._progress import Progress
 from ._source import Box, Frame, Init, Opened, Order, open_source
@@ -146,7 +146,7 @@ def document_of(steps: list[Step], opened: Opened | None = None, **source: Any) 
         given = {id: [{"frame": steps[0].position, "bbox": list(box)}] for id, box in steps[0].boxes.items()}
         targets, named = [{"id": id, "given": boxes} for id, boxes in given.items()], len(given) > 1
     else:
-        targets, named = opened.plan.targets, opened.plan.named
+        targets, named = opened.targets.records, opened.targets.named
     place = {"path": "", "start": 1, "end": None, "frames": None, "rate": None, "width": 0, "height": 0}
     return {
         "schema": "kcf-track/3",
@@ -185,7 +185,6 @@ class Run(Results, Iterator[Step]):
         try:
             step = next(self._steps)
         except StopIteration:
-            self.error = None
             raise
         except Exception as error:
             self.error = str(error)
@@ -241,6 +240,7 @@ class Run(Results, Iterator[Step]):
                 if boxes:
                     yield Step(position, name, boxes, estimates, pixels, order, at, decode_ms, track_ms)
                 shown.advance()
+        self.error = None
         if opened.last is not None and opened.first <= position < opened.last:
             warnings.warn(f"the frames end with {position}, before end {opened.last}", stacklevel=3)
 
@@ -264,10 +264,11 @@ def track(
 
     `source` is what `Source` opens, or an iterable of arrays, image files or pictures of Pillow; arrays have colours in
     `order`, and so has `Step.frame`. `init` is the box in the first frame, a list of boxes, a dict of boxes by id, or what
-    `read_boxes` has read; a sequence with ground truth needs none. `classes` are what the targets are, for `save`. `start` and `end` are the first and the last frame,
-    from 1; a video or a generator that ends before `end` causes a warning. With `frames=False` steps carry no pictures.
-    With `skip_bad_frames` an unusable frame has the state `missing`. `progress` prints progress to the standard error, by
-    default where that is a terminal. `threads` follow several targets. Keywords are settings of `Tracker`.
+    `read_boxes` has read; a sequence with ground truth needs none. `classes` are the classes of the targets in saved
+    files. `start` and `end` are the first and the last frame, from 1; a video or a generator that ends before `end` causes
+    a warning. With `frames=False` steps carry no pictures. With `skip_bad_frames` an unusable frame has the state
+    `missing`. `progress` prints progress to the standard error, by default where that is a terminal. `threads` is the
+    number of threads for several targets, by default one per processor. Other keywords are settings of `Tracker`.
 
     Examples:
         >>> import kcf_track
@@ -286,9 +287,12 @@ def track(
     """
     color = MultiTracker(preset, order=order, **settings).uses_color
     opened = open_source(source, init, order=order, start=start, end=end, color=color)
-    for target, name in zip(opened.plan.targets, classes or []):
+    classes = classes or []
+    if isinstance(classes, str) or len(classes) > len(opened.targets.records):
+        raise SettingError(f"classes {classes!r}: must be a list of at most one name for each target")
+    for target, name in zip(opened.targets.records, classes):
         target["class"] = name
     # One target needs no threads.
-    threads = 1 if len(opened.plan.targets) == 1 else threads
+    threads = 1 if len(opened.targets.records) == 1 else threads
     tracker = MultiTracker(preset, order=order, threads=threads, **settings)
     return Run(opened, tracker, order, frames, skip_bad_frames, progress)

@@ -55,6 +55,9 @@ def test_a_table_of_boxes(clips, tmp_path):
     (kept,) = (tmp_path / "out").glob("clip0-*.json")
     assert [row["x"] for row in read_boxes(kept).rows] == [box[0] for box in expected]
     assert len(list((tmp_path / "out").iterdir())) == 3, "failures leave nothing behind"
+    assert track_many(iter(jobs), preset="fast", end=8, folder=tmp_path / "out") == rows
+    with pytest.raises(TypeError, match="row 1 is a str"):
+        track_many(jobs[0])
 
 
 def test_a_data_frame_gives_a_data_frame(clips):

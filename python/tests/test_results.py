@@ -83,6 +83,10 @@ def test_the_ending_is_the_format(noise, tmp_path):
             run.save(**{**wrong, "path": tmp_path / wrong["path"]})
     with pytest.raises(SettingError, match="several targets"):
         track(moving(noise, 2), [BOX, OTHER]).save(tmp_path / "a.txt", "otb")
+    for classes in ("car", ["car", "sign"]):
+        with pytest.raises(SettingError, match="one name for each target"):
+            track(moving(noise, 2), BOX, classes=classes)
+    track([], BOX).save(tmp_path / "none.jsonl")
     with pytest.raises(OSError, match="no/such"):
         run.save("no/such/folder/a.json")
 
@@ -97,6 +101,7 @@ def test_a_run_that_fails_keeps_its_boxes(noise, tmp_path):
     found = json.loads((tmp_path / "a.json").read_text())
     assert len(found["frames"]) == len(run.rows) == 3
     assert "160x119" in found["summary"]["error"] and not found["summary"]["completed"]
+    assert run.finish().error == found["summary"]["error"], "also when it is asked again"
     run = track(moving(noise, 6), BOX, preset="fast")
     next(run), next(run)
     assert len(run.rows) == 2, "what was tracked so far"
@@ -199,6 +204,9 @@ def test_sources_as_in_opencv(demo, tmp_path, monkeypatch):
     assert [step.box for step in track(color, box)] == expected
     with pytest.raises(FormatError, match=r"no true box.*pass the first box, track\(source, \(left, "):
         track(files)
+    assert track(Source(demo), box, end=2).document()["source"]["path"] == Source(demo).name
+    with pytest.raises(TypeError, match="pass a list of frames"):
+        track(color[0], box)
     with pytest.raises(kcf_track.Error, match="/dev/video97"):
         track(97, box)
     with pytest.raises(FileNotFoundError, match="none.jpg"):
