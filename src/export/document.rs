@@ -66,7 +66,7 @@ impl Document {
         }
         let labels = Labels::read(path)?.ok_or(unknown)?;
         let (width, height) = match (labels.relative, size) {
-            (true, None) => return Err("its boxes are shares of the frame's size, which must be given".into()),
+            (true, None) => return Err("its boxes are shares of the frame's size: give size, its width and height".into()),
             (_, size) => size.unwrap_or_default(),
         };
         let (mut targets, named) = (labels.targets, true);
@@ -115,10 +115,10 @@ impl Document {
     /// with the path.
     pub fn save(&self, to: &Path, format: Option<&str>) -> Result<()> {
         let refuse = |name, value: String, expected: String| Error::Parameter { name, value, expected };
-        let names = || Form::BOXES.map(|(name, _)| name).join(", ");
+        let names = || format!("one of {}", Form::BOXES.map(|(name, _)| name).join(", "));
         let known = |name: &str| Form::BOXES.into_iter().find(|(known, _)| *known == name);
         let form = match format {
-            Some(name) => known(name).ok_or_else(|| refuse("format", name.into(), names()))?.1,
+            Some(name) => known(name).ok_or_else(|| refuse("format", name.into(), format!("must be {}", names())))?.1,
             None => Form::of(to, self.named).unwrap_or(Form::Overlay),
         };
         if form == Form::Otb && self.targets.len() > 1 {
@@ -126,7 +126,7 @@ impl Document {
         }
         let Self { source, frames, error, .. } = self;
         let layout = Layout { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false };
-        let unclear = || refuse("path", to.display().to_string(), format!("its ending is no format: give {}", names()));
+        let unclear = || refuse("path", to.display().to_string(), format!("its ending names no format: give {}", names()));
         let mut exporter = form.boxes(&to.into(), &layout).ok_or_else(unclear)??;
         let (run, mut tally) = (self.run(), Tally::default());
         for records in frames.chunk_by(|a, b| a.index == b.index) {
@@ -144,7 +144,7 @@ impl Document {
     /// # Errors
     /// [`Error::Parameter`] for another style, [`Error::FrameLayout`] for a frame that is too large for a picture.
     pub fn draw(&self, frame: &Frame<'_>, style: &str) -> Result<FrameBuf> {
-        let expected = || "full or box".into();
+        let expected = || "must be full or box".into();
         let style = match style {
             "full" => Style::Full,
             "box" => Style::Box,
