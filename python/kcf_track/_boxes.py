@@ -87,8 +87,8 @@ class Boxes(Results):
 def read_boxes(path: PathLike, *, size: tuple[int, int] | None = None) -> Boxes:
     """Read boxes from JSON of the program, a session of the view, or labels in any format of `save` but OTB and CSV.
 
-    Of labels, these are the boxes that a person gave, where they are marked, else all. `size` is the width and height of
-    the frames; only YOLO and Label Studio need it.
+    Labels give the boxes that a person gave where these are marked, else all. `size` is the width and height of the
+    frames; only YOLO and Label Studio need it.
 
     Examples:
         >>> import kcf_track, tempfile

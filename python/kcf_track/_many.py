@@ -54,8 +54,8 @@ def track_many(
     is repeated up to `retries` times.
 
     A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
-    each clip's boxes are written to `folder/NAME.json` as soon as it is finished, and the next call with the same folder
-    follows only the clips that are missing, have failed, or have other boxes or settings. So repeat the call after Ctrl-C.
+    each clip's boxes are written to `folder/NAME.json` as soon as it is finished. The next call with the same folder
+    follows only the clips that are missing, have failed, or have other boxes or settings: repeat it after Ctrl-C.
 
     Examples:
         >>> import kcf_track
@@ -126,12 +126,16 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
         known = found[clip] = known or []
         try:
             records = Targets(init).records
-        except (BoxError, TypeError) as error:
-            raise type(error)(f"row {number}: {error}") from None
+            numbers = {name: int(row[name]) for name in ("id", "frame") if name in row}
+        except (BoxError, TypeError, ValueError) as error:
+            wrong = SettingError if type(error) is ValueError else type(error)
+            raise wrong(f"row {number}: {error}") from None
         for target in records:
             ids = [other["id"] for other in known]
-            id = int(row.get("id", 1 + max(ids, default=0)))
-            given = [{**each, "frame": int(row["frame"]) if "frame" in row else None} for each in target["given"]]
+            id = numbers.get("id", 1 + max(ids, default=0))
+            given = [{**each, "frame": numbers.get("frame")} for each in target["given"]]
+            if id in ids and _frame(given[0]) in map(_frame, known[ids.index(id)]["given"]):
+                raise SettingError(f"row {number}: target {id} has a box in this frame: give another id or frame")
             extra: dict[str, Any] = {name: str(row[name]) for name in ("name", "class") if name in row}
             if id in ids:
                 known[ids.index(id)]["given"] += given

@@ -176,7 +176,7 @@ def span(start: int | None, end: int | None, length: int | None) -> tuple[int, i
     first = 1 if start is None else operator.index(start)
     last = None if end is None else operator.index(end)
     if first < 1 or (last is not None and last < first):
-        raise SettingError(f"start {start}, end {end}: positions count from 1, and the end must not be before the start")
+        raise SettingError(f"start {start}, end {end}: positions count from 1, and the end is not before the start")
     if length is not None and first > max(length, 1):
         raise _too_late("start", first, length)
     if length is not None and last is not None and last > length:

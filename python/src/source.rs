@@ -51,8 +51,16 @@ impl Source {
         lenient: bool,
     ) -> PyResult<Self> {
         let target = target.map(|target| target.named(py, "target", "must be a non-negative integer")).transpose()?;
+        let has_truth = target.is_some() || truth.is_some();
+        let listed = |files| {
+            if has_truth {
+                let message = "target and truth are for folders and videos: image files by name have no truth";
+                return Err(exception(py, "SettingError", message.into()));
+            }
+            Ok(Self { inner: Box::new(Files::of(files)) })
+        };
         if let Ok(files) = path.extract::<Vec<PathBuf>>() {
-            return Ok(Self { inner: Box::new(Files::of(files)) });
+            return listed(files);
         }
         let path = match path.extract::<usize>() {
             Ok(number) => format!("/dev/video{number}").into(),
@@ -60,7 +68,7 @@ impl Source {
         };
         let files = if path.exists() { Vec::new() } else { py.detach(|| Files::matching(&path)) };
         if !files.is_empty() {
-            return Ok(Self { inner: Box::new(Files::of(files)) });
+            return listed(files);
         }
         let truth = truth.map_or(Truth::Beside, Truth::File);
         let options = OpenOptions { target, truth, lenient, ..OpenOptions::default() };

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import reset_signals
-from kcf_track import read_boxes, track, track_many
+from kcf_track import SettingError, read_boxes, track, track_many
 
 CAR, SIGN = (12.8, 44.4, 38, 60), (150, 100, 40, 40)
 
@@ -56,6 +56,9 @@ def test_a_table_of_boxes(clips, tmp_path):
     assert [row["x"] for row in read_boxes(kept).rows] == [box[0] for box in expected]
     assert len(list((tmp_path / "out").iterdir())) == 3, "failures leave nothing behind"
     assert track_many(iter(jobs), preset="fast", end=8, folder=tmp_path / "out") == rows
+    for wrong, reason in (({"frame": "a"}, "row 2: invalid"), ({"id": 1}, "row 2: target 1 has a box in this frame")):
+        with pytest.raises(SettingError, match=reason):
+            track_many([jobs[0], {**jobs[0], **wrong}])
     with pytest.raises(TypeError, match="row 1 is a str"):
         track_many(jobs[0])
 

@@ -207,6 +207,8 @@ def test_sources_as_in_opencv(demo, tmp_path, monkeypatch):
     assert track(Source(demo), box, end=2).document()["source"]["path"] == Source(demo).name
     with pytest.raises(TypeError, match="pass a list of frames"):
         track(color[0], box)
+    with pytest.raises(SettingError, match="target and truth"):
+        Source(files, truth="truth.txt")
     with pytest.raises(kcf_track.Error, match="/dev/video97"):
         track(97, box)
     with pytest.raises(FileNotFoundError, match="none.jpg"):

@@ -66,7 +66,9 @@ impl Document {
         }
         let labels = Labels::read(path)?.ok_or(unknown)?;
         let (width, height) = match (labels.relative, size) {
-            (true, None) => return Err("its boxes are shares of the frame's size: give size, its width and height".into()),
+            (true, None) => {
+                return Err("its boxes are shares of the frame's size: give size, its width and height".into());
+            }
             (_, size) => size.unwrap_or_default(),
         };
         let (mut targets, named) = (labels.targets, true);
@@ -126,7 +128,8 @@ impl Document {
         }
         let Self { source, frames, error, .. } = self;
         let layout = Layout { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false };
-        let unclear = || refuse("path", to.display().to_string(), format!("its ending names no format: give {}", names()));
+        let unclear =
+            || refuse("path", to.display().to_string(), format!("its ending names no format: give {}", names()));
         let mut exporter = form.boxes(&to.into(), &layout).ok_or_else(unclear)??;
         let (run, mut tally) = (self.run(), Tally::default());
         for records in frames.chunk_by(|a, b| a.index == b.index) {
