@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._boxes import Boxes, PathLike, rows_of
 from ._errors import BoxError, SettingError
+from ._native import MultiTracker
 from ._progress import Progress
 from ._source import Targets
 from ._track import track
@@ -49,9 +51,9 @@ def track_many(
     corrects it. A clip without a box has a truth beside it. Columns `name` and `class` of a target are kept, others are
     left out; `settings` are those of `track`.
 
-    The clips are followed by `workers` processes (one per processor), or by `client`: a `distributed.Client` of Dask or
-    an executor of `concurrent.futures`, whose workers see the clips at the same paths. A task of Dask whose worker dies
-    is repeated up to `retries` times.
+    The clips are followed by `workers` processes (one per processor) with one thread each, or by `client`: a
+    `distributed.Client` of Dask or an executor of `concurrent.futures`, whose workers see the clips at the same paths. A
+    task of Dask whose worker dies is repeated up to `retries` times.
 
     A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
     each clip's boxes are written to `folder/NAME.json` as soon as it is finished. The next call with the same folder
@@ -73,6 +75,10 @@ def track_many(
         Path(folder).mkdir(parents=True, exist_ok=True)
         found = {clip: kept for clip, place in places.items() if place and (kept := finished(place))}
     left = [job for job in todo if job[0] not in found]
+    if client is None:
+        # A wrong setting is an error of this call, not of each clip. (Workers may have models that are not here.)
+        own = inspect.signature(track).parameters.keys() - {"preset", "order"}
+        MultiTracker(**{name: value for name, value in settings.items() if name not in own})
     children = Children()
     executor: Executor
     futures: dict[Future[str], str] = {}
@@ -174,7 +180,7 @@ def follow(job: Job) -> str:
     """The JSON document of a clip; an error is in its summary. This runs on a worker."""
     clip, targets, settings = job
     try:
-        keywords: dict[str, Any] = {"progress": False, "frames": False, **settings}
+        keywords: dict[str, Any] = {"progress": False, "frames": False, "threads": 1, **settings}
         run = track(clip, None if targets is None else Boxes({"targets": targets}), **keywords)
     except Exception as error:
         return json.dumps({"summary": {"error": str(error)}})

@@ -59,6 +59,8 @@ def test_a_table_of_boxes(clips, tmp_path):
     for wrong, reason in (({"frame": "a"}, "row 2: invalid"), ({"id": 1}, "row 2: target 1 has a box in this frame")):
         with pytest.raises(SettingError, match=reason):
             track_many([jobs[0], {**jobs[0], **wrong}])
+    with pytest.raises(TypeError, match="presett"):
+        track_many(jobs, presett="fast")
     with pytest.raises(TypeError, match="row 1 is a str"):
         track_many(jobs[0])
 

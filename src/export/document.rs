@@ -53,8 +53,8 @@ impl Document {
         Self::parse(serde_json::from_slice(&text).map_err(|error| not_whole(&error))?)
     }
 
-    /// Reads a document, or labels of any format that the program writes, of which the frames are those with a given box.
-    /// `size` is the width and height of the frames, which the boxes of YOLO and Label Studio are shares of.
+    /// Reads a document, or labels of any format that the program writes but OTB and CSV. Labels have a frame for each
+    /// given box. `size` is the width and height of the frames; only YOLO and Label Studio need it.
     ///
     /// # Errors
     /// The reason why it cannot be read.
@@ -101,7 +101,7 @@ impl Document {
     /// The text of the document, without a summary.
     ///
     /// # Errors
-    /// None of a document that was read.
+    /// Never for a document that was read.
     pub fn to_json(&self) -> Wrong<String> {
         let wrong = |error: serde_json::Error| error.to_string();
         let mut document = serde_json::to_value(self.run()).map_err(wrong)?;

@@ -6,7 +6,7 @@ use super::output::{Destination, is_video};
 use super::{Coco, Cvat, Exporter, Json, JsonLines, LabelStudio, Table, Yolo};
 use crate::error::Result;
 
-/// What an output is.
+/// The format of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Json,

@@ -27,11 +27,12 @@ const DECIDED: f64 = 0.25;
 const PATIENCE: usize = 4;
 /// Confidence of the filter from which the network need not be asked in every frame.
 const SURE: f64 = 0.9;
-/// Score of the network, and overlap of both boxes, from which one frame goes by without it.
+/// Score of the network and overlap of both boxes above which a low confidence of the filter alone does not call the
+/// network in the next frame.
 const AGREED: (f32, f32) = (0.9, 0.5);
 
-/// Running mean of the identity's answers below which the target is at most uncertain, however well both agree, and how
-/// fast that follows.
+/// Running mean of the identity's answers below which the target is at most uncertain, however well both agree, and its
+/// rate.
 const DENIED: f64 = -0.2;
 const DENIAL_RATE: f64 = 0.03;
 

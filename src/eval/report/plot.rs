@@ -157,7 +157,7 @@ fn wrong(reason: impl ToString) -> Error {
     Error::Evaluation { what: "drawing a plot".into(), reason: reason.to_string() }
 }
 
-/// The font of PNG plots, which have no bold one: it has 700 kB. In SVG the reader's own sans-serif is used.
+/// The font of PNG plots. It stands for bold too, which would add 700 kB. In SVG the reader's own sans-serif is used.
 fn fonts() -> Result<(), &'static str> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
