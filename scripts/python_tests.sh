@@ -28,13 +28,15 @@ mkdir -p "$place"
     python3 -m venv "$place/tools"
     "$place/tools/bin/pip" install -q --no-compile "maturin>=1.9,<2"
 }
-[ -x "$place/venv/bin/pytest" ] || {
+# The test dependencies, a list on one line of pyproject.toml; a free-threaded interpreter checks no types.
+required="$(sed -n 's/^test = //p' pyproject.toml)"
+[ "$free" = 1 ] && required='["pytest", "scikit-learn>=1.6"]'
+required="$(python3 -c 'import json, sys; print("numpy", *json.loads(sys.argv[1]), sep="\n")' "$required")"
+[ "$required" = "$(cat "$place/requirements.txt" 2>/dev/null)" ] || {
+    rm -rf "$place/venv"
     "$python" -m venv --without-pip "$place/venv"
-    # The test dependencies, a list on one line of pyproject.toml; a free-threaded interpreter checks no types.
-    required="$(sed -n 's/^test = //p' pyproject.toml)"
-    [ "$free" = 1 ] && required='["pytest", "scikit-learn>=1.6"]'
-    python3 -c 'import json, sys; print("numpy", *json.loads(sys.argv[1]), sep="\n")' "$required" > "$place/requirements.txt"
-    "$place/tools/bin/pip" --python "$place/venv" install -q --no-compile -r "$place/requirements.txt"
+    "$place/tools/bin/pip" --python "$place/venv" install -q --no-compile $required
+    echo "$required" > "$place/requirements.txt"
 }
 if [ "${1:-}" = --prepare ]; then
     exit
