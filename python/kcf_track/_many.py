@@ -118,7 +118,7 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
     """The targets of each clip of a table."""
     found: dict[str, list[dict[str, Any]] | None] = {}
     for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
+        if not hasattr(row, "items"):
             kind = type(row).__name__
             raise TypeError(f"jobs must be a list of dicts or a DataFrame of pandas, and row {number} is a {kind}")
         row = {key: value for key, value in row.items() if not _is_missing(value)}

@@ -109,7 +109,8 @@ def open_source(
     """Open a source of frames."""
     targets = None if init is None else Targets(init)
     path = ""
-    if isinstance(source, np.ndarray) and (source.ndim < 3 or (source.ndim == 3 and source.shape[2] <= 4)):
+    shape: tuple[int, ...] = getattr(source, "shape", ())
+    if 0 < len(shape) < 3 or (len(shape) == 3 and shape[2] <= 4):
         raise TypeError("a source is several frames, and this array is one: pass a list of frames, or use Tracker")
     if isinstance(source, (str, os.PathLike)) or _is_number(source) or _are_paths(source):
         path = "" if _are_paths(source) else str(source)
