@@ -17,6 +17,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS")
     os.environ[variable] = "1"
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -168,7 +169,7 @@ def draw(rows, groups, ours, out):
 
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
     figure, axes = plt.subplots(figsize=(8.4, 5.2), layout="constrained")
-    for group, color in zip(groups, COLORS):
+    for group, color in zip(groups, itertools.cycle(COLORS)):
         points = sorted((fps, aucs[group]) for name, (fps, aucs) in rows.items() if name in ours)
         others = [(fps, aucs[group]) for name, (fps, aucs) in rows.items() if name not in ours]
         axes.plot(*zip(*points), "o-", color=color, label=group, zorder=3)
