@@ -13,7 +13,7 @@ that what else the machine does meets all parts alike: the first 100 frames of e
 --rounds times; the mean of the shortest three quarters of each run's updates, the least of the rounds, the geometric
 mean over the sequences, and how many times that of all parts on.
 
---set tries settings that are no part, such as --set "wider=--set search.background.padding=5". --by-sequence prints the largest changes.
+--set tries other settings, such as --set "wider=--set search.background.padding=5". --by-sequence prints the largest changes.
 --runs FILE keeps each run's scores, a line each, and takes those that stand there already: of other programs or data
 take another file.
 """

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = {"Girl", "Toy", "Bird1", "FaceOcc1", "Walking2"}
 DETECTORS = ["krr", "svm", "klda", "slem", "kdspe", "kpca"]
 GUARDS = ["krr", "klda", "svm", "slem"]
-# A loss of less than this is none.
+# Smaller losses do not count.
 CLEARLY = 0.02
 
 

@@ -43,7 +43,7 @@ fn table(path: &Path) -> anyhow::Result<(Vec<f64>, Array2<f64>)> {
     let (mut labels, mut values) = (Vec::new(), Vec::new());
     for record in reader.records() {
         for (column, field) in record.with_context(place)?.iter().enumerate() {
-            let value: f64 = field.trim().parse().with_context(|| format!("{}: {field:?} is no number", place()))?;
+            let value: f64 = field.trim().parse().with_context(|| format!("{}: {field:?} is not a number", place()))?;
             if column == 0 { labels.push(value) } else { values.push(value) }
         }
     }

@@ -28,7 +28,7 @@ fn main() -> Result<(), Failure> {
     };
     if let [threads, rounds] = more {
         let (threads, rounds): (usize, usize) = (threads.parse()?, rounds.parse()?);
-        // What a tracker is made of is no part of its updates.
+        // The time to make a tracker does not count.
         let trackers = (0..threads).map(|_| begin()).collect::<Result<Vec<_>, _>>()?;
         let start = Barrier::new(threads + 1);
         let work = |mut tracker: Tracker| -> Result<(), Failure> {

@@ -244,7 +244,7 @@ impl Files {
         Self(Info { name, length: Some(images.len()), images, ..Info::default() })
     }
 
-    /// The files of a pattern such as `frames/%04d.jpg`, by their numbers; none for a path that is no pattern.
+    /// The files of a pattern such as `frames/%04d.jpg`, by their numbers; empty for a path without a pattern.
     fn matching(pattern: &Path) -> Vec<PathBuf> {
         let name = pattern.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let Some((before, rest)) = name.split_once('%') else { return Vec::new() };

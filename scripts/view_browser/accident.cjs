@@ -56,7 +56,7 @@ module.exports = async function byAccident(browser) {
   await page.mouse.up();
   await targets(page, 1);
 
-  // The response and a selection leave catching up as it is; what is not followed to its end is said with the saving.
+  // The response and a selection leave catching up as it is; the save dialog says which targets are not followed to the end.
   await page.evaluate(() => order({ do: "seek", position: 230 }));
   await standsAt(page, 230);
   await page.click("#save");

@@ -51,7 +51,7 @@ module.exports = async function byUnknownEnd(browser) {
   const about = await shown({ last: null, expected_last: 250 });
   assert.deepEqual(about.slice(2), [`${FRAMES} of about 250`, false]);
   assert.deepEqual(page.errors, []);
-  console.log("a video of unknown length: its end is found, and what is not followed to it is said");
+  console.log("a video of unknown length: the page finds its end, and says what is not followed to it");
   await page.context().close();
   child.kill("SIGINT");
 };

@@ -42,7 +42,7 @@ impl PolynomialMap {
         });
         let Some(count) = count.filter(|_| dims > 0) else {
             let reason =
-                format!("{dims} feature values to the power of {degree} are no map of 1 to {MAX_VALUES} values");
+                format!("{dims} feature values to the power of {degree}: the map must have 1 to {MAX_VALUES} values");
             return Err(Error::Samples { reason });
         };
         let mut map = Self { dims, degree, constant: a.sqrt(), factors: Vec::new(), scales: Vec::with_capacity(count) };

@@ -91,7 +91,7 @@ fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>)
             let mut values = test.dot(&train.t());
             for (i, mut row) in values.outer_iter_mut().enumerate() {
                 for (j, (value, &bb)) in row.iter_mut().zip(&bb).enumerate() {
-                    // Norms that no number holds count as too large as well.
+                    // Norms that overflow count as too large too.
                     *value = if kernel.cancellation(aa[i], bb) <= GAUSSIAN_ERROR {
                         kernel.eval64(*value, aa[i], bb, inv_d)
                     } else {

@@ -317,7 +317,7 @@ fn an_exemplar_in_the_span_of_the_negatives_has_no_own_weight() {
     assert!(encoder.encode(&[1.0], 1.0).is_err());
     assert!(encoder.encode(&[f64::NAN; 4], 1.0).is_err());
     assert!(encoder.encode(&[0.0; 4], -1.0).is_err());
-    // Squares that no number holds would have put it into the span.
+    // Squares that overflow would have put it into the span.
     assert!(encoder.encode(&[1e200; 4], 1e300).is_err());
 }
 

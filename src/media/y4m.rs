@@ -168,8 +168,8 @@ pub(super) struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Waits for the header. `gray` are the levels of a gray stream whose header names none, `standard` is that of the
-    /// colours, which no header names.
+    /// Waits for the header. `gray` are the levels of a gray stream whose header does not name them, `standard` is that of
+    /// the colours, which headers do not name.
     pub fn open(mut input: R, gray: Levels, standard: Standard) -> Result<Self, String> {
         let line = line(&mut input)?.ok_or("it is empty")?;
         let mut header = Header::parse(&String::from_utf8_lossy(&line), gray)?;

@@ -360,8 +360,7 @@ impl Controller {
         })
     }
 
-    /// Refuses to take back a mark if the frames after the piece before it are gone, so that no tracker can go on
-    /// there.
+    /// Refuses to undo a correction if the frames before it are no longer cached, so that tracking cannot go on there.
     fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
         let from = self.shared.look(|state| {
             let track = state.tracks().get(&target)?;

@@ -559,7 +559,7 @@ impl Map {
 struct Maps(VecDeque<((usize, u32), Map)>);
 
 impl Maps {
-    /// Replaces the map of a target in a frame; `None` removes it, since the old one is no longer true.
+    /// Replaces the map of a target in a frame; `None` removes it, since the old one is out of date.
     fn put(&mut self, position: usize, target: u32, map: Option<Map>) {
         self.0.retain(|(key, _)| *key != (position, target));
         self.0.extend(map.map(|map| ((position, target), map)));

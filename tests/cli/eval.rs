@@ -80,7 +80,7 @@ fn unusable_sequences_and_results_are_left_out() {
     dataset(&data);
     // An unreadable image in one sequence, a sequence of the same name elsewhere, one without labels, and a known one
     // that is not there.
-    fs::write(data.join("Deer/img/0007.png"), "this is no picture").unwrap();
+    fs::write(data.join("Deer/img/0007.png"), "not a picture").unwrap();
     sequence(&data.join("more/plain"), 5, 1.0);
     fs::create_dir_all(data.join("hollow/img")).unwrap();
     let theirs = dir.path().join("theirs");

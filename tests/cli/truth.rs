@@ -85,7 +85,7 @@ fn only_labelled_frames_are_scored() {
     place.run("--json @a.json").assert().success().stdout(contains("truth of 4 of them"));
     let some = summary(&place);
     assert!(some["frames"] == 4 && some["precision_20"] == 1.0, "{some}");
-    // A box in the corner farthest from the target is no hit.
+    // A box in the corner farthest from the target does not hit.
     let (x, y) = place.scene.truth(0).bbox.center();
     let corner = |at: f64, size: f64| if at < size / 2.0 { size - 16.0 } else { 0.0 };
     let far = format!("--json @a.json --init {},{},16,16", corner(x, 160.0), corner(y, 120.0));

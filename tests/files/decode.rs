@@ -185,7 +185,7 @@ fn the_content_tells_the_format_not_the_name() {
     };
     let png = std::fs::read(fixture("palette.png")).unwrap();
     assert!(decode(file("0001.jpg", &png), Channels::Luma).is_ok());
-    let text = decode(file("0002.jpg", b"this is no picture at all"), Channels::Luma);
+    let text = decode(file("0002.jpg", b"this is not a picture"), Channels::Luma);
     assert!(text.as_ref().unwrap_err().to_string().contains("0002.jpg"), "{text:?}");
     assert!(reason(text).contains("no image format"));
     assert!(reason(decode(file("0003.jpg", b""), Channels::Luma)).contains("empty"));

@@ -7,7 +7,7 @@ use std::path::Path;
 use image::codecs::png::PngEncoder;
 use image::{DynamicImage, ImageEncoder};
 
-/// The picture in a file that is no JPEG.
+/// The picture in a file that is not a JPEG.
 pub fn open(path: &Path) -> DynamicImage {
     image::load_from_memory(&std::fs::read(path).unwrap()).unwrap()
 }

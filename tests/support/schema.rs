@@ -30,7 +30,7 @@ impl Validator<'_> {
                     self.check(self.definition(rule), value, at, found);
                     None
                 }
-                "type" => (!is_of(value, rule)).then(|| format!("{value} is no {rule}")),
+                "type" => (!is_of(value, rule)).then(|| format!("{value} is not a {rule}")),
                 "format" => (!has_format(value, rule)).then(|| format!("{value} is out of the range of {rule}")),
                 "const" => (value != rule).then(|| format!("{value} is not {rule}")),
                 "minimum" => {
