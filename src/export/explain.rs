@@ -16,7 +16,7 @@ use crate::frame::Frame;
 use crate::kernels::Kernel;
 use crate::png;
 use crate::profile::Stopwatch;
-use crate::tracker::{AreaParams, FilterLook, FilterParams, FilterSearch, Params, ScaleParams, SearchParams};
+use crate::tracker::{AreaParams, FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
 
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
@@ -68,8 +68,8 @@ impl Replay {
     pub fn page(&mut self, name: &str, number: usize, frame: &Frame<'_>, shown: &Frame<'_>) -> Result<String> {
         let before = (self.bbox(), self.search.place_on_frame());
         self.search.find(frame);
-        let FilterLook { patch, size, cells, window, labels, features, planes, response, shift, step } =
-            self.search.look();
+        let FilterSnapshot { patch, size, cells, window, labels, features, planes, response, shift, step } =
+            self.search.snapshot();
         let [kernel, alpha, power] = planes;
         let (rows, cols) = cells;
         let unit = [0.0, 1.0];
@@ -299,7 +299,8 @@ mod tests {
                 assert!(page.contains("&lt;a&gt;") && page.matches("data:image/png").count() >= 9);
                 assert!(!page.contains("http"), "the page needs no network");
                 // The response is the sum over all shifts of x, as the representer theorem has it.
-                let FilterLook { planes: [kernel, alpha, _], response, cells: (rows, cols), .. } = replay.search.look();
+                let FilterSnapshot { planes: [kernel, alpha, _], response, cells: (rows, cols), .. } =
+                    replay.search.snapshot();
                 let turned = |r: usize, c: usize, i: usize| {
                     kernel[(r + rows - i / cols) % rows * cols + (c + cols - i % cols) % cols]
                 };

@@ -24,7 +24,7 @@ const NETWORK_SHARE: (f64, f64) = (0.2, 0.8);
 const DOUBT_RATE: f64 = 0.3;
 /// Doubt at which the loser starts anew, and frames in a row in which they have not agreed.
 const DECIDED: f64 = 0.25;
-const PATIENCE: usize = 4;
+const MIN_APART: usize = 4;
 /// Confidence of the filter from which the network need not be asked in every frame.
 const SURE: f64 = 0.9;
 /// Score of the network and overlap of both boxes above which a low confidence of the filter alone does not call the
@@ -63,7 +63,7 @@ pub(super) struct ExpertSearch {
     /// Frames since the network was asked.
     waited: usize,
     /// The network's score, and the overlap of its box with the filter's, when it answered last.
-    heard: Option<(f32, f32)>,
+    last_answer: Option<(f32, f32)>,
 }
 
 impl ExpertSearch {
@@ -90,7 +90,7 @@ impl ExpertSearch {
             identity: 0.0,
             apart: 0,
             waited: 0,
-            heard: None,
+            last_answer: None,
         })
     }
 
@@ -98,9 +98,9 @@ impl ExpertSearch {
         if detection.seen { self.filter.confidence(&detection.evidence).unwrap_or(0.0) } else { 0.0 }
     }
 
-    /// A detection with what the network said last.
-    fn told(&mut self, mut found: Detection) -> Detection {
-        (found.evidence.network, found.evidence.agreement) = self.heard.unzip();
+    /// A detection with the network's last answer.
+    fn concluded(&mut self, mut found: Detection) -> Detection {
+        (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         self.identity += DENIAL_RATE * (found.evidence.identity.map_or(0.0, f64::from) - self.identity);
         self.last = found.pose;
         found
@@ -120,17 +120,16 @@ impl Search for ExpertSearch {
     }
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let (stays, moved) = (at == self.from, at != self.last);
-        self.from = at;
-        if moved && stays {
-            // Lost: the filter looks where the target was last, the network follows on.
+        let from = std::mem::replace(&mut self.from, at);
+        if at != self.last {
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
             self.identity = 0.0;
-        } else if moved {
-            // By a guard, a recovery or a person.
-            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
-            self.network_at = at;
-            (self.doubt, self.identity, self.apart) = (0.0, 0.0, 0);
+            // A lost target: the filter looks where it was last, the network follows on. Otherwise a guard, a recovery or a
+            // person has moved the box.
+            if at != from {
+                self.network_at = at;
+                (self.doubt, self.apart) = (0.0, 0);
+            }
         }
         let before = self.filter_at.center;
         let mut found = self.filter.detect(frame, self.filter_at, watch);
@@ -139,7 +138,7 @@ impl Search for ExpertSearch {
             self.filter_at = found.pose;
         }
         self.waited += 1;
-        let agreed = self.heard.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1);
+        let agreed = self.last_answer.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1);
         let unsure = sure < SURE && (!agreed || self.waited > 1);
         let ask = self.waited >= self.params.every || unsure || self.apart > 0;
         if !ask {
@@ -147,22 +146,22 @@ impl Search for ExpertSearch {
             let center = (self.network_at.center.0 + motion.0, self.network_at.center.1 + motion.1);
             self.network_at = self.network_at.at(center);
             found.pose = self.joint(self.filter_at);
-            return self.told(found);
+            return self.concluded(found);
         }
         self.waited = 0;
         watch.start();
-        let seen = self.network.look(frame, self.network_at);
+        let seen = self.network.locate(frame, self.network_at);
         watch.lap(Stage::Network);
         let Some((network, score)) = seen else {
             // The filter goes on alone.
-            self.heard = None;
+            self.last_answer = None;
             found.pose = self.joint(self.filter_at);
-            return self.told(found);
+            return self.concluded(found);
         };
         self.network_at = network;
         let (by_filter, by_network) = (self.filter_at.bbox(self.size), network.bbox(self.size));
         let overlap = by_filter.overlap(&by_network);
-        self.heard = Some((score as f32, overlap as f32));
+        self.last_answer = Some((score as f32, overlap as f32));
         if overlap >= SAME {
             self.apart = 0;
             self.doubt *= 1.0 - DOUBT_RATE;
@@ -183,13 +182,13 @@ impl Search for ExpertSearch {
             let by_identity = identity(&there.evidence) - identity(&found.evidence);
             let by_confidence = probability(score) - sure;
             self.doubt += DOUBT_RATE * ((by_identity + by_confidence) / 2.0 - self.doubt);
-            if self.apart >= PATIENCE && self.doubt > DECIDED {
+            if self.apart >= MIN_APART && self.doubt > DECIDED {
                 self.filter.restore();
                 self.filter_at = place;
                 (self.doubt, self.apart) = (0.0, 0);
                 found = Detection { pose: network, seen: true, ..there };
                 self.relation = [0.0, 0.0, 1.0, 1.0];
-            } else if self.apart >= PATIENCE && self.doubt < -DECIDED {
+            } else if self.apart >= MIN_APART && self.doubt < -DECIDED {
                 self.network_at = self.joint(self.filter_at);
                 (self.doubt, self.apart) = (0.0, 0);
                 found.pose = self.network_at;
@@ -199,7 +198,7 @@ impl Search for ExpertSearch {
                 found.pose = self.joint(self.filter_at);
             }
         }
-        self.told(found)
+        self.concluded(found)
     }
 
     fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
@@ -345,7 +344,7 @@ mod tests {
             search.learn(&view, found.pose, None, off);
         }
         search.filter_at = search.filter_at.at((twin.0 + 24.0, twin.1 + 24.0));
-        for _ in 0..3 * PATIENCE {
+        for _ in 0..3 * MIN_APART {
             let at = search.last;
             let found = search.detect(&view, at, off);
             search.learn(&view, found.pose, None, off);
@@ -371,7 +370,7 @@ mod tests {
         let mut states = Vec::new();
         for _ in 0..200 {
             let evidence = Evidence { identity: Some(-0.3), ..agreed };
-            search.told(Detection { pose: search.last, evidence, seen: true });
+            search.concluded(Detection { pose: search.last, evidence, seen: true });
             states.push(search.state(&Evidence { identity: Some(1.0), ..evidence }));
         }
         assert!(states[..20].iter().all(|&state| state == State::Tracking), "{:?}", states[0]);

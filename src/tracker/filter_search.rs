@@ -150,7 +150,7 @@ impl FilterSearch {
 /// What a step has used and found, to look at: planes `[row][column]` of cells.
 #[cfg(feature = "cli")]
 #[derive(Debug)]
-pub(crate) struct FilterLook {
+pub(crate) struct FilterSnapshot {
     /// The gray patch, and its width and height.
     pub patch: Vec<u8>,
     pub size: (usize, usize),
@@ -192,14 +192,14 @@ impl FilterSearch {
     }
 
     /// What the last [`FilterSearch::find`] has used and found.
-    pub(crate) fn look(&mut self) -> FilterLook {
+    pub(crate) fn snapshot(&mut self) -> FilterSnapshot {
         let (cells, size) = (self.area.cells(), self.area.size());
         let patch = self.area.patch_and_place(self.position).0.to_vec();
         // The filter's own copy has become a spectrum.
         let mut features = vec![0.0; self.filter.input().len()];
         self.features.extract(&patch, &self.window, &mut features, &mut Stopwatch::default());
         let Window { rows, cols } = &self.window;
-        FilterLook {
+        FilterSnapshot {
             window: rows.iter().flat_map(|row| cols.iter().map(move |col| row * col)).collect(),
             labels: gaussian_labels(cells.0, cells.1, self.area.sigma()),
             features,

@@ -34,7 +34,7 @@ mod tile_scan;
 mod window_search;
 
 #[cfg(feature = "cli")]
-pub(crate) use filter_search::{FilterLook, FilterSearch};
+pub(crate) use filter_search::{FilterSearch, FilterSnapshot};
 pub use params::{
     AreaParams, BackgroundParams, BoundedArea, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams,
     IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams,

@@ -64,7 +64,7 @@ impl SiameseSearch {
     }
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
-    pub fn look(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
+    pub fn locate(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
         let Recipe { exemplar, search, stride, penalty: by_change, window, rate, .. } = self.networks.recipe;
         let size = at.size(self.size);
         let exemplar_side = context(size, &self.networks.recipe);
@@ -199,7 +199,7 @@ impl Search for SiameseSearch {
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         watch.start();
-        let found = self.look(frame, at);
+        let found = self.locate(frame, at);
         watch.lap(Stage::Network);
         match found {
             Some((pose, score)) => {
