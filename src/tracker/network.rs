@@ -6,65 +6,43 @@ use std::sync::{Arc, Mutex, Weak};
 use rten::{Dimension, Model, ModelOptions, OpRegistry, RunOptions, ThreadPool, op_types};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
-use serde::Deserialize;
 
 use crate::error::{Error, Result};
+use crate::settings::{Setting, choice, settings};
 
 /// No network of this kind is larger.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// What a network was trained for: that of NanoTrack, unless `siamese.toml` beside it says otherwise.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Recipe {
-    /// Sides in pixels of the picture of the target, and of the search area.
-    pub exemplar: usize,
-    pub search: usize,
-    /// Pixels of the search area from one cell to the next.
-    pub stride: f64,
-    pub channels: Channels,
-    /// How much a change of size and shape counts against a box.
-    pub penalty: f64,
-    /// Weight of the window in the score.
-    pub window: f64,
-    /// How fast the size follows at a score of 1.
-    pub rate: f64,
-    /// Part of the box's half perimeter that is cut out around it.
-    pub context: f64,
-}
-
-/// The order of a picture's channels.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Channels {
-    Bgr,
-    Rgb,
-}
-
-impl Default for Recipe {
-    fn default() -> Self {
-        let (exemplar, search, stride, channels) = (127, 255, 16.0, Channels::Bgr);
-        Self { exemplar, search, stride, channels, penalty: 0.138, window: 0.455, rate: 0.348, context: 0.5 }
+settings! {
+    /// What a network was trained for: that of NanoTrack, unless `siamese.toml` beside it says otherwise.
+    pub struct Recipe {
+        /// Side in pixels of the picture of the target
+        exemplar: usize = 127, Within(16.0, 1024.0);
+        /// Side in pixels of the search area
+        search: usize = 255, Within(16.0, 2048.0);
+        /// Pixels of the search area from one cell to the next
+        stride: f64 = 16.0, Within(1.0, 2048.0);
+        /// The order of a picture's channels
+        channels: Channels = Channels::Bgr;
+        /// How much a change of size and shape counts against a box
+        penalty: f64 = 0.138, Within(0.0, 100.0);
+        /// Weight of the window in the score
+        window: f64 = 0.455, Within(0.0, 1.0);
+        /// How fast the size follows at a score of 1
+        rate: f64 = 0.348, Within(0.0, 1.0);
+        /// Part of the box's half perimeter that is cut out around it
+        context: f64 = 0.5, Within(0.0, 4.0);
     }
 }
 
-impl Recipe {
-    /// The first number that cannot be, as an error says it.
-    fn fault(&self) -> Option<String> {
-        let Self { exemplar, search, stride, penalty, window, rate, context, .. } = *self;
-        let (exemplar, search) = (exemplar as f64, search as f64);
-        [
-            ("exemplar", exemplar, 16.0, 1024.0),
-            ("search", search, exemplar, 2048.0),
-            ("stride", stride, 1.0, search),
-            ("penalty", penalty, 0.0, 100.0),
-            ("window", window, 0.0, 1.0),
-            ("rate", rate, 0.0, 1.0),
-            ("context", context, 0.0, 4.0),
-        ]
-        .into_iter()
-        .find(|(_, value, low, high)| !(low..=high).contains(&value))
-        .map(|(name, value, low, high)| format!("{name} = {value}: must be in {low}..={high}"))
+choice! {
+    /// The order of a picture's channels.
+    #[derive(Copy)]
+    pub enum Channels {
+        /// Blue, green, red.
+        Bgr,
+        /// Red, green, blue.
+        Rgb,
     }
 }
 
@@ -165,8 +143,9 @@ impl Networks {
         self.side
     }
 
-    /// The features of the target in the middle of a square picture, which `cut` makes of the exemplar's side, or of
-    /// the search area's with more around it. A backbone of fixed size sees the larger one, and the middle of its features counts.
+    /// The features of the target in the middle of a square picture, which `cut` makes of the exemplar's side, or of the
+    /// search area's with more around it. A backbone of fixed size sees the larger one, and the middle of its features
+    /// counts.
     ///
     /// # Errors
     /// As [`Networks::features`].
@@ -230,18 +209,23 @@ fn read_recipe(path: &Path) -> Result<Recipe> {
         text => text.map_err(|source| Error::io(path, source))?,
     };
     let recipe: Recipe = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
-    recipe.fault().map_or(Ok(recipe), |fault| Err(refuse(fault)))
+    recipe.check_ranges("").map_err(|error| refuse(error.to_string()))?;
+    if recipe.search < recipe.exemplar {
+        return Err(refuse(format!("search = {}: must be at least exemplar, {}", recipe.search, recipe.exemplar)));
+    }
+    Ok(recipe)
 }
 
-/// What networks of this kind are made of; all operators of the runtime would double the program.
+/// What networks of this kind are made of; the linker leaves out the runtime's other operators.
 fn operators() -> OpRegistry {
     macro_rules! registry {
         ($($name:ident)*) => { OpRegistry::with_ops(&[$(&op_types::$name),*]) };
     }
     registry! {
         Add AveragePool BatchNormalization Cast Clip Concat ConstantOfShape Conv Div Exp Expand Flatten Gather Gemm
-        GlobalAveragePool HardSigmoid HardSwish Identity LeakyRelu MatMul Max MaxPool Min Mul Neg Pad Pow PRelu ReduceMean ReduceSum
-        Relu Reshape Resize Shape Sigmoid Slice Softmax Split Sqrt Squeeze Sub Tanh Transpose Unsqueeze
+        GlobalAveragePool HardSigmoid HardSwish Identity LeakyRelu MatMul Max MaxPool Min Mul Neg Pad Pow PRelu
+        ReduceMean ReduceSum Relu Reshape Resize Shape Sigmoid Slice Softmax Split Sqrt Squeeze Sub Tanh Transpose
+        Unsqueeze
     }
 }
 
