@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::form::{Form, Layout};
-use super::labels::{Found, Labels, Wrong, gather, not_whole};
+use super::labels::{Content, Found, Wrong, gather, not_whole};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TOLERANCE, TargetRecord};
 use super::{FrameResult, Tally};
@@ -60,11 +60,10 @@ impl Document {
     /// The reason why it cannot be read.
     pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
         let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
-        let value = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
-        if let Some(value) = value.filter(|value| value.get("schema").is_some()) {
-            return Self::parse(value);
-        }
-        let labels = Labels::read(path)?.ok_or(unknown)?;
+        let labels = match Content::read(path)?.ok_or(unknown)? {
+            Content::Document(document) => return Ok(*document),
+            Content::Labels(labels) => labels,
+        };
         let (width, height) = match (labels.relative, size) {
             (true, None) => {
                 return Err("its boxes are shares of the frame's size: give size, its width and height".into());

@@ -28,42 +28,61 @@ pub struct Labels {
 /// What is wrong with labels.
 pub(super) type Wrong<T> = Result<T, String>;
 
-impl Labels {
+/// What a file of boxes holds.
+pub(super) enum Content {
+    Document(Box<Document>),
+    Labels(Labels),
+}
+
+impl Content {
     /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats.
     ///
     /// # Errors
     /// What cannot be read or understood.
     pub fn read(path: &Path) -> Wrong<Option<Self>> {
         if path.is_dir() {
-            return Ok(Some(Self { targets: gather(yolo(path)?)?, relative: true }));
+            return Ok(Some(Self::Labels(Labels { targets: gather(yolo(path)?)?, relative: true })));
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         let text = text.trim_start_matches('\u{feff}').trim();
         let mut relative = false;
-        let targets = match text.chars().next() {
+        let found = match text.chars().next() {
             Some('{' | '[') => {
                 let values = serde_json::Deserializer::from_str(text).into_iter();
                 let mut values = values.collect::<Result<Vec<Value>, _>>().map_err(|error| not_whole(&error))?;
                 match values.first() {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
-                        Document::parse(values.remove(0)).map(|document| document.targets)
+                        return Ok(Some(Self::Document(Document::parse(values.remove(0))?.into())));
                     }
-                    Some(one) if one.get("images").is_some() => coco(one).and_then(gather),
-                    Some(one) if one.pointer("/0/tracks").is_some() => cvat_json(one).and_then(gather),
+                    Some(one) if one.get("images").is_some() => coco(one),
+                    Some(one) if one.pointer("/0/tracks").is_some() => cvat_json(one),
                     Some(one) if one.pointer("/0/data").is_some() => {
                         relative = true;
-                        label_studio(&one[0]).and_then(gather)
+                        label_studio(&one[0])
                     }
-                    _ => lines(values).and_then(gather),
+                    _ => lines(values),
                 }
             }
-            Some('<') => cvat_xml(text).and_then(gather),
+            Some('<') => cvat_xml(text),
             _ => match mot(text) {
-                Some(found) => found.and_then(gather),
+                Some(found) => found,
                 None => return Ok(None),
             },
         };
-        Ok(Some(Self { targets: targets?, relative }))
+        Ok(Some(Self::Labels(Labels { targets: gather(found?)?, relative })))
+    }
+}
+
+impl Labels {
+    /// The targets of what [`Content::read`] reads.
+    ///
+    /// # Errors
+    /// What cannot be read or understood.
+    pub fn read(path: &Path) -> Wrong<Option<Self>> {
+        Ok(Content::read(path)?.map(|content| match content {
+            Content::Document(document) => Self { targets: document.targets, relative: false },
+            Content::Labels(labels) => labels,
+        }))
     }
 }
 
