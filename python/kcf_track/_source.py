@@ -99,15 +99,14 @@ class Opened(NamedTuple):
 
 def open_source(
     source: int | PathLike | Source | Iterable[Any],
-    init: Init | None,
+    targets: Targets | None,
     *,
     order: Order = "bgr",
     start: int | None = None,
     end: int | None = None,
     color: bool = True,
 ) -> Opened:
-    """Open a source of frames."""
-    targets = None if init is None else Targets(init)
+    """Open a source of frames; without targets that of its truth is followed."""
     path = ""
     shape: tuple[int, ...] = getattr(source, "shape", ())
     if 0 < len(shape) < 3 or (len(shape) == 3 and shape[2] <= 4):

@@ -18,7 +18,7 @@ from ._boxes import PathLike, Results, xyxy_of
 from ._errors import FormatError, FrameError, SettingError
 from ._native import Estimate, MultiTracker, Source
 from ._progress import Progress
-from ._source import Box, Frame, Init, Opened, Order, open_source
+from ._source import Box, Frame, Init, Opened, Order, Targets, open_source
 
 if TYPE_CHECKING:
     import supervision  # pyright: ignore
@@ -285,14 +285,15 @@ def track(
         >>> [[round(box[0]) for box in step.boxes.values()] for step in run]
         [[20, 30], [24, 34], [28, 38], [32, 42]]
     """
-    color = MultiTracker(preset, order=order, **settings).uses_color
-    opened = open_source(source, init, order=order, start=start, end=end, color=color)
+    targets = None if init is None else Targets(init)
+    if targets is None or len(targets.records) == 1:
+        # One target needs no threads.
+        threads = 1
+    tracker = MultiTracker(preset, order=order, threads=threads, **settings)
+    opened = open_source(source, targets, order=order, start=start, end=end, color=tracker.uses_color)
     classes = classes or []
     if isinstance(classes, str) or len(classes) > len(opened.targets.records):
         raise SettingError(f"classes {classes!r}: must be a list of at most one name for each target")
     for target, name in zip(opened.targets.records, classes):
         target["class"] = name
-    # One target needs no threads.
-    threads = 1 if len(opened.targets.records) == 1 else threads
-    tracker = MultiTracker(preset, order=order, threads=threads, **settings)
     return Run(opened, tracker, order, frames, skip_bad_frames, progress)
