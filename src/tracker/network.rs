@@ -95,8 +95,8 @@ impl Networks {
                 let reason = format!("{} MB are too large for a tracking network", length >> 20);
                 return Err(Error::Network { path, reason });
             }
-            let options = ModelOptions::with_ops(operators());
-            options.load_file(&path).map_err(|error| Error::Network { path, reason: error.to_string() })
+            let load = || ModelOptions::with_ops(operators()).load_file(&path);
+            on_own_thread(load).map_err(|error| Error::Network { path, reason: error.to_string() })
         };
         let (backbone, head) = (file("backbone.onnx")?, file("head.onnx")?);
         let recipe = read_recipe(&folder.join("siamese.toml"))?;
@@ -169,8 +169,8 @@ impl Networks {
         let picture = NdTensor::from_data([1, 3, side, side], picture);
         let (inputs, outputs) = (self.backbone.input_ids(), self.backbone.output_ids());
         let options = RunOptions::default().with_thread_pool(Some(pool.clone()));
-        let values = self.backbone.run(vec![(inputs[0], picture.view().into())], outputs, Some(options));
-        let value = values.map_err(|error| refuse(error.to_string()))?.swap_remove(0);
+        let run = || self.backbone.run(vec![(inputs[0], picture.view().into())], outputs, Some(options));
+        let value = on_own_thread(run).map_err(|error| refuse(error.to_string()))?.swap_remove(0);
         value.try_into().map_err(|_| refuse("it must answer with numbers in four dimensions".into()))
     }
 
@@ -179,7 +179,8 @@ impl Networks {
         let (inputs, outputs) = (self.head.input_ids(), self.head.output_ids());
         let options = RunOptions::default().with_thread_pool(Some(pool.clone()));
         let both = vec![(inputs[0], exemplar.view().into()), (inputs[1], search.view().into())];
-        let values = self.head.run(both, outputs, Some(options)).map_err(|error| refuse(error.to_string()))?;
+        let values = on_own_thread(|| self.head.run(both, outputs, Some(options)));
+        let values = values.map_err(|error| refuse(error.to_string()))?;
         let mut maps = values
             .into_iter()
             .map(|value| value.try_into().map_err(|_| refuse("it must answer with numbers in four dimensions".into())));
@@ -229,9 +230,15 @@ fn operators() -> OpRegistry {
     }
 }
 
-/// Threads for one tracker: the one that calls is enough.
+/// The runtime's threads for one tracker: one is enough.
 pub fn pool() -> Arc<ThreadPool> {
     Arc::new(ThreadPool::with_num_threads(1))
+}
+
+/// What `work` returns. The runtime waits for its own pool of rayon; a caller on another pool would start on the next
+/// target meanwhile, in the middle of this one. A plain thread only waits.
+fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl std::fmt::Debug for Networks {
@@ -276,6 +283,27 @@ pub(super) mod tests {
             assert!((f64::from(*found) - value.as_f64().unwrap()).abs() < 1e-4, "{i}: {found} for {value}");
         }
         assert!(answer.sides.iter().all(|&side| side == 32.0));
+    }
+
+    #[test]
+    fn a_worker_of_rayon_finishes_one_target_before_the_next() {
+        use rayon::prelude::*;
+        use std::sync::atomic::{AtomicUsize, Ordering};
+
+        let (good, folders) = (folder(""), [(); 4].map(|()| tempfile::tempdir().unwrap()));
+        for name in ["backbone.onnx", "head.onnx"] {
+            for to in &folders {
+                std::fs::copy(good.join(name), to.path().join(name)).unwrap();
+            }
+        }
+        let (at_once, workers) = (AtomicUsize::new(0), rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        workers.install(|| {
+            folders.par_iter().with_max_len(1).for_each(|folder| {
+                assert_eq!(at_once.fetch_add(1, Ordering::SeqCst), 0, "another target was begun");
+                Networks::load(folder.path()).unwrap();
+                at_once.fetch_sub(1, Ordering::SeqCst);
+            });
+        });
     }
 
     #[test]
