@@ -62,10 +62,16 @@ runner_of() {
 program() {
     local target="$1" folder suffix=
     rustup target add "$target" >/dev/null 2>&1
-    # rust-lld links static programs without a compiler for the machine.
-    [[ "$target" != *-musl ]] || export "CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<< "$target")_LINKER=rust-lld"
+    # Of the sizes at which LLVM still inlines a function, 100 costs less than 1 % of the speed and saves a tenth of the
+    # bytes; at 30 the trackers take half as many instructions again.
+    local flags="-C llvm-args=-inline-threshold=100"
+    # rust-lld links static programs without a compiler for the machine, and keeps one copy of equal functions.
+    if [[ "$target" == *-musl ]]; then
+        export "CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<< "$target")_LINKER=rust-lld"
+        flags+=" -C link-arg=--icf=all -C link-arg=-zpack-relative-relocs"
+    fi
     [[ "$target" != *windows* ]] || { suffix=.exe; need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64; }
-    cargo build --locked --profile dist --features neural --target "$target" --bin kcf-track >&2
+    RUSTFLAGS="$flags" cargo build --locked --profile dist --features neural --target "$target" --bin kcf-track >&2
     # Cargo strips by the same tool, and says nothing where that does not find its library.
     LD_LIBRARY_PATH="$(rustc --print sysroot)/lib" "$(rustc --print target-libdir)/../bin/rust-objcopy" --strip-all \
         "$built/$target/dist/kcf-track$suffix" "$built/$target/kcf-track$suffix"
@@ -173,8 +179,8 @@ wheel() {
     twine check --strict "$out"/*.whl >&2
     # auditwheel knows musl's library by Alpine's name for it only; maturin has checked the symbols of both.
     [[ "$target" == *-musl ]] || auditwheel show "$out"/*.whl | grep -q "$tag" || { auditwheel show "$out"/*.whl >&2; exit 1; }
-    mv "$out"/*.whl "$files/"
-    file="$(ls "$files"/*"$tag"*.whl)"
+    file="$files/$(basename "$out"/*.whl)"
+    mv "$out"/*.whl "$file"
     case "$target" in
         "$host"-*-gnu) how="$(try_wheel "$file")" ;;
         aarch64-*-gnu) how="$(try_arm_wheel "$file")" ;;

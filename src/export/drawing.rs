@@ -12,14 +12,14 @@ use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::tracker::ResponseMap;
 
-/// The letters, DejaVu Sans.
+/// The letters, DejaVu Sans Mono: half as many bytes as DejaVu Sans.
 #[derive(Debug)]
 pub(super) struct Letters(FontRef<'static>);
 
 impl Letters {
     /// Loads the font; errors name `path`.
     pub(super) fn load(path: &Path) -> Result<Self> {
-        let font = FontRef::try_from_slice(dejavu::sans::regular());
+        let font = FontRef::try_from_slice(dejavu::sans_mono::regular());
         let wrong = |error| Error::Output { path: path.into(), reason: format!("the built-in font: {error}") };
         font.map(Self).map_err(wrong)
     }

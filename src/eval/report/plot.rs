@@ -157,12 +157,12 @@ fn wrong(reason: impl ToString) -> Error {
     Error::Evaluation { what: "drawing a plot".into(), reason: reason.to_string() }
 }
 
-/// The font of PNG plots. It stands for bold too, which would add 700 kB. In SVG the reader's own sans-serif is used.
+/// The font of PNG plots. It stands for bold too, which would add 330 kB. In SVG the reader's own sans-serif is used.
 fn fonts() -> Result<(), &'static str> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
-        register_font(FONT, FontStyle::Normal, dejavu::sans::regular()).is_ok()
-            && register_font(FONT, FontStyle::Bold, dejavu::sans::regular()).is_ok()
+        register_font(FONT, FontStyle::Normal, dejavu::sans_mono::regular()).is_ok()
+            && register_font(FONT, FontStyle::Bold, dejavu::sans_mono::regular()).is_ok()
     });
     if *registered { Ok(()) } else { Err("the font cannot be read") }
 }
