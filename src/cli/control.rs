@@ -6,18 +6,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
-
 use super::Failure;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::export::TargetRecord;
 use crate::media::Item;
-use crate::run::{Pilot, Session};
+use crate::run::{Command, MAX_TARGETS, Pilot, Session};
 use crate::tracker::check_start;
-
-/// The version of the commands.
-const VERSION: u32 = 1;
 
 /// Longest line, in bytes.
 const MAX_LINE: u64 = 4096;
@@ -28,57 +23,8 @@ const MAX_WAITING: usize = 1000;
 /// Refusals that are told apart until the next frame; of more there is a count.
 const MAX_REFUSALS: usize = 5;
 
-/// Maximum targets at a time, and in all.
-const MAX_TARGETS: (usize, usize) = (100, 100_000);
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Command {
-    Add { id: Option<u32>, bbox: BBox },
-    Give { target: u32, bbox: BBox },
-    End { target: u32 },
-    Quit,
-}
-
-/// A line: `{"do": "give", "target": 1, "bbox": [10, 20, 30, 40]}`. Without `do` it gives a box.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    version: Option<u32>,
-    #[serde(rename = "do", default)]
-    action: Action,
-    #[serde(alias = "id")]
-    target: Option<u32>,
-    #[serde(alias = "box")]
-    bbox: Option<BBox>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Action {
-    Add,
-    #[default]
-    Give,
-    #[serde(alias = "drop")]
-    End,
-    Quit,
-}
-
-impl Command {
-    fn parse(line: &[u8]) -> Result<Self, String> {
-        let line: Line = serde_json::from_slice(line).map_err(|error| format!("this is not a command: {error}"))?;
-        if let Some(version) = line.version.filter(|&version| version != VERSION) {
-            return Err(format!("commands of version {version} are not known, only those of version {VERSION}"));
-        }
-        let bbox = line.bbox.ok_or_else(|| "the box is missing: \"bbox\": [x, y, width, height]".to_owned());
-        let target = line.target.ok_or_else(|| "the target is missing: \"target\": 1".to_owned());
-        Ok(match line.action {
-            Action::Add => Self::Add { id: line.target, bbox: bbox? },
-            Action::Give => Self::Give { target: target?, bbox: bbox? },
-            Action::End => Self::End { target: target? },
-            Action::Quit => Self::Quit,
-        })
-    }
-}
+/// Maximum targets of a run, with those that have ended.
+const MAX_TARGETS_IN_ALL: usize = 100_000;
 
 /// Commands that have come since the last frame, and lines that were refused.
 #[derive(Debug, Default)]
@@ -171,17 +117,19 @@ impl Control {
             std::mem::take(&mut inbox.commands)
         };
         for (number, command) in commands {
-            let done = match command {
-                Command::Add { bbox, .. } | Command::Give { bbox, .. } => check_start(&frame.into(), bbox),
-                Command::End { .. } | Command::Quit => Ok(()),
-            };
-            let done = done.map_err(|error| error.to_string()).and_then(|()| match command {
-                Command::Add { id, bbox } => self.add(session, id, item.position, bbox).map(&mut added),
-                Command::Give { target, bbox } => {
+            let checked = command.bbox().map_or(Ok(()), |bbox| check_start(&frame.into(), bbox));
+            let done = checked.map_err(|error| error.to_string()).and_then(|()| match command {
+                Command::Add { id, position: None, bbox } => self.add(session, id, item.position, bbox).map(&mut added),
+                Command::Give { target, position: None, bbox } => {
                     self.find(session, target).map(|at| session.plan(at, item.position, Some(bbox)))
                 }
-                Command::End { target } => self.find(session, target).map(|at| _ = session.drop_target(at)),
-                Command::Quit => Ok(()),
+                Command::End { target, position: None } => {
+                    self.find(session, target).map(|at| _ = session.drop_target(at))
+                }
+                Command::Add { .. } | Command::Give { .. } | Command::End { .. } => {
+                    Err("a run has no \"position\": its commands hold for the next frame".into())
+                }
+                _ => Err("this is a command of the page, not of a run".into()),
             });
             if let Err(reason) = done {
                 lock(&self.shared).refuse(number, &reason);
@@ -207,8 +155,8 @@ impl Control {
         bbox: BBox,
     ) -> Result<TargetRecord, String> {
         let alive = (0..self.targets.len()).filter(|&target| session.follower(target).is_some()).count();
-        if alive >= MAX_TARGETS.0 || self.targets.len() >= MAX_TARGETS.1 {
-            return Err(format!("there are {} targets, of at most {}: end one first", alive, MAX_TARGETS.0));
+        if alive >= MAX_TARGETS || self.targets.len() >= MAX_TARGETS_IN_ALL {
+            return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
         }
         let highest = self.targets.iter().map(|target| target.id).max().unwrap_or(0);
         let id = id.or(highest.checked_add(1)).ok_or("there is no higher id: give one")?;
@@ -267,38 +215,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_commands_or_are_refused() {
-        let bbox = BBox::new(1.0, 2.0, 3.0, 4.0);
-        for (line, command) in [
-            (r#"{"target":1,"box":[1,2,3,4]}"#, Command::Give { target: 1, bbox }),
-            (r#"{"do":"give","target":1,"bbox":[1,2,3,4],"version":1}"#, Command::Give { target: 1, bbox }),
-            (r#"{"do":"add","bbox":[1,2,3,4]}"#, Command::Add { id: None, bbox }),
-            (r#"{"do":"add","id":7,"bbox":[1,2,3,4]}"#, Command::Add { id: Some(7), bbox }),
-            (r#"{"do":"drop","target":2}"#, Command::End { target: 2 }),
-            (r#"{"do":"end","target":2}"#, Command::End { target: 2 }),
-            (r#"{"do":"quit"}"#, Command::Quit),
-        ] {
-            assert_eq!(Command::parse(line.as_bytes()), Ok(command), "{line}");
-        }
-        for wrong in [
-            "",
-            "x",
-            "{}",
-            "[1]",
-            r#"{"do":"dance"}"#,
-            r#"{"target":1}"#,
-            r#"{"do":"add"}"#,
-            r#"{"do":"end"}"#,
-            r#"{"do":"quit","version":2}"#,
-            r#"{"target":-1,"box":[1,2,3,4]}"#,
-            r#"{"target":1,"box":[1,2,3]}"#,
-            r#"{"target":1,"box":[1,2,3,4],"position":3}"#,
-        ] {
-            assert!(Command::parse(wrong.as_bytes()).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn many_lines_become_few_commands() {
         let shared = Shared::default();
         let long = format!("{{\"target\":1,\"box\":[{}1,2,3,4]}}\n", " ".repeat(10_000));
@@ -306,9 +222,12 @@ mod tests {
         let text: String = lines.chain([long, "{\"do\":\"end\",\"target\":1}\n".into()]).collect();
         read_lines(text.as_bytes(), &shared, &CancelToken::default());
         let inbox = lock(&shared);
-        let last = |target: u32, n: f64| Command::Give { target, bbox: BBox::new(n, 2.0, 3.0, 4.0) };
-        let commands: Vec<_> = inbox.commands.iter().map(|(_, command)| *command).collect();
-        assert_eq!(commands, [last(0, 9999.0), last(1, 9997.0), last(2, 9998.0), Command::End { target: 1 }]);
+        let last = |target: u32, n: f64| Command::Give { target, position: None, bbox: BBox::new(n, 2.0, 3.0, 4.0) };
+        let commands: Vec<_> = inbox.commands.iter().map(|(_, command)| command.clone()).collect();
+        assert_eq!(
+            commands,
+            [last(0, 9999.0), last(1, 9997.0), last(2, 9998.0), Command::End { target: 1, position: None }]
+        );
         assert_eq!((inbox.refusals.len(), inbox.more), (MAX_REFUSALS, 10_001 - MAX_REFUSALS as u64));
     }
 }

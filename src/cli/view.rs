@@ -16,7 +16,8 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::export::{Destination, Document, Form, SourceRecord, TargetRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
-use crate::view::{self, Address, Command, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
+use crate::run::Command;
+use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
 
 /// How often the program checks whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -237,7 +238,7 @@ fn serve(
 fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
     for target in targets {
         for (given, place) in target.given.iter().zip(0..) {
-            let (id, position) = (target.id, given.frame);
+            let (id, position) = (target.id, Some(given.frame));
             let command = match given.bbox {
                 Some(bbox) if place == 0 => Command::Add { id: Some(id), position, bbox },
                 Some(bbox) => Command::Give { target: id, position, bbox },

@@ -26,6 +26,8 @@
 //! ```
 
 #[cfg(feature = "cli")]
+mod command;
+#[cfg(feature = "cli")]
 mod offline;
 mod session;
 
@@ -38,6 +40,8 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::tracker::{Estimate, ResponseMap, Tracker};
 
+#[cfg(feature = "cli")]
+pub(crate) use command::{Command, MAX_TARGETS};
 #[cfg(feature = "cli")]
 pub(crate) use offline::{Passes, Pilot, local_fit};
 #[cfg(feature = "files")]

@@ -5,104 +5,14 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-
 use super::controller::{Controller, Goal, Handled, POLL_INTERVAL};
 use super::frame_cache::{Checkpoint, Reading, Seen};
 use super::state::{Gone, Track, ViewState};
 use crate::bbox::BBox;
 use crate::error::Error;
 use crate::media::Item;
+use crate::run::{Command, MAX_TARGETS};
 use crate::tracker::too_small;
-
-/// A command, as JSON: `{"do": "give", "target": 1, "position": 20, "bbox": [10, 20, 30, 40]}`.
-///
-/// A box belongs to the frame on which it was drawn, which may not be the current one.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Command {
-    /// Adds a target in this box of this frame. The frame of a live source may be one that has not come yet; the target
-    /// begins when it comes.
-    Add {
-        /// Its id; the next one if it is missing.
-        #[serde(default)]
-        id: Option<u32>,
-        /// The frame.
-        position: usize,
-        /// The box, 0-based.
-        bbox: BBox,
-    },
-    /// Gives a target a new box.
-    Give {
-        /// The target.
-        target: u32,
-        /// The frame.
-        position: usize,
-        /// The box, 0-based.
-        bbox: BBox,
-    },
-    /// Ends a target at this frame.
-    End {
-        /// The target.
-        target: u32,
-        /// The frame.
-        position: usize,
-    },
-    /// Takes back the box or the end that was given in this frame.
-    TakeBack {
-        /// The target.
-        target: u32,
-        /// The frame.
-        position: usize,
-    },
-    /// Removes a target with all its records.
-    Remove {
-        /// The target.
-        target: u32,
-    },
-    /// Sets the name and the class of a target; without them it has none.
-    Name {
-        /// The target.
-        target: u32,
-        /// Its name.
-        #[serde(default)]
-        name: Option<String>,
-        /// What it is.
-        #[serde(default)]
-        class: Option<String>,
-    },
-    /// Undoes the last change of a target.
-    Undo,
-    /// Ends this clip and goes on with another one of the folder.
-    Clip {
-        /// Clips on; negative for back.
-        by: i64,
-    },
-    /// Plays and tracks from the current frame on.
-    Play,
-    /// Stops at the current frame.
-    Pause,
-    /// Moves by some frames; tracks on the way forward.
-    Step {
-        /// Frames; negative for back.
-        by: i64,
-    },
-    /// Shows a frame without tracking.
-    Seek {
-        /// The frame.
-        position: usize,
-    },
-    /// Sets the speed of playing.
-    Speed {
-        /// A multiple of the source's rate; null for as fast as possible.
-        times: Option<f64>,
-    },
-    /// Gives the first box that the page asks for.
-    Pick {
-        /// The box, 0-based.
-        bbox: BBox,
-    },
-}
 
 /// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,9 +47,6 @@ impl<S: Into<String>> From<S> for Refusal {
 /// How long a command waits for its frame before it must be retried.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum targets at a time.
-const MAX_TARGETS: usize = 100;
-
 /// Maximum letters of a name or a class.
 const MAX_NAME: usize = 100;
 
@@ -150,10 +57,7 @@ impl Controller {
     /// Handles a command.
     pub fn handle(&mut self, command: Command) -> Handled {
         let picks = self.shared.look(|state| state.status.pick);
-        let drawn = match command {
-            Command::Add { bbox, .. } | Command::Give { bbox, .. } | Command::Pick { bbox } => Some(bbox),
-            _ => None,
-        };
+        let (drawn, shown) = (command.bbox(), self.position());
         match command {
             Command::Pick { bbox } if picks => {
                 let item = self.frame(self.position())?;
@@ -162,14 +66,14 @@ impl Controller {
             }
             Command::Pick { .. } => return Err("this page asks for no first box: add a target".into()),
             _ if picks => return Err("this page only asks for the first box".into()),
-            Command::Add { id, position, bbox } => self.add(id, position, bbox)?,
+            Command::Add { id, position, bbox } => self.add(id, position.unwrap_or(shown), bbox)?,
             Command::Give { target, position, bbox } => {
                 self.check_target(target)?;
-                self.give(target, position, bbox)?;
+                self.give(target, position.unwrap_or(shown), bbox)?;
             }
             Command::End { target, position } => {
                 let first = "this is its first box: remove the target instead";
-                self.edit_marks(target, first, |track| track.end(position))?;
+                self.edit_marks(target, first, |track| track.end(position.unwrap_or(shown)))?;
             }
             Command::TakeBack { target, position } => {
                 let none = "only a later box or an end can be taken back";
@@ -206,6 +110,7 @@ impl Controller {
                 self.log.outdated();
                 self.pause();
             }
+            Command::Quit => return Err("a page does not end the program".into()),
             Command::Play => {
                 // At the last frame, playing still tracks what a correction left open.
                 let all = |last| self.position() >= last && self.wanted(last).is_none();

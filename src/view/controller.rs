@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-use super::commands::{Command, Refusal};
+use super::commands::Refusal;
 use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Reading, Seen};
 use super::results::Log;
 use super::state::{Picture, SharedState, Track, ViewState};
@@ -16,6 +16,7 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::media::Item;
+use crate::run::Command;
 use crate::tracker::Params;
 
 /// How long a wait for a frame keeps commands waiting.

@@ -26,7 +26,7 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use self::commands::{Command, Refusal};
+pub use self::commands::Refusal;
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 
 use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
@@ -40,6 +40,7 @@ use crate::error::{Error, Result};
 use crate::export::{Destination, Document, FrameRecord, Json, SourceRecord};
 use crate::frame::FrameBuf;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
+use crate::run::Command;
 use crate::tracker::Params;
 
 /// How long a command may take.

@@ -8,13 +8,13 @@ use std::time::Duration;
 use constant_time_eq::constant_time_eq;
 
 use super::call;
-use super::commands::Command;
 use super::controller::Message;
 use super::http::{Request, Response};
 use super::results::Results;
 use super::state::{SharedState, Wants};
 use crate::error::{Error, Result};
 use crate::export::{Coco, Cvat, Destination, Exporter, Json, LabelStudio, TOLERANCE, Table};
+use crate::run::Command;
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
 const STYLE: &str = include_str!("../../assets/view/view.css");
@@ -180,9 +180,9 @@ impl Routes {
     }
 
     fn command(&self, body: &[u8]) -> Response {
-        let command = match serde_json::from_slice::<Command>(body) {
+        let command = match Command::parse(body) {
             Ok(command) => command,
-            Err(error) => return Response::refused(400, &format!("this is not a command: {error}")),
+            Err(reason) => return Response::refused(400, &reason),
         };
         match call(&self.messages, command) {
             Ok(None) => Response::ok("application/json", "{}"),

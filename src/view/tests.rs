@@ -161,7 +161,7 @@ fn plain(start: usize, bbox: BBox, end: usize) -> Vec<(usize, BBox)> {
 fn corrections_give_what_plain_sessions_give() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
     let whole = plain(1, seat.truth(1), FRAMES);
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
 
@@ -170,17 +170,17 @@ fn corrections_give_what_plain_sessions_give() {
     seat.command(Command::Seek { position: 15 });
     seat.stands_at(15);
     assert_eq!(seat.found(1), whole);
-    seat.command(Command::Give { target: 1, position: 15, bbox: moved });
+    seat.command(Command::Give { target: 1, position: Some(15), bbox: moved });
     assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)]].concat());
     // A second target, added on the way, costs the first one nothing.
-    seat.command(Command::Add { id: None, position: 10, bbox: seat.truth(10) });
+    seat.command(Command::Add { id: None, position: Some(10), bbox: seat.truth(10) });
     seat.stands_at(10);
     seat.play_to_the_end();
     let corrected = [&whole[..14], &plain(15, moved, FRAMES)].concat();
     assert_eq!(seat.found(1), corrected);
     assert_eq!(seat.found(2), plain(10, seat.truth(10), FRAMES));
     // An earlier correction leaves what was given after it.
-    seat.command(Command::Give { target: 1, position: 5, bbox: moved });
+    seat.command(Command::Give { target: 1, position: Some(5), bbox: moved });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [&whole[..4], &plain(5, moved, 14), &corrected[14..]].concat());
     // Taking both back restores the original track.
@@ -192,7 +192,7 @@ fn corrections_give_what_plain_sessions_give() {
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
     // An end.
-    seat.command(Command::End { target: 1, position: 20 });
+    seat.command(Command::End { target: 1, position: Some(20) });
     seat.command(Command::Remove { target: 2 });
     seat.command(Command::Seek { position: 18 });
     seat.stands_at(18);
@@ -205,7 +205,7 @@ fn corrections_give_what_plain_sessions_give() {
 #[test]
 fn steps_track_and_seeks_do_not() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 3 });
     seat.stands_at(4);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 4));
@@ -230,17 +230,17 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame, None);
     assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 20 });
     seat.stands_at(20 + 1);
     let oldest = seat.view.shared.look(|state| state.status.oldest);
     assert!(oldest > 10 && oldest <= 18, "{oldest}");
     assert!(seat.refused(Command::Seek { position: oldest - 1 }).contains("is gone"));
     let moved = seat.truth(18).translated(2.0, 2.0);
-    assert!(seat.refused(Command::Give { target: 1, position: 2, bbox: moved }).contains("frame 2 is gone"));
+    assert!(seat.refused(Command::Give { target: 1, position: Some(2), bbox: moved }).contains("frame 2 is gone"));
     seat.command(Command::Seek { position: 18 });
     seat.stands_at(18);
-    seat.command(Command::Give { target: 1, position: 18, bbox: moved });
+    seat.command(Command::Give { target: 1, position: Some(18), bbox: moved });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 17), plain(18, moved, FRAMES)].concat());
     seat.view.close().unwrap();
@@ -250,22 +250,22 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
 fn a_target_whose_beginning_is_gone_stops_no_other() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame, None);
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 14 });
     seat.stands_at(15);
     // An end and a wrong box. The pieces before them began in a frame that is gone.
-    seat.command(Command::End { target: 1, position: 15 });
+    seat.command(Command::End { target: 1, position: Some(15) });
     let gone = seat.refused(Command::TakeBack { target: 1, position: 15 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
-    seat.command(Command::Give { target: 2, position: 14, bbox: seat.truth(14) });
+    seat.command(Command::Give { target: 2, position: Some(14), bbox: seat.truth(14) });
     let gone = seat.refused(Command::TakeBack { target: 2, position: 14 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
     // The piece before this end began in a frame that is kept.
-    seat.command(Command::End { target: 2, position: 15 });
+    seat.command(Command::End { target: 2, position: Some(15) });
     seat.command(Command::TakeBack { target: 2, position: 15 });
     // A new box helps, as the refusal says.
-    seat.command(Command::Give { target: 1, position: 15, bbox: seat.truth(15) });
+    seat.command(Command::Give { target: 1, position: Some(15), bbox: seat.truth(15) });
     seat.command(Command::Step { by: 5 });
     seat.stands_at(20);
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
@@ -281,26 +281,26 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
 #[test]
 fn a_refused_command_changes_nothing() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 4 });
     seat.stands_at(5);
     let before = seat.found(1);
     let bbox = seat.truth(5);
     let outside = BBox::new(5000.0, 0.0, 10.0, 10.0);
     for (command, said) in [
-        (Command::Add { id: None, position: 5, bbox: outside }, "outside"),
-        (Command::Add { id: Some(1), position: 5, bbox }, "a target 1 already"),
-        (Command::Give { target: 1, position: 5, bbox: outside }, "outside"),
-        (Command::Give { target: 1, position: 3, bbox: BBox::new(1.0, 1.0, -3.0, 4.0) }, "box 1,1,-3,4"),
-        (Command::Give { target: 7, position: 5, bbox }, "no target 7"),
-        (Command::End { target: 7, position: 5 }, "no target 7"),
-        (Command::End { target: 1, position: 1 }, "remove the target"),
+        (Command::Add { id: None, position: Some(5), bbox: outside }, "outside"),
+        (Command::Add { id: Some(1), position: Some(5), bbox }, "a target 1 already"),
+        (Command::Give { target: 1, position: Some(5), bbox: outside }, "outside"),
+        (Command::Give { target: 1, position: Some(3), bbox: BBox::new(1.0, 1.0, -3.0, 4.0) }, "box 1,1,-3,4"),
+        (Command::Give { target: 7, position: Some(5), bbox }, "no target 7"),
+        (Command::End { target: 7, position: Some(5) }, "no target 7"),
+        (Command::End { target: 1, position: Some(1) }, "remove the target"),
         (Command::TakeBack { target: 1, position: 3 }, "can be taken back"),
         (Command::TakeBack { target: 1, position: 1 }, "can be taken back"),
         (Command::Remove { target: 0 }, "no target 0"),
-        (Command::Add { id: None, position: FRAMES + 1, bbox }, "no frame"),
-        (Command::Add { id: None, position: usize::MAX, bbox }, "no frame"),
-        (Command::Add { id: None, position: 0, bbox }, "no frame"),
+        (Command::Add { id: None, position: Some(FRAMES + 1), bbox }, "no frame"),
+        (Command::Add { id: None, position: Some(usize::MAX), bbox }, "no frame"),
+        (Command::Add { id: None, position: Some(0), bbox }, "no frame"),
         (Command::Seek { position: 0 }, "no frame 0"),
         (Command::Seek { position: FRAMES + 1 }, "no frame"),
         (Command::Speed { times: Some(f64::NAN) }, "speed"),
@@ -315,9 +315,9 @@ fn a_refused_command_changes_nothing() {
     assert_eq!(seat.found(1), before);
     seat.stands_at(5);
     for _ in 1..100 {
-        seat.command(Command::Add { id: None, position: 5, bbox });
+        seat.command(Command::Add { id: None, position: Some(5), bbox });
     }
-    assert!(seat.refused(Command::Add { id: None, position: 5, bbox }).contains("remove one"));
+    assert!(seat.refused(Command::Add { id: None, position: Some(5), bbox }).contains("remove one"));
     seat.view.close().unwrap();
 }
 
@@ -325,7 +325,7 @@ fn a_refused_command_changes_nothing() {
 fn the_highest_id_leaves_ids_for_other_targets() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
     for id in [Some(u32::MAX), Some(1), None] {
-        seat.command(Command::Add { id, position: 1, bbox: seat.truth(1) });
+        seat.command(Command::Add { id, position: Some(1), bbox: seat.truth(1) });
     }
     assert_eq!(seat.found(2).len(), 1);
     seat.view.close().unwrap();
@@ -340,14 +340,14 @@ fn json_lines_grow_and_are_sorted_at_the_end() {
         let text = std::fs::read_to_string(&path).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 9 });
     seat.stands_at(10);
     assert_eq!(read().len(), 10);
     let moved = seat.truth(6).translated(2.0, 0.0);
-    seat.command(Command::Give { target: 1, position: 6, bbox: moved });
+    seat.command(Command::Give { target: 1, position: Some(6), bbox: moved });
     // A target that is added late has lines behind later frames of the other one.
-    seat.command(Command::Add { id: None, position: 4, bbox: seat.truth(4) });
+    seat.command(Command::Add { id: None, position: Some(4), bbox: seat.truth(4) });
     seat.command(Command::Seek { position: 6 });
     seat.stands_at(6);
     seat.command(Command::Step { by: 1 });

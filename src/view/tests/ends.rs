@@ -19,7 +19,7 @@ fn document(seat: &Seat) -> serde_json::Value {
 fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
         let seat = seat_of(Scenery::video(), 0, None);
-        seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+        seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
         seat.command(beyond.clone());
         seat.stands_at(FRAMES);
         let Status { newest, last, oldest, going_to, said, .. } = status(&seat);
@@ -41,10 +41,10 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
 #[test]
 fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
     let seat = seat(false, MAX_CACHE_BYTES, None);
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.play_to_the_end();
     let moved = seat.truth(20).translated(2.0, 1.0);
-    seat.command(Command::Give { target: 1, position: 20, bbox: moved });
+    seat.command(Command::Give { target: 1, position: Some(20), bbox: moved });
     seat.command(Command::Seek { position: FRAMES });
     seat.stands_at(FRAMES);
     assert_eq!(seat.found(1).len(), 20);
@@ -58,23 +58,23 @@ fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
 fn a_document_is_complete_once_the_last_frame_is_tracked() {
     let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES, None);
     let completed = || document(&seat)["summary"]["completed"] == true;
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 9 });
     seat.stands_at(10);
     assert!(!completed());
     seat.play_to_the_end();
     assert!(completed());
-    seat.command(Command::Give { target: 1, position: 20, bbox: seat.truth(20) });
+    seat.command(Command::Give { target: 1, position: Some(20), bbox: seat.truth(20) });
     assert!(!completed());
-    seat.command(Command::End { target: 1, position: 25 });
+    seat.command(Command::End { target: 1, position: Some(25) });
     seat.command(Command::Play);
     seat.stands_at(FRAMES);
     assert!(completed());
     seat.view.close().unwrap();
     // A target whose first frame never came.
     let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, None);
-    seat.command(Command::Add { id: None, position: 1, bbox: seat.truth(1) });
-    seat.command(Command::Add { id: None, position: FRAMES + 9, bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(Command::Add { id: None, position: Some(FRAMES + 9), bbox: seat.truth(1) });
     seat.play_to_the_end();
     assert_eq!(document(&seat)["summary"]["completed"], false);
     seat.view.close().unwrap();
@@ -102,7 +102,7 @@ fn a_cancelled_view_waits_for_no_frame() {
     let seat = seat_until(stop.clone(), source, 0, None);
     stop.cancel();
     let begun = Instant::now();
-    let refused = seat.view.command(Command::Add { id: None, position: 20, bbox: seat.truth(20) }).unwrap_err();
+    let refused = seat.view.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) }).unwrap_err();
     assert!(begun.elapsed() < Duration::from_millis(1500), "{refused}");
     seat.view.close().unwrap();
 }

@@ -1,0 +1,170 @@
+//! Commands, as JSON: docs/control.md.
+
+use serde::Deserialize;
+
+use crate::bbox::BBox;
+
+/// The version of the commands.
+const VERSION: u64 = 1;
+
+/// Maximum targets at a time.
+pub const MAX_TARGETS: usize = 100;
+
+/// A command to a run, or to the controller of a page: `{"do": "give", "target": 1, "bbox": [10, 20, 30, 40]}`.
+///
+/// The box of a page belongs to the frame on which it was drawn, which may not be the current one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Command {
+    /// Adds a target in this box. The frame of a live source may be one that has not come yet; the target begins when it
+    /// comes.
+    Add {
+        /// Its id; the next one if it is missing.
+        #[serde(alias = "target")]
+        id: Option<u32>,
+        /// The frame; the current one if it is missing.
+        position: Option<usize>,
+        /// The box, 0-based.
+        #[serde(alias = "box")]
+        bbox: BBox,
+    },
+    /// Gives a target a new box.
+    Give {
+        /// The target.
+        #[serde(alias = "id")]
+        target: u32,
+        /// The frame.
+        position: Option<usize>,
+        /// The box, 0-based.
+        #[serde(alias = "box")]
+        bbox: BBox,
+    },
+    /// Ends a target at this frame.
+    #[serde(alias = "drop")]
+    End {
+        /// The target.
+        #[serde(alias = "id")]
+        target: u32,
+        /// The frame.
+        position: Option<usize>,
+    },
+    /// Ends a run.
+    Quit,
+    /// Takes back the box or the end that was given in this frame.
+    TakeBack {
+        /// The target.
+        target: u32,
+        /// The frame.
+        position: usize,
+    },
+    /// Removes a target with all its records.
+    Remove {
+        /// The target.
+        target: u32,
+    },
+    /// Sets the name and the class of a target; without them it has none.
+    Name {
+        /// The target.
+        target: u32,
+        /// Its name.
+        name: Option<String>,
+        /// What it is.
+        class: Option<String>,
+    },
+    /// Undoes the last change of a target.
+    Undo,
+    /// Ends this clip and goes on with another one of the folder.
+    Clip {
+        /// Clips on; negative for back.
+        by: i64,
+    },
+    /// Plays and tracks from the current frame on.
+    Play,
+    /// Stops at the current frame.
+    Pause,
+    /// Moves by some frames; tracks on the way forward.
+    Step {
+        /// Frames; negative for back.
+        by: i64,
+    },
+    /// Shows a frame without tracking.
+    Seek {
+        /// The frame.
+        position: usize,
+    },
+    /// Sets the speed of playing.
+    Speed {
+        /// A multiple of the source's rate; null for as fast as possible.
+        times: Option<f64>,
+    },
+    /// Gives the first box that the page asks for.
+    Pick {
+        /// The box, 0-based.
+        bbox: BBox,
+    },
+}
+
+impl Command {
+    /// Parses a command; without `do` it gives a box.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let wrong = |error: serde_json::Error| format!("this is not a command: {error}");
+        let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).map_err(wrong)?;
+        if let Some(version) = fields.remove("version").filter(|version| *version != VERSION) {
+            return Err(format!("commands of version {version} are not known, only those of version {VERSION}"));
+        }
+        fields.entry("do").or_insert("give".into());
+        serde_json::from_value(fields.into()).map_err(wrong)
+    }
+
+    /// The box that it gives.
+    pub fn bbox(&self) -> Option<BBox> {
+        match self {
+            Self::Add { bbox, .. } | Self::Give { bbox, .. } | Self::Pick { bbox } => Some(*bbox),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_parsed_or_refused() {
+        let (bbox, position) = (BBox::new(1.0, 2.0, 3.0, 4.0), None);
+        for (text, command) in [
+            (r#"{"target":1,"box":[1,2,3,4]}"#, Command::Give { target: 1, position, bbox }),
+            (r#"{"target":1,"box":[1,2,3,4],"position":3}"#, Command::Give { target: 1, position: Some(3), bbox }),
+            (r#"{"do":"give","target":1,"bbox":[1,2,3,4],"version":1}"#, Command::Give { target: 1, position, bbox }),
+            (r#"{"do":"add","bbox":[1,2,3,4]}"#, Command::Add { id: None, position, bbox }),
+            (r#"{"do":"add","id":7,"bbox":[1,2,3,4]}"#, Command::Add { id: Some(7), position, bbox }),
+            (r#"{"do":"drop","target":2}"#, Command::End { target: 2, position }),
+            (r#"{"do":"end","target":2}"#, Command::End { target: 2, position }),
+            (r#"{"do":"quit"}"#, Command::Quit),
+            (r#"{"do":"take-back","target":2,"position":3}"#, Command::TakeBack { target: 2, position: 3 }),
+            (r#"{"do":"speed","times":null}"#, Command::Speed { times: None }),
+        ] {
+            assert_eq!(Command::parse(text.as_bytes()), Ok(command), "{text}");
+        }
+        for (wrong, reason) in [
+            ("", "not a command"),
+            ("x", "not a command"),
+            ("{}", "missing field `target`"),
+            ("[1]", "not a command"),
+            (r#"{"do":"dance"}"#, "unknown variant `dance`"),
+            (r#"{"target":1}"#, "missing field `bbox`"),
+            (r#"{"do":"add"}"#, "missing field `bbox`"),
+            (r#"{"do":"end"}"#, "missing field `target`"),
+            (r#"{"do":"quit","version":2}"#, "version 2"),
+            (r#"{"target":-1,"box":[1,2,3,4]}"#, "`-1`"),
+            (r#"{"target":1,"box":[1,2,3]}"#, "invalid length"),
+            (r#"{"target":1,"box":[1,2,3,4],"color":3}"#, "unknown field `color`"),
+        ] {
+            let error = Command::parse(wrong.as_bytes()).expect_err(wrong);
+            assert!(error.contains(reason), "{wrong}: {error}");
+        }
+    }
+}
