@@ -91,6 +91,8 @@ pub mod cancel;
 mod capi;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "synth")]
+mod encode;
 mod error;
 #[cfg(feature = "files")]
 pub mod eval;
@@ -102,14 +104,10 @@ mod ffmpeg;
 mod fft;
 mod filters;
 mod frame;
-#[cfg(feature = "synth")]
-mod jpeg;
 pub mod kernels;
 pub mod machines;
 #[cfg(feature = "files")]
 pub mod media;
-#[cfg(any(feature = "synth", all(test, feature = "files")))]
-mod png;
 mod profile;
 pub mod run;
 pub(crate) mod settings;

@@ -37,7 +37,7 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
     let wanted = args.targets.read()?;
-    let cancel = super::signals::watch();
+    let cancel = super::failure::watch_signals();
     let request = SourceRequest { path: &args.source, options: OpenOptions::default(), needs_truth: wanted.is_empty() };
     let (source, _) = request.open(&cancel)?;
     let info = source.info();

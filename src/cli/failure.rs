@@ -1,9 +1,15 @@
-//! Messages and exit codes of runs that fail.
+//! Signals, messages and exit codes of runs that end early: after Ctrl-C the current frame is finished.
 
+use std::ffi::c_int;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use super::signals;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
 use crate::Error;
+use crate::cancel::CancelToken;
 
 /// Why a subcommand did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +50,7 @@ impl Failure {
             Self::ReaderGone => return 0,
             Self::Interrupted => {
                 let _ = writeln!(std::io::stderr(), "interrupted; outputs hold the frames until now");
-                return signals::exit_code();
+                return exit_code();
             }
             Self::Usage(message) | Self::Failed(message) => print_error(message),
         }
@@ -76,4 +82,49 @@ impl From<std::io::Error> for Failure {
             _ => Self::Failed(format!("cannot write to the standard output: {error}")),
         }
     }
+}
+
+#[cfg(unix)]
+const SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
+
+/// The signal that came last; 0 before any.
+static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+
+/// A token that the first signal cancels. A second signal ends the program at once.
+pub fn watch_signals() -> CancelToken {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    for number in SIGNALS {
+        // An ignored signal (`nohup`) stays ignored. If no handler can be set, the signal ends the program as usual.
+        if is_ignored(number) {
+            continue;
+        }
+        let code = c_int::from(u8::try_from(128 + number).unwrap_or(u8::MAX));
+        // In this order: the first signal finds the flag unset.
+        let _ = flag::register_conditional_shutdown(number, code, Arc::clone(&cancelled));
+        let _ = flag::register(number, Arc::clone(&cancelled));
+        let _ = flag::register_usize(number, Arc::clone(&SIGNAL), usize::try_from(number).unwrap_or_default());
+    }
+    cancelled.into()
+}
+
+/// The exit code for the last signal, as shells have it: 130 for Ctrl-C.
+fn exit_code() -> u8 {
+    let signal = SIGNAL.load(Ordering::Relaxed);
+    u8::try_from(128 + signal.max(SIGINT as usize * usize::from(signal == 0))).unwrap_or(u8::MAX)
+}
+
+#[cfg(unix)]
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: a `sigaction` of zeros is valid, and without a new action the call only writes the old one to it.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut old) == 0 && old.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(not(unix))]
+fn is_ignored(_: c_int) -> bool {
+    false
 }

@@ -1,6 +1,5 @@
 //! The command line program: one file a subcommand. Nothing else prints.
 
-mod completions;
 mod control;
 mod eval;
 mod explain;
@@ -9,7 +8,6 @@ mod outputs;
 mod progress;
 mod run;
 mod settings;
-mod signals;
 mod source;
 mod synth;
 mod targets;
@@ -21,7 +19,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::{ffmpeg, simd};
 use failure::Failure;
@@ -48,9 +47,9 @@ enum Command {
     /// Render a sequence of frames with its exact truth
     Synth(Box<synth::SynthArgs>),
     /// Print a completion script for a shell
-    Completions(completions::CompletionsArgs),
+    Completions(CompletionsArgs),
     /// Print a page of the manual
-    Man(completions::ManArgs),
+    Man(ManArgs),
     Eval(Box<eval::EvalArgs>),
     Explain(Box<explain::ExplainArgs>),
     View(Box<view::ViewArgs>),
@@ -95,8 +94,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let result = match &cli.command {
         Some(Command::Synth(args)) => synth::run(args),
-        Some(Command::Completions(args)) => completions::run(args),
-        Some(Command::Man(args)) => completions::man(args),
+        Some(Command::Completions(args)) => completions(args),
+        Some(Command::Man(args)) => man(args),
         Some(Command::Eval(args)) => eval::run(args),
         Some(Command::Explain(args)) => explain::run(args),
         Some(Command::View(args)) => view::run(args),
@@ -123,4 +122,44 @@ fn long_version() -> String {
         simd::level(),
         ffmpeg.unwrap_or_else(|_| "not found in PATH; videos and cameras need it".into()),
     )
+}
+
+/// Print a completion script for a shell.
+#[derive(Debug, Args)]
+struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Print a page of the manual.
+#[derive(Debug, Args)]
+struct ManArgs {
+    /// The subcommand [default: the program]
+    command: Option<String>,
+}
+
+fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    // The generator panics when a write fails, as on a closed pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "kcf-track", &mut script);
+    Ok(std::io::stdout().write_all(&script)?)
+}
+
+fn man(args: &ManArgs) -> Result<(), Failure> {
+    let mut program = Cli::command();
+    program.build();
+    let command = match &args.command {
+        None => program,
+        Some(name) => {
+            let known: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
+            let unknown = || Failure::usage(format!("man {name}: there are pages of {}", known.join(", ")));
+            program.find_subcommand(name).cloned().ok_or_else(unknown)?
+        }
+    };
+    // The page has the flags that `-h` leaves out.
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).source(concat!("kcf-track ", env!("CARGO_PKG_VERSION"))).render(&mut page)?;
+    std::io::stdout().write_all(&page)?;
+    Ok(())
 }

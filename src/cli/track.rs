@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
 
+use super::Failure;
+use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::progress::Progress;
 use super::run::{self, RunConfig, RunSummary};
@@ -13,7 +15,6 @@ use super::settings::{self, SettingsArgs};
 use super::source::{self, Position, SourceRequest};
 use super::targets::TargetArgs;
 use super::view::{Picked, pick};
-use super::{Failure, signals};
 use crate::Tracker;
 use crate::export::TargetRecord;
 use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
@@ -103,7 +104,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
         return Err(Failure::usage("--commands -: the frames come from the standard input; name a pipe"));
     }
-    let cancel = signals::watch();
+    let cancel = watch_signals();
     let options = OpenOptions {
         target: args.target,
         truth: args.truth.clone().map_or(Truth::Beside, Truth::File),

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::Failure;
+use super::failure::watch_signals;
 use super::outputs::Outputs;
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, Position, SourceRequest};
 use super::targets::{TargetArgs, frame_size};
-use super::{Failure, signals};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::export::{Destination, Document, Form, SourceRecord, TargetRecord, is_video};
@@ -105,7 +106,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         return settings::print(&args.settings.resolve(args.preset.as_deref())?);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
-    let cancel = signals::watch();
+    let cancel = watch_signals();
     let clips = clips(given);
     let mut address = None;
     if clips.is_empty() {

@@ -330,8 +330,7 @@ pub(crate) mod tests {
     use super::*;
 
     fn save(picture: &image::GrayImage, path: &Path) {
-        let bytes = crate::png::encode(picture, picture.dimensions(), image::ExtendedColorType::L8).unwrap();
-        fs::write(path, bytes).unwrap();
+        picture.save_with_format(path, image::ImageFormat::Png).unwrap();
     }
 
     /// Writes a sequence of `n` small pictures with the rows of a truth file.

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::form::{Form, Layout};
 use super::labels::{Content, Found, Wrong, gather, not_whole};
+use super::output::{Form, Layout};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TOLERANCE, TargetRecord};
 use super::{FrameResult, Tally};

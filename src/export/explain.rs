@@ -11,10 +11,10 @@ use image::ExtendedColorType;
 use super::drawing::viridis;
 use super::{escape, in_color};
 use crate::bbox::BBox;
+use crate::encode;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;
-use crate::png;
 use crate::profile::Stopwatch;
 use crate::tracker::{AreaParams, FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
 
@@ -133,7 +133,7 @@ impl Replay {
             (
                 "The kernel correlation",
                 kernel_equation,
-                at("src/kernels/correlation.rs, KernelCorrelator::correlate"),
+                at("src/kernels/function.rs, KernelCorrelator::correlate"),
                 plane(&kernel, unit, true)?,
                 format!("0 to 1, here {:.3} to {:.3}", low(&kernel), high(&kernel)),
             ),
@@ -224,7 +224,7 @@ fn image(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<St
 
 fn data(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<String> {
     let bytes =
-        png::encode(pixels, size, color).map_err(|error| Error::io("a picture", std::io::Error::other(error)))?;
+        encode::png(pixels, size, color).map_err(|error| Error::io("a picture", std::io::Error::other(error)))?;
     Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 

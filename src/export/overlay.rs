@@ -17,10 +17,9 @@ use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file::replace;
 use crate::bbox::BBox;
+use crate::encode;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
-use crate::jpeg::encode;
-use crate::png;
 use crate::tracker::State;
 
 /// The background of an unreadable frame.
@@ -551,8 +550,8 @@ fn draw_all(jobs: &Mutex<Receiver<Job>>, letters: &Letters, mut sink: Sink) -> R
 fn write_picture(picture: &RgbImage, path: &Path) -> Result<()> {
     let is_jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
     // A JPEG has no room for longer sides; such a picture becomes a PNG.
-    let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg).and_then(|frame| encode(&frame, QUALITY, false));
-    let png = || png::encode(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
+    let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg).and_then(|frame| encode::jpeg(&frame, QUALITY, false));
+    let png = || encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
     let written = jpeg.map_or_else(png, Ok).and_then(|bytes| replace(path, |file| file.write_all(&bytes)));
     written.map_err(|source| Error::io(path, source))
 }

@@ -12,8 +12,8 @@ use super::record::rounded;
 use super::table::csv_line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file::replace;
+use crate::encode;
 use crate::error::{Error, Result};
-use crate::png;
 use crate::tracker::ResponseMap;
 
 const GEOMETRY: &str = "geometry.csv";
@@ -65,7 +65,7 @@ impl ResponseMaps {
         replace(&path, |file| write_npy(file, map.view())).map_err(|source| Error::io(&path, source))?;
         let path = self.folder.claim(&Path::new(&row[2]).with_extension("png").to_string_lossy())?;
         let picture = heat_map(map.view(), response, &self.letters);
-        let picture = png::encode(&picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
+        let picture = encode::png(&picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
         let written = picture.and_then(|bytes| replace(&path, |file| file.write_all(&bytes)));
         written.map_err(|source| Error::io(&path, source))?;
 

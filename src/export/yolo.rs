@@ -10,8 +10,8 @@ use super::record::{Run, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Summary, csv_line};
 use crate::atomic_file;
 use crate::bbox::BBox;
+use crate::encode;
 use crate::error::{Error, Result};
-use crate::jpeg;
 use crate::tracker::State;
 
 /// The file beside the labels that says which line is which target: YOLO itself has neither ids nor given boxes.
@@ -113,7 +113,7 @@ impl Exporter for Frames {
             Some(file) => fs::copy(file, &path).map(drop),
             None => {
                 let reason = || "a JPEG has sides of at most 65,535 pixels".into();
-                let jpeg = jpeg::encode(pixels, QUALITY, false);
+                let jpeg = encode::jpeg(pixels, QUALITY, false);
                 fs::write(&path, jpeg.ok_or_else(|| Error::Output { path: path.clone(), reason: reason() })?)
             }
         };

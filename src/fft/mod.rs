@@ -1,6 +1,5 @@
 //! Planned transforms of feature maps and response planes, and the algebra of their spectra.
 
-mod aligned;
 mod butterfly;
 mod channels;
 mod lanes;
@@ -11,9 +10,8 @@ mod supports;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use aligned::AlignedBuf;
 pub(crate) use channels::ChannelPlan;
-pub(crate) use lanes::{CHANNELS, LanePlan};
+pub(crate) use lanes::{AlignedBuf, CHANNELS, LanePlan};
 pub(crate) use line::{Cell, LANES, split_real};
 pub(crate) use map::{FeatureMap, MapPlan, Scratch, phase_shift};
 pub(crate) use plane::PlanePlan;

@@ -5,8 +5,7 @@
 
 use rustfft::num_complex::Complex32;
 
-use super::aligned::{SLACK, aligned};
-use super::lanes::CHANNELS;
+use super::lanes::{CHANNELS, SLACK, aligned};
 use super::line::{Cell, LANES, LinePlan, Lines, split_real};
 use crate::simd::leveled;
 

@@ -3,7 +3,7 @@
 
 use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::kernels::Kernel;
-use crate::kernels::correlation::KernelCorrelator;
+use crate::kernels::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
 use rustfft::num_complex::Complex32;
 

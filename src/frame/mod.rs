@@ -3,7 +3,6 @@
 //! [`Frame`] is a borrowed view with a stride, so a camera buffer, a decoded image or a NumPy array needs no copy;
 //! [`FrameBuf`] owns its pixels.
 
-mod half;
 mod patch;
 mod resample;
 #[cfg(test)]
@@ -12,8 +11,7 @@ mod tests;
 #[cfg(feature = "files")]
 use image::DynamicImage;
 
-pub(crate) use half::HalfSampler;
-pub(crate) use patch::{PatchRect, sample};
+pub(crate) use patch::{HalfSampler, PatchRect, sample};
 pub(crate) use resample::{Region, Resampler};
 
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@ mod resample;
 
 use proptest::prelude::*;
 
-use super::half::{TAPS, filtered, half_size};
+use super::patch::{TAPS, filtered, half_size};
 use super::*;
 use crate::simd::assert_same_on_all_levels;
 

@@ -4,13 +4,12 @@
 //! inner products made by FFT. [`GramKernel`] adds two histogram kernels. [`gram()`] and [`cross_gram`] build Gram
 //! matrices, [`Mahalanobis`] under a metric; [`PolynomialMap`] is the explicit feature map of the polynomial kernel.
 
-pub(crate) mod correlation;
 pub(crate) mod factor;
 mod feature_space;
 mod function;
 pub(crate) mod gram;
 
 pub use feature_space::{Mahalanobis, PolynomialMap};
-pub(crate) use function::exp_negative;
 pub use function::{GramKernel, Kernel};
+pub(crate) use function::{KernelCorrelator, exp_negative};
 pub use gram::{cross_gram, gram, own_values};

@@ -4,8 +4,8 @@ use image::{Rgb, RgbImage};
 use rand_pcg::rand_core::Rng;
 use rayon::prelude::*;
 
+use super::SceneParams;
 use super::motion::{Beam, Outline, Pose, bits, fraction, mix, sin_cos, stream, swing, uniform};
-use super::params::SceneParams;
 use crate::bbox::BBox;
 
 /// Red, green, blue, each nominally 0 to 255.

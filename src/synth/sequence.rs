@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
 use crate::media::annotation::Base;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
-use crate::{atomic_file, jpeg, png};
+use crate::{atomic_file, encode};
 
 /// How frames are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,10 @@ impl Format {
             // Chroma at full resolution: coarser chroma would blur the target's edge.
             Self::Jpg(quality) => Frame::try_from(picture)
                 .ok()
-                .and_then(|frame| jpeg::encode(&frame, quality, false))
+                .and_then(|frame| encode::jpeg(&frame, quality, false))
                 .ok_or_else(|| std::io::Error::other("the picture does not fit into a JPEG")),
             Self::Png => {
-                png::encode(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(std::io::Error::other)
+                encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(std::io::Error::other)
             }
         }
     }

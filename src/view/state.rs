@@ -10,9 +10,9 @@ use image::imageops::thumbnail;
 use serde::Serialize;
 
 use crate::bbox::BBox;
+use crate::encode;
 use crate::export::{FrameRecord, Given, TargetRecord, in_color};
 use crate::frame::{Frame, FrameBuf};
-use crate::jpeg;
 use crate::media::Item;
 use crate::tracker::ResponseMap;
 
@@ -601,7 +601,7 @@ impl Picture {
 
     /// The frame as JPEG, at most [`MAX_SIDE`] wide and high; empty of one that could not be read.
     pub fn jpeg(&self) -> &[u8] {
-        self.jpeg.get_or_init(|| self.item.picture().and_then(|frame| encode(&frame)).unwrap_or_default())
+        self.jpeg.get_or_init(|| self.item.picture().and_then(|frame| sized_jpeg(&frame)).unwrap_or_default())
     }
 }
 
@@ -625,18 +625,18 @@ fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
     FrameBuf::new(pixels, width, height, frame.format()).ok()
 }
 
-fn encode(frame: &Frame<'_>) -> Option<Vec<u8>> {
+fn sized_jpeg(frame: &Frame<'_>) -> Option<Vec<u8>> {
     let (width, height, longest) = (frame.width(), frame.height(), frame.width().max(frame.height()));
     if longest <= MAX_SIDE {
-        return jpeg::encode(frame, QUALITY, true);
+        return encode::jpeg(frame, QUALITY, true);
     }
     let factor = longest.div_ceil(MAX_SIDE);
     if longest >= 2 * MAX_SIDE && width.min(height) >= factor {
-        return jpeg::encode(&shrunk(frame, factor)?.as_frame(), QUALITY, true);
+        return encode::jpeg(&shrunk(frame, factor)?.as_frame(), QUALITY, true);
     }
     let side = |side: usize| u32::try_from((side * MAX_SIDE / longest).max(1)).ok();
     let small = thumbnail(&in_color(frame).ok()?, side(width)?, side(height)?);
-    jpeg::encode(&Frame::try_from(&small).ok()?, QUALITY, true)
+    encode::jpeg(&Frame::try_from(&small).ok()?, QUALITY, true)
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use image::DynamicImage;
 use image::imageops::FilterType;
 
 use crate::bbox::BBox;
+use crate::encode;
 use crate::eval::dataset::LabelledSequence;
 use crate::eval::metrics::frame_errors;
 use crate::eval::runner::Trace;
 use crate::eval::{Evaluated, Evaluation, Protocol};
 use crate::export::escape;
 use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
-use crate::jpeg;
 use crate::media::decode;
 
 /// How many sequences are shown.
@@ -151,7 +151,7 @@ fn base64(frame: &Frame<'_>) -> Option<String> {
         picture
     };
     let small = FrameBuf::try_from(small).ok()?;
-    Some(STANDARD.encode(jpeg::encode(&small.as_frame(), QUALITY, false)?))
+    Some(STANDARD.encode(encode::jpeg(&small.as_frame(), QUALITY, false)?))
 }
 
 #[cfg(test)]

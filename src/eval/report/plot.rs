@@ -13,8 +13,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, register_font};
 
+use crate::encode;
 use crate::error::{Error, Result};
-use crate::png;
 
 /// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
 const HEIGHT: u32 = 440;
@@ -144,7 +144,7 @@ impl Plot {
         let size = (self.width() * PNG_SCALE, HEIGHT * PNG_SCALE);
         let mut pixels = vec![0u8; size.0 as usize * size.1 as usize * 3];
         self.draw(BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), PNG_SCALE)?;
-        png::encode(&pixels, size, ExtendedColorType::Rgb8).map_err(wrong)
+        encode::png(&pixels, size, ExtendedColorType::Rgb8).map_err(wrong)
     }
 
     fn draw<DB: DrawingBackend>(&self, root: DrawingArea<DB, Shift>, scale: u32) -> Result<()> {

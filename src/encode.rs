@@ -1,21 +1,33 @@
-//! Pictures as JPEG.
+//! Pictures as JPEG and PNG.
 //!
-//! The encoder is generic over pixels and writers; all callers share the one instance here.
+//! The encoders are generic over pixels and writers; all callers share the instances here.
 
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder, ImageResult};
 use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr};
 
 use crate::frame::{Frame, PixelFormat};
 use crate::simd::leveled;
 
-/// Encodes `frame` with `quality` 1 to 100, and the colours at half size if `coarse`; `None` for a side above 65,535
+/// Encodes `frame` as JPEG with `quality` 1 to 100, and the colours at half size if `coarse`; `None` for a side above 65,535
 /// pixels.
-pub(crate) fn encode(frame: &Frame<'_>, quality: u8, coarse: bool) -> Option<Vec<u8>> {
+pub(crate) fn jpeg(frame: &Frame<'_>, quality: u8, coarse: bool) -> Option<Vec<u8>> {
     let picture = Picture { frame, size: (frame.width().try_into().ok()?, frame.height().try_into().ok()?) };
-    let mut jpeg = Vec::new();
-    let mut encoder = Encoder::new(&mut jpeg, quality);
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, quality);
     encoder.set_sampling_factor(if coarse { SamplingFactor::F_2_2 } else { SamplingFactor::F_1_1 });
     encoder.encode_image(picture).ok()?;
-    Some(jpeg)
+    Some(bytes)
+}
+
+/// Encodes `pixels`, row by row, as PNG.
+///
+/// # Errors
+/// The encoder's error, for an empty picture or a wrong number of pixels.
+pub(crate) fn png(pixels: &[u8], (width, height): (u32, u32), color: ExtendedColorType) -> ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes).write_image(pixels, width, height, color)?;
+    Ok(bytes)
 }
 
 /// A frame that fits into a JPEG.
@@ -94,7 +106,7 @@ mod tests {
         ] {
             let frame = FrameBuf::new(pixel.repeat(21 * 10), 21, 10, format).unwrap();
             for coarse in [false, true] {
-                let jpeg = encode(&frame.as_frame(), 90, coarse).unwrap();
+                let jpeg = jpeg(&frame.as_frame(), 90, coarse).unwrap();
                 let back = decode_bytes(&jpeg, "back", Channels::Color).unwrap();
                 let back = back.as_frame();
                 assert_eq!((back.width(), back.height()), (21, 10));
@@ -131,7 +143,7 @@ mod tests {
     fn encodes_ten_thousand_pixels_in_a_row() {
         let row: Vec<u8> = (0..10_000).flat_map(|x| [(x / 40) as u8; 3]).collect();
         let frame = FrameBuf::new(row.repeat(3), 10_000, 3, PixelFormat::Rgb8).unwrap();
-        let jpeg = encode(&frame.as_frame(), 90, false).unwrap();
+        let jpeg = jpeg(&frame.as_frame(), 90, false).unwrap();
         let back = decode_bytes(&jpeg, "wide", Channels::Luma).unwrap();
         let back = back.as_frame();
         assert_eq!((back.width(), back.height()), (10_000, 3));
@@ -141,6 +153,6 @@ mod tests {
     #[test]
     fn refuses_a_frame_too_wide_for_a_jpeg() {
         let frame = FrameBuf::new(vec![0; 65_536], 65_536, 1, PixelFormat::Gray8).unwrap();
-        assert!(encode(&frame.as_frame(), 90, false).is_none());
+        assert!(jpeg(&frame.as_frame(), 90, false).is_none());
     }
 }
