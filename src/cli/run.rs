@@ -1,6 +1,5 @@
 //! One run, from its first frame to its files.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::profile::Profile;
-use crate::run::{Cause, End, Halt, Passes, Pilot, Session, Step, Watch};
+use crate::run::{Cause, End, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
 
 /// The source, the targets and the options of a run.
@@ -169,7 +168,7 @@ impl RunConfig<'_> {
     fn pilot(&self) -> Pilot {
         let mut tracker = self.tracker.clone();
         tracker.switch_profile(self.profile);
-        Pilot::Live(tracker, (self.smooth && !self.has_two_passes()).then(VecDeque::new))
+        Pilot::Live(tracker, (self.smooth && !self.has_two_passes()).then(OneSided::default))
     }
 
     /// A session of all targets.

@@ -8,7 +8,6 @@ use image::{Rgb, RgbImage};
 
 use super::FrameRecord;
 use crate::bbox::BBox;
-use crate::run::local_fit;
 
 /// How pixels are hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +143,26 @@ impl Crop {
         let mut window = RgbImage::from_pixel(self.size.0, self.size.1, Rgb([0; 3]));
         replace(&mut window, picture, -left, -top);
         window
+    }
+}
+
+/// The value at 0 of a line that is fitted to `(place, value)` pairs with Gaussian weights. Values from one side only
+/// give a value without delay.
+fn local_fit(values: impl Iterator<Item = (f64, f64)>, sigma: f64) -> f64 {
+    let [mut weights, mut places, mut squares, mut sum, mut product] = [0.0; 5];
+    for (place, value) in values {
+        let weight = (-0.5 * (place / sigma).powi(2)).exp();
+        weights += weight;
+        places += weight * place;
+        squares += weight * place * place;
+        sum += weight * value;
+        product += weight * place * value;
+    }
+    let determinant = weights * squares - places * places;
+    if determinant > 1e-9 * weights * weights {
+        (squares * sum - places * product) / determinant
+    } else {
+        sum / weights
     }
 }
 

@@ -43,7 +43,7 @@ use crate::tracker::{Estimate, ResponseMap, Tracker};
 #[cfg(feature = "cli")]
 pub(crate) use command::{Command, MAX_TARGETS};
 #[cfg(feature = "cli")]
-pub(crate) use offline::{Passes, Pilot, local_fit};
+pub(crate) use offline::{OneSided, Passes, Pilot};
 #[cfg(feature = "files")]
 pub use session::{End, Step, Watch};
 pub use session::{Outcome, Session};

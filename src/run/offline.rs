@@ -11,79 +11,166 @@ use crate::frame::{Channels, Frame};
 use crate::media::{Demand, Item, Source, Span};
 use crate::tracker::{Estimate, ResponseMap, State, Tracker};
 
-/// Width of the filter in frames, and how far it may move a box as a share of its size: of two sides, and of one.
-const TWO_SIDED: (f64, f64) = (1.0, 0.1);
-const ONE_SIDED: (f64, f64) = (1.5, 0.05);
+/// Weight of the second differences of a smooth path against its distance from what was tracked, in sizes of the target.
+const TREND_WEIGHT: f64 = 0.03;
 
-/// Frames that a filter reaches, in deviations.
-const REACH: f64 = 3.0;
+/// How far a smooth box may be from the tracked one, as a share of its size.
+const MAX_SHIFT: f64 = 0.1;
+
+/// Rounds of reweighting, and the second difference below which a path is straight.
+const ROUNDS: usize = 5;
+const STRAIGHT: f64 = 1e-4;
+
+/// The error of a prediction, as a share of the size, of which the one-sided filter takes half.
+const HALF_GAIN: f64 = 0.045;
 
 /// Bytes of frames that are held to go through them backwards.
 const MAX_BYTES: usize = 256 << 20;
-
-/// The value at 0 of a line that is fitted to `(place, value)` pairs with Gaussian weights. Values from one side only
-/// give a value without delay.
-pub(crate) fn local_fit(values: impl Iterator<Item = (f64, f64)>, sigma: f64) -> f64 {
-    let [mut weights, mut places, mut squares, mut sum, mut product] = [0.0; 5];
-    for (place, value) in values {
-        let weight = (-0.5 * (place / sigma).powi(2)).exp();
-        weights += weight;
-        places += weight * place;
-        squares += weight * place * place;
-        sum += weight * value;
-        product += weight * place * value;
-    }
-    let determinant = weights * squares - places * places;
-    if determinant > 1e-9 * weights * weights {
-        (squares * sum - places * product) / determinant
-    } else {
-        sum / weights
-    }
-}
 
 /// Whether a smooth path leads through this estimate.
 fn is_followed(estimate: &Estimate) -> bool {
     matches!(estimate.state, State::Tracking | State::Uncertain) && estimate.bbox.is_valid()
 }
 
-/// The estimate at `at`, smoothed over its neighbours. A given box stays, and so does one of a target that is lost or
-/// was just found again.
-fn smoothed(track: &[Estimate], at: usize, (sigma, limit): (f64, f64)) -> Estimate {
-    let mut estimate = track[at];
-    if !is_followed(&estimate) {
-        return estimate;
-    }
-    let reach = (REACH * sigma).ceil() as usize;
-    // The box that was given or found begins the path.
-    let before = track[..at].iter().rev().take(reach);
-    let followed = before.clone().take_while(|estimate| is_followed(estimate)).count();
-    let begins = before.clone().nth(followed).is_some_and(|first| first.state == State::Initial);
-    let first = at - followed - usize::from(begins);
-    let after = track[at + 1..].iter().take(reach).take_while(|estimate| is_followed(estimate)).count();
-    let part = &track[first..=at + after];
-    let fit = |value: fn(&BBox) -> f64, most: f64| {
-        let values = part.iter().enumerate().map(|(i, e)| ((first + i) as f64 - at as f64, value(&e.bbox)));
-        let here = value(&track[at].bbox);
-        local_fit(values, sigma).clamp(here - most, here + most)
-    };
-    let BBox { w, h, .. } = estimate.bbox;
-    let center = (fit(|bbox| bbox.center().0, limit * w), fit(|bbox| bbox.center().1, limit * h));
-    let size = (fit(|bbox| bbox.w.ln(), limit).exp(), fit(|bbox| bbox.h.ln(), limit).exp());
-    let old = estimate.bbox.center();
-    estimate.bbox = BBox::new(center.0 - size.0 / 2.0, center.1 - size.1 / 2.0, size.0, size.1);
+/// The centre of a box in pixels and the logarithms of its sides, each with its unit.
+fn parts(bbox: &BBox) -> [([f64; 2], f64); 2] {
+    [(bbox.center().into(), (bbox.w * bbox.h).sqrt()), ([bbox.w.ln(), bbox.h.ln()], 1.0)]
+}
+
+/// Moves an estimate to a centre and a size.
+fn put(estimate: &mut Estimate, center: [f64; 2], sides: [f64; 2]) {
+    let old: [f64; 2] = estimate.bbox.center().into();
+    let size = sides.map(f64::exp);
+    let scale = [size[0] / estimate.bbox.w, size[1] / estimate.bbox.h];
+    estimate.bbox = BBox::new(center[0] - size[0] / 2.0, center[1] - size[1] / 2.0, size[0], size[1]);
     for (i, number) in estimate.polygon.iter_mut().flatten().enumerate() {
-        let (old, new, scale) = if i % 2 == 0 { (old.0, center.0, size.0 / w) } else { (old.1, center.1, size.1 / h) };
-        *number = new + (*number - old) * scale;
+        *number = center[i % 2] + (*number - old[i % 2]) * scale[i % 2];
     }
-    estimate
+}
+
+fn distance([x, y]: [f64; 2]) -> f64 {
+    x.hypot(y)
+}
+
+/// Smooths a track along all of its frames. A given box stays, and so does one of a target that is lost or was just
+/// found again.
+fn smooth(track: &mut [Estimate]) {
+    let mut at = 0;
+    while at < track.len() {
+        let count = track[at..].iter().take_while(|estimate| is_followed(estimate)).count();
+        // The box that was given begins the path.
+        let begins = at > 0 && track[at - 1].state == State::Initial;
+        let run = &mut track[at - usize::from(begins)..at + count];
+        if run.len() > 2 {
+            let [center, sides] = [0, 1].map(|part| {
+                let (path, units): (Vec<_>, Vec<_>) = run.iter().map(|estimate| parts(&estimate.bbox)[part]).unzip();
+                trend(&path, &units, begins)
+            });
+            for (i, estimate) in run.iter_mut().enumerate().skip(usize::from(begins)) {
+                let [(here, _), (size, _)] = parts(&estimate.bbox);
+                let most = size.map(|side| MAX_SHIFT * side.exp());
+                let clamp = |value: [f64; 2], here: [f64; 2], most: [f64; 2]| {
+                    [0, 1].map(|axis| value[axis].clamp(here[axis] - most[axis], here[axis] + most[axis]))
+                };
+                put(estimate, clamp(center[i], here, most), clamp(sides[i], size, [MAX_SHIFT; 2]));
+            }
+        }
+        at += count + 1;
+    }
+}
+
+/// The path near `path` with the least sum of second differences: l1 trend filtering (Kim et al. 2009), by reweighted
+/// least squares. Most of it is straight; it bends where the target does. A path that `begins` keeps its first point.
+fn trend(path: &[[f64; 2]], units: &[f64], begins: bool) -> Vec<[f64; 2]> {
+    let mut weights = vec![10.0 * TREND_WEIGHT; path.len() - 2];
+    let mut smooth = Vec::new();
+    for _ in 0..ROUNDS {
+        smooth = least_squares(path, &weights, begins);
+        for ((weight, points), unit) in weights.iter_mut().zip(smooth.windows(3)).zip(&units[1..]) {
+            let bend = distance([0, 1].map(|axis| points[0][axis] - 2.0 * points[1][axis] + points[2][axis]));
+            *weight = TREND_WEIGHT / (bend / unit + STRAIGHT);
+        }
+    }
+    smooth
+}
+
+/// The path that minimises the squared distances from `path` and the weighted squares of its second differences: a
+/// system of five diagonals, solved by its LDL factors.
+fn least_squares(path: &[[f64; 2]], weights: &[f64], begins: bool) -> Vec<[f64; 2]> {
+    #[derive(Clone, Copy)]
+    struct Row {
+        last: f64,
+        last_but_one: f64,
+        diagonal: f64,
+        value: [f64; 2],
+    }
+    let none = Row { last: 0.0, last_but_one: 0.0, diagonal: 1.0, value: [0.0; 2] };
+    let weight = |i: usize, back: usize| i.checked_sub(back).and_then(|i| weights.get(i)).copied().unwrap_or(0.0);
+    let count = path.len();
+    let mut rows = vec![none; 2];
+    for (i, point) in path.iter().enumerate() {
+        let (before, last) = (rows[i], rows[i + 1]);
+        let (first, middle, end) = (weight(i, 0), weight(i, 1), weight(i, 2));
+        let hold = if begins && i == 0 { 1e6 } else { 1.0 };
+        let last_but_one = end / before.diagonal;
+        let factor = (-2.0 * (middle + end) - end * last.last) / last.diagonal;
+        let diagonal = hold + first + 4.0 * middle + end
+            - factor * factor * last.diagonal
+            - last_but_one * last_but_one * before.diagonal;
+        let value =
+            [0, 1].map(|axis| hold * point[axis] - factor * last.value[axis] - last_but_one * before.value[axis]);
+        rows.push(Row { last: factor, last_but_one, diagonal, value });
+    }
+    rows.extend([none; 2]);
+    let mut smooth = vec![[0.0; 2]; count + 2];
+    for i in (0..count).rev() {
+        let (row, next, after) = (rows[i + 2], rows[i + 3], rows[i + 4]);
+        smooth[i] = [0, 1].map(|axis| {
+            row.value[axis] / row.diagonal - next.last * smooth[i + 1][axis] - after.last_but_one * smooth[i + 2][axis]
+        });
+    }
+    smooth.truncate(count);
+    smooth
+}
+
+/// A filter that knows the frames before only: it predicts by a constant velocity, and the further its prediction is
+/// from what was tracked, the less of the prediction it keeps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OneSided {
+    /// Place and velocity of the centre and of the size.
+    path: Option<[[[f64; 2]; 2]; 2]>,
+}
+
+impl OneSided {
+    fn next(&mut self, mut estimate: Estimate) -> Estimate {
+        let starts = is_followed(&estimate) || estimate.state == State::Initial;
+        let path = self.path.take().filter(|_| is_followed(&estimate));
+        let here = parts(&estimate.bbox);
+        let Some(mut path) = path else {
+            self.path = starts.then(|| here.map(|(place, _)| [place, [0.0; 2]]));
+            return estimate;
+        };
+        for ([place, velocity], (tracked, unit)) in path.iter_mut().zip(here) {
+            let error = [0, 1].map(|axis| tracked[axis] - place[axis] - velocity[axis]);
+            let share = distance(error) / unit;
+            let gain = share / (share + HALF_GAIN);
+            for axis in 0..2 {
+                place[axis] += velocity[axis] + gain * error[axis];
+                velocity[axis] += gain * gain / (2.0 - gain) * error[axis];
+            }
+        }
+        put(&mut estimate, path[0][0], path[1][0]);
+        self.path = Some(path);
+        estimate
+    }
 }
 
 /// Follows a target, or repeats what was found before.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a target has one of them")]
 pub(crate) enum Pilot {
-    /// With the latest estimates, if boxes are smoothed.
-    Live(Tracker, Option<VecDeque<Estimate>>),
+    /// With a filter, if boxes are smoothed.
+    Live(Tracker, Option<OneSided>),
     /// The estimates of all frames to come.
     Stored(VecDeque<Estimate>),
 }
@@ -101,12 +188,9 @@ impl Pilot {
 impl Follower for Pilot {
     fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
         match self {
-            Self::Live(tracker, latest) => {
+            Self::Live(tracker, filter) => {
                 let estimate = tracker.init(frame, bbox)?;
-                if let Some(latest) = latest {
-                    *latest = VecDeque::from([estimate]);
-                }
-                Ok(estimate)
+                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
             }
             Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
         }
@@ -114,14 +198,9 @@ impl Follower for Pilot {
 
     fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
         match self {
-            Self::Live(tracker, None) => tracker.update(frame),
-            Self::Live(tracker, Some(latest)) => {
-                latest.push_back(tracker.update(frame)?);
-                if latest.len() as f64 > REACH * ONE_SIDED.0 + 1.0 {
-                    latest.pop_front();
-                }
-                let track = latest.make_contiguous();
-                Ok(smoothed(track, track.len() - 1, ONE_SIDED))
+            Self::Live(tracker, filter) => {
+                let estimate = tracker.update(frame)?;
+                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
             }
             Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
         }
@@ -181,12 +260,11 @@ impl Passes<'_> {
     }
 
     fn stored(&self, track: Track) -> Pilot {
-        let track: Vec<Estimate> = track.into_values().collect();
-        let all = 0..track.len();
-        Pilot::Stored(match self.smooth {
-            true => all.map(|at| smoothed(&track, at, TWO_SIDED)).collect(),
-            false => track.into(),
-        })
+        let mut track: Vec<Estimate> = track.into_values().collect();
+        if self.smooth {
+            smooth(&mut track);
+        }
+        Pilot::Stored(track.into())
     }
 
     /// Follows a target from the frame and box `last` back to the frame after `first`.
@@ -247,16 +325,28 @@ mod tests {
         let mut track: Vec<_> = (0..60).map(|i| estimate(noisy(i), State::Tracking)).collect();
         track[0].state = State::Initial;
         track[30].state = State::Lost;
-        for (filter, most) in [(TWO_SIDED, 0.5), (ONE_SIDED, 0.95)] {
-            let part = |at: usize| if filter == ONE_SIDED { &track[..=at] } else { &track[..] };
-            let smooth: Vec<_> = (0..60).map(|at| smoothed(part(at), at, filter)).collect();
+        let mut two_sided = track.clone();
+        smooth(&mut two_sided);
+        let mut filter = OneSided::default();
+        let one_sided = track.iter().map(|estimate| filter.next(*estimate)).collect();
+        for (smooth, most) in [(two_sided, 0.2), (one_sided, 0.6)] {
             assert!(jitter(&smooth[..30]) < most * jitter(&track[..30]), "{} {}", jitter(&smooth), jitter(&track));
-            assert!(smooth.iter().zip(&track).all(|(a, b)| (a.bbox.x - b.bbox.x).abs() <= filter.1 * 20.0 + 1e-9));
+            assert!(smooth.iter().zip(&track).all(|(a, b)| (a.bbox.x - b.bbox.x).abs() <= MAX_SHIFT * 20.0 + 1e-9));
             assert_eq!((smooth[0], smooth[30]), (track[0], track[30]), "given and lost boxes stay");
         }
-        // Steady motion is not delayed.
-        let steady: Vec<_> = (0..20).map(|i| estimate(5.0 * f64::from(i), State::Tracking)).collect();
-        assert!((0..20).all(|at| (smoothed(&steady[..=at], at, ONE_SIDED).bbox.x - steady[at].bbox.x).abs() < 1e-6));
+    }
+
+    #[test]
+    fn smoothing_follows_a_turn_without_delay() {
+        let turn = |i: i32| 4.0 * f64::from(if i < 20 { i } else { 40 - i });
+        let track: Vec<_> = (0..40).map(|i| estimate(turn(i), State::Tracking)).collect();
+        let mut two_sided = track.clone();
+        smooth(&mut two_sided);
+        let mut filter = OneSided::default();
+        for (i, (smooth, tracked)) in two_sided.iter().zip(&track).enumerate() {
+            let (near, live) = ((smooth.bbox.x - tracked.bbox.x).abs(), filter.next(*tracked).bbox.x - tracked.bbox.x);
+            assert!(near < 0.5 && live.abs() < HALF_GAIN * 200_f64.sqrt(), "{i}: {near} {live}");
+        }
     }
 
     #[test]
