@@ -2,10 +2,10 @@
 # The live view in a real browser: scripts/view_browser.sh [PROGRAM] [PICTURES]
 #
 # Drags by mouse and touch, plays, corrects, removes, downloads; holds the boxes against the command line's, measures
-# the time between two frames on the page, and looks for accessibility violations (axe). PROGRAM is the kcf-track
-# program, a release build for numbers that mean something; PICTURES a folder for screenshots, of which those in docs/
-# are made (ffmpeg -i view-dark.png -quality 82 view-dark.webp). Needs node, npm, ffmpeg and Chromium (CHROMIUM names
-# it).
+# the time between two frames on the page, and looks for accessibility violations (axe); reads the report of an
+# evaluation. PROGRAM is the kcf-track program, a release build for numbers that mean something; PICTURES a folder for
+# screenshots, of which those in docs/ are made (ffmpeg -i view-dark.png -quality 82 view-dark.webp). Needs node, npm,
+# ffmpeg and Chromium (CHROMIUM names it).
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 program="$(realpath "${1:-$here/../target/release/kcf-track}")"

@@ -88,23 +88,6 @@ fn a_target_is_lost_in_black_frames_and_recovered_after_them() {
 }
 
 #[test]
-fn a_truth_of_another_length_is_a_warning() {
-    let place = place(5);
-    let file = place.seq().join("groundtruth_rect.txt");
-    let text = fs::read_to_string(&file).unwrap();
-    let short: String = text.lines().take(3).map(|line| format!("{line}\n")).collect();
-    for (text, rows) in [(short, 3), (text.repeat(2), 10)] {
-        fs::write(&file, text).unwrap();
-        let said = contains("warning").and(contains(format!("{rows} rows for 5 images")));
-        place.run("--json @a.json").assert().success().stderr(said);
-        let document = place.json("a.json");
-        assert_eq!(states(&document).len(), 5);
-        assert_eq!(document["summary"]["truth"]["frames"], rows.min(5));
-    }
-    place.run("--truth @none.txt").assert().failure().stderr(contains("none.txt"));
-}
-
-#[test]
 fn extreme_boxes_are_tracked_or_refused() {
     let place = place(3);
     let accepted = "150,110,40,40 -20,-20,30,30 0,0,160,120 -50,-50,300,300 80,60,1,1 0,50,500,10 50,0,10,500";

@@ -13,8 +13,6 @@ mod detectors;
 mod endings;
 mod eval;
 mod eval_data;
-mod eval_page;
-mod eval_ranks;
 mod helper;
 mod labels;
 mod outputs;

@@ -280,29 +280,6 @@ fn a_profile_lists_stages_and_changes_no_box() {
     assert_eq!(place.read("profiled.txt"), place.read("plain.txt"));
 }
 
-#[test]
-fn every_preset_follows_the_target() {
-    let place = place(4);
-    for (preset, _) in kcf_track::Params::PRESETS {
-        place.run("--json @a.json").args(["--preset", preset]).assert().success();
-        let document = place.json("a.json");
-        assert_eq!(document["parameters"]["preset"], preset);
-        assert!(document["summary"]["truth"]["mean_overlap"].as_f64().unwrap() > 0.6, "{preset}");
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_one_error_with_the_path() {
-    let place = place(30);
-    let program = env!("CARGO_BIN_EXE_kcf-track");
-    let script =
-        format!("trap '' XFSZ; ulimit -f 1; exec '{program}' '{}' --csv u.csv --json u.json -q", place.seq().display());
-    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("File too large"), "{:?}: {said}", output.status);
-}
-
 /// On an error in the middle, every output has the frames before it.
 #[test]
 fn a_run_that_fails_completes_its_outputs() {

@@ -258,22 +258,6 @@ fn an_overlay_video_replaces_the_old_one_and_never_its_source() {
 }
 
 #[test]
-fn an_overlay_video_keeps_the_pixel_aspect() {
-    let place = place(1);
-    let wide = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=0.2 -vf setsar=4/3 -c:v ffv1 wide.mkv";
-    if !ffmpeg(&place.path(""), wide) {
-        return;
-    }
-    for name in ["drawn.mp4", "drawn.mkv"] {
-        run([place.path("wide.mkv")]).args(["--init", INIT, "--overlay"]).arg(place.path(name)).assert().success();
-        let mut probe = Command::new("ffprobe");
-        probe.args(["-v", "error", "-of", "csv=p=0", "-show_entries", "stream=width,height,sample_aspect_ratio"]);
-        let said = probe.arg(place.path(name)).output().unwrap().stdout;
-        assert_eq!(String::from_utf8_lossy(&said).trim().trim_end_matches(','), "160,120,4:3", "{name}");
-    }
-}
-
-#[test]
 fn a_range_beyond_the_end_is_named() {
     let place = place(7);
     for source in ["seq", "clip.mkv"] {

@@ -83,24 +83,6 @@ fn a_video_of_constant_rate_keeps_its_frames_and_a_pause_its_length() {
     }
 }
 
-/// A script in the place of ffmpeg that fails after the first picture.
-#[test]
-#[cfg(unix)]
-fn an_encoder_that_dies_is_one_error_and_the_other_outputs_are_complete() {
-    use std::os::unix::fs::PermissionsExt;
-    let place = place(6);
-    std::fs::create_dir(place.path("bin")).unwrap();
-    let script =
-        "#!/bin/sh\ncase $1 in -version) exit 0;; esac\nhead -c 1000 >/dev/null\necho 'disk on fire' >&2\nexit 1\n";
-    std::fs::write(place.path("bin/ffmpeg"), script).unwrap();
-    std::fs::set_permissions(place.path("bin/ffmpeg"), PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
-    let mut run = place.run("--init 40,30,24,32 --overlay @o.mp4 --json @o.json -q");
-    run.env("PATH", path).assert().code(1).stderr(contains("ffmpeg could not encode the video: disk on fire"));
-    assert!(!place.path("o.mp4").exists());
-    assert!(!place.json("o.json")["frames"].as_array().unwrap().is_empty());
-}
-
 #[test]
 fn an_overlay_keeps_the_sound_and_the_tags_of_hdr() {
     let place = place(1);

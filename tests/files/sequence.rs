@@ -257,15 +257,6 @@ fn a_target_chooses_its_truth() {
 }
 
 #[test]
-fn broken_truth_names_file_and_line() {
-    let root = tempfile::tempdir().unwrap();
-    images(root.path(), numbered(1, 2));
-    std::fs::write(root.path().join("groundtruth.txt"), "1,2,3,4\n1,2,three,4\n").unwrap();
-    let error = Sequence::open(root.path(), &OpenOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("groundtruth.txt, line 2") && error.contains("three"), "{error}");
-}
-
-#[test]
 fn refuses_folders_without_images() {
     let root = tempfile::tempdir().unwrap();
     let options = OpenOptions::default();

@@ -164,27 +164,6 @@ fn reads_frames_closer_than_the_nominal_rate() {
 }
 
 #[test]
-fn times_stay_exact_across_a_long_pause() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    // After two frames, three hours and twenty minutes without one.
-    let late = "settb=1/25,setpts=if(lt(N\\,2)\\,N\\,N+300000)";
-    make(
-        folder.path(),
-        &format!(
-            "-f lavfi -i testsrc=size=64x48:rate=25:duration=1 -vf {late} -fps_mode passthrough \
-             -c:v mjpeg long.mov"
-        ),
-    );
-    let source = source(folder.path().join("long.mov"));
-    let times: Vec<f64> = items(source.as_ref(), Channels::Luma).iter().map(|item| item.timestamp.unwrap()).collect();
-    let expected: Vec<f64> = (0..25).map(|n| f64::from(if n < 2 { n } else { n + 300_000 }) / 25.0).collect();
-    assert!(times.iter().zip(&expected).all(|(time, expected)| (time - expected).abs() < 1e-6), "{times:?}");
-}
-
-#[test]
 fn damage_ends_a_video_unless_lenient() {
     if !ffmpeg() {
         return;

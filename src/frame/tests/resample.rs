@@ -229,18 +229,6 @@ fn a_whole_turn_changes_nothing_and_a_quarter_turns_the_patch() {
 }
 
 #[test]
-fn means_of_whole_squares_are_exact_but_for_two_roundings() {
-    let pixels: Vec<u8> = (0..12 * 8).map(|i| (i * 37 % 251) as u8).collect();
-    let mut out = [0; 6];
-    Resampler::new(3, 2, Channels::Luma).cut_from(&Frame::gray(&pixels, 12, 8).unwrap(), (0.0, 0.0), 4.0, &mut out);
-    for (i, &got) in out.iter().enumerate() {
-        let (x, y) = (i % 3 * 4, i / 3 * 4);
-        let sum: u32 = (0..16).map(|k| u32::from(pixels[(y + k / 4) * 12 + x + k % 4])).sum();
-        assert!((f64::from(got) - f64::from(sum) / 16.0).abs() <= 1.0, "{got}");
-    }
-}
-
-#[test]
 fn at_scale_1_a_whole_corner_copies_the_frame() {
     let picture = Picture::new(30, 20, PixelFormat::Bgra8, 2);
     for (channels, corner) in [(Channels::Luma, (4.0, 3.0)), (Channels::Color, (-5.0, 12.0))] {

@@ -161,58 +161,6 @@ fn track() -> Track {
     track
 }
 
-fn positions(track: &Track) -> Vec<usize> {
-    track.records().map(|record| record.index).collect()
-}
-
-#[test]
-fn the_next_frame_is_missing() {
-    let track = track();
-    assert_eq!(track.missing(9), None);
-    assert_eq!(track.missing(10), Some((10, (3, bbox(3.0)))));
-    assert_eq!(track.start(), 3);
-}
-
-#[test]
-fn a_correction_keeps_earlier_records_and_later_pieces() {
-    let mut track = track();
-    assert_eq!(track.give(bbox(7.5), record(7, 7.5)).0, 7..usize::MAX);
-    assert_eq!(positions(&track), [3, 4, 5, 6, 7]);
-    track.take(record(8, 8.5));
-    // An earlier one: the piece from 7 on depends on nothing before it.
-    assert_eq!(track.give(bbox(5.5), record(5, 5.5)).0, 5..7);
-    assert_eq!(positions(&track), [3, 4, 5, 7, 8]);
-    assert_eq!(track.missing(20), Some((6, (5, bbox(5.5)))));
-    track.take(record(6, 6.5));
-    assert_eq!(track.missing(20), Some((9, (7, bbox(7.5)))));
-}
-
-#[test]
-fn an_end_removes_the_records_until_the_next_box() {
-    let mut track = track();
-    assert_eq!(track.end(6).map(|(gone, _)| gone), Some(6..usize::MAX));
-    assert_eq!(positions(&track), [3, 4, 5]);
-    assert_eq!(track.missing(100), None);
-    assert_eq!(track.give(bbox(9.0), record(9, 9.0)).0, 9..usize::MAX);
-    assert_eq!(track.missing(100), Some((10, (9, bbox(9.0)))));
-    assert_eq!(track.end(3), None);
-    assert_eq!(track.end(1), None);
-}
-
-#[test]
-fn a_mark_is_taken_back() {
-    let mut track = track();
-    track.give(bbox(7.5), record(7, 7.5));
-    track.take(record(8, 8.5));
-    assert_eq!(track.take_back(7).map(|(gone, _)| gone), Some(7..usize::MAX));
-    assert_eq!(track.missing(100), Some((7, (3, bbox(3.0)))));
-    track.end(5);
-    assert_eq!(track.take_back(5).map(|(gone, _)| gone), Some(5..usize::MAX));
-    assert_eq!(track.missing(100), Some((5, (3, bbox(3.0)))));
-    assert_eq!(track.take_back(3), None);
-    assert_eq!(track.take_back(4), None);
-}
-
 #[test]
 fn a_piece_resumes_behind_its_last_record() {
     let mut track = track();

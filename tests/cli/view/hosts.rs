@@ -52,12 +52,3 @@ fn a_host_may_have_the_brackets_of_an_address_and_no_port() {
         assert!(said.contains("name the host alone, and the port by --port"), "{said}");
     }
 }
-
-#[test]
-fn a_token_is_demanded_where_other_machines_reach_the_view() {
-    let place = place(1);
-    for (host, demanded) in [("127.0.0.1", false), ("localhost", false), ("0.0.0.0", true)] {
-        let served = serve(&place, &format!("--host {host}"));
-        assert_eq!(served.url.contains("token="), demanded, "{host}: {}", served.url);
-    }
-}
