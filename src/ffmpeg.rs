@@ -1,7 +1,7 @@
 //! Runs `ffmpeg` and `ffprobe` as child processes.
 //!
-//! A child never outlives its run: it is killed when its [`FfmpegProcess`] is dropped and, on Linux, when this process
-//! ends.
+//! A child never outlives its run: it is killed when its [`FfmpegProcess`] is dropped. If this process is killed, the child
+//! ends at its next read or write.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
@@ -49,13 +49,9 @@ pub(crate) fn command(name: &str) -> Command {
 ///
 /// # Errors
 /// [`Error::Sequence`] if the program is not installed, [`Error::Io`] if it cannot be started.
-pub(crate) fn start(command: Command, file: &Path) -> Result<Child> {
+pub(crate) fn start(mut command: Command, file: &Path) -> Result<Child> {
     let name = command.get_program().to_string_lossy().into_owned();
-    #[cfg(target_os = "linux")]
-    let started = bound::spawn(command);
-    #[cfg(not(target_os = "linux"))]
-    let started = { command }.spawn();
-    started.map_err(|error| match error.kind() {
+    command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             Error::Sequence { path: file.into(), reason: format!("{name} is needed for it: {INSTALL}") }
         }
@@ -271,63 +267,6 @@ fn error_of(line: &str) -> Option<String> {
     (!message.is_empty() && !message.contains("Broken pipe")).then(|| message.into())
 }
 
-/// Children that end with this process.
-#[cfg(target_os = "linux")]
-mod bound {
-    use std::io;
-    use std::os::unix::process::CommandExt;
-    use std::process::{Child, Command};
-    use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
-    use std::sync::{Mutex, PoisonError};
-
-    use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
-
-    type Request = (Command, SyncSender<io::Result<Child>>);
-
-    /// Linux sends the death signal when the *thread* that spawned the child ends, so one long-lived thread spawns all
-    /// children. A fork of this process has no such thread and starts its own.
-    static SPAWNER: Mutex<Option<(Pid, Sender<Request>)>> = Mutex::new(None);
-
-    pub(super) fn spawn(command: Command) -> io::Result<Child> {
-        let (reply, child) = sync_channel(1);
-        let gone = || io::Error::other("the thread that starts programs has ended");
-        spawner()?.send((command, reply)).map_err(|_| gone())?;
-        child.recv().map_err(|_| gone())?
-    }
-
-    fn spawner() -> io::Result<Sender<Request>> {
-        let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
-        let parent = getpid();
-        if let Some((_, sender)) = spawner.as_ref().filter(|(pid, _)| *pid == parent) {
-            return Ok(sender.clone());
-        }
-        let (sender, requests) = channel::<Request>();
-        let work = move || {
-            for (command, reply) in requests {
-                let _ = reply.send(spawn_bound(command, parent));
-            }
-        };
-        std::thread::Builder::new().name("spawner".into()).spawn(work)?;
-        *spawner = Some((parent, sender.clone()));
-        Ok(sender)
-    }
-
-    fn spawn_bound(mut command: Command, parent: Pid) -> io::Result<Child> {
-        let bind = move || {
-            // If the system refuses, the child ends at its next read or write.
-            let _ = set_parent_process_death_signal(Some(Signal::KILL));
-            // The parent may have ended before the call.
-            match getppid() {
-                Some(now) if now != parent => Err(io::Error::from(rustix::io::Errno::SRCH)),
-                _ => Ok(()),
-            }
-        };
-        // SAFETY: between fork and exec the child makes two system calls and takes no lock or memory.
-        unsafe { command.pre_exec(bind) };
-        command.spawn()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -367,16 +306,5 @@ mod tests {
             let reason = process.finish().unwrap_err();
             assert_eq!(reason, if cancelled { "interrupted" } else { "sleep gave no output within 0.1 s" });
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_child_outlives_the_thread_that_asked_for_it() {
-        let mut sleep = Command::new("sleep");
-        sleep.arg("60");
-        let mut child = std::thread::spawn(|| bound::spawn(sleep)).join().unwrap().unwrap();
-        std::thread::sleep(Duration::from_millis(30));
-        assert!(child.try_wait().unwrap().is_none());
-        child.kill().and_then(|()| child.wait()).unwrap();
     }
 }
