@@ -50,10 +50,10 @@ pub struct EvalArgs {
     #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
     results: Vec<(String, PathBuf)>,
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
-    #[arg(long, default_value = "ope", value_parser = protocols())]
+    #[arg(long, default_value = "ope", value_parser = names(Protocol::ALL, Protocol::name))]
     protocol: Protocol,
     /// Scoring rules
-    #[arg(long, default_value = "otb", value_parser = toolkits())]
+    #[arg(long, default_value = "otb", value_parser = names(Toolkit::ALL, Toolkit::name))]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
@@ -88,6 +88,14 @@ Examples:
         --tracker svm=fast,detector=svm --out report
 
 A sequence or result that cannot be used is left out; the report is still written, and the exit code is 1.";
+
+/// A parser of the names of an enum.
+fn names<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: std::str::FromStr<Err = Error> + Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all.iter().map(|value| name(*value))).try_map(|name| name.parse())
+}
 
 fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
@@ -314,12 +322,4 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
-}
-
-fn protocols() -> impl TypedValueParser<Value = Protocol> {
-    PossibleValuesParser::new(["ope", "tre", "sre"]).try_map(|name| name.parse())
-}
-
-fn toolkits() -> impl TypedValueParser<Value = Toolkit> {
-    PossibleValuesParser::new(Toolkit::ALL.map(Toolkit::name)).try_map(|name| name.parse())
 }

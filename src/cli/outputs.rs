@@ -65,10 +65,11 @@ pub struct OutputArgs {
     style: Style,
     /// Blur the target in the overlay; --blur=rest all but the target
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
+    #[arg(hide_possible_values = true)]
     blur: Option<Hidden>,
     /// Make a mosaic of the target in the overlay; --pixelate=rest of all but the target
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
-    #[arg(hide_short_help = true, conflicts_with = "blur")]
+    #[arg(hide_short_help = true, hide_possible_values = true, conflicts_with = "blur")]
     pixelate: Option<Hidden>,
     /// Crop the overlay to this size, with the first target in the middle
     #[arg(long, value_name = "WxH", value_parser = size)]

@@ -19,9 +19,6 @@
 //! Overlaps may lie exactly on a threshold, so they are computed from 1-based numbers and in the toolkit's own order of
 //! operations.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::bbox::BBox;
@@ -46,36 +43,7 @@ pub enum Toolkit {
     Got10k,
 }
 
-impl Toolkit {
-    /// All toolkits.
-    pub const ALL: [Self; 2] = [Self::Otb, Self::Got10k];
-
-    /// The name on the command line and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Otb => "otb",
-            Self::Got10k => "got10k",
-        }
-    }
-}
-
-impl fmt::Display for Toolkit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Toolkit {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|t| t.name() == name).ok_or_else(|| Error::Parameter {
-            name: "toolkit",
-            value: name.to_owned(),
-            expected: format!("one of {}", Self::ALL.map(Self::name).join(", ")),
-        })
-    }
-}
+named! { Toolkit, "toolkit": Otb = "otb", Got10k = "got10k" }
 
 /// Whether a label counts by the rules of OTB: all four numbers of its 1-based file are above zero.
 pub(super) fn counts_for_otb(label: &BBox) -> bool {
@@ -298,7 +266,7 @@ mod tests {
     #[test]
     fn a_perfect_tracker_scores_twenty_of_twenty_one() {
         let truth = labels(10);
-        for toolkit in Toolkit::ALL {
+        for &toolkit in Toolkit::ALL {
             let s = score(&truth, &exact(&truth), toolkit).unwrap();
             assert!((s.auc - 20.0 / 21.0).abs() < 1e-15, "{toolkit}: {}", s.auc);
             assert_eq!(s.success[20], 0.0);
@@ -324,7 +292,7 @@ mod tests {
     #[test]
     fn the_label_replaces_the_first_box() {
         let far = BBox::new(900.0, 900.0, 5.0, 5.0);
-        for toolkit in Toolkit::ALL {
+        for &toolkit in Toolkit::ALL {
             let s = score(&labels(2), &[far, far], toolkit).unwrap();
             assert_eq!((s.success[0], s.precision_20, s.normalized[50]), (0.5, 0.5, 0.5), "{toolkit}");
         }
@@ -381,7 +349,7 @@ mod tests {
     fn a_frame_without_a_box_leaves_no_mean_center_error() {
         let truth = vec![Some(BBox::new(10.0, 10.0, 20.0, 20.0)); 3];
         let label = truth[0].unwrap();
-        for toolkit in Toolkit::ALL {
+        for &toolkit in Toolkit::ALL {
             let of = |boxes: &[BBox]| score(&truth, boxes, toolkit).unwrap().mean_center_error;
             assert_eq!(of(&[label, label, NO_BOX]), (toolkit == Toolkit::Otb).then_some(0.0), "{toolkit}");
             assert_eq!(of(&[label, label, label.translated(3.0, 0.0)]), Some(1.0), "{toolkit}");

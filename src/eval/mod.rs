@@ -3,6 +3,38 @@
 //! A [`Dataset`] holds labelled sequences. An [`Evaluation`] runs trackers over them, reads published results beside
 //! them, and sums both up in a [`Report`].
 
+/// The names of an enum on the command line and in reports.
+macro_rules! named {
+    ($type:ident, $what:literal: $($variant:ident = $name:literal),*) => {
+        impl $type {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name on the command line and in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::Error;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|known| known.name() == name).ok_or_else(|| {
+                    let expected = format!("one of {}", [$($name),*].join(", "));
+                    $crate::Error::Parameter { name: $what, value: name.to_owned(), expected }
+                })
+            }
+        }
+    };
+}
+
 mod dataset;
 mod metrics;
 mod protocols;

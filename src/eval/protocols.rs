@@ -1,9 +1,6 @@
 //! Where the runs of one sequence start: one-pass, temporal and spatial robustness evaluation (Wu, Lim & Yang, CVPR
 //! 2013).
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::metrics::counts_for_otb;
@@ -30,15 +27,6 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The name on the command line and in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ope => "ope",
-            Self::Tre => "tre",
-            Self::Sre => "sre",
-        }
-    }
-
     /// The starts of this protocol for a sequence with the given labels (one per frame) and frames of `width` x
     /// `height` pixels. A disturbance of SRE that leaves nothing of the box on the image is left out.
     ///
@@ -70,23 +58,7 @@ impl Protocol {
     }
 }
 
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Protocol {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        [Self::Ope, Self::Tre, Self::Sre].into_iter().find(|p| p.name() == name).ok_or_else(|| Error::Parameter {
-            name: "protocol",
-            value: name.to_owned(),
-            expected: "ope, tre or sre".into(),
-        })
-    }
-}
+named! { Protocol, "protocol": Ope = "ope", Tre = "tre", Sre = "sre" }
 
 /// One run of a protocol: the frame it starts from, and the box it starts with. It lasts to the end of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! What happens to a picture before boxes are drawn on it: areas are hidden, and it is cropped around the target.
 
 use std::collections::VecDeque;
-use std::str::FromStr;
 
 use image::imageops::{FilterType, crop_imm, fast_blur, replace, resize};
 use image::{Rgb, RgbImage};
@@ -19,24 +18,12 @@ pub enum Veil {
 }
 
 /// What is hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Hidden {
-    /// The targets.
+    /// The targets
     Target,
-    /// All but the targets.
+    /// All but the targets
     Rest,
-}
-
-impl FromStr for Hidden {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "target" => Ok(Self::Target),
-            "rest" => Ok(Self::Rest),
-            _ => Err("it is `target` or `rest`".into()),
-        }
-    }
 }
 
 /// Share of a box's side that is hidden around it, and the least of it in pixels.

@@ -9,12 +9,12 @@
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 
-use super::{Build, Embedding, Head, Machine, Samples, classes_of};
+use super::{Embedding, Head, Machine, Samples, classes_of};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, inverse, lift_diagonal, scale_rows};
 use crate::kernels::gram::{Centring, check_gram};
-use crate::settings::{Setting, settings};
+use crate::settings::settings;
 
 settings! {
     /// Settings of [`Kdspe`].
@@ -51,16 +51,7 @@ pub enum Preserved {
 /// has one, there is no embedding, and the decision is zero everywhere. Samples that cannot be told apart give the
 /// decision zero everywhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Kdspe(Params);
-
-impl Build for Kdspe {
-    type Params = Params;
-
-    fn new(params: Params) -> Result<Self> {
-        params.check_ranges("kdspe")?;
-        Ok(Self(params))
-    }
-}
+pub struct Kdspe(pub(super) Params);
 
 impl Machine for Kdspe {
     fn solve(&self, samples: &Samples) -> Result<Head> {

@@ -10,11 +10,11 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;
 
 use super::samples::{scatter_times, shares};
-use super::{Build, Embedding, Head, Machine, Samples, classes_of};
+use super::{Embedding, Head, Machine, Samples, classes_of};
 use crate::error::{Error, Result};
 use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
 use crate::kernels::gram::check_gram;
-use crate::settings::{Setting, choice, settings};
+use crate::settings::{choice, settings};
 
 /// The relative tolerance of the factor of a Gram matrix.
 const FULL_RANK: f64 = 1e-13;
@@ -47,16 +47,7 @@ settings! {
 ///
 /// The decision of inseparable samples is zero everywhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Klda(Params);
-
-impl Build for Klda {
-    type Params = Params;
-
-    fn new(params: Params) -> Result<Self> {
-        params.check_ranges("klda")?;
-        Ok(Self(params))
-    }
-}
+pub struct Klda(pub(super) Params);
 
 impl Machine for Klda {
     fn solve(&self, samples: &Samples) -> Result<Head> {
@@ -147,6 +138,7 @@ mod tests {
     use super::*;
     use crate::kernels::gram::to_matrix;
     use crate::kernels::{Kernel, gram};
+    use crate::machines::Build;
 
     /// `(N + ε R)⁻¹ (μ₁ - μ₂)` with `N = Σ W_c K (diag(p_c) - p_c p_cᵀ) K` written out, for means of +1 and -1.
     fn by_definition(k: &DMatrix<f64>, labels: &[f64], params: Params) -> DVector<f64> {

@@ -8,11 +8,11 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::head::{Affine, Subspace, check_own};
-use super::{Build, Embedding, Head, Machine, Samples};
+use super::{Embedding, Head, Machine, Samples};
 use crate::error::Result;
 use crate::kernels::factor::{leading_eigen, scale_rows};
 use crate::kernels::gram::{Centring, check_finite, check_gram, from_matrix};
-use crate::settings::{Setting, settings};
+use crate::settings::settings;
 
 settings! {
     /// Settings of [`Kpca`].
@@ -31,16 +31,7 @@ settings! {
 /// With samples of both classes, their means have the decisions +1 and -1, or the decision is zero everywhere where
 /// they cannot be told apart. With samples of the target alone the decision is minus the novelty.
 #[derive(Clone, Copy, Debug)]
-pub struct Kpca(Params);
-
-impl Build for Kpca {
-    type Params = Params;
-
-    fn new(params: Params) -> Result<Self> {
-        params.check_ranges("kpca")?;
-        Ok(Self(params))
-    }
-}
+pub struct Kpca(pub(super) Params);
 
 impl Machine for Kpca {
     fn solve(&self, samples: &Samples) -> Result<Head> {

@@ -6,10 +6,10 @@
 
 use nalgebra::DVector;
 
-use super::{Build, Head, Machine, Samples};
+use super::{Head, Machine, Samples};
 use crate::error::Result;
 use crate::kernels::factor::cholesky;
-use crate::settings::{Setting, settings};
+use crate::settings::settings;
 
 settings! {
     /// Settings of [`Krr`].
@@ -26,16 +26,7 @@ settings! {
 ///
 /// Samples of one class only, or that all look alike, give the constant that fits them best.
 #[derive(Clone, Copy, Debug)]
-pub struct Krr(Params);
-
-impl Build for Krr {
-    type Params = Params;
-
-    fn new(params: Params) -> Result<Self> {
-        params.check_ranges("krr")?;
-        Ok(Self(params))
-    }
-}
+pub struct Krr(pub(super) Params);
 
 impl Machine for Krr {
     fn solve(&self, samples: &Samples) -> Result<Head> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
 use crate::error::{Error, Result};
-use crate::settings::choice;
+use crate::settings::{Setting, choice};
 
 /// Makes the types below of the lines of the registry.
 macro_rules! machines {
@@ -29,6 +29,15 @@ macro_rules! machines {
                 $(#[doc = $what] $kind($module::Params),)*
             }
         }
+
+        $(impl Build for $module::$kind {
+            type Params = $module::Params;
+
+            fn new(params: Self::Params) -> Result<Self> {
+                params.check_ranges($name)?;
+                Ok(Self(params))
+            }
+        })*
 
         impl MachineKind {
             /// All of them, in the order in which they are listed.

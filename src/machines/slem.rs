@@ -6,25 +6,16 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use ndarray::ArrayView2;
 
-use super::{Build, Head, Machine, Samples};
+use super::{Head, Machine, Samples};
 use crate::error::{Error, Result};
 use crate::kernels::factor::{PivotedCholesky, cholesky, lift_diagonal, scale_rows};
 use crate::kernels::gram::{check_finite, check_gram};
-use crate::settings::{Setting, settings};
+use crate::settings::settings;
 
 /// The sum of the exemplar machines of all the target's samples, by their weights, scaled so that the class means have
 /// the decisions +1 and -1. The decision of inseparable samples is zero everywhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Slem(Params);
-
-impl Build for Slem {
-    type Params = Params;
-
-    fn new(params: Params) -> Result<Self> {
-        params.check_ranges("slem")?;
-        Ok(Self(params))
-    }
-}
+pub struct Slem(pub(super) Params);
 
 impl Machine for Slem {
     fn solve(&self, samples: &Samples) -> Result<Head> {

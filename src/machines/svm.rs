@@ -5,10 +5,10 @@
 
 use nalgebra::DVector;
 
-use super::{Build, Head, Machine, Samples};
+use super::{Head, Machine, Samples};
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::settings::{Setting, settings};
+use crate::settings::settings;
 
 /// Curvature that a pair of equal samples counts with.
 const MIN_CURVATURE: f64 = 1e-12;
@@ -40,16 +40,7 @@ settings! {
 /// Started from the coefficients of an earlier fit ([`Samples::with_start`]), it needs a handful of steps.
 /// Inseparable samples get the decision of the midpoint.
 #[derive(Clone, Copy, Debug)]
-pub struct Svm(Params);
-
-impl Build for Svm {
-    type Params = Params;
-
-    fn new(params: Params) -> Result<Self> {
-        params.check_ranges("svm")?;
-        Ok(Self(params))
-    }
-}
+pub struct Svm(pub(super) Params);
 
 impl Svm {
     /// The largest coefficient of each sample.
@@ -172,6 +163,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
+    use crate::machines::Build;
 
     /// Samples that are all alike put every coefficient on its bound, and the two classes sum to the same.
     #[test]
