@@ -44,6 +44,8 @@ class Step:
     frame: Frame | None
     #: The order of the colours.
     order: Order
+    #: The class of each target of the run by id, `target` where none was given.
+    classes: dict[int, str]
     #: Seconds from the first frame of the source, where known.
     time: float | None
     #: Milliseconds of reading and decoding.
@@ -84,7 +86,7 @@ class Step:
     def to_supervision(self) -> supervision.Detections:  # pyright: ignore
         """The targets that are there as `supervision.Detections`, with their ids as `tracker_id`.
 
-        A given box has the confidence 1. Presets without a calibration have none.
+        Classes are numbered in the order of the targets, as in saved files. A given box has the confidence 1. Presets without a calibration have none.
         """
         try:
             import supervision  # pyright: ignore
@@ -92,13 +94,17 @@ class Step:
             raise ImportError("to_supervision needs supervision: pip install supervision") from error
         seen = {id: estimate for id, estimate in self.estimates.items() if estimate is not None and estimate.ok}
         sure = [1.0 if estimate.state == "initial" else estimate.confidence for estimate in seen.values()]
+        names = list(dict.fromkeys(self.classes.values()))
         make: Any = supervision.Detections  # pyright: ignore
         found: supervision.Detections = make(  # pyright: ignore
             xyxy=xyxy_of(self.boxes[id] for id in seen).astype(np.float32),
             confidence=None if None in sure else np.array(sure, np.float32),
-            class_id=np.zeros(len(seen), int),
+            class_id=np.array([names.index(self.classes[id]) for id in seen], int),
             tracker_id=np.array(list(seen), int),
-            data={"state": np.array([estimate.state for estimate in seen.values()], str)},
+            data={
+                "state": np.array([estimate.state for estimate in seen.values()], str),
+                "class_name": np.array([self.classes[id] for id in seen], str),
+            },
         )
         return found  # pyright: ignore
 
@@ -175,6 +181,7 @@ class Run(Results, Iterator[Step]):
         self.steps: list[Step] = []
         self._opened, self._tracker, self._frames = opened, tracker, frames
         self._size = (0, 0)
+        self._rows: list[dict[str, Any]] = []
         #: Why the run has not reached its end.
         self.error: str | None = "stopped"
         total = None if opened.last is None else opened.last - opened.first + 1
@@ -202,6 +209,14 @@ class Run(Results, Iterator[Step]):
             pass
         return self
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each target in each frame so far: `frame`, `id`, `x`, `y`, `w`, `h`, `state`, and more."""
+        steps = self.steps or self.finish().steps
+        if len(self._rows) != sum(len(step.boxes) for step in steps):
+            self._rows = super().rows
+        return self._rows
+
     def document(self) -> dict[str, Any]:
         """The JSON document of the steps so far."""
         if not self.steps:
@@ -212,6 +227,7 @@ class Run(Results, Iterator[Step]):
     def _follow(self, order: Order, skip: bool, shown: Progress) -> Generator[Step, None, None]:
         tracker, opened = self._tracker, self._opened
         boxes: dict[int, Box] = {}
+        classes = {target["id"]: target.get("class") or "target" for target in opened.targets.records}
         position = opened.first - 1
         with closing(shown):
             for position, name, frame, at, decode_ms in opened.items:
@@ -238,7 +254,7 @@ class Run(Results, Iterator[Step]):
                         raise
                 track_ms = (time.perf_counter() - begun) * 1e3
                 if boxes:
-                    yield Step(position, name, boxes, estimates, pixels, order, at, decode_ms, track_ms)
+                    yield Step(position, name, boxes, estimates, pixels, order, classes, at, decode_ms, track_ms)
                 shown.advance()
         self.error = None
         if opened.last is not None and opened.first <= position < opened.last:

@@ -157,11 +157,11 @@ impl MultiTracker {
         let tracker = kcf_track::Tracker::new(params).or_raise(py)?;
         let pixels = Pixels::of(frame, self.order)?;
         let (frame, bbox) = (pixels.frame()?, read_box(r#box)?);
+        warn_of_small(py, &frame, bbox)?;
         let mut held = self.lock()?;
         let inner = &mut *held;
         let id = id.unwrap_or_else(|| inner.free());
         py.detach(|| inner.add(tracker, id, frame, bbox)).or_raise(py)?;
-        warn_of_small(py, bbox)?;
         Ok(id)
     }
 

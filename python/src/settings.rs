@@ -157,7 +157,7 @@ pub fn as_dict<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyD
 #[pyfunction]
 pub fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
-    Params::PRESETS.iter().try_for_each(|(name, what)| all.set_item(name, what))?;
+    Params::presets().try_for_each(|(name, what)| all.set_item(name, what))?;
     Ok(all)
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use kcf_track::BBox;
+use kcf_track::{BBox, Frame};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -95,11 +95,12 @@ impl Tracker {
     fn init(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, r#box: &Bound<'_, PyAny>) -> PyResult<()> {
         let pixels = Pixels::of(frame, self.order)?;
         let (frame, bbox) = (pixels.frame()?, read_box(r#box)?);
+        warn_of_small(py, &frame, bbox)?;
         let mut held = self.lock()?;
         let inner = &mut *held;
         let estimate = py.detach(|| inner.init(frame, bbox)).or_raise(py)?;
         self.keep(estimate);
-        warn_of_small(py, bbox)
+        Ok(())
     }
 
     /// Finds the target in the next frame and updates the model: ``ok, (left, top, width, height)``.
@@ -271,9 +272,20 @@ pub fn read_box(given: &Bound<'_, PyAny>) -> PyResult<BBox> {
     }
 }
 
-/// Warns of a box with too little of a target to follow.
-pub fn warn_of_small(py: Python<'_>, bbox: BBox) -> PyResult<()> {
-    let Some(text) = kcf_track::tracker::too_small(&bbox) else { return Ok(()) };
+/// Warns of a box with too little of a target to follow, at the line outside of this package. A box that is refused causes
+/// no warning.
+pub fn warn_of_small(py: Python<'_>, frame: &Frame<'_>, bbox: BBox) -> PyResult<()> {
+    let known = kcf_track::tracker::check_start(frame, bbox).ok();
+    let Some(text) = known.and_then(|()| kcf_track::tracker::too_small(&bbox)) else { return Ok(()) };
     let text = CString::new(format!("the box {text}; enlarge the images"))?;
-    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
+    let frame_at = py.import("sys")?.getattr("_getframe")?;
+    let is_ours = |level: i32| -> PyResult<bool> {
+        let names = frame_at.call1((level,))?.getattr("f_globals")?;
+        Ok(names.get_item("__name__")?.extract::<String>()?.starts_with("kcf_track."))
+    };
+    let mut level = 0;
+    while is_ours(level).unwrap_or(false) {
+        level += 1;
+    }
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, level + 1)
 }

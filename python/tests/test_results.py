@@ -148,6 +148,7 @@ def test_tables_and_detections(noise):
         "frame", "file", "time", "id", "x", "y", "w", "h", "state",
     ]  # fmt: skip
     assert table.groupby("id").size().tolist() == [6, 6]
+    assert run.rows is run.rows, "rows are made once"
 
 
 def test_detections_of_supervision(noise):
@@ -157,6 +158,9 @@ def test_detections_of_supervision(noise):
     assert found.tracker_id.tolist() == [1, 2] and np.allclose(found.xyxy, steps[1].xyxy)
     assert found.data["state"].tolist() == ["tracking", "tracking"] and (found.confidence > 0.2).all()
     assert len(steps[-1].to_supervision()) == 0, "a lost target is none"
+    step = next(track([noise], [BOX, OTHER, BOX], classes=["car", "sign", "car"], preset="paper"))
+    found = step.to_supervision()
+    assert found.class_id.tolist() == [0, 1, 0] and found.data["class_name"].tolist() == ["car", "sign", "car"]
 
 
 def test_missing_packages_are_named(noise, monkeypatch):
@@ -230,12 +234,18 @@ def test_pictures_of_pillow(demo):
 
 
 def test_tiny_boxes_are_a_warning(noise):
-    for init in (Tracker("paper").init, kcf_track.MultiTracker("paper").add):
-        with pytest.warns(UserWarning, match="the box is 5x9 pixels: below about 6"):
+    tracker, targets = Tracker("paper"), kcf_track.MultiTracker("paper")
+    for init in (tracker.init, targets.add, lambda frame, box: track([frame] * 4, box).finish()):
+        with pytest.warns(UserWarning, match="the box is 5x9 pixels: below about 6") as output:
             init(noise, (60, 40, 5, 9))
+        assert [warning.filename for warning in output] == [__file__], "it names the caller's line, once"
+    for init in (tracker.init, targets.add):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             init(noise, (60, 40, 6, 9))
+            with pytest.raises(UserWarning):
+                init(noise, (60, 40, 5, 9))
+    assert tracker.box == (60, 40, 6, 9) and len(targets) == 2, "a warning that is an error changes nothing"
 
 
 def test_luma_of_colours_is_that_of_the_program(demo, tmp_path):

@@ -51,9 +51,7 @@ fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
 
 /// The parser of `--preset`.
 pub fn preset_names() -> PossibleValuesParser {
-    let expert = ("expert", "robust and a network together; needs --model");
-    let all = Params::PRESETS.into_iter().chain(cfg!(feature = "neural").then_some(expert));
-    all.map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
+    Params::presets().map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
 }
 
 /// Settings and the preset that they come from.

@@ -76,7 +76,7 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
 /// # Errors
 /// [`Error::Box`] with the reason why not.
 #[cfg(feature = "cli")]
-pub(crate) fn check_start(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
+pub fn check_start(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
     search::check_box(FrameKind::of(frame), bbox)
 }
 

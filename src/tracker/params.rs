@@ -652,6 +652,12 @@ impl Params {
     /// The preset that is used by default.
     pub const DEFAULT_PRESET: &'static str = Self::PRESETS[0].0;
 
+    /// The presets of this build: [`Self::PRESETS`], and with networks `expert`.
+    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let expert = ("expert", "robust and a network together; needs a model");
+        Self::PRESETS.into_iter().chain(cfg!(feature = "neural").then_some(expert))
+    }
+
     /// The names that `search` takes as detectors.
     pub fn detectors() -> impl Iterator<Item = &'static str> {
         ["background-aware", "kcf"].into_iter().chain(MachineKind::ALL.iter().map(|kind| kind.name()))
@@ -678,7 +684,7 @@ impl Params {
             "paper-gray" => FilterParams::paper(FeatureParams::Gray, Kernel::Gaussian { sigma: 0.2 }).into(),
             "expert" => Self { search: SearchParams::Expert(ExpertParams::default()), guard: None },
             _ => {
-                let names = Self::PRESETS.map(|(name, _)| name).join(", ");
+                let names = Self::presets().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
                 let expected = format!("must be one of {names}");
                 return Err(Field { path: "preset", ..Field::ROOT }.refuse(name, expected));
             }
