@@ -140,56 +140,43 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
-macro_rules! number {
-    ($($type:ty: $what:literal),*) => {$(
+macro_rules! leaf {
+    ($($type:ty: |$text:ident, $field:ident| $parse:expr;)*) => {$(
         impl Setting for $type {
             fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
-                visit(field, (*self).into());
+                visit(field, self.clone().into());
             }
 
-            fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, _: bool) -> Result<()> {
+            fn set(&mut self, $field: &Field<'_>, rest: &str, $text: &str, _: bool) -> Result<()> {
                 if !rest.is_empty() {
-                    return Err(field.unknown(rest, &[]));
+                    return Err($field.unknown(rest, &[]));
                 }
-                let number: Self =
-                    text.trim().parse().map_err(|_| field.refuse(text, format!("must be {} ({})", $what, field.range)))?;
-                if !field.range.accepts(number as f64) {
-                    return Err(field.refuse(text, format!("must be {}", field.range)));
-                }
-                *self = number;
+                *self = $parse?;
                 Ok(())
             }
         }
     )*};
 }
 
-number!(f64: "a number", usize: "a non-negative integer", u32: "a non-negative integer");
-
-impl Setting for bool {
-    fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
-        visit(field, (*self).into());
-    }
-
-    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, _: bool) -> Result<()> {
-        if !rest.is_empty() {
-            return Err(field.unknown(rest, &[]));
-        }
-        *self = text.trim().parse().map_err(|_| field.refuse(text, "must be true or false"))?;
-        Ok(())
-    }
+leaf! {
+    f64: |text, field| number(text, field, "a number", |number| number);
+    usize: |text, field| number(text, field, "a non-negative integer", |number| number as f64);
+    u32: |text, field| number(text, field, "a non-negative integer", f64::from);
+    bool: |text, field| text.trim().parse().map_err(|_| field.refuse(text, "must be true or false"));
+    String: |text, field| Ok::<_, Error>(text.to_owned());
 }
 
-impl Setting for String {
-    fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
-        visit(field, self.as_str().into());
-    }
-
-    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, _: bool) -> Result<()> {
-        if !rest.is_empty() {
-            return Err(field.unknown(rest, &[]));
-        }
-        text.clone_into(self);
-        Ok(())
+/// Parses a number of the field's range.
+fn number<T: Copy + std::str::FromStr>(
+    text: &str,
+    field: &Field<'_>,
+    what: &str,
+    value: impl Fn(T) -> f64,
+) -> Result<T> {
+    let number = text.trim().parse().map_err(|_| field.refuse(text, format!("must be {what} ({})", field.range)))?;
+    match field.range.accepts(value(number)) {
+        true => Ok(number),
+        false => Err(field.refuse(text, format!("must be {}", field.range))),
     }
 }
 

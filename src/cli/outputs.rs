@@ -213,20 +213,17 @@ impl Outputs {
         let layout = Layout { length, rate: info.rate, tolerance: self.tolerance, with_frames };
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
-            if let Some(boxes) = form.boxes(to, &layout) {
-                exports.push_boxed(boxes?);
-                continue;
-            }
-            match form {
-                Form::Frames => exports.push(Frames::create(to.path())?),
-                Form::Response => exports.push(ResponseMaps::create(to.path())?),
+            exports.push(match (form.boxes(to, &layout), form) {
+                (Some(boxes), _) => boxes?,
+                (None, Form::Frames) => Box::new(Frames::create(to.path())?),
+                (None, Form::Response) => Box::new(ResponseMaps::create(to.path())?),
                 _ => {
                     let (sound, colors) = (info.sound.clone(), info.colors.clone());
                     let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);
                     let options = OverlayOptions { sound, colors, rate, pixel_aspect, ..self.overlay.clone() };
-                    exports.push(Overlays::create(to.path(), options)?);
+                    Box::new(Overlays::create(to.path(), options)?)
                 }
-            }
+            });
         }
         Ok(exports)
     }

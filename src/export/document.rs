@@ -11,7 +11,7 @@ use super::labels::{Content, Found, Wrong, gather, not_whole};
 use super::output::{Form, Layout};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TOLERANCE, TargetRecord};
-use super::{FrameResult, Tally};
+use super::{Tally, write_all};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
 use crate::media::Item;
@@ -129,16 +129,11 @@ impl Document {
         let layout = Layout { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false };
         let unclear =
             || refuse("path", to.display().to_string(), format!("its ending names no format: give {}", names()));
-        let mut exporter = form.boxes(&to.into(), &layout).ok_or_else(unclear)??;
-        let (run, mut tally) = (self.run(), Tally::default());
-        for records in frames.chunk_by(|a, b| a.index == b.index) {
-            let records: Vec<_> = records.iter().cloned().map(FrameRecord::rounded).collect();
-            tally.add(&records);
-            // Frames of a video are named by their position.
-            let path = Some(Path::new(&records[0].file)).filter(|path| path.extension().is_some());
-            exporter.write(&FrameResult { path, ..FrameResult::new(&run, &records) })?;
-        }
-        exporter.finish(&run, &tally.summary(run.named_targets(), None, error.as_deref()))
+        let exporter = form.boxes(&to.into(), &layout).ok_or_else(unclear)??;
+        let records: Vec<_> = frames.iter().cloned().map(FrameRecord::rounded).collect();
+        let run = self.run();
+        let summary = Tally::of(&records).summary(run.named_targets(), None, error.as_deref());
+        write_all(exporter, &run, &records, &summary)
     }
 
     /// Draws the boxes of all its frames on a copy of `frame`, as RGB. `style` is `full`, with captions, or `box`.

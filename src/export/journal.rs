@@ -315,6 +315,13 @@ impl Mean {
 }
 
 impl Tally {
+    /// The counts of records in the order of their frames.
+    pub fn of(records: &[FrameRecord]) -> Self {
+        let mut tally = Self::default();
+        records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
+        tally
+    }
+
     /// Counts a frame. It has one record per target, at least one.
     pub fn add(&mut self, records: &[FrameRecord]) {
         self.frames += 1;

@@ -120,9 +120,8 @@ mod tests {
     #[test]
     fn text_of_a_small_run() {
         let (run, records) = run();
-        let mut tally = Tally::default();
-        records.chunks(1).for_each(|records| tally.add(records));
-        let text = written("run.json", Json::create, (&run, &records), &tally.summary(&[], None, None));
+        let summary = Tally::of(&records).summary(&[], None, None);
+        let text = written("run.json", Json::create, (&run, &records), &summary);
         assert_eq!(text, EXPECTED.replace(">\n", "").replace("VERSION", env!("CARGO_PKG_VERSION")));
     }
 }

@@ -124,6 +124,19 @@ pub trait Exporter: Send {
     fn finish(self: Box<Self>, run: &Run, summary: &Summary) -> Result<()>;
 }
 
+/// Writes the records of a run, in the order of their frames, and completes the output.
+///
+/// # Errors
+/// Those of the exporter.
+pub fn write_all(mut exporter: Box<dyn Exporter>, run: &Run, records: &[FrameRecord], summary: &Summary) -> Result<()> {
+    for records in records.chunk_by(|a, b| a.index == b.index) {
+        // Frames of a video are named by their position.
+        let path = Some(Path::new(&records[0].file)).filter(|path| path.extension().is_some());
+        exporter.write(&FrameResult { path, ..FrameResult::new(run, records) })?;
+    }
+    exporter.finish(run, summary)
+}
+
 /// All outputs of a run. One that fails is dropped; the others go on.
 #[derive(Default)]
 pub struct Exports(Vec<Box<dyn Exporter>>);
@@ -136,12 +149,7 @@ impl std::fmt::Debug for Exports {
 
 impl Exports {
     /// Adds an exporter.
-    pub fn push(&mut self, exporter: impl Exporter + 'static) {
-        self.0.push(Box::new(exporter));
-    }
-
-    /// Adds an exporter of a [`Form`].
-    pub fn push_boxed(&mut self, exporter: Box<dyn Exporter>) {
+    pub fn push(&mut self, exporter: Box<dyn Exporter>) {
         self.0.push(exporter);
     }
 

@@ -1,12 +1,10 @@
 //! Formats and destinations of outputs, and the writer behind all of them.
 
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use super::{Coco, Cvat, Exporter, Json, JsonLines, LabelStudio, Table, Yolo};
 use crate::atomic_file::{AtomicFile, parent, remove, temporary_beside};
@@ -35,14 +33,6 @@ impl From<&Path> for Destination {
 impl From<OsString> for Destination {
     fn from(path: OsString) -> Self {
         Path::new(&path).into()
-    }
-}
-
-impl FromStr for Destination {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Path::new(text).into())
     }
 }
 

@@ -12,7 +12,7 @@ use super::*;
 use crate::tracker::State;
 
 /// The text that an exporter writes for `records` into a file of this name.
-pub(super) fn written<E: Exporter>(
+pub(super) fn written<E: Exporter + 'static>(
     name: &str,
     create: impl FnOnce(&Destination) -> Result<E>,
     (run, records): (&Run, &[FrameRecord]),
@@ -20,11 +20,7 @@ pub(super) fn written<E: Exporter>(
 ) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
-    let mut export = Box::new(create(&path.as_path().into()).unwrap());
-    for records in records.chunk_by(|a, b| a.index == b.index) {
-        export.write(&FrameResult::new(run, records)).unwrap();
-    }
-    export.finish(run, summary).unwrap();
+    write_all(Box::new(create(&path.as_path().into()).unwrap()), run, records, summary).unwrap();
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -102,9 +98,9 @@ fn a_failing_exporter_does_not_stop_the_others() {
     let (run, records) = run();
     let log = Arc::default();
     let mut exports = Exports::default();
-    exports.push(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe)));
-    exports.push(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull)));
-    exports.push(Probe("good", Arc::clone(&log), None));
+    exports.push(Box::new(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe))));
+    exports.push(Box::new(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull))));
+    exports.push(Box::new(Probe("good", Arc::clone(&log), None)));
     let error = exports.write(&FrameResult::new(&run, &records[..1])).unwrap_err();
     assert!(!error.is_broken_pipe() && error.to_string().starts_with("full"), "{error}");
     exports.write(&FrameResult::new(&run, &records[1..])).unwrap();
@@ -151,9 +147,7 @@ fn document_of_many() -> Value {
 }
 
 fn as_json(run: Run, records: &[FrameRecord], truth: Option<TruthSummary>) -> Value {
-    let mut tally = Tally::default();
-    records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
-    let summary = tally.summary(run.named_targets(), truth, None);
+    let summary = Tally::of(records).summary(run.named_targets(), truth, None);
     serde_json::from_str(&written("run.json", Json::create, (&run, records), &summary)).unwrap()
 }
 

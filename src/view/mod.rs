@@ -136,8 +136,7 @@ impl View {
         let source = SourceRecord::new(path, info, span);
         let (session, document) = session.map_or((None, None), |(path, document)| (Some(path), document));
         let named = named || document.as_ref().is_some_and(|document| document.named);
-        let is_folder = !info.images.is_empty();
-        let results = Arc::new(Results { source, parameters: params.document(&preset), named, is_folder });
+        let results = Arc::new(Results { source, parameters: params.document(&preset), named });
         let last_id = shared.prepare(|state| restore(state, session.as_deref(), document));
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
         let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);

@@ -13,7 +13,7 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Exporter, FrameRecord, FrameResult, Json, JsonLines, Run, SourceRecord, Summary, Table, Tally, Yolo,
+    Destination, Exporter, FrameRecord, Json, JsonLines, Run, SourceRecord, Summary, Table, Tally, Yolo, write_all,
 };
 
 /// The run's data besides its records.
@@ -24,8 +24,6 @@ pub struct Results {
     pub parameters: Value,
     /// Whether the user gave ids.
     pub named: bool,
-    /// Whether frames are image files.
-    pub is_folder: bool,
 }
 
 impl Results {
@@ -33,7 +31,7 @@ impl Results {
     ///
     /// # Errors
     /// When there is no record, or no place for a temporary file.
-    pub fn all<E: Exporter>(
+    pub fn all<E: Exporter + 'static>(
         &self,
         shared: &SharedState,
         name: &str,
@@ -43,7 +41,7 @@ impl Results {
     }
 
     /// What an exporter writes to a file of this name.
-    fn bytes<E: Exporter>(
+    fn bytes<E: Exporter + 'static>(
         &self,
         name: &str,
         create: impl FnOnce(&Destination) -> Result<E>,
@@ -52,7 +50,7 @@ impl Results {
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
         let path = folder.path().join(name);
-        self.write(create(&path.as_path().into())?, found)?;
+        write_all(Box::new(create(&path.as_path().into())?), &found.run, &found.records, &found.summary)?;
         std::fs::read(&path).map_err(io)
     }
 
@@ -65,7 +63,7 @@ impl Results {
         let io = |source| Error::io("a temporary folder", source);
         let zipped = |error| io(std::io::Error::other(error));
         let folder = tempfile::tempdir().map_err(io)?;
-        self.write(Yolo::create(folder.path())?, &found)?;
+        write_all(Box::new(Yolo::create(folder.path())?), &found.run, &found.records, &found.summary)?;
         let mut zip = Vec::new();
         let mut archive = rawzip::ZipArchiveWriter::new(&mut zip);
         for part in ["", "labels"] {
@@ -91,16 +89,8 @@ impl Results {
     /// # Errors
     /// [`Error::Io`] or [`Error::Output`] with the path; the old session stays.
     pub fn save(&self, shared: &SharedState, path: &Path) -> Result<()> {
-        self.write(Json::create(&path.into())?, &self.found(shared))
-    }
-
-    fn write<E: Exporter>(&self, export: E, found: &Found) -> Result<()> {
-        let mut export = Box::new(export);
-        for records in found.records.chunk_by(|a, b| a.index == b.index) {
-            let path = self.is_folder.then(|| Path::new(&records[0].file));
-            export.write(&FrameResult { path, ..FrameResult::new(&found.run, records) })?;
-        }
-        export.finish(&found.run, &found.summary)
+        let Found { run, records, summary } = self.found(shared);
+        write_all(Box::new(Json::create(&path.into())?), &run, &records, &summary)
     }
 
     /// OTB text of one target: a row for each frame from its first box on. It ends before the first frame that is still
@@ -164,9 +154,7 @@ impl Results {
             records.iter_mut().for_each(|record| record.id = None);
         }
         let run = Run::new(source, self.parameters.clone(), targets, !alone);
-        let mut tally = Tally::default();
-        records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
-        let summary = Summary { completed, ..tally.summary(run.named_targets(), None, None) };
+        let summary = Summary { completed, ..Tally::of(&records).summary(run.named_targets(), None, None) };
         Found { run, records, summary }
     }
 }

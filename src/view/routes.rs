@@ -156,7 +156,12 @@ impl Routes {
     }
 
     /// All targets in the format of an exporter, whose file has this name.
-    fn result<E: Exporter>(&self, media: &str, name: &str, create: impl FnOnce(&Destination) -> Result<E>) -> Response {
+    fn result<E: Exporter + 'static>(
+        &self,
+        media: &str,
+        name: &str,
+        create: impl FnOnce(&Destination) -> Result<E>,
+    ) -> Response {
         download(media, self.results.all(&self.shared, name, create))
     }
 

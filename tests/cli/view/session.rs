@@ -93,25 +93,6 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
 }
 
 #[test]
-fn a_change_is_undone() {
-    let place = place(12);
-    let served = worked_on(&place);
-    let before = served.get("/result.json").json()["frames"].clone();
-    served.order(json!({ "do": "remove", "target": 1 }));
-    assert_eq!(served.get("/result.json").status, 409);
-    served.order(json!({ "do": "undo" }));
-    assert_eq!(served.get("/result.json").json()["frames"], before);
-    // The end, the name, the correction; the records that it had removed are there again.
-    (0..3).for_each(|_| served.order(json!({ "do": "undo" })));
-    let first = served.get("/result.json").json();
-    assert_eq!(first["targets"][0], json!({ "id": 1, "given": [given()[0]] }));
-    place.run("--init 40,30,24,32 --preset paper --json @plain.json -q").assert().success();
-    assert_eq!(frames_of(first), frames_of(place.json("plain.json")));
-    served.order(json!({ "do": "undo" }));
-    assert_eq!(served.post(&json!({ "do": "undo" })).status, 409);
-}
-
-#[test]
 fn a_session_that_does_not_fit_is_refused_and_kept() {
     let place = place(12);
     worked_on(&place).interrupt();
