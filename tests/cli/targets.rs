@@ -87,15 +87,6 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
 }
 
 #[test]
-fn a_hundred_targets_are_tracked() {
-    let place = place(3);
-    let boxes: Vec<String> =
-        (0..100).map(|n| format!("--init {},{},16,12", 8 + n % 10 * 13, 4 + n / 10 * 10)).collect();
-    place.run(&format!("{} --preset paper --mot @many.txt -q", boxes.join(" "))).assert().success();
-    assert_eq!(place.read("many.txt").lines().filter(|row| row.starts_with("1,")).count(), 100);
-}
-
-#[test]
 fn errors_of_targets_name_the_target() {
     let place = place(6);
     let [a, b, _] = BOXES;

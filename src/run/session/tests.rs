@@ -58,13 +58,6 @@ fn follow(widths: &[usize], start: usize, skip: bool) -> (Vec<(f64, bool)>, Resu
 }
 
 #[test]
-fn a_target_begins_at_its_frame() {
-    let (seen, ended) = follow(&[4, 4, 4, 4], 2, false);
-    assert_eq!(seen, [(10.0, true), (11.0, true), (12.0, true)]);
-    assert_eq!(ended.unwrap(), End::Complete);
-}
-
-#[test]
 fn a_bad_frame_ends_the_session_unless_it_is_skipped() {
     for bad in [0, 5] {
         let (seen, ended) = follow(&[4, 4, bad, 4], 1, false);
@@ -118,31 +111,6 @@ fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
         session.reinit(3, &frame, at(80.0)).unwrap();
         assert_eq!(places(session.feed(5, &frame).unwrap()), [(1, 53.0), (2, 32.0), (3, 81.0)]);
     }
-}
-
-#[test]
-fn a_refused_frame_changes_nothing() {
-    let mut session = Session::default();
-    for x in [10.0, 20.0] {
-        session.add(Drift::default(), 1, at(x));
-    }
-    session.feed(1, &frame(4)).unwrap();
-    assert!(matches!(session.feed(2, &frame(5)), Err(Cause::Frame(_))));
-    assert!(session.drop_target(1));
-    assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 11.0)]);
-}
-
-/// Two targets cannot be learned; the error of the second does not appear in the next frame.
-#[test]
-fn an_answer_belongs_to_its_frame_only() {
-    let frame = FrameBuf::new(vec![7; 64 * 64], 64, 64, PixelFormat::Gray8).unwrap();
-    let mut session = Session::default();
-    let tracker = || crate::Tracker::new(crate::Params::preset("paper").unwrap()).unwrap();
-    for x in [10.0, 20.0] {
-        session.add(tracker(), 1, BBox::new(x, 10.0, 20.0, 20.0));
-    }
-    assert!(matches!(session.feed(1, &frame), Err(Cause::Target { target: 0, .. })));
-    assert_eq!(session.feed(2, &frame).unwrap(), []);
 }
 
 #[test]
