@@ -87,8 +87,11 @@ for sanitizer in address thread; do
     host="$(rustc -vV | sed -n 's/^host: //p')"
     RUSTFLAGS="-Zsanitizer=$sanitizer" cargo +nightly rustc --locked --lib --release --no-default-features \
         --features capi --crate-type staticlib -Zbuild-std --target "$host" --target-dir "$built/$sanitizer"
-    "${CC:-cc}" -fsanitize="$sanitizer" -g -O1 -Isrc/capi tests/c/check.c -o "$place/check-$sanitizer" \
-        "$built/$sanitizer/$host/release/libkcf_track.a" -lm -lpthread -ldl
+    # Both languages use Rust's runtime of the sanitizer: a C compiler's may be older and lack functions.
+    runtime="$(rustc +nightly --print target-libdir)/librustc-nightly_rt.${sanitizer:0:1}san.a"
+    "${CC:-cc}" -fsanitize="$sanitizer" -g -O1 -Isrc/capi -c tests/c/check.c -o "$place/check-$sanitizer.o"
+    "${CC:-cc}" "$place/check-$sanitizer.o" "$built/$sanitizer/$host/release/libkcf_track.a" -Wl,--whole-archive "$runtime" \
+        -Wl,--no-whole-archive,--export-dynamic -lm -lpthread -ldl -lrt -o "$place/check-$sanitizer"
     "$place/check-$sanitizer" rules
     "$place/check-$sanitizer" threads 200 robust
     "$place/check-$sanitizer" threads 500 paper
