@@ -41,6 +41,8 @@ pub(super) struct Engine {
     scan: TileScan,
     /// Where a lost target was found last, and in how many frames in a row.
     candidate: Option<(Pose, usize)>,
+    /// The centre in the last frame that was `tracking`.
+    sure_center: (f64, f64),
     watch: Stopwatch,
 }
 
@@ -75,7 +77,8 @@ impl Engine {
         let mut evidence = search.evaluate_at(frame, pose, &mut watch).evidence;
         let states = params.search.confidence().map(StateMachine::new);
         let (size, scan) = ((bbox.w, bbox.h), TileScan::default());
-        let mut engine = Self { size, pose, search, guard, states, scan, candidate: None, watch };
+        let sure_center = pose.center;
+        let mut engine = Self { size, pose, search, guard, states, scan, candidate: None, sure_center, watch };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
         }
@@ -96,7 +99,8 @@ impl Engine {
                 && !was_lost
                 && let Some(saved) = self.search.restore()
             {
-                self.pose = saved.at(self.pose.center);
+                // The box may have followed what covers the target.
+                self.pose = saved.at(self.sure_center);
                 self.candidate = None;
             }
             // Also where there is nothing to see at the last place: the target may be back elsewhere.
@@ -115,6 +119,9 @@ impl Engine {
             if states.is_none() {
                 state = search.state(&detection.evidence);
             }
+        }
+        if state == State::Tracking {
+            self.sure_center = self.pose.center;
         }
         if let Some(guard) = guard {
             let verdict = guard.watch(frame, self.pose, watch);

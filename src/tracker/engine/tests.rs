@@ -164,6 +164,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         states: None,
         scan: TileScan::default(),
         candidate: None,
+        sure_center: bbox.center(),
         watch,
     }
 }
