@@ -240,4 +240,22 @@ mod tests {
             assert_eq!(text.contains(r#"<box frame="2" outside="1""#), frames > 2, "{text}");
         }
     }
+
+    #[test]
+    fn a_rotated_target_is_an_upright_box_and_an_angle() {
+        let (run, mut records) = run();
+        // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
+        records[1].polygon = Some([23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301]);
+        let [xml, json] = ["run.xml", "run.json"]
+            .map(|name| written(name, |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default()));
+        let document: Value = serde_json::from_str(&json).unwrap();
+        let shape = &document[0]["tracks"][0]["shapes"][1];
+        let expected = [20.0, 15.0, 40.0, 25.0, 30.0];
+        let [left, top, right, bottom] = serde_json::from_value::<[f64; 4]>(shape["points"].clone()).unwrap();
+        let found = [left, top, right, bottom, shape["rotation"].as_f64().unwrap()];
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.01), "{found:?}");
+        let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
+        assert!(!lines[0].contains("rotation"), "{xml}");
+        assert!(lines[1].contains(&format!(r#"rotation="{}""#, found[4])), "{xml}");
+    }
 }

@@ -470,6 +470,16 @@ mod tests {
     }
 
     #[test]
+    fn nonfinite_numbers_become_null() {
+        let (_, mut records) = run();
+        records[1].bbox.w = f64::NAN;
+        records[1].peak = Some(f32::NAN);
+        let text = serde_json::to_string(&records[1]).unwrap();
+        assert!(text.contains(r#""bbox":null,"peak":null,"psr":9.1,"#), "{text}");
+        assert_eq!(records[1].finite_box(), None);
+    }
+
+    #[test]
     fn interpolated_keyframes_restore_all_shapes() {
         let (_, records) = run();
         let mut tracks = Tracks::default();
