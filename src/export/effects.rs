@@ -1,4 +1,4 @@
-//! What happens to a picture before boxes are drawn on it: areas are hidden, and it is cropped around the target.
+//! Changes to a picture before boxes are drawn on it: areas are hidden, and it is cropped around the target.
 
 use std::collections::VecDeque;
 

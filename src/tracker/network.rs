@@ -217,7 +217,7 @@ fn read_recipe(path: &Path) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// What networks of this kind are made of; the linker leaves out the runtime's other operators.
+/// The operators that such networks use; the linker leaves out the runtime's others.
 fn operators() -> OpRegistry {
     macro_rules! registry {
         ($($name:ident)*) => { OpRegistry::with_ops(&[$(&op_types::$name),*]) };
