@@ -39,7 +39,6 @@ PARTS = {
     "colour histograms": setting("color-weight", 0),
     "angle": setting("rotation", "none"),
     "size": setting("scale", "none"),
-    "size by a pyramid instead": setting("scale", "pyramid"),
     "mask": setting("mask", "false") + setting("weight", 0.1),
     "temporal term": setting("temporal", 0) + setting("learning-rate", 0.015),
     "second solver step": setting("solver-steps", 1),

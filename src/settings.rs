@@ -16,8 +16,6 @@ pub enum Range {
     Within(f64, f64),
     /// The lower end excluded.
     Above(f64, f64),
-    /// From here on; `inf` for no limit.
-    AtLeast(f64),
     /// Odd numbers, both ends included.
     Odd(f64, f64),
     /// Both ends included, or the third.
@@ -30,7 +28,6 @@ impl Range {
             Self::Any => !value.is_nan(),
             Self::Within(from, to) => (from..=to).contains(&value),
             Self::Above(from, to) => value > from && value <= to,
-            Self::AtLeast(from) => value >= from,
             Self::Odd(from, to) => (from..=to).contains(&value) && value % 2.0 == 1.0,
             Self::WithinOr(from, to, or) => (from..=to).contains(&value) || value == or,
         }
@@ -43,7 +40,6 @@ impl std::fmt::Display for Range {
             Self::Any => Ok(()),
             Self::Within(from, to) => write!(f, "{from} to {to}"),
             Self::Above(from, to) => write!(f, "above {from}, up to {to}"),
-            Self::AtLeast(from) => write!(f, "at least {from}, or inf"),
             Self::Odd(from, to) => write!(f, "odd, {from} to {to}"),
             Self::WithinOr(from, to, or) => write!(f, "{from} to {to}, or {or}"),
         }
@@ -120,7 +116,7 @@ pub trait Setting {
         self.visit(&Field { path, ..Field::ROOT }, &mut |field, value| {
             let number = match &value {
                 Value::Number(number) => number.as_f64(),
-                Value::Null => Some(f64::INFINITY),
+                Value::Null => None,
                 _ => return,
             };
             if result.is_ok() && !number.is_some_and(|number| field.range.accepts(number)) {
@@ -135,7 +131,6 @@ pub trait Setting {
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Null => "inf".into(),
         other => other.to_string(),
     }
 }

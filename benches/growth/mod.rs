@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::Command;
 
 use kcf_track::Params;
-use kcf_track::tracker::{AreaParams, PublishedArea};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
@@ -27,8 +26,8 @@ struct Curve {
 /// The published presets without the step down to half size, which would bend the curve.
 fn params(preset: &str) -> Params {
     let mut params = Params::preset(preset).unwrap();
-    if let AreaParams::Published(PublishedArea { half_size_from }) = &mut params.search.filter_mut().unwrap().area {
-        *half_size_from = f64::INFINITY;
+    if let Some(filter) = params.search.filter_mut() {
+        filter.half_size_from = 1e9;
     }
     params
 }

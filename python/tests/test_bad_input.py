@@ -194,7 +194,7 @@ def test_an_enormous_broadcast_frame_is_refused(noise):
 def test_other_threads_run_during_an_update(noise):
     """An update releases the GIL."""
     big = np.tile(noise, (12, 12))
-    tracker = Tracker("paper-gray", settings={"search.filter.area.published.half-size-from": 1e6})
+    tracker = Tracker("paper-gray", settings={"search.filter.half-size-from": 1e6})
     tracker.init(big, (200, 200, 400, 400))
     counted, done = 0, threading.Event()
 

@@ -134,7 +134,7 @@ def test_frames_are_copied_only_where_necessary(noise, name, copied):
 
 
 def test_numpy_booleans_are_booleans():
-    assert Tracker("paper", settings={"search.filter.sub-cell": np.True_}).settings["search.filter.sub-cell"] is True
+    assert Tracker(settings={"search.background.mask": np.True_}).settings["search.background.mask"] is True
     with pytest.raises(kcf_track.SettingError):
         Tracker("paper", learning_rate=np.True_)
 
@@ -193,9 +193,8 @@ def test_settings_are_keywords_paths_and_machines():
     assert settings(settings={"search.filter.padding": 2.0})["search.filter.padding"] == 2.0
     assert settings(guard="svm", machine={"c": 3.0})["guard.windows.machine.svm.c"] == 3.0
     assert settings(guard=None) == settings()
-    assert settings(smooth_area=True)["search.filter.smooth-area"] is True
-    assert settings(area="bounded")["search.filter.area.bounded.max-cells"] == 1000
-    assert settings(area="published")["search.filter.area.published.half-size-from"] == 100.0
+    assert settings("robust", mask=False)["search.background.mask"] is False
+    assert settings(half_size_from=50)["search.filter.half-size-from"] == 50.0
     machine = settings("fast", detector="svm", machine={"c": 3}, reach=3, kernel="linear")
     assert machine["search.machine.windows.machine.svm.c"] == 3.0
     assert machine["search.machine.windows.reach"] == 3.0 and machine["search.machine.windows.kernel"] == "linear"

@@ -40,7 +40,7 @@ pub struct SettingsArgs {
     #[cfg(feature = "neural")]
     #[arg(long, hide_short_help = true, value_name = "DIR")]
     model: Option<String>,
-    /// How the target's size is followed: none, filter, pyramid
+    /// How the target's size is followed: none, filter
     #[arg(long, hide_short_help = true, value_name = "METHOD")]
     scale: Option<String>,
 }

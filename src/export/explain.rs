@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;
 use crate::profile::Stopwatch;
-use crate::tracker::{AreaParams, FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
+use crate::tracker::{FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
 
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
@@ -33,9 +33,7 @@ impl Replay {
     /// [`Error::Setting`] for settings that are not the paper's; [`Error::Box`] for a box that cannot be tracked.
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let filter = match &params.search {
-            SearchParams::Filter(
-                filter @ FilterParams { area: AreaParams::Published(_), scale: ScaleParams::None, .. },
-            ) if !filter.sub_cell && !filter.smooth_area && filter.reuse_shift == 0.0 && params.guard.is_none() => {
+            SearchParams::Filter(filter) if filter.scale == ScaleParams::None && params.guard.is_none() => {
                 Some(filter.clone())
             }
             _ => None,

@@ -123,8 +123,6 @@ fn fold(rows: usize, cols: usize, full: &[Complex32], half: &mut [Complex32]) {
 pub struct Scratch {
     work: AlignedBuf,
     full: Vec<Complex32>,
-    /// Phase factors of a shift, one for each row and then one for each column.
-    shifts: Vec<Complex32>,
 }
 
 /// A feature map, or its spectrum after [`MapPlan::transform`].
@@ -196,7 +194,6 @@ impl MapPlan {
         Scratch {
             work: AlignedBuf::zeroed(lanes.max(self.plane.scratch_len())),
             full: vec![Complex32::default(); full],
-            shifts: vec![Complex32::default(); self.rows + self.cols],
         }
     }
 
@@ -242,36 +239,6 @@ impl MapPlan {
         }
     }
 
-    /// As [`MapPlan::interpolate`], towards `x` moved from `shift` (rows, columns; fractions of cells allowed) to 0, by
-    /// the shift theorem; see [`phase_shift`].
-    pub fn interpolate_shifted(
-        &self,
-        model: &mut FeatureMap,
-        x: &FeatureMap,
-        rate: f32,
-        shift: (f64, f64),
-        scratch: &mut Scratch,
-    ) -> f32 {
-        let (row_shift, col_shift) = scratch.shifts.split_at_mut(self.rows);
-        phase_shift(shift.0, row_shift.len(), row_shift);
-        phase_shift(shift.1, col_shift.len(), col_shift);
-        match (model, x) {
-            (FeatureMap::Lanes(model), FeatureMap::Lanes(x)) => {
-                self.per_cell(interpolate_shifted_lanes(model, x, rate, row_shift, col_shift))
-            }
-            (FeatureMap::Plane { spectrum: model, .. }, FeatureMap::Plane { spectrum: x, .. }) => {
-                let half = self.plane.half_cols();
-                for ((model, x), row) in model.chunks_exact_mut(half).zip(x.chunks_exact(half)).zip(row_shift) {
-                    for ((model, x), col) in model.iter_mut().zip(x).zip(&*col_shift) {
-                        *model = *model * (1.0 - rate) + x * (*row * col) * rate;
-                    }
-                }
-                self.half_energy(model)
-            }
-            _ => unreachable!("maps of this plan"),
-        }
-    }
-
     /// The half-spectrum of a real plane `[row][column]`.
     pub fn forward(&self, plane: &[f32], out: &mut [Complex32], scratch: &mut Scratch) {
         self.plane.forward(plane, out, &mut scratch.work[..self.plane.scratch_len()]);
@@ -280,22 +247,6 @@ impl MapPlan {
     /// The real plane of a half-spectrum; `inverse(forward(x)) = rows * cols * x`.
     pub fn inverse(&self, spectrum: &[Complex32], out: &mut [f32], scratch: &mut Scratch) {
         self.plane.inverse(spectrum, out, &mut scratch.work[..self.plane.scratch_len()]);
-    }
-
-    /// The value of [`MapPlan::inverse`], divided by `rows * cols`, at one `place` (row, column), also between cells.
-    pub fn inverse_at(&self, spectrum: &[Complex32], place: (f64, f64), scratch: &mut Scratch) -> f64 {
-        let (row_shift, col_shift) = scratch.shifts.split_at_mut(self.rows);
-        phase_shift(place.0, row_shift.len(), row_shift);
-        phase_shift(place.1, col_shift.len(), col_shift);
-        let mut sum = 0.0;
-        for (line, row) in spectrum.chunks_exact(self.plane.half_cols()).zip(row_shift) {
-            for (c, (value, col)) in line.iter().zip(&*col_shift).enumerate() {
-                // Columns other than the first and, at an even width, the last count for their mirror image too.
-                let times = if c == 0 || 2 * c == self.cols { 1.0 } else { 2.0 };
-                sum += times * f64::from((value * *row * col).re);
-            }
-        }
-        sum / (self.rows * self.cols) as f64
     }
 
     fn per_cell(&self, energy: f64) -> f32 {
@@ -326,37 +277,6 @@ leveled! {
                 for k in 0..CHANNELS {
                     model[k] = keep * model[k] + rate * x[k];
                     sums[k] += model[k] * model[k];
-                }
-            }
-            energy += f64::from(sums.iter().sum::<f32>());
-        }
-        energy
-    }
-}
-
-leveled! {
-    fn interpolate_shifted_lanes(
-        model: &mut [f32],
-        x: &[f32],
-        rate: f32,
-        row_shift: &[Complex32],
-        col_shift: &[Complex32],
-    ) -> f64 {
-        const HALF: usize = CHANNELS / 2;
-        let keep = 1.0 - rate;
-        let mut energy = 0.0;
-        let line = col_shift.len() * CHANNELS;
-        for ((model, x), row) in model.chunks_exact_mut(line).zip(x.chunks_exact(line)).zip(row_shift) {
-            let mut sums = [0.0f32; HALF];
-            let cells = model.as_chunks_mut::<CHANNELS>().0.iter_mut().zip(x.as_chunks::<CHANNELS>().0);
-            for ((model, x), col) in cells.zip(col_shift) {
-                let factor = *row * *col * rate;
-                for k in 0..HALF {
-                    let (re, im) = (x[k], x[HALF + k]);
-                    let re_now = keep * model[k] + (factor.re * re - factor.im * im);
-                    let im_now = keep * model[HALF + k] + (factor.re * im + factor.im * re);
-                    (model[k], model[HALF + k]) = (re_now, im_now);
-                    sums[k] += re_now * re_now + im_now * im_now;
                 }
             }
             energy += f64::from(sums.iter().sum::<f32>());

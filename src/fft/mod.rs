@@ -28,12 +28,8 @@ const FAST: [usize; 75] = [
 const FAST_OF_PARITY: [usize; 24] =
     [17, 19, 26, 29, 39, 44, 51, 55, 57, 63, 77, 85, 91, 95, 99, 117, 132, 153, 165, 189, 195, 207, 231, 255];
 
-/// The smallest fast length from `cells` on. Lengths beyond the table stay as they are.
-pub(crate) fn fast_length(cells: usize) -> usize {
-    FAST.into_iter().find(|&n| n >= cells).unwrap_or(cells)
-}
-
-/// As [`fast_length`], of the parity of `cells`, so that the middle of a map stays its middle.
+/// The smallest fast length from `cells` on that has its parity, so that the middle of a map stays its middle. Lengths
+/// beyond the table stay as they are.
 pub(crate) fn fast_length_of_parity(cells: usize) -> usize {
     let lengths = FAST.into_iter().chain(FAST_OF_PARITY);
     lengths.filter(|&n| n >= cells && (n - cells).is_multiple_of(2)).min().unwrap_or(cells)

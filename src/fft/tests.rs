@@ -145,12 +145,10 @@ fn partial_transforms_agree_with_whole_ones() {
 #[test]
 fn fast_lengths_are_close_and_keep_parity() {
     for n in 1..=250 {
-        let (fast, same_parity) = (fast_length(n), fast_length_of_parity(n));
-        assert!((n..=n + n / 8 + 1).contains(&fast), "{n}: {fast}");
+        let same_parity = fast_length_of_parity(n);
         assert!(same_parity % 2 == n % 2 && (n..=n + n / 8 + 2).contains(&same_parity), "{n}: {same_parity}");
-        assert_eq!(fast_length(fast), fast);
     }
-    assert_eq!((fast_length(17), fast_length(59), fast_length_of_parity(59), fast_length(5000)), (18, 60, 63, 5000));
+    assert_eq!([59, 5000].map(fast_length_of_parity), [63, 5000]);
 }
 
 #[test]
@@ -179,51 +177,6 @@ fn each_channel_has_the_half_spectrum_of_its_plane() {
                 let got = Complex32::new(bin[c % CHANNELS], bin[CHANNELS + c % CHANNELS]);
                 assert!((got - expected).norm() < 1e-4, "{rows}x{cols}, {c}: {got} for {expected}");
             }
-        }
-    }
-}
-
-#[test]
-fn inverse_at_agrees_with_inverse() {
-    for (rows, cols) in [(5, 6), (4, 7), (6, 8), (1, 1)] {
-        let plan = MapPlan::new(rows, cols, 1);
-        let mut scratch = plan.scratch();
-        let plane: Vec<f32> = (0..rows * cols).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
-        let mut spectrum = vec![Complex32::default(); plan.half_len()];
-        plan.forward(&plane, &mut spectrum, &mut scratch);
-        for (i, expected) in plane.iter().enumerate() {
-            let value = plan.inverse_at(&spectrum, ((i / cols) as f64, (i % cols) as f64), &mut scratch);
-            assert!((value - f64::from(*expected)).abs() < 1e-5, "{rows}x{cols}: {value}, not {expected}");
-        }
-    }
-}
-
-#[test]
-fn a_phase_shift_moves_the_map() {
-    for (rows, cols, channels) in [(5, 6, 31), (4, 7, 31), (5, 6, 1), (4, 7, 1), (4, 7, 32)] {
-        let plan = MapPlan::new(rows, cols, channels);
-        let (mut x, mut shifted, mut scratch) = (plan.map(), plan.map(), plan.scratch());
-        let (cells, lanes) = (rows * cols, if channels > 1 { CHANNELS } else { 1 });
-        for (dr, dc) in [(0usize, 0usize), (1, 2), (3, 0), (2, 5)] {
-            for i in 0..x.values_mut().len() {
-                let (cell, lane) = (i / lanes % cells, i % lanes + i / (cells * lanes) * lanes);
-                let from = ((cell / cols + dr) % rows) * cols + (cell % cols + dc) % cols;
-                let value = |cell: usize| ((cell * 3 * lanes + lane) * 7919 % 1013) as f32 / 1013.0;
-                (x.values_mut()[i], shifted.values_mut()[i]) = (value(cell), value(from));
-            }
-            plan.transform(&mut x, &mut scratch);
-            plan.transform(&mut shifted, &mut scratch);
-            let (mut model, mut expected) = (plan.map(), plan.map());
-            let expected_energy = plan.interpolate(&mut expected, &shifted, 1.0);
-            let shift = (dr as f64, dc as f64);
-            let energy = plan.interpolate_shifted(&mut model, &x, 1.0, shift, &mut scratch);
-            assert!((energy / expected_energy - 1.0).abs() < 1e-4, "{rows}x{cols}x{channels}, {shift:?}");
-            let mut cross = vec![Complex32::default(); plan.half_len()];
-            let mut plane = vec![0.0; rows * cols];
-            plan.cross_power(&model, &expected, &mut cross, &mut scratch);
-            plan.inverse(&cross, &mut plane, &mut scratch);
-            let product = plane[0] / (rows * cols) as f32;
-            assert!((product / energy - 1.0).abs() < 1e-4, "{rows}x{cols}x{channels}, {shift:?}");
         }
     }
 }

@@ -7,14 +7,6 @@ use crate::kernels::KernelCorrelator;
 use crate::profile::{Stage, Stopwatch};
 use rustfft::num_complex::Complex32;
 
-/// An appearance that follows the target far more slowly than the model.
-#[derive(Clone, Debug)]
-struct Memory {
-    appearance: FeatureMap,
-    energy: f32,
-    rate: f32,
-}
-
 /// A filter for feature maps of one size.
 #[derive(Clone, Debug)]
 pub struct Kcf {
@@ -28,7 +20,6 @@ pub struct Kcf {
     model: FeatureMap,
     model_energy: f32,
     trained: bool,
-    memory: Option<Memory>,
     /// The current map: features go in, its spectrum stays.
     input: FeatureMap,
     correlation: Vec<Complex32>,
@@ -53,30 +44,12 @@ impl Kcf {
             model: plan.map(),
             model_energy: 0.0,
             trained: false,
-            memory: None,
             input: plan.map(),
             correlation: vec![Complex32::default(); plan.half_len()],
             response: vec![0.0; rows * cols],
             scratch,
             plan,
         }
-    }
-
-    /// Keeps, besides the model, an appearance that moves by `rate` towards each map that is learned from now on; the
-    /// first is taken as it is. [`Kcf::likeness`] compares with it.
-    pub fn remember(&mut self, rate: f64) {
-        self.memory = Some(Memory { appearance: self.plan.map(), energy: 0.0, rate: rate as f32 });
-    }
-
-    /// How like the remembered appearance the last input is at `shift` (rows, columns; in cells): the cosine between
-    /// the two, 1 at most. 0 without a memory. It is an absolute measure, where the response is one of a model that
-    /// adapts to whatever it is on.
-    pub fn likeness(&mut self, shift: (f64, f64)) -> f64 {
-        let Self { plan, scratch, correlation, input, memory, .. } = self;
-        let Some(memory) = memory else { return 0.0 };
-        let energy = plan.cross_power(input, &memory.appearance, correlation, scratch);
-        let both = f64::from(energy).sqrt() * f64::from(memory.energy).sqrt();
-        if both > 0.0 { plan.inverse_at(correlation, shift, scratch) / both } else { 0.0 }
     }
 
     /// Rows and columns of the maps.
@@ -113,27 +86,17 @@ impl Kcf {
         watch.start();
         self.plan.transform(&mut self.input, &mut self.scratch);
         watch.lap(Stage::Forward);
-        self.learn_again(rate, (0.0, 0.0), watch);
+        self.learn_again(rate, watch);
     }
 
     /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at
-    /// hand. What lies at `shift` (rows, columns; in cells) in it is the target, and is learned as lying at no shift,
-    /// the map being taken as cyclic: without a shift that is exact, with one the taper stands beside the
-    /// target.
-    pub fn learn_again(&mut self, rate: f64, shift: (f64, f64), watch: &mut Stopwatch) {
+    /// hand.
+    pub fn learn_again(&mut self, rate: f64, watch: &mut Stopwatch) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
         watch.start();
-        self.model_energy = match shift {
-            (0.0, 0.0) => plan.interpolate(model, input, rate),
-            _ => plan.interpolate_shifted(model, input, rate, shift, scratch),
-        };
+        self.model_energy = plan.interpolate(model, input, rate);
         watch.lap(Stage::Interpolate);
-        if let Some(memory) = &mut self.memory {
-            let rate = if self.trained { memory.rate } else { 1.0 };
-            memory.energy = plan.interpolate_shifted(&mut memory.appearance, input, rate, shift, scratch);
-        }
-        // A cyclic shift changes nothing of `k^xx`, and so of α.
         correlator.correlate(plan, input, input, None, correlation, scratch, watch);
         watch.start();
         for ((alpha, k), y) in self.alpha.iter_mut().zip(correlation).zip(&self.labels) {
@@ -222,53 +185,8 @@ mod tests {
             anew.learn(0.3, &mut off());
             write(&mut again, 2, (0, 0));
             again.respond(&mut off());
-            again.learn_again(0.3, (0.0, 0.0), &mut off());
+            again.learn_again(0.3, &mut off());
             assert_eq!(answer(&mut anew), answer(&mut again), "{size:?}, {channels}");
-        }
-    }
-
-    #[test]
-    fn a_shifted_target_is_learned_where_it_lies() {
-        for (size, channels) in [((6, 8), 31), ((7, 5), 31), ((9, 8), 1)] {
-            let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
-            write(&mut anew, 2, (0, 0));
-            anew.learn(0.3, &mut off());
-            write(&mut again, 2, (2, 1));
-            again.respond(&mut off());
-            again.learn_again(0.3, (2.0, 1.0), &mut off());
-            let close = |a: u32, b: u32| (f32::from_bits(a) - f32::from_bits(b)).abs() < 1e-3;
-            let (expected, got) = (answer(&mut anew), answer(&mut again));
-            assert!(expected.iter().zip(&got).all(|(a, b)| close(*a, *b)), "{size:?}, {channels}");
-            // It is not learned where it does not lie.
-            let mut wrong = filter(size, channels);
-            write(&mut wrong, 2, (2, 1));
-            wrong.respond(&mut off());
-            wrong.learn_again(0.3, (0.0, 0.0), &mut off());
-            let other = answer(&mut wrong);
-            assert!(expected.iter().zip(&other).any(|(a, b)| !close(*a, *b)), "{size:?}, {channels}");
-        }
-    }
-
-    /// The memory moves by its own rate, whatever the model's is.
-    #[test]
-    fn a_shifted_target_is_remembered_where_it_lies() {
-        for (size, channels) in [((6, 8), 31), ((9, 8), 1)] {
-            let labels = gaussian(size.0, size.1, 0.8);
-            let likeness = |there: (usize, usize), shift: (f64, f64)| {
-                let mut filter = Kcf::new(size.0, size.1, channels, Kernel::Linear, 1e-4, &labels);
-                filter.remember(0.3);
-                write(&mut filter, 1, (0, 0));
-                filter.learn(1.0, &mut off());
-                write(&mut filter, 2, there);
-                filter.respond(&mut off());
-                filter.learn_again(0.9, shift, &mut off());
-                write(&mut filter, 2, (0, 0));
-                filter.respond(&mut off());
-                filter.likeness((0.0, 0.0))
-            };
-            let [unmoved, moved, wrong] = [((0, 0), (0.0, 0.0)), ((2, 1), (2.0, 1.0)), ((2, 1), (0.0, 0.0))]
-                .map(|(there, shift)| likeness(there, shift));
-            assert!((moved - unmoved).abs() < 1e-5 && wrong < unmoved - 1e-3, "{unmoved}, {moved}, {wrong}");
         }
     }
 }

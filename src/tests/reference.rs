@@ -7,7 +7,7 @@ use std::f64::consts::{PI, TAU};
 pub use rustfft::num_complex::Complex64 as Complex;
 
 use crate::kernels::Kernel;
-use crate::tracker::{AreaParams, FeatureParams, FilterParams, PublishedArea};
+use crate::tracker::{FeatureParams, FilterParams};
 use crate::{BBox, Params};
 
 /// `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised; the inverse with the other sign, divided by
@@ -303,10 +303,9 @@ impl ReferenceTracker {
     /// `bbox` is 0-based, as everywhere in the library.
     pub fn new(params: &Params, picture: &Picture, bbox: BBox) -> Self {
         let params = params.search.filter().unwrap();
-        let AreaParams::Published(PublishedArea { half_size_from }) = params.area else { panic!("not of the paper") };
         let mut target = (bbox.h, bbox.w);
         let mut pos = (bbox.y + 1.0 + (target.0 / 2.0).floor(), bbox.x + 1.0 + (target.1 / 2.0).floor());
-        let resized = (target.0 * target.1).sqrt() >= half_size_from;
+        let resized = (target.0 * target.1).sqrt() >= params.half_size_from;
         if resized {
             pos = ((pos.0 / 2.0).floor(), (pos.1 / 2.0).floor());
             target = ((target.0 / 2.0).floor(), (target.1 / 2.0).floor());

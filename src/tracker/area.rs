@@ -1,13 +1,10 @@
 //! The search area of a filter: how large it is, at which scale it is seen, and cutting it out of a frame.
 //!
 //! By the paper (Henriques et al., TPAMI 2015, section 8.1) it is the padded target, at half size for large targets.
-//! Bounded ([`AreaParams::Bounded`]), it is seen so coarsely that it has about as many cells as allowed, whatever the
-//! target's size.
 
-use super::params::{AreaParams, BoundedArea, FilterParams, PublishedArea, ScaleParams};
+use super::params::{FilterParams, ScaleParams};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::fft::fast_length;
 use crate::frame::HalfSampler;
 use crate::frame::{self, PatchRect};
 use crate::frame::{Channels, Frame};
@@ -34,8 +31,6 @@ pub(super) struct SearchArea {
     sigma: f64,
     /// Units of the position from one cell to the next.
     pitch: f64,
-    /// From the position to the target's centre, which the published code leaves out.
-    rest: (f64, f64),
     patch: Vec<u8>,
 }
 
@@ -43,9 +38,7 @@ pub(super) struct SearchArea {
 enum Sampler {
     Whole,
     Half(HalfSampler),
-    /// At a scale: pixels of the frame per pixel.
-    Scaled(Box<Resampler>, f64),
-    /// As that, around any point and at any size of the target: the scale is that of its first size.
+    /// Around any point and at any size of the target, with the pixels of the frame per pixel at its first size.
     Free(Box<Resampler>, f64),
 }
 
@@ -55,26 +48,16 @@ impl SearchArea {
     /// # Errors
     /// [`Error::Box`] when it is too large.
     pub fn new(params: &FilterParams, bbox: BBox, largest: f64) -> Result<Self> {
-        let (half_size_from, max_cells) = match params.area {
-            AreaParams::Published(PublishedArea { half_size_from }) => (half_size_from, f64::INFINITY),
-            AreaParams::Bounded(BoundedArea { max_cells }) => (f64::INFINITY, max_cells),
-        };
         let cell_size = params.feature.cell_size();
-        let halved = (bbox.w * bbox.h).sqrt() >= half_size_from;
+        let halved = (bbox.w * bbox.h).sqrt() >= params.half_size_from;
         // A target of one pixel's width stays one.
         let half = |length: f64| (length / 2.0).floor().max(1.0);
         let target = if halved { (half(bbox.w), half(bbox.h)) } else { (bbox.w, bbox.h) };
         let cell = cell_size as f64;
-        let padded = |length: f64| length * (1.0 + params.padding);
-        let cells_at_full_size = padded(target.0) / cell * (padded(target.1) / cell);
-        let scale = (cells_at_full_size / max_cells).sqrt().max(1.0);
-        let side = |length: f64| (padded(length) / scale).floor().max(MIN_CELLS as f64 * cell);
-        let (mut width, mut height) = (side(target.0), side(target.1));
-        let in_frame = if halved { 2.0 } else { scale };
-        if (width / cell) * (height / cell) > MAX_CELLS
-            || width * height > MAX_PIXELS
-            || (!halved && width * scale * height * scale > MAX_PIXELS)
-        {
+        let side = |length: f64| (length * (1.0 + params.padding)).floor().max(MIN_CELLS as f64 * cell);
+        let (width, height) = (side(target.0), side(target.1));
+        let in_frame = if halved { 2.0 } else { 1.0 };
+        if (width / cell) * (height / cell) > MAX_CELLS || width * height > MAX_PIXELS {
             let reason = format!(
                 "its search area of {}x{} pixels is too large; a larger cell size or a smaller padding shrinks the \
                  filter",
@@ -83,33 +66,22 @@ impl SearchArea {
             );
             return Err(Error::Box { bbox, reason });
         }
-        if params.smooth_area {
-            let smooth = |length: f64| (fast_length(length as usize / cell_size) as f64) * cell;
-            (width, height) = (smooth(width), smooth(height));
-        }
         let size = (width as usize, height as usize);
-        let resampler = |largest: f64| {
-            let mut resampler = Resampler::new(size.0, size.1, Channels::Luma);
-            resampler.reserve(largest);
-            Box::new(resampler)
+        let (sampler, pitch) = match params.scale {
+            ScaleParams::Filter(_) => {
+                let mut resampler = Resampler::new(size.0, size.1, Channels::Luma);
+                resampler.reserve(in_frame * largest);
+                (Sampler::Free(Box::new(resampler), in_frame), cell * in_frame)
+            }
+            ScaleParams::None if halved => (Sampler::Half(HalfSampler::new(size.0, size.1)), cell),
+            ScaleParams::None => (Sampler::Whole, cell),
         };
-        let sampler = match (halved, scale > 1.0) {
-            _ if params.scale != ScaleParams::None => Sampler::Free(resampler(in_frame * largest), in_frame),
-            (true, _) => Sampler::Half(HalfSampler::new(size.0, size.1)),
-            (false, true) => Sampler::Scaled(resampler(scale), scale),
-            (false, false) => Sampler::Whole,
-        };
-        let pitch = if matches!(sampler, Sampler::Free(..)) { cell * in_frame } else { cell * scale };
         Ok(Self {
             sampler,
             size,
             cells: (size.1 / cell_size, size.0 / cell_size),
-            sigma: ((target.0 * target.1).sqrt() * params.output_sigma / (cell * scale)).max(MIN_SIGMA),
+            sigma: ((target.0 * target.1).sqrt() * params.output_sigma / cell).max(MIN_SIGMA),
             pitch,
-            rest: match params.area {
-                AreaParams::Published { .. } => (0.0, 0.0),
-                AreaParams::Bounded { .. } => ((bbox.w / 2.0).fract(), (bbox.h / 2.0).fract()),
-            },
             patch: vec![0; size.0 * size.1],
         })
     }
@@ -173,27 +145,21 @@ impl SearchArea {
 
     /// The target's centre on the frame at a position. The published boxes reach from the position back by *half* the
     /// size, while the position was the corner plus the half *rounded down*: odd sizes move by half a pixel, once.
-    /// Bounded areas keep what was rounded off.
     pub fn center(&self, position: (f64, f64)) -> (f64, f64) {
         if self.is_free() {
             return position;
         }
         let full = |position: f64| if self.halved() { 2.0 * (position + 1.0) - 1.0 } else { position };
-        (full(position.0) + self.rest.0, full(position.1) + self.rest.1)
+        (full(position.0), full(position.1))
     }
 
     /// Cuts the area at `position`, rounded down, out of the frame; a free one just there, of a target `zoom` times as
     /// large as at first.
     pub fn cut(&mut self, frame: &Frame<'_>, position: (f64, f64), zoom: f64) -> &[u8] {
-        let rect = |size| rect(position, size);
+        let rect = rect(position, self.size);
         match &mut self.sampler {
-            Sampler::Whole => frame::sample(frame, rect(self.size), &mut self.patch),
-            Sampler::Half(half) => half.sample(frame, rect(self.size), &mut self.patch),
-            Sampler::Scaled(scaled, scale) => {
-                let in_frame = |length: usize| (length as f64 * *scale).ceil() as usize;
-                let rect = rect((in_frame(self.size.0), in_frame(self.size.1)));
-                scaled.cut_from(frame, (rect.left as f64, rect.top as f64), *scale, &mut self.patch);
-            }
+            Sampler::Whole => frame::sample(frame, rect, &mut self.patch),
+            Sampler::Half(half) => half.sample(frame, rect, &mut self.patch),
             Sampler::Free(free, scale) => free.cut(frame, Region::new(position, *scale * zoom), &mut self.patch),
         }
         &self.patch

@@ -17,7 +17,7 @@ use ndarray::ArrayView2;
 
 use super::calibration::{Calibration, Experts};
 use super::identity::{Identity, ViewFeatures};
-use super::params::{BackgroundParams, IdentityParams, PyramidParams, RotationParams, ScaleParams};
+use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::peak::{Peak, between_cells};
 use super::pose::Pose;
 use super::rotation::RotationFilter;
@@ -148,7 +148,7 @@ impl BackgroundSearch {
         };
         let scale = match params.scale {
             ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params)),
-            ScaleParams::None | ScaleParams::Pyramid(_) => None,
+            ScaleParams::None => None,
         };
         let rotation = match params.rotation {
             RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params)),
@@ -357,16 +357,6 @@ impl BackgroundSearch {
                 best = self.challenge(frame, turned, &best, params.margin, watch).unwrap_or(best);
             }
         }
-        let limits = scale::limits(self.size, (frame.width(), frame.height()));
-        if let ScaleParams::Pyramid(PyramidParams { step, margin, interval }) = self.params.scale
-            && self.frames.is_multiple_of(interval)
-        {
-            let middle = self.view.pose.at(self.view.in_frame(best.shift));
-            for factor in [1.0 / step, step] {
-                let scale = (middle.scale * factor).clamp(limits.0, limits.1);
-                best = self.challenge(frame, Pose { scale, ..middle }, &best, margin, watch).unwrap_or(best);
-            }
-        }
         let center = self.view.in_frame(best.shift);
         // The centre does not leave the frame, and from outside it does not go farther.
         let inside = |v: f64, before: f64, length: usize| v.clamp(before.min(0.0), before.max(length as f64));
@@ -375,6 +365,7 @@ impl BackgroundSearch {
         let mut pose = self.view.pose.at(center);
         if let Some(scale) = &mut self.scale {
             watch.start();
+            let limits = scale::limits(self.size, (frame.width(), frame.height()));
             let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
             pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
             watch.lap(Stage::Scale);

@@ -6,7 +6,7 @@
 //! settings the signals are the same, but not the probabilities.
 
 use super::Evidence;
-use super::params::{FeatureParams, FilterParams, StateParams};
+use super::params::{FeatureParams, FilterParams};
 use crate::kernels::Kernel;
 use crate::machines::MachineKind;
 
@@ -40,15 +40,12 @@ impl Calibration {
     /// The calibration of a filter; `None` if none was fitted.
     pub fn of_filter(params: &FilterParams) -> Option<Self> {
         use {FeatureParams::*, Kernel::*};
-        Some(match (params.states, params.feature, params.kernel) {
-            // Only those whose states are made of a confidence have a memory.
-            (StateParams::Confidence(_), Hog(_), Gaussian { .. }) => Self::new(25.34, 0.0, -15.62),
-            (StateParams::Confidence(_), ..) => return None,
-            (_, Hog(_), Gaussian { .. }) => Self::new(0.0, 1.89, -5.73),
-            (_, Hog(_), Linear) => Self::new(0.0, 1.98, -5.96),
-            (_, Hog(_), Polynomial { .. }) => Self::new(0.0, 1.91, -5.78),
-            (_, Gray, Gaussian { .. }) => Self::new(0.0, 1.12, -3.96),
-            (_, Gray, Linear) => Self::new(0.0, 1.31, -3.29),
+        Some(match (params.feature, params.kernel) {
+            (Hog(_), Gaussian { .. }) => Self::new(0.0, 1.89, -5.73),
+            (Hog(_), Linear) => Self::new(0.0, 1.98, -5.96),
+            (Hog(_), Polynomial { .. }) => Self::new(0.0, 1.91, -5.78),
+            (Gray, Gaussian { .. }) => Self::new(0.0, 1.12, -3.96),
+            (Gray, Linear) => Self::new(0.0, 1.31, -3.29),
             _ => return None,
         })
     }

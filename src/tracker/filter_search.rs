@@ -5,8 +5,8 @@ use ndarray::ArrayView2;
 
 use super::area::SearchArea;
 use super::calibration::Calibration;
-use super::params::{ConfidenceParams, FilterParams, PsrParams, StateParams};
-use super::peak::{Peak, between_cells, displacement};
+use super::params::{FilterParams, PsrParams};
+use super::peak::{Peak, displacement};
 use super::pose::Pose;
 use super::scale;
 use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box, is_blank, uniform};
@@ -18,10 +18,6 @@ use crate::filters::kcf::Kcf;
 use crate::frame::Frame;
 use crate::profile::{Stage, Stopwatch};
 
-/// Learning rate of the long-term template: about 1,000 frames to forget. It shows drift, which the model itself
-/// cannot.
-const LONG_TERM_RATE: f64 = 0.0005;
-
 #[derive(Clone, Debug)]
 pub(crate) struct FilterSearch {
     params: FilterParams,
@@ -29,10 +25,6 @@ pub(crate) struct FilterSearch {
     pose: Pose,
     /// Where the target is, in the area's units. Whole steps of cells are added to it, by the published code.
     position: (f64, f64),
-    /// The first position.
-    start: (f64, f64),
-    /// Sub-pixel part of the position; the area is cut at whole pixels.
-    residual: (f64, f64),
     /// Pose of the area at the last detection.
     searched: Pose,
     /// How far from its middle the target then was, in rows and columns of cells.
@@ -66,8 +58,6 @@ impl FilterSearch {
             calibration: Calibration::of_filter(params),
             pose,
             position,
-            start: position,
-            residual: (0.0, 0.0),
             searched: pose,
             shift: (0.0, 0.0),
             window: Window::hann(rows, cols),
@@ -77,9 +67,6 @@ impl FilterSearch {
             features,
             area,
         };
-        if search.remembers() {
-            search.filter.remember(LONG_TERM_RATE);
-        }
         search.extract(frame, watch);
         if is_blank(search.filter.input()) {
             return Err(uniform(bbox));
@@ -103,13 +90,8 @@ impl FilterSearch {
     /// Moves the position by the last shift.
     fn follow(&mut self) {
         let pitch = self.area.pitch() * self.pose.scale;
-        self.position.0 += pitch * self.shift.1 - self.residual.0;
-        self.position.1 += pitch * self.shift.0 - self.residual.1;
-        if !self.area.is_free() && (pitch.fract() != 0.0 || self.params.sub_cell) {
-            // The area stands on whole pixels, as far from the first position as it is.
-            let rest = |now: f64, start: f64| now - start - (now - start).round();
-            self.residual = (rest(self.position.0, self.start.0), rest(self.position.1, self.start.1));
-        }
+        self.position.0 += pitch * self.shift.1;
+        self.position.1 += pitch * self.shift.0;
         self.pose = self.pose.at(self.area.center(self.position));
     }
 
@@ -124,24 +106,17 @@ impl FilterSearch {
         textured
     }
 
-    /// Whether the states are made of a confidence: that needs a longer memory than the filter's.
-    fn remembers(&self) -> bool {
-        matches!(self.params.states, StateParams::Confidence(_))
-    }
-
     /// The evidence of the current peak.
-    fn detection(&mut self, peak: &Peak, seen: bool) -> Detection {
+    fn detection(&self, peak: &Peak, seen: bool) -> Detection {
         let Peak { value, psr, apce, .. } = *peak;
-        let long_term = self.remembers().then(|| self.filter.likeness(self.shift) as f32);
-        let evidence = Evidence { peak: value, psr, apce, long_term, ..Evidence::default() };
+        let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
         Detection { pose: self.pose, evidence, seen }
     }
 
     /// Cuts the area at the present position and hands its features to the filter.
     fn extract(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
         watch.start();
-        let place = (self.position.0 - self.residual.0, self.position.1 - self.residual.1);
-        let patch = self.area.cut(frame, place, self.pose.scale);
+        let patch = self.area.cut(frame, self.position, self.pose.scale);
         watch.lap(Stage::Crop);
         self.features.extract(patch, &self.window, self.filter.input(), watch);
     }
@@ -228,15 +203,7 @@ impl Search for FilterSearch {
         watch.lap(Stage::Peak);
         let seen = textured && peak.value.is_finite();
         if seen {
-            let (row, col) = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
-            let (dr, dc) = match self.params.sub_cell {
-                true => {
-                    let value = |r: usize, c: usize| f64::from(response[r * size.1 + c]);
-                    between_cells(value, size, (peak.row, peak.col), ResponseLayout::Wrapped)
-                }
-                false => (0.0, 0.0),
-            };
-            self.shift = (row + dr, col + dc);
+            self.shift = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
             self.follow();
         }
         self.detection(&peak, seen)
@@ -251,11 +218,10 @@ impl Search for FilterSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
         let rate = rate.unwrap_or(self.params.learning_rate);
-        // An area at another size is cut again unless reuse is allowed.
-        let stands = at.center == self.pose.center && (at.scale == self.pose.scale || self.params.reuse_shift > 0.0);
-        if stands && self.shift.0.abs().max(self.shift.1.abs()) <= self.params.reuse_shift {
-            // The current area still holds the target. Without a move, a new area would hold the same pixels.
-            self.filter.learn_again(rate, self.shift, watch);
+        let stands = at.center == self.pose.center && at.scale == self.pose.scale;
+        if stands && self.shift == (0.0, 0.0) {
+            // A new area would hold the same pixels.
+            self.filter.learn_again(rate, watch);
         } else {
             self.place(at);
             self.extract(frame, watch);
@@ -265,20 +231,11 @@ impl Search for FilterSearch {
     }
 
     fn state(&self, evidence: &Evidence) -> State {
-        let (value, tracking, lost) = match self.params.states {
-            StateParams::Psr(PsrParams { uncertain_below, lost_below }) => {
-                (f64::from(evidence.psr), uncertain_below, lost_below)
-            }
-            StateParams::Confidence(ConfidenceParams { tracking_until, lost_below, .. }) => {
-                (self.confidence(evidence).unwrap_or(0.0), tracking_until, lost_below)
-            }
-        };
-        if value < lost {
-            State::Lost
-        } else if value < tracking {
-            State::Uncertain
-        } else {
-            State::Tracking
+        let PsrParams { uncertain_below, lost_below } = self.params.states;
+        match f64::from(evidence.psr) {
+            psr if psr < lost_below => State::Lost,
+            psr if psr < uncertain_below => State::Uncertain,
+            _ => State::Tracking,
         }
     }
 

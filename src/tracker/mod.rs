@@ -36,9 +36,9 @@ mod window_search;
 #[cfg(feature = "cli")]
 pub(crate) use filter_search::{FilterSearch, FilterSnapshot};
 pub use params::{
-    AreaParams, BackgroundParams, BoundedArea, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams,
-    IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, PublishedArea, PyramidParams,
-    RotationFilterParams, RotationParams, ScaleFilterParams, ScaleParams, SearchParams, StateParams, WindowParams,
+    BackgroundParams, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams, IdentityMachineParams,
+    IdentityParams, MachineSearchParams, Params, PsrParams, RotationFilterParams, RotationParams, ScaleFilterParams,
+    ScaleParams, SearchParams, WindowParams,
 };
 pub use response::{ResponseLayout, ResponseMap};
 pub use search::Evidence;

@@ -7,7 +7,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calibration::Calibration;
 use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::features::hog::Hog;
@@ -77,10 +76,8 @@ settings! {
         feature: FeatureParams = FeatureParams::Hog(HogParams::default());
         /// How two patches are compared
         kernel: Kernel = Kernel::Gaussian { sigma: 0.5 };
-        /// At which scale the search area is cut
-        area: AreaParams = AreaParams::default();
-        /// Round the search area up to numbers of cells that transform fast
-        smooth_area: bool = false;
+        /// Targets with at least this root of width times height in pixels are tracked at half size
+        half_size_from: f64 = 100.0, Within(0.0, 1e9);
         /// Area around the target that is searched, as a multiple of its size
         padding: f64 = 1.5, Within(0.0, 20.0);
         /// Regularisation of the filter
@@ -89,14 +86,10 @@ settings! {
         output_sigma: f64 = 0.1, Above(0.0, 10.0);
         /// How fast the model follows the target's appearance, per frame
         learning_rate: f64 = 0.02, Within(0.0, 1.0);
-        /// Search for the peak between cells
-        sub_cell: bool = false;
-        /// Up to this motion in cells, learn from the search area of the detection
-        reuse_shift: f64 = 0.0, Within(0.0, 1e6);
         /// How the target's size is followed
         scale: ScaleParams = ScaleParams::None;
         /// What makes the state of a frame
-        states: StateParams = StateParams::default();
+        states: PsrParams = PsrParams::default();
     }
 }
 
@@ -120,49 +113,8 @@ settings! {
     }
 }
 
-choice! {
-    /// At which scale the search area is cut.
-    #[derive(Copy)]
-    pub enum AreaParams {
-        /// As published: large targets at half size, others at full size.
-        Published(PublishedArea),
-        /// With a bounded number of cells: a larger area is cut at a coarser scale.
-        Bounded(BoundedArea),
-    }
-}
-
 settings! {
-    /// The published search area.
-    #[derive(Copy)]
-    pub struct PublishedArea {
-        /// Targets with at least this root of width times height in pixels are tracked at half size
-        #[serde(with = "infinite_as_null")]
-        half_size_from: f64 = 100.0, AtLeast(0.0);
-    }
-}
-
-settings! {
-    /// A search area with a bounded number of cells.
-    #[derive(Copy)]
-    pub struct BoundedArea {
-        /// Largest number of cells of the search area, about
-        max_cells: f64 = 1000.0, Within(16.0, 1e12);
-    }
-}
-
-choice! {
-    /// What makes the state of a frame.
-    #[derive(Copy)]
-    pub enum StateParams {
-        /// The peak-to-sidelobe ratio. Every frame is learned; boxes do not depend on the state.
-        Psr(PsrParams),
-        /// The confidence, with a memory. A lost target is not learned and is searched for in the whole frame.
-        Confidence(ConfidenceParams),
-    }
-}
-
-settings! {
-    /// States by the peak-to-sidelobe ratio.
+    /// States by the peak-to-sidelobe ratio. Every frame is learned; boxes do not depend on the state.
     #[derive(Copy)]
     pub struct PsrParams {
         /// Peak-to-sidelobe ratio below which the state is `uncertain`
@@ -274,8 +226,6 @@ choice! {
         None,
         /// A 1-D filter over scales (DSST).
         Filter(ScaleFilterParams),
-        /// The search itself, in areas of three sizes.
-        Pyramid(PyramidParams),
     }
 }
 
@@ -293,19 +243,6 @@ settings! {
         lambda: f64 = 0.01, Above(0.0, 1e6);
         /// Largest number of pixels of a patch
         area: f64 = 576.0, Within(64.0, 16384.0);
-    }
-}
-
-settings! {
-    /// The search in areas of three sizes.
-    #[derive(Copy)]
-    pub struct PyramidParams {
-        /// Ratio of one size to the next
-        step: f64 = 1.04, Within(1.001, 1.2);
-        /// Share by which the response at another size is lowered before it is compared
-        margin: f64 = 0.01, Within(0.0, 1.0);
-        /// Compare sizes in one of this many frames
-        interval: usize = 2, Within(1.0, 1e6);
     }
 }
 
@@ -407,19 +344,6 @@ settings! {
     }
 }
 
-/// JSON has no infinity.
-mod infinite_as_null {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        value.is_finite().then_some(*value).serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
-    }
-}
-
 impl FeatureParams {
     /// The extractor for patches of `width` x `height` pixels.
     pub(crate) fn extractor(&self, width: usize, height: usize) -> Features {
@@ -458,7 +382,7 @@ impl FilterParams {
             Kernel::Polynomial { .. } => Kernel::Polynomial { a: 1.0, b },
             Kernel::Linear => Kernel::Linear,
         };
-        let states = StateParams::Psr(PsrParams { uncertain_below, lost_below });
+        let states = PsrParams { uncertain_below, lost_below };
         Self { feature, kernel, learning_rate, states, ..Self::default() }
     }
 }
@@ -540,7 +464,6 @@ impl SearchParams {
     /// States by the confidence; `None` for a search with other states.
     pub fn confidence(&self) -> Option<ConfidenceParams> {
         match self {
-            Self::Filter(FilterParams { states: StateParams::Confidence(confidence), .. }) => Some(*confidence),
             Self::Background(background) => Some(background.confidence),
             Self::Siamese(siamese) => Some(siamese.confidence),
             Self::Expert(expert) => Some(expert.filter.confidence),
@@ -828,18 +751,10 @@ impl Params {
         let refuse =
             |path: &str, value: String, expected: String| Err(Error::Setting { path: path.into(), value, expected });
         let confidence_path = match &self.search {
-            SearchParams::Filter(filter) => match filter.states {
-                StateParams::Psr(psr) if psr.uncertain_below < psr.lost_below => {
-                    let expected = format!("must not be below search.filter.states.psr.lost-below {}", psr.lost_below);
-                    let path = "search.filter.states.psr.uncertain-below";
-                    return refuse(path, psr.uncertain_below.to_string(), expected);
-                }
-                StateParams::Confidence(_) if Calibration::of_filter(filter).is_none() => {
-                    let expected = "needs hog and a gaussian kernel, for which the confidence is calibrated; use psr";
-                    return refuse("search.filter.states", "confidence".into(), expected.into());
-                }
-                _ => "search.filter.states.confidence",
-            },
+            SearchParams::Filter(FilterParams { states, .. }) if states.uncertain_below < states.lost_below => {
+                let expected = format!("must not be below search.filter.states.lost-below {}", states.lost_below);
+                return refuse("search.filter.states.uncertain-below", states.uncertain_below.to_string(), expected);
+            }
             SearchParams::Siamese(_) => "search.siamese.confidence",
             SearchParams::Expert(_) => "search.expert.filter.confidence",
             _ => "search.background.confidence",
@@ -950,10 +865,7 @@ impl FilterParams {
             return;
         }
         let published = Self::paper(self.feature, self.kernel);
-        self.kernel = published.kernel;
-        if let StateParams::Psr(_) = self.states {
-            self.states = published.states;
-        }
+        (self.kernel, self.states) = (published.kernel, published.states);
         if self.feature.name() != before.feature.name() {
             (self.feature, self.learning_rate) = (published.feature, published.learning_rate);
         }
@@ -999,10 +911,6 @@ mod tests {
         for params in all() {
             for (path, value) in params.values().into_iter().filter(|(_, value)| value.is_number()) {
                 for wrong in ["-1e9", "1e300", "nan", "many", ""] {
-                    // A limit may be as large as one likes.
-                    if path.ends_with("half-size-from") && wrong == "1e300" {
-                        continue;
-                    }
                     let said = refused(params.clone().set(&path, wrong));
                     assert!(said.starts_with(&path), "{said}");
                 }
@@ -1023,11 +931,10 @@ mod tests {
         let mut params = Params::preset("fast").unwrap();
         params.set("search.background.scale", "filter").unwrap();
         assert_eq!(params, Params::preset("fast").unwrap());
-        params.set("search.background.scale", "pyramid").unwrap();
-        assert_eq!(*params.search.scale_mut().unwrap(), ScaleParams::Pyramid(PyramidParams::default()));
+        params.set("search.background.scale", "none").unwrap();
+        assert!(refused(params.set("search.background.scale.filter.step", "1.1")).contains("scale = filter"));
         params.set("search.background.scale", "filter").unwrap();
         assert_eq!(*params.search.scale_mut().unwrap(), ScaleParams::Filter(ScaleFilterParams::default()));
-        assert!(refused(params.set("search.background.scale.pyramid.step", "1.1")).contains("scale = pyramid"));
         assert!(refused(params.set("guard.margin", "1")).contains("guard = krr"));
         params.set("detector", "svm").unwrap();
         assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Svm)).search);
@@ -1054,8 +961,7 @@ mod tests {
     fn settings_that_contradict_each_other_are_refused() {
         for (preset, changes) in [
             ("robust", &[("search.background.confidence.lost-below", "0.75")][..]),
-            ("paper", &[("search.filter.states.psr.lost-below", "9")]),
-            ("paper", &[("search.filter.states", "confidence"), ("search.filter.feature", "gray")]),
+            ("paper", &[("search.filter.states.lost-below", "9")]),
         ] {
             let mut params = Params::preset(preset).unwrap();
             changes.iter().for_each(|(path, value)| params.set(path, value).unwrap());

@@ -1,10 +1,10 @@
 //! The size of the target: a 1-D correlation filter over scales (Danelljan, Häger, Khan & Felsberg, "Discriminative
-//! Scale Space Tracking", TPAMI 2017), or the search itself in areas of three sizes.
+//! Scale Space Tracking", TPAMI 2017).
 //!
 //! The filter cuts the target's box at a row of scales around the present one, each resampled to the same small size.
 //! Each feature value is a signal over the scales.
 
-use super::params::{PyramidParams, ScaleFilterParams, ScaleParams};
+use super::params::{ScaleFilterParams, ScaleParams};
 use super::pose::Pose;
 use super::search::{Detection, Evidence, FrameKind, Learned, Search};
 use super::{ResponseMap, State};
@@ -225,15 +225,7 @@ pub(super) struct ScaleSearch {
     search: Box<dyn Search>,
     /// The smallest and the largest scale.
     limits: (f64, f64),
-    method: ScaleMethod,
-    /// Frames that were searched.
-    frames: usize,
-}
-
-#[derive(Clone, Debug)]
-enum ScaleMethod {
-    Filter(Box<ScaleEstimator>),
-    Pyramid(PyramidParams),
+    estimator: ScaleEstimator,
 }
 
 /// A scale filter, and the patch around the target that it looks at.
@@ -259,56 +251,17 @@ impl ScaleSearch {
     ) -> Box<dyn Search> {
         let size = (bbox.w, bbox.h);
         let limits = limits(size, FrameKind::of(frame).size);
-        let method = match params {
-            ScaleParams::None => return search,
-            ScaleParams::Filter(params) => ScaleMethod::Filter(Box::new(ScaleEstimator::new(params, size, limits.1))),
-            ScaleParams::Pyramid(params) => ScaleMethod::Pyramid(params),
-        };
-        let mut search = Self { search, limits, method, frames: 0 };
+        let ScaleParams::Filter(params) = params else { return search };
+        let mut search = Self { search, limits, estimator: ScaleEstimator::new(params, size, limits.1) };
         search.learn_scale(frame, Pose::of(bbox), watch);
         Box::new(search)
     }
 
     fn learn_scale(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) {
-        if let ScaleMethod::Filter(estimator) = &mut self.method {
-            watch.start();
-            estimator.learn(frame, at);
-            watch.lap(Stage::Scale);
-        }
+        watch.start();
+        self.estimator.learn(frame, at);
+        watch.lap(Stage::Scale);
     }
-
-    /// The best detection in areas of three sizes. The present size comes last: it is mostly the best, and its area is
-    /// then ready to be learned.
-    fn detect_in_pyramid(
-        &mut self,
-        frame: &Frame<'_>,
-        at: Pose,
-        pyramid: PyramidParams,
-        watch: &mut Stopwatch,
-    ) -> Detection {
-        let (smallest, largest) = self.limits;
-        let mut best: Option<(f64, Pose)> = None;
-        for factor in [1.0 / pyramid.step, pyramid.step] {
-            let pose = Pose { scale: (at.scale * factor).clamp(smallest, largest), ..at };
-            let detection = self.search.detect(frame, pose, watch);
-            let score = score(&detection.evidence) * (1.0 - pyramid.margin);
-            if detection.seen && best.is_none_or(|(highest, _)| score > highest) {
-                best = Some((score, pose));
-            }
-        }
-        let detection = self.search.detect(frame, at, watch);
-        match best {
-            Some((highest, pose)) if detection.seen && highest > score(&detection.evidence) => {
-                self.search.detect(frame, pose, watch)
-            }
-            _ => detection,
-        }
-    }
-}
-
-/// A score that is 0 where nothing speaks for the target: the background's mean is -1 for a machine, 0 for a filter.
-fn score(evidence: &Evidence) -> f64 {
-    evidence.decision.map_or(f64::from(evidence.peak), |decision| f64::from(decision) + 1.0).max(0.0)
 }
 
 impl ScaleEstimator {
@@ -365,33 +318,19 @@ impl Search for ScaleSearch {
     }
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        match &mut self.method {
-            ScaleMethod::Pyramid(pyramid) => {
-                let pyramid = *pyramid;
-                self.frames += 1;
-                match self.frames.is_multiple_of(pyramid.interval) {
-                    true => self.detect_in_pyramid(frame, at, pyramid, watch),
-                    false => self.search.detect(frame, at, watch),
-                }
-            }
-            ScaleMethod::Filter(estimator) => {
-                estimator.cut_at = None;
-                let mut detection = self.search.detect(frame, at, watch);
-                if detection.seen {
-                    watch.start();
-                    let scale = detection.pose.scale * estimator.find(frame, detection.pose);
-                    detection.pose.scale = scale.clamp(self.limits.0, self.limits.1);
-                    watch.lap(Stage::Scale);
-                }
-                detection
-            }
+        self.estimator.cut_at = None;
+        let mut detection = self.search.detect(frame, at, watch);
+        if detection.seen {
+            watch.start();
+            let scale = detection.pose.scale * self.estimator.find(frame, detection.pose);
+            detection.pose.scale = scale.clamp(self.limits.0, self.limits.1);
+            watch.lap(Stage::Scale);
         }
+        detection
     }
 
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        if let ScaleMethod::Filter(estimator) = &mut self.method {
-            estimator.cut_at = None;
-        }
+        self.estimator.cut_at = None;
         self.search.evaluate_at(frame, at, watch)
     }
 

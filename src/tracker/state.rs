@@ -13,11 +13,10 @@ pub enum State {
     Tracking,
     /// The target was found again after it had been lost; the next frame is tracking or not.
     Recovered,
-    /// The best match is weak, see [`StateParams`](super::StateParams), or more than half of the box has left the
-    /// frame: the box is a guess.
+    /// The best match is weak, or more than half of the box has left the frame: the box is a guess.
     Uncertain,
-    /// Nothing like the target is there, see [`StateParams`](super::StateParams): a search area without any texture is
-    /// enough, or a box that has left the frame. Do not use the box.
+    /// Nothing like the target is there: a search area without any texture is enough, or a box that has left the frame.
+    /// Do not use the box.
     Lost,
     /// The frame could not be read and was skipped; the box is the one before it.
     Missing,

@@ -5,7 +5,6 @@
 use image::RgbImage;
 use kcf_track::run::Session;
 use kcf_track::synth::{Scene, SceneParams};
-use kcf_track::tracker::{AreaParams, FilterParams, PublishedArea};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
 /// Frames of one scene, in colour and gray, and the true boxes.
@@ -58,20 +57,11 @@ pub fn paper_presets() -> impl Iterator<Item = (&'static str, Params)> {
     presets().filter(|(name, _)| name.starts_with("paper"))
 }
 
-/// The same settings but for a change of the filter's.
-pub fn with_filter(params: &Params, change: impl FnOnce(&mut FilterParams)) -> Params {
-    let mut params = params.clone();
-    change(params.search.filter_mut().expect("there is a filter"));
-    params
-}
-
 /// The same settings with targets tracked at half size from `pixels` on, where there is such a thing.
 pub fn half_from(params: &Params, pixels: f64) -> Params {
     let mut params = params.clone();
-    if let Some(AreaParams::Published(PublishedArea { half_size_from })) =
-        params.search.filter_mut().map(|filter| &mut filter.area)
-    {
-        *half_size_from = pixels;
+    if let Some(filter) = params.search.filter_mut() {
+        filter.half_size_from = pixels;
     }
     params
 }

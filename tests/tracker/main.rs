@@ -4,7 +4,6 @@
 mod scene;
 
 mod allocation;
-mod bounded;
 mod detectors;
 mod guards;
 mod recovery;

@@ -5,7 +5,7 @@ mod settling;
 
 use super::*;
 use crate::frame::luma;
-use crate::tracker::params::{PyramidParams, RotationFilterParams};
+use crate::tracker::params::RotationFilterParams;
 
 const WIDTH: usize = 220;
 const HEIGHT: usize = 180;
@@ -73,10 +73,6 @@ fn turning() -> BackgroundParams {
     BackgroundParams { rotation: RotationParams::Filter(RotationFilterParams::default()), ..Default::default() }
 }
 
-fn pyramid() -> BackgroundParams {
-    BackgroundParams { scale: ScaleParams::Pyramid(PyramidParams::default()), ..Default::default() }
-}
-
 /// A target of one size and angle.
 fn plain() -> BackgroundParams {
     BackgroundParams { scale: ScaleParams::None, rotation: RotationParams::None, ..Default::default() }
@@ -90,9 +86,8 @@ fn path(i: usize, turns: bool) -> ((f64, f64), f64, f64) {
 
 #[test]
 fn a_target_that_moves_and_grows_is_followed_in_colour_and_in_gray() {
-    for (gray, params) in
-        [(false, BackgroundParams::default()), (true, BackgroundParams::default()), (false, pyramid())]
-    {
+    for gray in [false, true] {
+        let params = BackgroundParams::default();
         let first = frame(path(0, false).0, 1.0, 0.0);
         let plain = gray_of(&first);
         let first = if gray { Frame::gray(&plain, WIDTH, HEIGHT).unwrap() } else { view(&first) };
@@ -160,7 +155,7 @@ fn evidence_and_answers_are_of_the_place_that_is_said() {
 
 #[test]
 fn nothing_is_allocated_in_a_frame() {
-    for params in [BackgroundParams::default(), turning(), pyramid()] {
+    for params in [BackgroundParams::default(), turning()] {
         let frames: Vec<Vec<u8>> = (0..6).map(|i| frame(path(3 * i, true).0, 1.0, path(9 * i, true).2)).collect();
         let mut run = Run::new(&params, &view(&frames[0]), BOX);
         let used = allocation_counter::measure(|| {
@@ -184,7 +179,7 @@ fn odd_boxes_and_frames_are_no_panic() {
         BBox::new(20.0, 100.0, 100.0, 5.0),
         BBox::new(200.0, 170.0, 60.0, 40.0),
     ];
-    for params in [BackgroundParams::default(), turning(), pyramid()] {
+    for params in [BackgroundParams::default(), turning()] {
         for bbox in boxes {
             let mut run = Run::new(&params, &view(&rgb), bbox);
             // In colour, then gray, then of one colour, and in colour again.

@@ -47,18 +47,18 @@ fn an_area_is_reused_where_the_target_has_hardly_moved_and_not_turned() {
 
 #[test]
 fn a_lost_challenge_changes_nothing() {
-    let never = ScaleParams::Pyramid(PyramidParams { margin: 0.99, interval: 1, ..PyramidParams::default() });
+    let never = RotationParams::Filter(RotationFilterParams { min_turn: 0.0, margin: 0.99, ..Default::default() });
     let next = frame((82.0, 71.0), 1.0, 0.0);
-    let learned = |scale: ScaleParams| {
-        let mut run = run(&BackgroundParams { scale, ..plain() });
+    let learned = |rotation: RotationParams| {
+        let mut run = run(&BackgroundParams { rotation, ..plain() });
         let off = &mut Stopwatch::default();
         let Detection { pose: found, evidence, .. } = run.search.detect(&view(&next), run.pose, off);
         // So that both cut the target's area anew.
-        run.search.view_is_current &= run.search.params.scale != ScaleParams::None;
+        run.search.view_is_current &= run.search.params.rotation != RotationParams::None;
         run.search.learn(&view(&next), found, None, off);
         (found, evidence.identity, run.search.filter.taps())
     };
-    assert!(learned(never) == learned(ScaleParams::None));
+    assert!(learned(never) == learned(RotationParams::None));
 }
 
 /// The filter would learn the place where the target was, and be sure of it.

@@ -2,13 +2,6 @@
 
 use super::*;
 
-/// The pose in the last of so many looks at this frame from the first pose, in which nothing is learned.
-fn looked(params: &BackgroundParams, next: &[u8], looks: usize) -> Pose {
-    let mut run = Run::new(params, &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
-    let poses = (0..looks).map(|_| run.search.detect(&view(next), run.pose, &mut Stopwatch::default()).pose);
-    poses.last().unwrap()
-}
-
 #[test]
 fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin() {
     let turn = 20f64.to_radians();
@@ -16,25 +9,14 @@ fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin(
     let angle = |min_turn: f64, margin: f64| {
         let rotation =
             RotationParams::Filter(RotationFilterParams { min_turn, margin, ..RotationFilterParams::default() });
-        looked(&BackgroundParams { rotation, ..plain() }, &turned, 1).angle
+        let mut run = Run::new(&BackgroundParams { rotation, ..plain() }, &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
+        run.search.detect(&view(&turned), run.pose, &mut Stopwatch::default()).pose.angle
     };
     let accepted = angle(4.0, 0.05);
     assert!((accepted - turn).abs() < 0.15, "{accepted}");
     let found = accepted.to_degrees();
     assert_eq!([(found + 0.1, 0.05), (4.0, 0.99)].map(|(min_turn, margin)| angle(min_turn, margin)), [0.0; 2]);
     assert_eq!(angle(found - 0.1, 0.05), accepted);
-}
-
-#[test]
-fn a_size_is_believed_in_its_turn_if_the_answer_is_better_by_the_margin() {
-    let larger = frame((80.0, 70.0), 1.15, 0.0);
-    let scales = |margin: f64, interval: usize| {
-        let scale = ScaleParams::Pyramid(PyramidParams { step: 1.15, margin, interval });
-        [1, 2, 3].map(|looks| looked(&BackgroundParams { scale, ..plain() }, &larger, looks).scale)
-    };
-    assert_eq!(scales(0.01, 1), [1.15; 3]);
-    assert_eq!(scales(0.99, 1), [1.0; 3]);
-    assert_eq!(scales(0.01, 3), [1.0, 1.0, 1.15]);
 }
 
 /// Wherever a search begins, as in an area that a guard has chosen.
