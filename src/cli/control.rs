@@ -1,10 +1,9 @@
 //! Commands to a run, as JSON lines: docs/control.md.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
 use crate::bbox::BBox;
@@ -17,8 +16,8 @@ use crate::tracker::check_start;
 /// Longest line, in bytes.
 const MAX_LINE: u64 = 4096;
 
-/// Commands that wait for the next frame; more wait in the pipe.
-const MAX_WAITING: usize = 1000;
+/// Lines that wait for the next frame; more wait in the pipe.
+const MAX_WAITING: usize = 10_000;
 
 /// Refusals that are told apart until the next frame; of more there is a count.
 const MAX_REFUSALS: usize = 5;
@@ -26,58 +25,20 @@ const MAX_REFUSALS: usize = 5;
 /// Maximum targets of a run, with those that have ended.
 const MAX_TARGETS_IN_ALL: usize = 100_000;
 
-/// Commands that have come since the last frame, and lines that were refused.
-#[derive(Debug, Default)]
-struct Inbox {
-    commands: Vec<(u64, Command)>,
-    /// Where the latest box of a target stands among them.
-    given: HashMap<u32, usize>,
-    refusals: Vec<String>,
-    /// Refusals that are not among them.
-    more: u64,
-}
-
-impl Inbox {
-    fn refuse(&mut self, number: u64, reason: &str) {
-        match self.refusals.len() < MAX_REFUSALS {
-            true => self.refusals.push(format!("command {number}: {reason}")),
-            false => self.more += 1,
-        }
-    }
-
-    /// Adds a command. A box of a target replaces one that no frame has seen.
-    fn add(&mut self, number: u64, command: Command) {
-        match command {
-            Command::Give { target, .. } => match self.given.get(&target) {
-                Some(&place) => self.commands[place] = (number, command),
-                None => {
-                    self.given.insert(target, self.commands.len());
-                    self.commands.push((number, command));
-                }
-            },
-            command => {
-                // What is given after it must not replace what was given before it.
-                self.given.clear();
-                self.commands.push((number, command));
-            }
-        }
-    }
-}
-
-type Shared = Arc<(Mutex<Inbox>, Condvar)>;
-
-fn lock(shared: &Shared) -> MutexGuard<'_, Inbox> {
-    shared.0.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The number of a line, and its command or why it is refused.
+type Line = (u64, Result<Command, String>);
 
 /// Reads commands on a thread of its own and applies them between frames.
 #[derive(Debug)]
 pub struct Control {
-    shared: Shared,
+    lines: Receiver<Line>,
     /// What follows a new target.
     pilot: Pilot,
     /// All targets, in the order of the session.
     targets: Vec<TargetRecord>,
+    /// What was refused since it was told, and how much more.
+    refusals: Vec<String>,
+    more: u64,
 }
 
 impl Control {
@@ -90,19 +51,20 @@ impl Control {
         if !is_stdin && !path.exists() {
             return Err(Failure::usage(format!("--commands {}: no such file or pipe", path.display())));
         }
-        let (shared, path) = (Shared::default(), path.to_path_buf());
-        let inbox = Arc::clone(&shared);
+        let (sender, lines) = sync_channel(MAX_WAITING);
+        let path = path.to_path_buf();
         let read = move || match is_stdin {
-            true => read_lines(std::io::stdin().lock(), &inbox, &quit),
+            true => read_lines(std::io::stdin().lock(), &sender, &quit),
             // A named pipe opens when its writer comes.
             false => match File::open(&path) {
-                Ok(file) => read_lines(BufReader::new(file), &inbox, &quit),
-                Err(error) => lock(&inbox).refuse(0, &format!("{}: {error}", path.display())),
+                Ok(file) => read_lines(BufReader::new(file), &sender, &quit),
+                // The run may have ended.
+                Err(error) => drop(sender.send((0, Err(format!("{}: {error}", path.display()))))),
             },
         };
         let thread = std::thread::Builder::new().name("commands".into()).spawn(read);
         thread.map_err(|error| Failure::failed(format!("a thread for commands: {error}")))?;
-        Ok(Self { shared, pilot, targets: targets.to_vec() })
+        Ok(Self { lines, pilot, targets: targets.to_vec(), refusals: Vec::new(), more: 0 })
     }
 
     /// Applies the commands that have come to the frame `item`, which the targets are about to see. `added` gets each
@@ -110,15 +72,12 @@ impl Control {
     pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, mut added: impl FnMut(TargetRecord)) {
         // A box needs pixels: commands wait for a frame that can be read.
         let Ok(frame) = &item.frame else { return };
-        let commands = {
-            let mut inbox = lock(&self.shared);
-            inbox.given.clear();
-            self.shared.1.notify_one();
-            std::mem::take(&mut inbox.commands)
-        };
-        for (number, command) in commands {
-            let checked = command.bbox().map_or(Ok(()), |bbox| check_start(&frame.into(), bbox));
-            let done = checked.map_err(|error| error.to_string()).and_then(|()| match command {
+        for (number, command) in self.waiting() {
+            let done = command.and_then(|command| {
+                let checked = command.bbox().map_or(Ok(()), |bbox| check_start(&frame.into(), bbox));
+                checked.map_err(|error| error.to_string()).and(Ok(command))
+            });
+            let done = done.and_then(|command| match command {
                 Command::Add { id, position: None, bbox } => self.add(session, id, item.position, bbox).map(&mut added),
                 Command::Give { target, position: None, bbox } => {
                     self.find(session, target).map(|at| session.plan(at, item.position, Some(bbox)))
@@ -131,18 +90,30 @@ impl Control {
                 }
                 _ => Err("this is a command of the page, not of a run".into()),
             });
-            if let Err(reason) = done {
-                lock(&self.shared).refuse(number, &reason);
+            self.refuse(number, done.err());
+        }
+    }
+
+    /// The lines that have come.
+    fn waiting(&self) -> Vec<Line> {
+        self.lines.try_iter().take(MAX_WAITING).collect()
+    }
+
+    fn refuse(&mut self, number: u64, reason: Option<String>) {
+        match reason {
+            Some(reason) if self.refusals.len() < MAX_REFUSALS => {
+                self.refusals.push(format!("command {number}: {reason}"));
             }
+            Some(_) => self.more += 1,
+            None => {}
         }
     }
 
     /// Refusals since the last call.
-    pub fn refusals(&self) -> Vec<String> {
-        let mut inbox = lock(&self.shared);
-        let mut refusals = std::mem::take(&mut inbox.refusals);
-        if inbox.more > 0 {
-            refusals.push(format!("{} more commands were refused", std::mem::take(&mut inbox.more)));
+    pub fn refusals(&mut self) -> Vec<String> {
+        let mut refusals = std::mem::take(&mut self.refusals);
+        if self.more > 0 {
+            refusals.push(format!("{} more commands were refused", std::mem::take(&mut self.more)));
         }
         refusals
     }
@@ -176,8 +147,8 @@ impl Control {
     }
 }
 
-/// Reads lines until the end or `quit`.
-fn read_lines(mut input: impl BufRead, shared: &Shared, quit: &CancelToken) {
+/// Reads lines until the end, `quit`, or the end of the run.
+fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelToken) {
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -198,14 +169,11 @@ fn read_lines(mut input: impl BufRead, shared: &Shared, quit: &CancelToken) {
             continue;
         }
         let command = if is_long { Err(format!("it is longer than {MAX_LINE} bytes")) } else { Command::parse(&line) };
-        let mut inbox = lock(shared);
-        match command {
-            Ok(Command::Quit) => return quit.cancel(),
-            Ok(command) => inbox.add(number, command),
-            Err(reason) => inbox.refuse(number, &reason),
+        if command == Ok(Command::Quit) {
+            return quit.cancel();
         }
-        while inbox.commands.len() >= MAX_WAITING && !quit.is_cancelled() {
-            inbox = shared.1.wait_timeout(inbox, super::run::POLL).unwrap_or_else(PoisonError::into_inner).0;
+        if lines.send((number, command)).is_err() {
+            return;
         }
     }
 }
@@ -215,19 +183,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_lines_become_few_commands() {
-        let shared = Shared::default();
+    fn lines_are_commands_or_refused() {
         let long = format!("{{\"target\":1,\"box\":[{}1,2,3,4]}}\n", " ".repeat(10_000));
-        let lines = (0..10_000).map(|n| format!("{{\"target\":{},\"box\":[{n},2,3,4]}}\nnonsense\n", n % 3));
-        let text: String = lines.chain([long, "{\"do\":\"end\",\"target\":1}\n".into()]).collect();
-        read_lines(text.as_bytes(), &shared, &CancelToken::default());
-        let inbox = lock(&shared);
-        let last = |target: u32, n: f64| Command::Give { target, position: None, bbox: BBox::new(n, 2.0, 3.0, 4.0) };
-        let commands: Vec<_> = inbox.commands.iter().map(|(_, command)| command.clone()).collect();
-        assert_eq!(
-            commands,
-            [last(0, 9999.0), last(1, 9997.0), last(2, 9998.0), Command::End { target: 1, position: None }]
-        );
-        assert_eq!((inbox.refusals.len(), inbox.more), (MAX_REFUSALS, 10_001 - MAX_REFUSALS as u64));
+        let text = format!("\nnonsense\n{long}{{\"do\":\"end\",\"target\":1}}\n{{\"do\":\"quit\"}}\nlate\n");
+        let (sender, lines) = sync_channel(9);
+        let quit = CancelToken::default();
+        read_lines(text.as_bytes(), &sender, &quit);
+        let lines: Vec<_> = lines.try_iter().map(|(number, line)| (number, line.ok())).collect();
+        assert_eq!(lines, [(2, None), (3, None), (4, Some(Command::End { target: 1, position: None }))]);
+        assert!(quit.is_cancelled());
     }
 }

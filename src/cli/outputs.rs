@@ -38,7 +38,7 @@ pub struct OutputArgs {
     /// COCO annotations
     #[arg(long, value_name = "FILE|-")]
     coco: Option<Destination>,
-    /// CVAT annotations: .xml for a task, another ending for a backup
+    /// CVAT annotations, as XML
     #[arg(long, value_name = "FILE|-")]
     cvat: Option<Destination>,
     /// Label Studio annotations

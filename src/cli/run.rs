@@ -55,9 +55,6 @@ pub struct RunConfig<'a> {
     pub quit: CancelToken,
 }
 
-/// How often a wait checks for its end.
-pub const POLL: Duration = Duration::from_millis(50);
-
 /// How a run ended.
 #[derive(Debug)]
 pub struct RunSummary {
@@ -238,8 +235,8 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn warn_of_refusals(&self) {
-        let refusals = self.control.as_ref().map_or(Vec::new(), Control::refusals);
+    fn warn_of_refusals(&mut self) {
+        let refusals = self.control.as_mut().map_or(Vec::new(), Control::refusals);
         refusals.iter().for_each(|refusal| self.progress.warn(refusal));
     }
 }

@@ -2,25 +2,21 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, Shape, Track, Tracks, keyframes, rounded};
 use super::{Exporter, FrameResult, Run, Summary, escape};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
 /// rectangle and its `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has
 /// the attributes `name` and `given`; a given box has the source `manual`, others `auto`; a lost target is `outside`.
 /// Keyframes are those from which CVAT interpolates the others within a tolerance.
 ///
-/// A file with the ending `.xml` is "CVAT for video 1.1", for "Upload annotations" in the menu of a task; other files are
-/// the `annotations.json` in the backup of a task of one job.
+/// The form is the XML of "CVAT for video 1.1", for "Upload annotations" in the menu of a task.
 #[derive(Debug)]
 pub struct Cvat {
     output: Output,
     tracks: Tracks,
-    is_xml: bool,
     /// Frames of the source, exact or expected.
     length: Option<usize>,
     /// Pixels by which interpolated frames may differ.
@@ -32,10 +28,13 @@ impl Cvat {
     /// CVAT would draw the last box until the end of the source. `tolerance` is that of interpolated frames in pixels.
     ///
     /// # Errors
-    /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
+    /// [`Error::Output`] when `to` cannot be written, or has the ending of JSON.
     pub fn create(to: &Destination, length: Option<usize>, tolerance: f64) -> Result<Self> {
-        let is_xml = to.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), is_xml, length, tolerance })
+        if to.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
+            let reason = "labels for CVAT are XML: name a file that ends with .xml".into();
+            return Err(Error::Output { path: to.path().into(), reason });
+        }
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), length, tolerance })
     }
 
     /// Frames of the source. CVAT refuses boxes behind its last frame, so an expected length counts only if the run was
@@ -45,10 +44,6 @@ impl Cvat {
         let is_cut = !summary.completed || run.source.end.is_some_and(|end| end <= last);
         self.length.filter(|&length| is_cut && length > last).unwrap_or(last)
     }
-}
-
-fn source(given: bool) -> &'static str {
-    if given { "manual" } else { "auto" }
 }
 
 /// The group of a target; ids beyond CVAT's 32 bits have none.
@@ -71,33 +66,6 @@ fn thin(track: &mut Track, tolerance: f64) {
     let values: Vec<_> = track.shapes.iter().map(value).collect();
     let mut keep = keyframes(&track.shapes, &values, tolerance).into_iter();
     track.shapes.retain(|_| keep.next().unwrap_or(true));
-}
-
-fn json_track(track: &Track, run: &Run) -> Value {
-    let name = name(run, track.id);
-    let shape = |shape: &Shape| {
-        json!({
-            "type": "rectangle",
-            "frame": shape.index - 1,
-            "points": corners(shape),
-            "rotation": shape.turn,
-            "occluded": false,
-            "outside": !shape.visible,
-            "z_order": 0,
-            "attributes": [{ "name": "name", "value": name }, { "name": "given", "value": shape.given.to_string() }],
-            "source": source(shape.given),
-        })
-    };
-    let shapes: Vec<Value> = track.shapes.iter().map(shape).collect();
-    let frame = track.shapes.first().map_or(0, |shape| shape.index - 1);
-    json!({
-        "frame": frame,
-        "label": run.class(Some(track.id)),
-        "group": group(track.id),
-        "source": source(false),
-        "attributes": [],
-        "shapes": shapes,
-    })
 }
 
 /// The name of a target, or nothing.
@@ -169,48 +137,32 @@ impl Exporter for Cvat {
             track.shapes.extend(end);
             thin(track, self.tolerance);
         }
-        if self.is_xml {
-            self.output.append(xml(&self.tracks, run, frames).as_bytes())?;
-            return self.output.finish();
-        }
-        let tracks: Vec<Value> = self.tracks.0.iter().map(|track| json_track(track, run)).collect();
-        self.output.finish_json(&json!([{ "version": 0, "tags": [], "shapes": [], "tracks": tracks }]))
+        self.output.append(xml(&self.tracks, run, frames).as_bytes())?;
+        self.output.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::export::FrameRecord;
     use crate::export::tests::{run, written};
     use crate::tracker::State;
 
     /// A run of two targets, the second lost at once, from a source of `length` frames.
-    fn text(name: &str, length: Option<usize>, end: Option<usize>, completed: bool) -> String {
+    fn text(length: Option<usize>, end: Option<usize>, completed: bool) -> String {
         let (mut run, mut records) = run();
         run.source.end = end;
         records.push(FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() });
         let summary = Summary { completed, ..Summary::default() };
-        written(name, |to| Cvat::create(to, length, 0.0), (&run, &records), &summary)
+        written("run.xml", |to| Cvat::create(to, length, 0.0), (&run, &records), &summary)
     }
 
     #[test]
     fn a_track_per_target() {
-        let document: Value = serde_json::from_str(&text("run.json", Some(2), Some(2), true)).unwrap();
-        assert_eq!(document.as_array().unwrap().len(), 1, "one element per job");
-        let tracks = document[0]["tracks"].as_array().unwrap();
-        assert_eq!((tracks.len(), &tracks[1]["frame"], &tracks[1]["group"]), (2, &json!(1), &json!(9)));
-        let shapes = tracks[0]["shapes"].as_array().unwrap();
-        assert_eq!(shapes.len(), 2);
-        assert_eq!((&shapes[0]["source"], &shapes[1]["source"]), (&json!("manual"), &json!("auto")));
-        assert_eq!(shapes[1]["points"], json!([-0.5, 21.0, 29.5, 61.25]));
-        assert_eq!((&shapes[1]["outside"], &tracks[1]["shapes"][0]["outside"]), (&json!(false), &json!(true)));
-        assert_eq!([0, 2_147_483_647, 2_147_483_648].map(group), [0, 2_147_483_647, 0]);
-    }
-
-    #[test]
-    fn xml_is_chosen_by_the_ending() {
-        let text = text("run.XML", Some(2), Some(2), true);
+        let text = text(Some(2), Some(2), true);
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         let track = lines.iter().position(|line| line.starts_with("<track")).unwrap();
         assert_eq!(lines[2], "<version>1.1</version>");
@@ -223,6 +175,8 @@ mod tests {
         assert_eq!(lines[track + 2], expected);
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
         assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);
+        assert_eq!([0, 2_147_483_647, 2_147_483_648].map(group), [0, 2_147_483_647, 0]);
+        assert!(Cvat::create(&Path::new("backup.json").into(), None, 0.0).is_err());
     }
 
     #[test]
@@ -235,7 +189,7 @@ mod tests {
             (Some(9), None, true, 2),
             (None, Some(2), true, 2),
         ] {
-            let text = text("run.xml", length, end, completed);
+            let text = text(length, end, completed);
             assert!(text.contains(&format!("<size>{frames}</size>")), "{text}");
             assert_eq!(text.contains(r#"<box frame="2" outside="1""#), frames > 2, "{text}");
         }
@@ -246,16 +200,14 @@ mod tests {
         let (run, mut records) = run();
         // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         records[1].polygon = Some([23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301]);
-        let [xml, json] = ["run.xml", "run.json"]
-            .map(|name| written(name, |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default()));
-        let document: Value = serde_json::from_str(&json).unwrap();
-        let shape = &document[0]["tracks"][0]["shapes"][1];
-        let expected = [20.0, 15.0, 40.0, 25.0, 30.0];
-        let [left, top, right, bottom] = serde_json::from_value::<[f64; 4]>(shape["points"].clone()).unwrap();
-        let found = [left, top, right, bottom, shape["rotation"].as_f64().unwrap()];
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.01), "{found:?}");
+        let xml = written("run.xml", |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default());
         let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
         assert!(!lines[0].contains("rotation"), "{xml}");
-        assert!(lines[1].contains(&format!(r#"rotation="{}""#, found[4])), "{xml}");
+        let numbers = ["xtl", "ytl", "xbr", "ybr", "rotation"].map(|name| {
+            let (_, rest) = lines[1].split_once(&format!(" {name}=\"")).unwrap();
+            rest.split('"').next().unwrap().parse::<f64>().unwrap()
+        });
+        let expected = [20.0, 15.0, 40.0, 25.0, 30.0];
+        assert!(numbers.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.01), "{numbers:?}");
     }
 }

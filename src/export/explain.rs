@@ -226,40 +226,7 @@ fn data(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<Str
     Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 
-const PAGE: &str = r#"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{name}, frame {number}: a step of KCF</title>
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 1rem; color: #1c2429; background: #fff; }
-main { display: grid; grid-template-columns: repeat(auto-fill, minmax(21rem, 1fr)); gap: 1rem; }
-section { border: 1px solid #d5dbe0; border-radius: 6px; padding: .8rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 0; }
-img { width: 100%; max-height: 22rem; object-fit: contain; image-rendering: pixelated; display: block; }
-svg { width: 100%; max-height: 26rem; }
-rect { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
-.area { stroke: #56b4e9; } .before { stroke: #fff; stroke-dasharray: 6 4; } .now { stroke: #3cdc5a; }
-.channels { display: grid; grid-template-columns: repeat(5, 1fr); gap: 3px; }
-.channels img:only-child { grid-column: span 5; }
-.scale { max-width: 32rem; } .scale img { height: 1rem; object-fit: fill; }
-.scale p { display: flex; justify-content: space-between; gap: 1rem; margin: 0; }
-.equation { min-height: 4.5em; } .note { color: #55616a; font-size: .85rem; margin-bottom: 0; overflow-wrap: anywhere; }
-</style>
-</head>
-<body>
-<h1>{name}, frame {number}: a step of KCF</h1>
-<p>Henriques, Caseiro, Martins and Batista, High-Speed Tracking with Kernelized Correlation Filters, TPAMI 2015,
-algorithm 1. Blue: the area that is searched, {cells}. White: the box before. Green: the box now. ⊙ and ⊘ work element by
-element, * is the conjugate, ^ the Fourier transform.</p>
-{frame}
-<div class="scale">{scale}<p><span>low</span><span>one colour scale for all; each picture says its range</span><span>high</span></p></div>
-<main>
-{steps}</main>
-</body>
-</html>
-"#;
+const PAGE: &str = include_str!("../../assets/explain.html");
 
 #[cfg(test)]
 mod tests {

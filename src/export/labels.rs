@@ -55,7 +55,6 @@ impl Content {
                         return Ok(Some(Self::Document(Document::parse(values.remove(0))?.into())));
                     }
                     Some(one) if one.get("images").is_some() => coco(one),
-                    Some(one) if one.pointer("/0/tracks").is_some() => cvat_json(one),
                     Some(one) if one.pointer("/0/data").is_some() => {
                         relative = true;
                         label_studio(&one[0])
@@ -145,7 +144,7 @@ fn lines(values: Vec<Value>) -> Wrong<Vec<Found>> {
     let record = |(value, line): (Value, usize)| {
         let record = serde_json::from_value::<FrameRecord>(value);
         record.map(|record| Found::from(&record)).map_err(|error| {
-            format!("line {line} is neither a frame of this program nor COCO, CVAT or Label Studio: {error}")
+            format!("line {line} is neither a frame of this program nor COCO or Label Studio: {error}")
         })
     };
     values.into_iter().zip(1..).map(record).collect()
@@ -206,28 +205,6 @@ fn cvat_id(group: Option<u32>, place: usize) -> u32 {
 
 fn corners([left, top, right, bottom]: [f64; 4]) -> BBox {
     BBox::new(left, top, right - left, bottom - top)
-}
-
-fn cvat_json(document: &Value) -> Wrong<Vec<Found>> {
-    let tracks = document[0]["tracks"].as_array().ok_or("CVAT without tracks")?;
-    let mut all = Vec::new();
-    for (track, place) in tracks.iter().zip(1..) {
-        let id = cvat_id(number(&track["group"]), place);
-        let attribute = |of: &Value, name: &str| {
-            let found = of["attributes"].as_array().and_then(|all| all.iter().find(|it| it["name"] == name));
-            found.and_then(|found| text(&found["value"]))
-        };
-        for shape in track["shapes"].as_array().into_iter().flatten() {
-            let wrong = || format!("track {id}: a shape is not a rectangle with a frame");
-            let points: [f64; 4] = serde_json::from_value(shape["points"].clone()).map_err(|_| wrong())?;
-            let frame: usize = number(&shape["frame"]).ok_or_else(wrong)?;
-            let bbox = (shape["outside"] != true).then(|| corners(points));
-            let (class, name) = (text(&track["label"]), attribute(shape, "name"));
-            let given = attribute(shape, "given").is_some_and(|given| given == "true");
-            all.push(Found { id, frame: frame + 1, bbox, given, class, name });
-        }
-    }
-    Ok(all)
 }
 
 fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {

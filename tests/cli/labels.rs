@@ -30,10 +30,9 @@ fn boxes(document: &Value) -> Vec<(u64, u64, [f64; 4])> {
 #[test]
 fn every_format_takes_the_given_boxes_up_again() {
     let place = labelled(12);
-    place.run("--init-file @given.csv --preset paper --cvat @cvat.json -q").assert().success();
     let first = place.json("o.json");
     assert_eq!(first["targets"][0]["given"].as_array().unwrap().len(), 2);
-    for file in ["o.json", "o.jsonl", "o.txt", "coco.json", "o.xml", "cvat.json", "ls.json", "yolo"] {
+    for file in ["o.json", "o.jsonl", "o.txt", "coco.json", "o.xml", "ls.json", "yolo"] {
         place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
         let again = place.json("again.json");
         assert_eq!(again["summary"]["states"]["initial"], 3, "{file}");
@@ -48,7 +47,7 @@ fn every_format_takes_the_given_boxes_up_again() {
         if !["o.jsonl", "o.txt"].contains(&file) {
             assert_eq!(words("class"), ["car", "dog"], "{file}");
         }
-        if ["o.json", "coco.json", "o.xml", "cvat.json", "ls.json"].contains(&file) {
+        if ["o.json", "coco.json", "o.xml", "ls.json"].contains(&file) {
             assert_eq!(words("name"), [json!("Anna & co"), Value::Null], "{file}");
         }
     }

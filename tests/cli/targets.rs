@@ -64,7 +64,7 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     let place = place(6);
     let [a, b, _] = BOXES;
     std::fs::write(place.path("targets.csv"), format!("id,frame,x,y,w,h\n7,2,{a}\n4,3,{b}\n")).unwrap();
-    let outputs = "--jsonl @o.jsonl --csv @o.csv --coco @coco.json --cvat @cvat.json --label-studio @ls.json \
+    let outputs = "--jsonl @o.jsonl --csv @o.csv --coco @coco.json --cvat @cvat.xml --label-studio @ls.json \
                    --overlay @drawn --response @maps";
     place.run(&format!("--init-file @targets.csv {outputs}")).assert().success().stdout(contains("target 7: 5 frames"));
     // The run starts with the first target.
@@ -75,7 +75,7 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     assert!(table.lines().next().unwrap().ends_with(",id") && table.lines().nth(1).unwrap().ends_with(",7"));
     let coco = place.json("coco.json");
     assert_eq!((coco["images"].as_array().unwrap().len(), coco["annotations"].as_array().unwrap().len()), (5, 9));
-    assert_eq!(place.json("cvat.json")[0]["tracks"].as_array().unwrap().len(), 2);
+    assert_eq!(place.read("cvat.xml").matches("<track ").count(), 2);
     assert_eq!(place.json("ls.json")[0]["predictions"][0]["result"].as_array().unwrap().len(), 2);
     assert_eq!(place.visible("drawn").len(), 5);
     let maps = place.visible("maps");
