@@ -1,7 +1,7 @@
 //! `kcf-track eval`: trackers and published results over the sequences of a benchmark, and a report.
 
 use std::fs;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -182,7 +182,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let progress = Progress::new(args.quiet > 0);
     let evaluated = evaluation.run(out, jobs, &|event| progress.show(event));
-    progress.finish();
+    progress.bar.finish_and_clear();
     let evaluated = evaluated?;
     if let Some(folder) = &args.save_results {
         evaluated.save_results(&evaluation, folder)?;
@@ -267,59 +267,41 @@ fn print(evaluated: &Evaluated, out: &Path, quiet: u8) -> Result<(), Failure> {
 }
 
 /// Progress on standard error: a bar over all frames on a terminal, a line per sequence elsewhere.
-enum Progress {
-    Bar(ProgressBar),
-    Lines,
-    Quiet,
+struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
 }
 
 impl Progress {
     fn new(quiet: bool) -> Self {
-        match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) => Self::Quiet,
-            (false, false) => Self::Lines,
-            (false, true) => {
-                let style = "{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}";
-                let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-                Self::Bar(ProgressBar::no_length().with_style(style))
-            }
-        }
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        // Elsewhere than on a terminal a bar hides itself.
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
+        Self { bar: bar.with_style(style), quiet }
     }
 
     fn show(&self, event: Event<'_>) {
-        let line = |text: String| match self {
-            Self::Bar(bar) => bar.println(text),
-            Self::Lines => drop(writeln!(std::io::stderr(), "{text}")),
-            Self::Quiet => {}
+        let line = |text: String| {
+            if !self.quiet {
+                self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{text}")));
+            }
         };
         match event {
             Event::Planned { frames, done } => {
-                if let Self::Bar(bar) = self {
-                    bar.set_length(frames);
-                    // Stored runs must not count for the speed.
-                    bar.set_position(done);
-                    bar.reset_eta();
-                } else if done > 0 {
+                self.bar.set_length(frames);
+                // Stored runs must not count for the speed.
+                self.bar.set_position(done);
+                self.bar.reset_eta();
+                if done > 0 {
                     line(format!("{done} of {frames} frames were done before"));
                 }
             }
-            Event::Frame => {
-                if let Self::Bar(bar) = self {
-                    bar.inc(1);
-                }
-            }
-            Event::Finished { tracker, sequence } => match self {
-                Self::Bar(bar) => bar.set_message(format!(", {tracker}: {sequence}")),
-                _ => line(format!("{tracker}: {sequence}")),
-            },
+            Event::Frame => self.bar.inc(1),
+            Event::Finished { tracker, sequence } if self.bar.is_hidden() => line(format!("{tracker}: {sequence}")),
+            Event::Finished { tracker, sequence } => self.bar.set_message(format!(", {tracker}: {sequence}")),
             Event::Failed { tracker, sequence, reason } => line(format!("{tracker}: {sequence} failed: {reason}")),
             Event::Again(why) => line(format!("computed again: {why}")),
-        }
-    }
-
-    fn finish(&self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
         }
     }
 }

@@ -151,12 +151,6 @@ impl OutputArgs {
 }
 
 impl Outputs {
-    /// The output of one flag.
-    pub fn one(flag: &'static str, form: Form, to: Option<Destination>) -> Self {
-        let all = to.map(|to| (flag, form, to)).into_iter().collect();
-        Self { all, overlay: OverlayOptions::default(), tolerance: TOLERANCE }
-    }
-
     /// Whether nothing is written.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -9,13 +9,12 @@ use clap::Args;
 
 use super::Failure;
 use super::failure::watch_signals;
-use super::outputs::Outputs;
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, Position, SourceRequest};
 use super::targets::{TargetArgs, frame_size};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
-use crate::export::{Destination, Document, Form, SourceRecord, TargetRecord, is_video};
+use crate::export::{Document, SourceRecord, TargetRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
 use crate::run::Command;
 use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
@@ -48,11 +47,6 @@ pub struct ViewArgs {
     /// Last frame, from 1, or its time [default: the last]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     end: Option<Position>,
-    /// One JSON object per frame and target, while frames are tracked
-    ///
-    /// A correction adds new lines for its frames. At the end a file is sorted and keeps the last line of each.
-    #[arg(long, value_name = "FILE|-")]
-    jsonl: Option<Destination>,
     /// Document that is opened, if it is there, and saved while you work; of several clips a folder
     ///
     /// It has the form of --json, and --init-file reads it too. Its settings hold unless others are given.
@@ -112,9 +106,8 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     if clips.is_empty() {
         return serve(args, given, args.session.as_deref(), None, &mut address, &cancel).map(drop);
     }
-    if !args.targets.is_empty() || args.jsonl.is_some() {
-        let reason =
-            "a folder of clips takes no --init, --init-file and --jsonl: draw on the page, and use --session DIR";
+    if !args.targets.is_empty() {
+        let reason = "a folder of clips takes no --init and --init-file: draw on the page, and use --session DIR";
         return Err(Failure::usage(reason));
     }
     let mut place = 0;
@@ -179,11 +172,6 @@ fn serve(
         }
     }
     let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info)? };
-    let outputs = Outputs::one("--jsonl", Form::JsonLines, args.jsonl.clone());
-    let files = [("--init-file", args.targets.file()), ("--config", args.settings.file())];
-    outputs.check_inputs(info, &files)?;
-    let saved = Outputs::one("--session", Form::Json, session_path.map(Destination::from));
-    saved.check_inputs(info, &files)?;
     let mut err = std::io::stderr();
     warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
@@ -195,7 +183,6 @@ fn serve(
         path,
         preset: resolved.preset,
         params: resolved.params,
-        lines: args.jsonl.clone(),
         named: args.targets.file().is_some(),
         session: session_path.map(|path| (path.to_path_buf(), session)),
         clip,

@@ -84,7 +84,6 @@ impl Controller {
                 self.check_target(target)?;
                 self.shared.change(|state| state.remove(target));
                 self.checkpoints.remove(&target);
-                self.log.outdated();
             }
             Command::Name { target, name, class } => {
                 self.check_target(target)?;
@@ -107,7 +106,6 @@ impl Controller {
             Command::Undo => {
                 let (target, gone) = self.shared.change(ViewState::undo).ok_or("there is nothing to undo")?;
                 self.checkpoints.entry(target).or_default().forget(&gone);
-                self.log.outdated();
                 self.pause();
             }
             Command::Quit => return Err("a page does not end the program".into()),
@@ -256,13 +254,8 @@ impl Controller {
         let checkpoints = self.checkpoints.entry(target).or_default();
         checkpoints.forget(&gone);
         checkpoints.put(checkpoint);
-        self.log.outdated();
         self.pause_at(&item);
-        // A write error ends tracking.
-        self.write(target, position).map_err(|error| {
-            self.failed = Some(error);
-            Refusal::Ended
-        })
+        Ok(())
     }
 
     /// Refuses to undo a correction if the frames before it are no longer cached, so that tracking cannot go on there.
@@ -292,7 +285,6 @@ impl Controller {
         self.check_target(target)?;
         let gone = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;
         self.checkpoints.entry(target).or_default().forget(&gone);
-        self.log.outdated();
         self.pause();
         Ok(())
     }

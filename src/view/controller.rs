@@ -10,11 +10,10 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::commands::Refusal;
 use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Reading, Seen};
-use super::results::Log;
 use super::state::{Picture, SharedState, Track, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::media::Item;
 use crate::run::Command;
 use crate::tracker::Params;
@@ -47,7 +46,6 @@ pub struct Controller {
     /// Ends commands that wait for a frame.
     pub stop: CancelToken,
     pub params: Params,
-    pub log: Log,
     pub checkpoints: BTreeMap<u32, Checkpoints>,
     /// The frame to go to.
     pub goal: Option<Goal>,
@@ -60,8 +58,6 @@ pub struct Controller {
     /// The highest id of a target so far.
     pub last_id: u32,
     pub pictures: u64,
-    /// An error that ends tracking after the current command.
-    pub failed: Option<Error>,
 }
 
 /// A frame to be shown next.
@@ -89,7 +85,6 @@ impl Controller {
         cache: FrameCache,
         stop: CancelToken,
         params: Params,
-        log: Log,
     ) -> Self {
         Self {
             goal: Some(Goal { position: cache.first(), track: false }),
@@ -99,27 +94,16 @@ impl Controller {
             times: VecDeque::new(),
             last_id: 0,
             pictures: 0,
-            failed: None,
             shared,
             messages,
             cache,
             stop,
             params,
-            log,
         }
     }
 
-    /// Handles commands until it is stopped, then completes the outputs.
-    ///
-    /// # Errors
-    /// When an output cannot be written.
-    pub fn run(mut self) -> Result<()> {
-        let ended = self.run_commands();
-        let finished = self.shared.look(|state| self.log.finish(state.tracks()));
-        ended.and(finished)
-    }
-
-    fn run_commands(&mut self) -> Result<()> {
+    /// Handles commands until it is stopped, or another clip is asked for.
+    pub fn run(mut self) {
         loop {
             let playing = self.shared.look(|state| state.status.playing);
             let idle = match (self.goal.is_some(), playing) {
@@ -131,19 +115,18 @@ impl Controller {
                 Ok(Message::Command(command, reply)) => {
                     // The receiver may be gone.
                     let _ = reply.send(self.handle(command));
-                    match self.failed.take() {
-                        Some(error) => return Err(error),
-                        None if self.shared.look(|state| state.next_clip.is_some()) => return Ok(()),
-                        None => continue,
+                    if self.shared.look(|state| state.next_clip.is_some()) {
+                        return;
                     }
+                    continue;
                 }
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if playing && self.goal.is_none() {
                 self.goal = Some(Goal { position: self.position() + 1, track: true });
             }
-            self.work()?;
+            self.work();
         }
     }
 
@@ -153,8 +136,8 @@ impl Controller {
     }
 
     /// Reads one frame on the way to the goal.
-    fn work(&mut self) -> Result<()> {
-        let Some(goal) = self.goal else { return Ok(()) };
+    fn work(&mut self) {
+        let Some(goal) = self.goal else { return };
         let wanted = if goal.track { self.wanted(goal.position) } else { None };
         let mut position = wanted.unwrap_or(goal.position);
         if self.cache.info().live {
@@ -167,7 +150,7 @@ impl Controller {
             Err(error) => self.stop_with(&error.to_string()),
             Ok(Reading::Frame(item)) => {
                 if wanted.is_some()
-                    && let Err(said) = self.track(&item)?
+                    && let Err(said) = self.track(&item)
                 {
                     self.stop_with(&said);
                     self.show(&item);
@@ -179,7 +162,6 @@ impl Controller {
                 }
             }
         }
-        Ok(())
     }
 
     /// Stops behind the last frame and shows it.
@@ -226,8 +208,8 @@ impl Controller {
         self.cache.info().live && position < self.cache.oldest()
     }
 
-    /// Runs all trackers that need this frame. The inner error says which one cannot go on.
-    fn track(&mut self, item: &Item) -> Result<Result<(), String>> {
+    /// Runs all trackers that need this frame. The error says which one cannot go on.
+    fn track(&mut self, item: &Item) -> Result<(), String> {
         let mut jobs = self.jobs(item.position);
         let params = &self.params;
         let work = |job: &mut Job| {
@@ -262,14 +244,14 @@ impl Controller {
                 None => {}
             }
         }
-        let new = self.shared.prepare(|state| {
+        self.shared.prepare(|state| {
             state.status.track_ms = took;
-            found.into_iter().filter_map(|(target, seen)| take(state, target, seen)).collect::<Vec<_>>()
+            for (target, seen) in found {
+                state.put_map(seen.record.index, target, seen.map);
+                state.found(target, seen.record);
+            }
         });
-        if self.log.is_open() {
-            new.into_iter().try_for_each(|(target, position)| self.write(target, position))?;
-        }
-        Ok(refused)
+        refused
     }
 
     /// The targets that need the frame at `position`, each with its tracker.
@@ -295,13 +277,6 @@ impl Controller {
                 .filter(|job| job.checkpoint.is_some() || job.start == position)
                 .collect()
         })
-    }
-
-    /// Writes a record to the log.
-    pub fn write(&mut self, target: u32, position: usize) -> Result<()> {
-        let record =
-            self.shared.look(|state| state.tracks().get(&target).and_then(|track| track.at(position)).cloned());
-        record.map_or(Ok(()), |record| self.log.write(&record))
     }
 
     /// Shows a frame and computes when the next one is due.
@@ -344,11 +319,4 @@ impl Controller {
             state.say(said);
         });
     }
-}
-
-/// Stores what a tracker found; returns its target and position if they are new.
-fn take(state: &mut ViewState, target: u32, seen: Seen) -> Option<(u32, usize)> {
-    let position = seen.record.index;
-    state.put_map(position, target, seen.map);
-    state.found(target, seen.record).then_some((target, position))
 }

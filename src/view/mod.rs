@@ -31,13 +31,13 @@ pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 
 use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
 use self::http::Server;
-use self::results::{Log, Results, autosave};
+use self::results::{Results, autosave};
 use self::routes::{Gate, Routes, make_token};
 use self::state::{SharedState, Status, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::export::{Destination, Document, FrameRecord, Json, SourceRecord};
+use crate::export::{Document, FrameRecord, Json, SourceRecord};
 use crate::frame::FrameBuf;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::run::Command;
@@ -71,8 +71,6 @@ pub struct Setup {
     pub preset: String,
     /// The settings of every target's tracker.
     pub params: Params,
-    /// Where JSON lines go, as frames are tracked.
-    pub lines: Option<Destination>,
     /// Whether the user gave ids, so that outputs name even a single target.
     pub named: bool,
     /// Where the session is saved, and what it begins with.
@@ -111,8 +109,7 @@ impl View {
             given => given.clone(),
         };
         let host = host.to_owned();
-        let Setup { cache, path, preset, params, lines, named, session, clip, pick, stop } = setup;
-        let log = Log::create(lines)?;
+        let Setup { cache, path, preset, params, named, session, clip, pick, stop } = setup;
         let (info, span) = (cache.info(), cache.span());
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
@@ -139,13 +136,12 @@ impl View {
         let results = Arc::new(Results { source, parameters: params.document(&preset), named });
         let last_id = shared.prepare(|state| restore(state, session.as_deref(), document));
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
-        let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params, log);
+        let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params);
         controller.last_id = last_id;
         let run = move || {
-            let ended = controller.run();
-            let saved = saver.map_or(Ok(()), Saver::finish);
+            controller.run();
             // The receiver may be gone.
-            let _ = end.send(ended.and(saved));
+            let _ = end.send(saver.map_or(Ok(()), Saver::finish));
         };
         let controller = std::thread::Builder::new().name("view".into()).spawn(run);
         let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
@@ -197,17 +193,17 @@ impl View {
         self.shared.look(|state| state.picked)
     }
 
-    /// Whether tracking has failed; [`View::close`] returns the error.
+    /// Whether another clip was asked for.
     pub fn has_ended(&self) -> bool {
         self.controller.is_finished()
     }
 
-    /// Stops and completes the outputs.
+    /// Stops and saves the session.
     ///
     /// # Errors
-    /// When an output could not be written.
+    /// When it could not be saved.
     pub fn close(self) -> Result<()> {
-        // A controller that has failed no longer receives; its result is in `ended`.
+        // A controller that has ended no longer receives; its result is in `ended`.
         let _ = self.messages.send(Message::Stop);
         let late = || Error::io("the end of tracking", std::io::ErrorKind::TimedOut.into());
         self.ended.recv_timeout(CLOSE_TIMEOUT).unwrap_or_else(|_| Err(late()))
@@ -315,7 +311,6 @@ pub fn pick(
             path,
             preset,
             params,
-            lines: None,
             named: false,
             session: None,
             clip: None,

@@ -1,4 +1,4 @@
-//! Results: files to download, and JSON lines that grow while frames are tracked.
+//! Results: files to download, and the session that is saved while frames are tracked.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::state::{SharedState, Track, ViewState};
-use crate::atomic_file::replace;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::{
-    Destination, Exporter, FrameRecord, Json, JsonLines, Run, SourceRecord, Summary, Table, Tally, Yolo, write_all,
+    Destination, Exporter, FrameRecord, Json, Run, SourceRecord, Summary, Table, Tally, Yolo, write_all,
 };
 
 /// The run's data besides its records.
@@ -204,77 +203,8 @@ const SAVE_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the session is compared with what was saved.
 const SAVE_POLL: Duration = Duration::from_millis(100);
 
-/// JSON lines of all targets, or nothing.
-///
-/// A line is written as soon as its frame is tracked. After a correction a frame has another line, and the last one
-/// counts. At the end a file is sorted and has one line per frame and target.
-#[derive(Default)]
-pub struct Log {
-    lines: Option<(Destination, JsonLines)>,
-    /// Whether the file has outdated or unsorted lines.
-    outdated: bool,
-    /// The frame and the target of the last line.
-    last: (usize, Option<u32>),
-}
-
-impl Log {
-    /// Checks that `destination` can be written to.
-    ///
-    /// # Errors
-    /// As [`JsonLines::create`].
-    pub fn create(destination: Option<Destination>) -> Result<Self> {
-        let lines = destination.map(|to| Ok((to.clone(), JsonLines::create(&to)?))).transpose()?;
-        Ok(Self { lines, ..Self::default() })
-    }
-
-    /// Whether anything is written.
-    pub fn is_open(&self) -> bool {
-        self.lines.is_some()
-    }
-
-    /// Writes a record.
-    ///
-    /// # Errors
-    /// [`Error::Io`] with the path.
-    pub fn write(&mut self, record: &FrameRecord) -> Result<()> {
-        // A target that is added late has lines behind later frames of the others.
-        let before = std::mem::replace(&mut self.last, (record.index, record.id));
-        self.outdated |= self.last < before;
-        match &mut self.lines {
-            Some((_, lines)) => lines.record(record),
-            None => Ok(()),
-        }
-    }
-
-    /// Notes that written lines are outdated.
-    pub fn outdated(&mut self) {
-        self.outdated = true;
-    }
-
-    /// Sorts the file if needed.
-    ///
-    /// # Errors
-    /// [`Error::Io`] with the path; the lines that were written before are kept.
-    pub fn finish(&self, tracks: &BTreeMap<u32, Track>) -> Result<()> {
-        let Some((Destination::File(path), _)) = self.lines.as_ref().filter(|_| self.outdated) else { return Ok(()) };
-        if !path.is_file() {
-            return Ok(());
-        }
-        let io = |source| Error::io(path, source);
-        let path = path.canonicalize().map_err(io)?;
-        let write = |file: &mut dyn Write| {
-            for record in in_order(tracks) {
-                serde_json::to_writer(&mut *file, record)?;
-                file.write_all(b"\n")?;
-            }
-            Ok(())
-        };
-        replace(&path, |file| write(file)).map_err(|source| Error::io(&path, source))
-    }
-}
-
 /// All records, by frame and in it by target.
-pub fn in_order(tracks: &BTreeMap<u32, Track>) -> Vec<&FrameRecord> {
+fn in_order(tracks: &BTreeMap<u32, Track>) -> Vec<&FrameRecord> {
     let mut records: Vec<_> = tracks.values().flat_map(Track::records).collect();
     // A stable sort keeps the order of targets within a frame.
     records.sort_by_key(|record| record.index);

@@ -3,7 +3,6 @@
 mod ends;
 mod late_frames;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -77,15 +76,15 @@ struct Seat {
     scene: Scene,
 }
 
-fn seat(live: bool, kept: usize, lines: Option<&Path>) -> Seat {
-    seat_of(if live { Scenery::camera() } else { Scenery::folder() }, kept, lines)
+fn seat(live: bool, kept: usize) -> Seat {
+    seat_of(if live { Scenery::camera() } else { Scenery::folder() }, kept)
 }
 
-fn seat_of(source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
-    seat_until(CancelToken::default(), source, kept, lines)
+fn seat_of(source: Scenery, kept: usize) -> Seat {
+    seat_until(CancelToken::default(), source, kept)
 }
 
-fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Path>) -> Seat {
+fn seat_until(stop: CancelToken, source: Scenery, kept: usize) -> Seat {
     let source = Arc::new(source);
     let span = source.info().span(None, None).unwrap();
     let setup = Setup {
@@ -93,7 +92,6 @@ fn seat_until(stop: CancelToken, source: Scenery, kept: usize, lines: Option<&Pa
         path: "scenery".into(),
         preset: "paper".into(),
         params: params(),
-        lines: lines.map(Destination::from),
         named: false,
         session: None,
         clip: None,
@@ -159,7 +157,7 @@ fn plain(start: usize, bbox: BBox, end: usize) -> Vec<(usize, BBox)> {
 
 #[test]
 fn corrections_give_what_plain_sessions_give() {
-    let seat = seat(false, MAX_CACHE_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES);
     let whole = plain(1, seat.truth(1), FRAMES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.play_to_the_end();
@@ -204,7 +202,7 @@ fn corrections_give_what_plain_sessions_give() {
 
 #[test]
 fn steps_track_and_seeks_do_not() {
-    let seat = seat(false, MAX_CACHE_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 3 });
     seat.stands_at(4);
@@ -228,7 +226,7 @@ fn steps_track_and_seeks_do_not() {
 #[test]
 fn the_last_frames_of_a_camera_can_be_corrected() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
-    let seat = seat(true, 6 * frame, None);
+    let seat = seat(true, 6 * frame);
     assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 20 });
@@ -249,7 +247,7 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
 #[test]
 fn a_target_whose_beginning_is_gone_stops_no_other() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
-    let seat = seat(true, 6 * frame, None);
+    let seat = seat(true, 6 * frame);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 14 });
@@ -280,7 +278,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
 
 #[test]
 fn a_refused_command_changes_nothing() {
-    let seat = seat(false, MAX_CACHE_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 4 });
     seat.stands_at(5);
@@ -323,45 +321,10 @@ fn a_refused_command_changes_nothing() {
 
 #[test]
 fn the_highest_id_leaves_ids_for_other_targets() {
-    let seat = seat(false, MAX_CACHE_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES);
     for id in [Some(u32::MAX), Some(1), None] {
         seat.command(Command::Add { id, position: Some(1), bbox: seat.truth(1) });
     }
     assert_eq!(seat.found(2).len(), 1);
     seat.view.close().unwrap();
-}
-
-#[test]
-fn json_lines_grow_and_are_sorted_at_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.jsonl");
-    let seat = seat(false, MAX_CACHE_BYTES, Some(&path));
-    let read = || -> Vec<FrameLine> {
-        let text = std::fs::read_to_string(&path).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 9 });
-    seat.stands_at(10);
-    assert_eq!(read().len(), 10);
-    let moved = seat.truth(6).translated(2.0, 0.0);
-    seat.command(Command::Give { target: 1, position: Some(6), bbox: moved });
-    // A target that is added late has lines behind later frames of the other one.
-    seat.command(Command::Add { id: None, position: Some(4), bbox: seat.truth(4) });
-    seat.command(Command::Seek { position: 6 });
-    seat.stands_at(6);
-    seat.command(Command::Step { by: 1 });
-    seat.stands_at(7);
-    assert_eq!(read().len(), 10 + 2 + 4);
-    let mut found = [seat.found(1), seat.found(2)].concat();
-    found.sort_by_key(|(position, _)| *position);
-    seat.view.close().unwrap();
-    let lines: Vec<_> = read().into_iter().map(|line| (line.index, line.bbox)).collect();
-    assert_eq!(lines, found);
-}
-
-#[derive(serde::Deserialize)]
-struct FrameLine {
-    index: usize,
-    bbox: BBox,
 }

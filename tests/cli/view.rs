@@ -2,7 +2,6 @@
 
 mod begin;
 mod hosts;
-mod lines;
 mod session;
 
 use std::io::{BufReader, Write};
@@ -19,7 +18,7 @@ use crate::served::{answer, parts, serve, serve_frames, started};
 fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
     let place = place(12);
     place.run("-q --preset paper --init 40,30,24,32 --json @plain.json --otb @plain.txt").assert().success();
-    let served = serve(&place, "--jsonl @view.jsonl");
+    let served = serve(&place, "--session @view.json");
     let page = served.get("/");
     assert_eq!(page.status, 200);
     assert!(page.head.contains("Content-Security-Policy: default-src 'none'"), "{}", page.head);
@@ -46,8 +45,7 @@ fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
     let (code, said) = served.interrupt();
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("interrupted") && !said.contains("error:"), "{said}");
-    let lines: Vec<Value> = place.read("view.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.iter().map(|line| &line["bbox"]).collect::<Vec<_>>(), boxes(&plain));
+    assert_eq!(boxes(&place.json("view.json")), boxes(&plain));
 }
 
 /// A document's frames without what was measured.
@@ -64,7 +62,7 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
     let place = place(8);
     let both = "--init 40,30,24,32 --init 3:90,50,20,24";
     place.run(&format!("-q --preset paper {both} --json @plain.json --mot @plain.txt")).assert().success();
-    let served = serve(&place, &format!("{both} --jsonl @view.jsonl"));
+    let served = serve(&place, both);
     assert_eq!(
         served.stands_at(1)["targets"],
         json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[3, true]] }])
@@ -83,8 +81,6 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
     assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
     // The second one's text begins in its own first frame.
     assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=2").body).unwrap().lines().count(), 6);
-    served.interrupt();
-    assert_eq!(place.read("view.jsonl").lines().count(), 14);
 }
 
 #[test]
@@ -353,7 +349,8 @@ fn wrong_usage_is_told() {
     run("--port 70000").code(2).stderr(contains("--port"));
     run("--port 0 --init 900,900,10,10").code(2).stderr(contains("target 1: box 900,900,10,10"));
     run("--port 0 --init 3:10,10,10,10").code(2).stderr(contains("target 1 begins in frame 3"));
-    run("--port 0 --jsonl /proc/kcf").code(1).stderr(contains("/proc/kcf"));
+    run("--port 0 --session /proc/kcf").code(1).stderr(contains("/proc/kcf"));
+    run("--port 0 --jsonl run.jsonl").code(2).stderr(contains("--jsonl"));
     run("--port 0 --start 99").code(2).stderr(contains("--start 99"));
     crate::helper::run(["view", "no-such-folder"]).assert().code(2).stderr(contains("no such folder or file"));
     let both = ["--pick", "--init", "1,2,3,4"];

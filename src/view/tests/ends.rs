@@ -18,7 +18,7 @@ fn document(seat: &Seat) -> serde_json::Value {
 #[test]
 fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
-        let seat = seat_of(Scenery::video(), 0, None);
+        let seat = seat_of(Scenery::video(), 0);
         seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
         seat.command(beyond.clone());
         seat.stands_at(FRAMES);
@@ -30,7 +30,7 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
         seat.view.close().unwrap();
     }
     let frame = 96 * 72 + size_of::<crate::media::Item>();
-    let seat = seat(true, 6 * frame, None);
+    let seat = seat(true, 6 * frame);
     seat.command(Command::Step { by: 200 });
     seat.stands_at(FRAMES);
     let Status { newest, oldest, .. } = status(&seat);
@@ -40,7 +40,7 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
 
 #[test]
 fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
-    let seat = seat(false, MAX_CACHE_BYTES, None);
+    let seat = seat(false, MAX_CACHE_BYTES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.play_to_the_end();
     let moved = seat.truth(20).translated(2.0, 1.0);
@@ -56,7 +56,7 @@ fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
 
 #[test]
 fn a_document_is_complete_once_the_last_frame_is_tracked() {
-    let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES, None);
+    let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES);
     let completed = || document(&seat)["summary"]["completed"] == true;
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Step { by: 9 });
@@ -72,7 +72,7 @@ fn a_document_is_complete_once_the_last_frame_is_tracked() {
     assert!(completed());
     seat.view.close().unwrap();
     // A target whose first frame never came.
-    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, None);
+    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Add { id: None, position: Some(FRAMES + 9), bbox: seat.truth(1) });
     seat.play_to_the_end();
@@ -83,7 +83,7 @@ fn a_document_is_complete_once_the_last_frame_is_tracked() {
 #[test]
 fn the_status_names_the_goal_until_it_is_shown() {
     let slow = |_| Duration::from_millis(40);
-    let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, MAX_CACHE_BYTES, None);
+    let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, MAX_CACHE_BYTES);
     seat.stands_at(1);
     seat.command(Command::Seek { position: 28 });
     assert_eq!((status(&seat).position, status(&seat).going_to), (1, Some(28)));
@@ -99,7 +99,7 @@ fn the_status_names_the_goal_until_it_is_shown() {
 fn a_cancelled_view_waits_for_no_frame() {
     let stop = CancelToken::default();
     let source = Scenery { lasts: |_| Duration::from_millis(700), ..Scenery::folder() };
-    let seat = seat_until(stop.clone(), source, 0, None);
+    let seat = seat_until(stop.clone(), source, 0);
     stop.cancel();
     let begun = Instant::now();
     let refused = seat.view.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) }).unwrap_err();

@@ -6,7 +6,7 @@ use super::*;
 fn a_retry_reaches_a_frame_far_ahead() {
     // Frame 28 takes longer than a command waits.
     let source = Scenery { lasts: |_| Duration::from_millis(100), ..Scenery::video() };
-    let seat = seat_of(source, 0, None);
+    let seat = seat_of(source, 0);
     let command = Command::Add { id: Some(1), position: Some(28), bbox: seat.truth(28) };
     // The first frame is not shown yet, but the controller does not go back to it between the retries.
     assert_eq!(seat.view.command(command.clone()), Err(Refusal::NotYet { position: 28 }));
@@ -19,9 +19,7 @@ fn a_retry_reaches_a_frame_far_ahead() {
 
 #[test]
 fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.jsonl");
-    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, Some(&path));
+    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES);
     seat.command(Command::Add { id: Some(7), position: Some(12), bbox: seat.truth(12) });
     seat.command(Command::Add { id: Some(3), position: Some(1), bbox: seat.truth(1) });
     let invalid = BBox::new(1.0, 1.0, 0.0, 4.0);
@@ -39,12 +37,11 @@ fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
     assert_eq!(seat.found(3), plain(1, seat.truth(1), FRAMES));
     assert_eq!(seat.found(7), plain(12, seat.truth(12), FRAMES));
     seat.view.close().unwrap();
-    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), FRAMES + FRAMES - 11);
 }
 
 #[test]
 fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
-    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES, None);
+    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES);
     seat.command(Command::Add { id: Some(1), position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Add { id: Some(2), position: Some(5), bbox: BBox::new(900.0, 0.0, 10.0, 10.0) });
     seat.command(Command::Play);
@@ -64,7 +61,7 @@ fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
 #[test]
 fn the_shown_frame_takes_a_box_without_another_read() {
     let back = |first: usize| Duration::from_millis(if first > 1 { 400 } else { 0 });
-    let seat = seat_of(Scenery { lasts: back, ..Scenery::video() }, 0, None);
+    let seat = seat_of(Scenery { lasts: back, ..Scenery::video() }, 0);
     seat.command(Command::Seek { position: 20 });
     seat.stands_at(20);
     // The source has moved on; reading frame 20 again would take longer than a command waits.
@@ -78,7 +75,7 @@ fn the_shown_frame_takes_a_box_without_another_read() {
 #[test]
 fn refuses_a_box_whose_next_frame_is_gone() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
-    let seat = seat(true, 2 * frame, None);
+    let seat = seat(true, 2 * frame);
     seat.command(Command::Step { by: 11 });
     seat.stands_at(12);
     assert_eq!(seat.view.shared.look(|state| state.status.oldest), 11);
