@@ -8,7 +8,7 @@ const { boxes, drag, open, picture, save, standsAt, targets, until, violations }
 const { FRAMES, folder, scene, serve, track } = require("./program.cjs");
 
 module.exports = async function byMouse(browser) {
-  const { child, url } = await serve(scene, "--jsonl", path.join(folder, "view.jsonl"));
+  const { child, url } = await serve(scene, "--session", path.join(folder, "view.json"));
   const page = await open(browser, url, { viewport: { width: 1280, height: 720 }, colorScheme: "light" });
   await picture(page, "view-begin");
   const truth = fs.readFileSync(path.join(scene, "groundtruth_rect.txt"), "utf8").split("\n")[0].split(",").map(Number);
@@ -109,9 +109,8 @@ module.exports = async function byMouse(browser) {
   child.kill("SIGINT");
   const code = await new Promise((resolve) => child.on("exit", resolve));
   assert.equal(code, 130);
-  const text = fs.readFileSync(path.join(folder, "view.jsonl"), "utf8").trim();
-  const lines = text.split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual(lines.map((line) => [line.index, ...line.bbox]), last);
-  console.log(`--jsonl: ${lines.length} lines, in order`);
+  const { frames } = JSON.parse(fs.readFileSync(path.join(folder, "view.json"), "utf8"));
+  assert.deepEqual(frames.map((frame) => [frame.index, ...frame.bbox]), last);
+  console.log(`--session: ${frames.length} frames, in order`);
   await other.context().close();
 };
