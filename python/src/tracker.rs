@@ -275,7 +275,7 @@ pub fn read_box(given: &Bound<'_, PyAny>) -> PyResult<BBox> {
 /// Warns of a box with too little of a target to follow, at the line outside of this package. A box that is refused causes
 /// no warning.
 pub fn warn_of_small(py: Python<'_>, frame: &Frame<'_>, bbox: BBox) -> PyResult<()> {
-    let known = kcf_track::tracker::check_start(frame, bbox).ok();
+    let known = kcf_track::tracker::check_start((frame.width(), frame.height()), bbox).ok();
     let Some(text) = known.and_then(|()| kcf_track::tracker::too_small(&bbox)) else { return Ok(()) };
     let text = CString::new(format!("the box {text}; enlarge the images"))?;
     let frame_at = py.import("sys")?.getattr("_getframe")?;

@@ -72,9 +72,10 @@ impl Control {
     pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, mut added: impl FnMut(TargetRecord)) {
         // A box needs pixels: commands wait for a frame that can be read.
         let Ok(frame) = &item.frame else { return };
+        let size = (frame.as_frame().width(), frame.as_frame().height());
         for (number, command) in self.waiting() {
             let done = command.and_then(|command| {
-                let checked = command.bbox().map_or(Ok(()), |bbox| check_start(&frame.into(), bbox));
+                let checked = command.bbox().map_or(Ok(()), |bbox| check_start(size, bbox));
                 checked.map_err(|error| error.to_string()).and(Ok(command))
             });
             let done = done.and_then(|command| match command {

@@ -14,10 +14,11 @@ use super::source::{self, Position, SourceRequest};
 use super::targets::{TargetArgs, frame_size};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
-use crate::export::{Document, SourceRecord, TargetRecord, is_video};
+use crate::export::{Document, SourceRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
 use crate::run::Command;
-use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, PORT, Refusal, Setup, View};
+use crate::tracker::check_start;
+use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, PORT, Setup, View};
 
 /// How often the program checks whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -161,30 +162,40 @@ fn serve(
     let (source, mut warnings) = request.open(cancel)?;
     let info = source.info();
     let span = source::span(source.as_ref(), args.start, args.end, None, cancel)?;
-    let path = given.to_string_lossy().into_owned();
+    let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
     if let (Some(file), Some(session)) = (session_path, &session) {
         let wrong = |reason| Failure::usage(format!("--session {}: {reason}", file.display()));
-        let (width, height) = frame_size(info).unwrap_or_default();
+        let (width, height) = size.unwrap_or_default();
         let source = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
         session.check_source(&source).map_err(wrong)?;
         if !wanted.is_empty() && !session.targets.is_empty() {
             return Err(wrong("it has targets already: leave out --init and --init-file".into()));
         }
     }
-    let targets = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info)? };
+    let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info)? };
+    for (target, (_, bbox)) in initial.iter().flat_map(|target| target.boxes().map(move |given| (target, given))) {
+        let checked = size.map_or(Ok(()), |size| check_start(size, bbox));
+        checked.map_err(|error| Failure::usage(format!("target {}: {error}", target.id)))?;
+    }
     let mut err = std::io::stderr();
-    warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));
+    warnings.extend(source::warnings(info, span, &wanted, &initial, (args.start, args.end)));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }
+    let (targets, frames, named) = match session {
+        Some(session) if initial.is_empty() => (session.targets, session.frames, session.named),
+        _ => (initial, Vec::new(), args.targets.file().is_some()),
+    };
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {
         cache: FrameCache::new(Arc::from(source), span, demand, MAX_CACHE_BYTES),
         path,
         preset: resolved.preset,
         params: resolved.params,
-        named: args.targets.file().is_some(),
-        session: session_path.map(|path| (path.to_path_buf(), session)),
+        named,
+        session: session_path.map(Path::to_path_buf),
+        targets,
+        frames,
         clip,
         pick: false,
         stop: cancel.clone(),
@@ -193,81 +204,23 @@ fn serve(
     let is_next = address.is_some();
     let view = View::open(setup, &address.take().unwrap_or_else(|| args.address.address()))?;
     *address = Some(view.address());
-    let placed = place(&view, &targets, cancel)?;
-    if !targets.is_empty() {
-        // The page starts at the first frame, although the last target may begin later.
-        let _ = view.command(Command::Seek { position: span.first });
-    }
     if args.play {
         let _ = view.command(Command::Play);
     }
     if let Some((place, count)) = clip.filter(|_| is_next) {
         let _ = writeln!(err, "clip {place} of {count}: {}", given.display());
-    } else if placed {
+    } else {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(note) = view.url_note() {
             let _ = writeln!(err, "{note}");
         }
     }
-    while placed && !cancel.is_cancelled() && !view.has_ended() {
+    while !cancel.is_cancelled() && !view.has_ended() {
         std::thread::sleep(POLL_INTERVAL);
     }
     let next = view.next_clip();
     view.close()?;
-    if !cancel.is_cancelled() {
-        // A controller that ended before it had placed all targets is a failure, even without an error.
-        return if placed { Ok(next) } else { Err(Failure::failed(Refusal::Ended)) };
-    }
-    Err(Failure::Interrupted)
-}
-
-/// Gives the targets their boxes. Waits for a frame of a camera or far on in a video until the run is cancelled.
-/// Returns whether the view goes on.
-fn place(view: &View, targets: &[TargetRecord], cancel: &CancelToken) -> Result<bool, Failure> {
-    for target in targets {
-        for (given, place) in target.given.iter().zip(0..) {
-            let (id, position) = (target.id, Some(given.frame));
-            let command = match given.bbox {
-                Some(bbox) if place == 0 => Command::Add { id: Some(id), position, bbox },
-                Some(bbox) => Command::Give { target: id, position, bbox },
-                None => Command::End { target: id, position },
-            };
-            if !send(view, &command, cancel)? {
-                return Ok(false);
-            }
-        }
-        if target.name.is_some() || target.class.is_some() {
-            let (name, class) = (target.name.clone(), target.class.clone());
-            send(view, &Command::Name { target: target.id, name, class }, cancel)?;
-        }
-    }
-    Ok(!cancel.is_cancelled())
-}
-
-/// Sends a command that may wait for its frame. Returns whether the view goes on.
-fn send(view: &View, command: &Command, cancel: &CancelToken) -> Result<bool, Failure> {
-    let mut told = false;
-    loop {
-        match view.command(command.clone()) {
-            // A signal also ends the source, so any error here may be its consequence.
-            _ if cancel.is_cancelled() => return Ok(false),
-            Ok(()) => return Ok(true),
-            Err(Refusal::NotYet { position }) => {
-                if !std::mem::replace(&mut told, true) {
-                    let _ = writeln!(std::io::stderr(), "waiting for frame {position}");
-                }
-            }
-            Err(Refusal::Ended) => return Ok(false),
-            Err(Refusal::No(said)) => {
-                let target = match command {
-                    Command::Add { id: Some(id), .. } => *id,
-                    Command::Give { target, .. } | Command::End { target, .. } => *target,
-                    _ => 0,
-                };
-                return Err(Failure::usage(format!("target {target}: {said}")));
-            }
-        }
-    }
+    if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }
 }
 
 /// A box that was drawn on a page.

@@ -125,7 +125,7 @@ impl BackgroundSearch {
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         let frames = FrameKind::of(frame);
-        check_box(frames, bbox)?;
+        check_box(frames.size, bbox)?;
         let size = (bbox.w, bbox.h);
         let mean = (size.0 * size.1).sqrt();
         let side = (1.0 + params.padding) * mean;

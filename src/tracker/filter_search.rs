@@ -45,7 +45,7 @@ impl FilterSearch {
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         let frames = FrameKind::of(frame);
-        check_box(frames, bbox)?;
+        check_box(frames.size, bbox)?;
         let (_, largest) = scale::limits((bbox.w, bbox.h), frames.size);
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());

@@ -71,13 +71,13 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
         .then(|| format!("is {w}x{h} pixels: below about {MIN_SIDE} too little of a target is seen to follow it"))
 }
 
-/// Whether a target can begin at `bbox` in such a frame, as [`Tracker::init`] asks it.
+/// Whether a target can begin at `bbox` in a frame of this width and height, as [`Tracker::init`] asks it.
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
 #[cfg(feature = "cli")]
-pub fn check_start(frame: &Frame<'_>, bbox: BBox) -> Result<()> {
-    search::check_box(FrameKind::of(frame), bbox)
+pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
+    search::check_box(size, bbox)
 }
 
 /// What a tracker says of one frame.

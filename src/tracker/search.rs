@@ -165,7 +165,7 @@ impl FrameKind {
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
-pub(super) fn check_box(frames: FrameKind, bbox: BBox) -> Result<()> {
+pub(super) fn check_box((width, height): (usize, usize), bbox: BBox) -> Result<()> {
     let refuse = |reason: String| Err(Error::Box { bbox, reason });
     if !bbox.is_valid() {
         return refuse("width and height must be above zero and all four numbers finite".into());
@@ -173,7 +173,6 @@ pub(super) fn check_box(frames: FrameKind, bbox: BBox) -> Result<()> {
     if bbox.w < 1.0 || bbox.h < 1.0 {
         return refuse("it is smaller than a pixel".into());
     }
-    let (width, height) = frames.size;
     if bbox.area() > MAX_AREA {
         return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
     }

@@ -46,7 +46,7 @@ impl SiameseSearch {
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) and [`Error::Network`](crate::Error::Network).
     pub fn new(params: &SiameseParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(FrameKind::of(frame), bbox)?;
+        check_box(FrameKind::of(frame).size, bbox)?;
         let networks = Networks::load(Path::new(&params.model))?;
         let pool = pool();
         let side = networks.side();

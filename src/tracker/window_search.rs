@@ -66,7 +66,7 @@ impl WindowSearch {
     /// what the machine says of its first fit.
     pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
         let frames = FrameKind::of(frame);
-        check_box(frames, bbox)?;
+        check_box(frames.size, bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid, frames);
         let mut first = vec![0.0; grid.map().0 * grid.map().1 * hog::LANES];

@@ -87,7 +87,7 @@ impl Controller {
         params: Params,
     ) -> Self {
         Self {
-            goal: Some(Goal { position: cache.first(), track: false }),
+            goal: Some(Goal { position: cache.first(), track: true }),
             checkpoints: BTreeMap::new(),
             due: Instant::now(),
             shown: None,

@@ -37,7 +37,7 @@ use self::state::{SharedState, Status, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::export::{Document, FrameRecord, Json, SourceRecord};
+use crate::export::{FrameRecord, Json, SourceRecord, TargetRecord};
 use crate::frame::FrameBuf;
 use crate::media::{Demand, Info, Item, Source, Span, Stream};
 use crate::run::Command;
@@ -73,8 +73,11 @@ pub struct Setup {
     pub params: Params,
     /// Whether the user gave ids, so that outputs name even a single target.
     pub named: bool,
-    /// Where the session is saved, and what it begins with.
-    pub session: Option<(PathBuf, Option<Document>)>,
+    /// Where the session is saved.
+    pub session: Option<PathBuf>,
+    /// The targets that it begins with, and their records.
+    pub targets: Vec<TargetRecord>,
+    pub frames: Vec<FrameRecord>,
     /// The place of the source among several clips, from 1, and their number.
     pub clip: Option<(usize, usize)>,
     /// Whether the page only asks for a first box.
@@ -109,7 +112,7 @@ impl View {
             given => given.clone(),
         };
         let host = host.to_owned();
-        let Setup { cache, path, preset, params, named, session, clip, pick, stop } = setup;
+        let Setup { cache, path, preset, params, named, session, targets, frames, clip, pick, stop } = setup;
         let (info, span) = (cache.info(), cache.span());
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
@@ -131,10 +134,8 @@ impl View {
         let (messages, received) = channel();
         let (end, ended) = channel();
         let source = SourceRecord::new(path, info, span);
-        let (session, document) = session.map_or((None, None), |(path, document)| (Some(path), document));
-        let named = named || document.as_ref().is_some_and(|document| document.named);
         let results = Arc::new(Results { source, parameters: params.document(&preset), named });
-        let last_id = shared.prepare(|state| restore(state, session.as_deref(), document));
+        let last_id = shared.prepare(|state| restore(state, session.as_deref(), targets, frames));
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
         let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params);
         controller.last_id = last_id;
@@ -210,10 +211,9 @@ impl View {
     }
 }
 
-/// Puts the targets of a session into the state; returns the highest id.
-fn restore(state: &mut ViewState, session: Option<&Path>, document: Option<Document>) -> u32 {
+/// Puts targets into the state; returns the highest id.
+fn restore(state: &mut ViewState, session: Option<&Path>, targets: Vec<TargetRecord>, frames: Vec<FrameRecord>) -> u32 {
     state.status.session = session.map(|path| path.display().to_string());
-    let Some(Document { targets, frames, .. }) = document else { return 0 };
     let last_id = targets.iter().map(|target| target.id).max().unwrap_or(0);
     let mut records: BTreeMap<u32, Vec<FrameRecord>> = BTreeMap::new();
     for record in frames {
@@ -313,6 +313,8 @@ pub fn pick(
             params,
             named: false,
             session: None,
+            targets: Vec::new(),
+            frames: Vec::new(),
             clip: None,
             pick: true,
             stop: CancelToken::default(),

@@ -94,6 +94,8 @@ fn seat_until(stop: CancelToken, source: Scenery, kept: usize) -> Seat {
         params: params(),
         named: false,
         session: None,
+        targets: Vec::new(),
+        frames: Vec::new(),
         clip: None,
         pick: false,
         stop,

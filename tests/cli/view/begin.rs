@@ -1,7 +1,7 @@
 //! How a view begins with targets that are given on the command line.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::io::Write;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
@@ -25,7 +25,6 @@ fn a_first_frame_that_is_late_is_waited_for() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let feeding = std::thread::spawn(move || {
         writer.write_all(&header).unwrap();
-        // Longer than an order waits for a frame.
         std::thread::sleep(Duration::from_millis(2600));
         writer.write_all(&frames.concat()).unwrap();
     });
@@ -68,24 +67,6 @@ fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
     feeding.join().unwrap();
     assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
     assert_eq!(served.get("/result.json").json()["summary"]["completed"], true);
-}
-
-#[test]
-fn an_interrupt_ends_the_wait_for_a_frame() {
-    let place = place(1);
-    let (header, _) = frames(&place, 1);
-    let mut child = view(&["--init", "40,30,24,32"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(&header).unwrap();
-    input.flush().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.any(|line| line == "waiting for frame 1"));
-    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
-    assert!(sent.success());
-    let rest: Vec<String> = lines.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
-    assert!(rest.iter().all(|line| !line.starts_with("view: ") && !line.contains("error:")), "{rest:?}");
-    drop(input);
 }
 
 #[test]
