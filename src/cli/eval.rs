@@ -64,9 +64,6 @@ pub struct EvalArgs {
     /// First pixel of the truth files and results [default: 1 for groundtruth_rect*.txt, else 0]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
     base: Option<u8>,
-    /// Also write our boxes as the got10k package reads them
-    #[arg(long, value_name = "DIR")]
-    save_results: Option<PathBuf>,
     /// No progress and no table; given twice, no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
@@ -157,9 +154,6 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let (Some(data), Some(out)) = (&args.data, &args.out) else {
         return Err(Failure::usage("--data and --out are needed"));
     };
-    if args.save_results.is_some() && args.protocol != Protocol::Ope {
-        return Err(Failure::usage("--save-results: other tools have files for --protocol ope only"));
-    }
     let presets = trackers.into_iter().map(|resolved| Preset::changed(&resolved.preset, resolved.params));
     let presets = presets.chain(named.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
     // All checks come before anything is written.
@@ -184,9 +178,6 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let evaluated = evaluation.run(out, jobs, &|event| progress.show(event));
     progress.bar.finish_and_clear();
     let evaluated = evaluated?;
-    if let Some(folder) = &args.save_results {
-        evaluated.save_results(&evaluation, folder)?;
-    }
     report::write(&evaluation, &evaluated, out)?;
     print(&evaluated, out, args.quiet)
 }

@@ -301,24 +301,6 @@ impl Evaluation {
     }
 }
 
-#[cfg(feature = "cli")]
-impl Evaluated {
-    /// Writes the boxes of the trackers that were run below `folder`, as the got10k package reads them.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when a file cannot be written.
-    pub(crate) fn save_results(&self, evaluation: &Evaluation, folder: &Path) -> Result<()> {
-        for runner in &evaluation.runners {
-            for sequence in &evaluation.dataset.sequences {
-                if let Some(trace) = self.traces.get(runner.name()).and_then(|of| of.get(&sequence.name)) {
-                    results::save(folder, runner.name(), sequence, trace)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs).
 fn pooled_score(sequence: &LabelledSequence, runs: &[Trace], toolkit: Toolkit) -> Result<Score, String> {
     let mut errors = FrameErrors::default();

@@ -180,38 +180,6 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Resul
     Ok(())
 }
 
-/// Writes a run of `tracker` below `folder` as the got10k package reads it: `OTB2015/<tracker>/<sequence>.txt` for a
-/// 1-based sequence, else `GOT-10k/<tracker>/<sequence>/<sequence>_001.txt`, each with a file of times.
-///
-/// # Errors
-/// [`Error::Io`] when a file cannot be written.
-#[cfg(feature = "cli")]
-pub(super) fn save(folder: &Path, tracker: &str, sequence: &LabelledSequence, trace: &Trace) -> Result<()> {
-    use super::dataset::safe_file_name;
-    use crate::atomic_file::write;
-    use crate::media::annotation::Base;
-
-    let tracker = safe_file_name(tracker);
-    let (rows, times) = if sequence.base == Base::One {
-        // got10k writes `Jogging.2` for the second target of `Jogging`.
-        let name = match sequence.name.rsplit_once('-') {
-            Some((folder, target @ ("1" | "2"))) if !folder.is_empty() => safe_file_name(&format!("{folder}.{target}")),
-            _ => safe_file_name(&sequence.name),
-        };
-        let home = folder.join("OTB2015").join(&tracker);
-        (home.join(format!("{name}.txt")), home.join("times").join(format!("{name}_time.txt")))
-    } else {
-        let name = safe_file_name(&sequence.name);
-        let home = folder.join("GOT-10k").join(&tracker).join(&name);
-        (home.join(format!("{name}_001.txt")), home.join(format!("{name}_time.txt")))
-    };
-    let row = |b: &BBox| sequence.base.to_numbers(b).map(|v| format!("{v:.3}")).join(",") + "\n";
-    let boxes: String = trace.boxes.iter().map(row).collect();
-    let seconds: String = trace.micros.iter().map(|&m| format!("{:.8}\n", f64::from(m) / 1e6)).collect();
-    write(&rows, boxes.as_bytes())?;
-    write(&times, seconds.as_bytes())
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -342,24 +310,5 @@ pub(crate) mod tests {
         assert!(error.contains("no file for Girl"), "{error}");
         assert!(ResultFiles::open("none", tempfile::tempdir().unwrap().path()).is_err());
         assert!(ResultFiles::open("none", Path::new("/nowhere")).is_err());
-    }
-
-    #[test]
-    #[cfg(feature = "cli")]
-    fn saved_results_are_read_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let boxes = vec![BBox::new(0.0, 1.0, 10.0, 12.0), BBox::new(1.25, 1.5, 10.0, 12.0)];
-        let start = Start { frame: 0, init: boxes[0] };
-        let trace = Trace { start, boxes, micros: vec![2000, 4000] };
-        for (name, base, home) in
-            [("Jogging-2", Base::One, "OTB2015/paper"), ("GOT-10k_Val_000001", Base::Zero, "GOT-10k/paper")]
-        {
-            let sequence = sequence(name, 2, base);
-            save(dir.path(), "paper", &sequence, &trace).unwrap();
-            let files = ResultFiles::open("us", &dir.path().join(home)).unwrap();
-            assert_eq!(files.read(&sequence, Toolkit::Otb).unwrap(), (trace.clone(), None), "{name}");
-        }
-        let text = fs::read_to_string(dir.path().join("OTB2015/paper/Jogging.2.txt")).unwrap();
-        assert_eq!(text, "1.000,2.000,10.000,12.000\n2.250,2.500,10.000,12.000\n");
     }
 }

@@ -269,55 +269,23 @@ const INSET_MARGIN: usize = 2;
 
 const FRAME: Rgb<u8> = Rgb([230, 230, 230]);
 
-/// The corner of an inset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Corner {
-    #[default]
-    UpperRight,
-    UpperLeft,
-    LowerRight,
-    /// The corner of the caption of several targets.
-    LowerLeft,
+/// The upper right corner of a picture, for a map of this size; `None` if it would be too small.
+fn inset_place((width, height): (u32, u32), (rows, columns): (usize, usize)) -> Option<BBox> {
+    let room = width.min(height) as usize / SIDES_PER_INSET;
+    let longer = rows.max(columns);
+    if longer == 0 || room < MIN_INSET {
+        return None;
+    }
+    // The size of the inset does not depend on the number of elements.
+    let [wide, high] = [columns, rows].map(|count| (room * count / longer).max(1));
+    let left = (width as usize).saturating_sub(wide + INSET_MARGIN);
+    Some(BBox::new(left as f64, INSET_MARGIN as f64, wide as f64, high as f64))
 }
 
-impl Corner {
-    /// In order of preference.
-    const ALL: [Self; 4] = [Self::UpperRight, Self::UpperLeft, Self::LowerRight, Self::LowerLeft];
-
-    /// This corner while no box lies in it, else the first free one, else this one.
-    pub fn free_of(self, boxes: &[BBox], picture: (u32, u32), map: (usize, usize)) -> Self {
-        let free = |corner: &Self| {
-            let place = corner.place(picture, map);
-            place.is_none_or(|place| boxes.iter().all(|bbox| bbox.intersection(&place) <= 0.0))
-        };
-        [self].into_iter().chain(Self::ALL).find(free).unwrap_or(self)
-    }
-
-    /// The area of a map of this size in a picture of this size; `None` if it would be too small.
-    pub fn place(self, (width, height): (u32, u32), (rows, columns): (usize, usize)) -> Option<BBox> {
-        let room = width.min(height) as usize / SIDES_PER_INSET;
-        let longer = rows.max(columns);
-        if longer == 0 || room < MIN_INSET {
-            return None;
-        }
-        // The size of the inset does not depend on the number of elements.
-        let [wide, high] = [columns, rows].map(|count| (room * count / longer).max(1));
-        let far = |side: u32, length: usize| (side as usize).saturating_sub(length + INSET_MARGIN);
-        let (right, low) = (far(width, wide), far(height, high));
-        let (left, top) = match self {
-            Self::UpperRight => (right, INSET_MARGIN),
-            Self::UpperLeft => (INSET_MARGIN, INSET_MARGIN),
-            Self::LowerRight => (right, low),
-            Self::LowerLeft => (INSET_MARGIN, low),
-        };
-        Some(BBox::new(left as f64, top as f64, wide as f64, high as f64))
-    }
-}
-
-/// Draws a centred map into a corner, framed; returns its area.
-pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>, corner: Corner) -> Option<BBox> {
+/// Draws a centred map into the upper right corner, framed; returns its area.
+pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) -> Option<BBox> {
     let (rows, columns) = map.dim();
-    let place = corner.place(picture.dimensions(), (rows, columns))?;
+    let place = inset_place(picture.dimensions(), (rows, columns))?;
     let (low, high) = range(map);
     let [left, top, wide, tall] = [place.x, place.y, place.w, place.h].map(|length| length as usize);
     outline(picture, &place, 0, 1, FRAME);
@@ -411,19 +379,5 @@ mod tests {
         assert_eq!(at(&heat_map_of(&huge), &huge, 0, 1), viridis(1.0));
         heat_map_of(&Array2::zeros((0, 4)));
         assert!(heat_map_of(&Array2::zeros((3, 2000))).width() >= 2000);
-    }
-
-    #[test]
-    fn an_inset_leaves_its_corner_only_for_a_box() {
-        let (picture, map) = ((300, 200), (30, 40));
-        let free = |corner: Corner, boxes: &[BBox]| corner.free_of(boxes, picture, map);
-        let upper_right = BBox::new(250.0, 10.0, 30.0, 30.0);
-        let upper_left = BBox::new(-5.0, -5.0, 30.0, 30.0);
-        let moved = free(Corner::default(), &[upper_right]);
-        assert_eq!((free(Corner::default(), &[]), moved), (Corner::UpperRight, Corner::UpperLeft));
-        assert_eq!((free(moved, &[]), free(moved, &[upper_left])), (Corner::UpperLeft, Corner::UpperRight));
-        assert_eq!(free(moved, &[upper_left, upper_right]), Corner::LowerRight);
-        assert_eq!(free(moved, &[BBox::new(0.0, 0.0, 300.0, 200.0)]), moved);
-        assert_eq!(Corner::default().place((40, 40), map), None);
     }
 }

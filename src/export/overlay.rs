@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use image::{ExtendedColorType, Rgb, RgbImage};
 use ndarray::Array2;
 
-use super::drawing::{Corner, Letters, darken, dashes, fill, inset, line, outline, stroke};
+use super::drawing::{Letters, darken, dashes, fill, inset, line, outline, stroke};
 use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide, moved};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
@@ -80,8 +80,6 @@ pub struct Overlays {
     crop: Option<Crop>,
     /// Frames that wait for the later ones that their crop is smoothed over.
     waiting: VecDeque<Job>,
-    /// The corner of the latest inset.
-    corner: Corner,
     painters: Painters,
 }
 
@@ -99,8 +97,8 @@ impl Overlays {
             let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
             (Some(Folder::create(path)?), Painters::start(path, (0..count).map(|_| Sink::Files).collect())?)
         };
-        let (trails, corner, crop) = (Trails::default(), Corner::default(), options.crop.map(Crop::new));
-        Ok(Self { folder, options, trails, crop, waiting: VecDeque::new(), corner, painters })
+        let (trails, crop) = (Trails::default(), options.crop.map(Crop::new));
+        Ok(Self { folder, options, trails, crop, waiting: VecDeque::new(), painters })
     }
 
     /// Hands frames on until `newer` wait.
@@ -110,12 +108,6 @@ impl Overlays {
             let painting = &mut job.painting;
             if let Some(crop) = &self.crop {
                 painting.crop(crop, crop.corner(self.waiting.len()));
-            }
-            if let Some(map) = &painting.inset {
-                let boxes = painting.targets.iter().filter_map(|target| target.record.finite_box());
-                let boxes: Vec<_> = boxes.chain(painting.truth).collect();
-                self.corner = self.corner.free_of(&boxes, painting.picture.dimensions(), map.dim());
-                painting.corner = self.corner;
             }
             self.painters.paint(job)?;
         }
@@ -145,7 +137,6 @@ impl Exporter for Overlays {
             targets: Vec::with_capacity(frame.records.len()),
             truth: frame.truth.filter(BBox::is_valid),
             inset: map.map(|map| map.centered()),
-            corner: self.corner,
             style: self.options.style,
             hidden: self.options.hidden,
         };
@@ -374,8 +365,6 @@ struct Painting {
     pub truth: Option<BBox>,
     /// A response map, centred.
     pub inset: Option<Array2<f32>>,
-    /// The corner of the map.
-    pub corner: Corner,
     pub style: Style,
     pub hidden: Option<(Veil, Hidden)>,
 }
@@ -396,12 +385,12 @@ impl Painting {
 
     /// Hides what is to be hidden, and draws everything; boxes and captions cover the response map.
     pub fn paint(&mut self, letters: &Letters) {
-        let Self { picture, targets, truth, inset: map, corner, style, hidden } = self;
+        let Self { picture, targets, truth, inset: map, style, hidden } = self;
         let records = || targets.iter().map(|target| &target.record);
         if let Some(hidden) = *hidden {
             hide(picture, hidden, records());
         }
-        let inset = map.as_ref().and_then(|map| inset(picture, map.view(), *corner));
+        let inset = map.as_ref().and_then(|map| inset(picture, map.view()));
         if *style == Style::None {
             return;
         }

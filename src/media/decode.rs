@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
-use image::metadata::Orientation;
-use image::{ImageDecoder, ImageFormat, ImageReader, Limits};
+use image::{ImageFormat, ImageReader, Limits};
 use tiff::decoder::Decoder as TiffDecoder;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
@@ -250,23 +249,6 @@ pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
         })
     });
     several == Ok(Some(true))
-}
-
-/// The Exif orientation of an image, unless it is upright or cannot be read.
-pub(super) fn orientation(path: &Path) -> Option<u8> {
-    let encoded = encoded(path).ok()?;
-    let format = image::guess_format(encoded.get_ref()).ok()?;
-    let orientation = guarded(|| {
-        if format == ImageFormat::Jpeg {
-            let options = DecoderOptions::default().set_max_width(usize::MAX).set_max_height(usize::MAX);
-            let mut decoder = JpegDecoder::new_with_options(ZCursor::new(Jpeg(encoded.get_ref())), options);
-            decoder.decode_headers().map_err(|error| error.to_string())?;
-            return Ok(decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif)));
-        }
-        let decoder = ImageReader::with_format(encoded, format).into_decoder();
-        Ok(decoder.ok().and_then(|mut decoder| decoder.orientation().ok()))
-    });
-    orientation.ok().flatten().filter(|&orientation| orientation != Orientation::NoTransforms).map(Orientation::to_exif)
 }
 
 /// Converts a decoded picture, in colour or gray, to the demanded channels.

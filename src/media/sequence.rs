@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::decode::orientation;
 use super::images::{EXTENSIONS, TRUTH_FILES, file_name, list, number, numbered_truths, plain_truths, target_of};
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
@@ -56,12 +55,6 @@ impl Sequence {
         let name = above.filter(|above| is_image_folder || truth_is_in(above)).map_or(own_name, file_name);
 
         let mut warnings = Vec::new();
-        if let Some(orientation) = images.first().and_then(|image| orientation(image)) {
-            let name = file_name(&images[0]);
-            warnings.push(format!(
-                "{name}: its Exif orientation ({orientation}) is not applied: boxes count pixels as they are stored"
-            ));
-        }
         let Aligned { rows, first, last, otb } = match &found {
             None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },
             Some(found) => {

@@ -49,31 +49,6 @@ fn jobs_and_resume_give_the_same_bytes() {
 }
 
 #[test]
-fn saved_results_score_the_same_and_a_refused_run_makes_no_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let (data, saved) = (dir.path().join("data"), dir.path().join("saved"));
-    dataset(&data);
-    let first = dir.path().join("first");
-    let args = ["--data", text(&data), "-p", "paper", "--out", text(&first), "--save-results", text(&saved), "-q"];
-    let occupied = dir.path().join("occupied");
-    fs::create_dir(&occupied).unwrap();
-    fs::write(occupied.join("notes.txt"), "").unwrap();
-    let refused = eval(&[&args[..4], &["--out", text(&occupied), "--save-results", text(&saved)]].concat());
-    assert!(refused.code == 2 && !saved.exists(), "{}", refused.stderr);
-
-    let outcome = eval(&args);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let second = dir.path().join("second");
-    let theirs = format!("theirs={}", text(&saved.join("OTB2015/paper")));
-    let outcome = eval(&["--data", text(&data), "--out", text(&second), "--results", &theirs, "--quiet"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let overall = |folder| report(folder)["trackers"][0]["overall"].clone();
-    assert_eq!(overall(&second), overall(&first));
-    let timings: serde_json::Value = serde_json::from_slice(&read(&second, "timings.json")).unwrap();
-    assert!(timings["trackers"]["theirs"]["fps"].as_f64().unwrap() > 0.0);
-}
-
-#[test]
 fn unusable_sequences_and_results_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
