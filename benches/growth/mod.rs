@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kcf_track::Params;
+use kcf_track::tracker::SearchParams;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
@@ -26,7 +27,7 @@ struct Curve {
 /// The published presets without the step down to half size, which would bend the curve.
 fn params(preset: &str) -> Params {
     let mut params = Params::preset(preset).unwrap();
-    if let Some(filter) = params.search.filter_mut() {
+    if let SearchParams::Filter(filter) = &mut params.search {
         filter.half_size_from = 1e9;
     }
     params

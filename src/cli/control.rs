@@ -81,7 +81,7 @@ impl Control {
             let done = done.and_then(|command| match command {
                 Command::Add { id, position: None, bbox } => self.add(session, id, item.position, bbox).map(&mut added),
                 Command::Give { target, position: None, bbox } => {
-                    self.find(session, target).map(|at| session.plan(at, item.position, Some(bbox)))
+                    self.find(session, target).map(|at| session.give(at, item.position, Some(bbox)))
                 }
                 Command::End { target, position: None } => {
                     self.find(session, target).map(|at| _ = session.drop_target(at))

@@ -176,7 +176,7 @@ impl RunConfig<'_> {
             let Some((start, bbox)) = boxes.next() else { continue };
             let number = session.add(follower(place), start, bbox);
             for given in target.given.iter().filter(|given| given.frame > start) {
-                session.plan(number, given.frame, given.bbox);
+                session.give(number, given.frame, given.bbox);
             }
         }
         session.skip_bad_frames(self.skip_bad_frames);

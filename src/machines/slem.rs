@@ -164,10 +164,4 @@ impl Encoding {
     pub(crate) fn negative_part(&self) -> DMatrix<f64> {
         DMatrix::from_columns(&[&self.beta - &self.v * self.alpha0()])
     }
-
-    /// How much alike two exemplars are that were encoded by the same negatives: the inner product of their machines,
-    /// `β̂ᵀβ̂' + β₀β₀'/(uu') (k(x₀, x₀') - vᵀv')`, where `kernel` is `k(x₀, x₀')`.
-    pub fn matching_score(&self, other: &Self, kernel: f64) -> f64 {
-        self.beta.dot(&other.beta) + self.alpha0() * other.alpha0() * (kernel - self.v.dot(&other.v))
-    }
 }

@@ -81,9 +81,8 @@ impl<F: Follower> Session<F> {
         self.targets.len() - 1
     }
 
-    /// Gives a target a box at a later frame, where its follower learns it again; `None` ends it there.
-    #[cfg(feature = "cli")]
-    pub(crate) fn plan(&mut self, target: usize, position: usize, bbox: Option<BBox>) {
+    /// Gives a target a box at a frame that it has not seen, where its follower learns it again; `None` ends it there.
+    pub fn give(&mut self, target: usize, position: usize, bbox: Option<BBox>) {
         if let Some(target) = self.targets.get_mut(target) {
             target.planned.insert(position, bbox);
         }
@@ -97,30 +96,6 @@ impl<F: Follower> Session<F> {
             self.size = None;
         }
         ended
-    }
-
-    /// Gives a target a new box in the current frame: its follower learns it again. A target that waits begins here.
-    ///
-    /// # Errors
-    /// [`Cause::Target`] when the box cannot be learned or the target does not exist; [`Cause::Frame`] for a frame of
-    /// another size. An error changes nothing.
-    pub fn reinit<'f>(&mut self, target: usize, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Outcome, Cause> {
-        let frame = frame.into();
-        let Some(found) = self.targets.get_mut(target).filter(|found| found.follower().is_some()) else {
-            let expected = "there is no such target in this session".into();
-            let error = Error::Parameter { name: "target", value: target.to_string(), expected };
-            return Err(Cause::Target { target, error });
-        };
-        check_size(self.size, &frame)?;
-        let (estimate, took) = found.init(&frame, bbox).map_err(|error| Cause::Target { target, error })?;
-        self.size = Some((frame.width(), frame.height()));
-        let outcome = Outcome { target, bbox, estimate: Some(estimate), took };
-        match self.outcomes.iter_mut().find(|outcome| outcome.target == target) {
-            Some(before) => *before = outcome,
-            None => self.outcomes.push(outcome),
-        }
-        self.outcomes.sort_by_key(|outcome| outcome.target);
-        Ok(outcome)
     }
 
     /// Switches whether targets are followed in parallel (with the feature `files`). The boxes do not depend on it.
@@ -139,7 +114,7 @@ impl<F: Follower> Session<F> {
     }
 
     /// Targets that have not begun, and the position that each waits for. A target that could not begin does not wait;
-    /// [`Session::reinit`] begins it.
+    /// [`Session::give`] begins it.
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         let waiting = |(number, target): (usize, &Target<F>)| target.waits().map(|position| (number, position));
         self.targets.iter().enumerate().filter_map(waiting)
@@ -272,20 +247,6 @@ impl<F> Target<F> {
 }
 
 impl<F: Follower> Target<F> {
-    /// Learns the target again in `bbox`.
-    ///
-    /// # Errors
-    /// When it cannot be learned or was dropped.
-    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<(Estimate, Duration)> {
-        let begun = Instant::now();
-        let estimate = self.follower.as_mut().ok_or(Error::NotInitialized)?.init(frame, bbox)?;
-        if self.last.is_none() {
-            self.planned.pop_first();
-        }
-        self.last = Some(bbox);
-        Ok((estimate, begun.elapsed()))
-    }
-
     /// Follows the target in the frame at this position, or begins. Replaces the last answer.
     fn feed(&mut self, position: usize, frame: &Frame<'_>) {
         self.answer = Pending(None);

@@ -6,7 +6,7 @@ use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 use crate::profile::Stopwatch;
 use crate::synth::{Preset, SceneParams};
-use crate::tracker::{FeatureParams, ScaleParams};
+use crate::tracker::FeatureParams;
 use crate::{BBox, Frame, Params, Tracker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -122,7 +122,7 @@ proptest! {
             let still = tracker.update(clip.gray(frame)).unwrap().bbox;
             prop_assert_eq!(still, initial);
             let found = tracker.update(moved).unwrap().bbox;
-            let filter = params.search.filter().unwrap();
+            let filter = scene::filter_of(&params);
             let cell = filter.feature.cell_size() as f64;
             let linear_gray = filter.feature == FeatureParams::Gray && filter.kernel == Kernel::Linear;
             for (found, expected) in [(found.x - initial.x, dx as f64), (found.y - initial.y, dy as f64)] {
@@ -156,7 +156,7 @@ proptest! {
         };
         let name = Params::PRESETS[preset].0;
         let params = scene::half_from(&Params::preset(name).unwrap(), half_size_from);
-        let scaled = *params.clone().search.scale_mut().unwrap() != ScaleParams::None;
+        let scaled = !scene::keeps_size(&params);
         let shaped = |found: &BBox| match scaled {
             true => (found.w / found.h / (bw / bh) - 1.0).abs() < 1e-9,
             false => (found.w, found.h) == (bw, bh),
@@ -199,7 +199,7 @@ fn gain_and_offset_change_nothing_for_hog() {
             let boxes = with_gray_values(&params, |v| (f64::from(v) * gain + offset).round() as u8);
             let same = boxes.iter().zip(&plain).filter(|(a, b)| a == b).count();
             let farthest = boxes.iter().zip(&plain).map(|(a, b)| a.center_error(b)).fold(0.0, f64::max);
-            let cell = params.search.filter().unwrap().feature.cell_size() as f64;
+            let cell = scene::filter_of(&params).feature.cell_size() as f64;
             assert!(same * 10 >= plain.len() * 8, "{name}, {gain} v + {offset}: {same} of {} boxes", plain.len());
             assert!(farthest <= cell * std::f64::consts::SQRT_2, "{name}, {gain} v + {offset}: {farthest} px");
         }

@@ -302,7 +302,7 @@ pub struct ReferenceTracker {
 impl ReferenceTracker {
     /// `bbox` is 0-based, as everywhere in the library.
     pub fn new(params: &Params, picture: &Picture, bbox: BBox) -> Self {
-        let params = params.search.filter().unwrap();
+        let params = super::scene::filter_of(params);
         let mut target = (bbox.h, bbox.w);
         let mut pos = (bbox.y + 1.0 + (target.0 / 2.0).floor(), bbox.x + 1.0 + (target.1 / 2.0).floor());
         let resized = (target.0 * target.1).sqrt() >= params.half_size_from;

@@ -424,27 +424,6 @@ impl GuardParams {
 }
 
 impl SearchParams {
-    /// The settings of the correlation filter; `None` for another search.
-    pub fn filter(&self) -> Option<&FilterParams> {
-        if let Self::Filter(filter) = self { Some(filter) } else { None }
-    }
-
-    /// The settings of the correlation filter, to be changed.
-    pub fn filter_mut(&mut self) -> Option<&mut FilterParams> {
-        if let Self::Filter(filter) = self { Some(filter) } else { None }
-    }
-
-    /// How the target's size is followed, to be changed; `None` of a search that has no such setting.
-    pub fn scale_mut(&mut self) -> Option<&mut ScaleParams> {
-        Some(match self {
-            Self::Filter(filter) => &mut filter.scale,
-            Self::Background(background) => &mut background.scale,
-            Self::Machine(machine) => &mut machine.scale,
-            Self::Expert(expert) => &mut expert.filter.scale,
-            Self::Siamese(_) => return None,
-        })
-    }
-
     /// The folder of the networks; `None` of a search without.
     pub fn model(&self) -> Option<&str> {
         match self {
@@ -934,7 +913,8 @@ mod tests {
         params.set("search.background.scale", "none").unwrap();
         assert!(refused(params.set("search.background.scale.filter.step", "1.1")).contains("scale = filter"));
         params.set("search.background.scale", "filter").unwrap();
-        assert_eq!(*params.search.scale_mut().unwrap(), ScaleParams::Filter(ScaleFilterParams::default()));
+        let SearchParams::Background(background) = &params.search else { panic!("{params:?}") };
+        assert_eq!(background.scale, ScaleParams::Filter(ScaleFilterParams::default()));
         assert!(refused(params.set("guard.margin", "1")).contains("guard = krr"));
         params.set("detector", "svm").unwrap();
         assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Svm)).search);

@@ -5,6 +5,7 @@
 use image::RgbImage;
 use kcf_track::run::Session;
 use kcf_track::synth::{Scene, SceneParams};
+use kcf_track::tracker::{FilterParams, SearchParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
 /// Frames of one scene, in colour and gray, and the true boxes.
@@ -57,11 +58,28 @@ pub fn paper_presets() -> impl Iterator<Item = (&'static str, Params)> {
     presets().filter(|(name, _)| name.starts_with("paper"))
 }
 
+/// The settings of a correlation filter.
+pub fn filter_of(params: &Params) -> &FilterParams {
+    let SearchParams::Filter(filter) = &params.search else { panic!("not a correlation filter: {params:?}") };
+    filter
+}
+
 /// The same settings with targets tracked at half size from `pixels` on, where there is such a thing.
 pub fn half_from(params: &Params, pixels: f64) -> Params {
     let mut params = params.clone();
-    if let Some(filter) = params.search.filter_mut() {
+    if let SearchParams::Filter(filter) = &mut params.search {
         filter.half_size_from = pixels;
     }
     params
+}
+
+/// The same settings with another way to follow the size.
+pub fn with_scale(mut params: Params, scale: &str) -> Params {
+    params.set(&format!("search.{}.scale", params.search.name()), scale).unwrap();
+    params
+}
+
+/// Whether a box keeps its size.
+pub fn keeps_size(params: &Params) -> bool {
+    params.values().iter().any(|(path, value)| path.ends_with(".scale") && value == "none")
 }

@@ -3,10 +3,10 @@
 use allocation_counter::measure;
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Preset, SceneParams};
-use kcf_track::tracker::{GuardParams, ScaleFilterParams, ScaleParams, WindowParams};
+use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Frame, Params, Tracker};
 
-use crate::scene::{Clip, half_from, presets};
+use crate::scene::{Clip, half_from, presets, with_scale};
 
 /// Initial boxes, each with the size from which it is tracked at half resolution.
 fn cases(clip: &Clip) -> [(&'static str, BBox, f64); 4] {
@@ -99,12 +99,10 @@ fn a_machine_whose_target_grows_allocates_only_while_it_learns() {
     let frame = |t: usize| Frame::gray(&frames[t], 260, 220).unwrap();
     // Above all scores: the machine detects and never learns.
     let gate = 50.0;
-    let mut search = Params::from(WindowParams { gate, ..WindowParams::of(MachineKind::Krr) });
-    *search.search.scale_mut().unwrap() = ScaleParams::Filter(ScaleFilterParams::default());
+    let search = with_scale(WindowParams { gate, ..WindowParams::of(MachineKind::Krr) }.into(), "filter");
     let mut guard = GuardParams::of(MachineKind::Krr);
     guard.windows.gate = gate;
-    let mut guarded = Params::paper().guarded(guard);
-    *guarded.search.scale_mut().unwrap() = ScaleParams::Filter(ScaleFilterParams::default());
+    let guarded = with_scale(Params::paper(), "filter").guarded(guard);
     for (name, params) in [("krr", search), ("paper --guard krr", guarded)] {
         let mut tracker = Tracker::new(params).unwrap();
         tracker.init(frame(0), BBox::new(100.0, 90.0, 24.0, 24.0)).unwrap();

@@ -2,7 +2,6 @@
 
 use image::RgbImage;
 use kcf_track::synth::{Scene, SceneParams};
-use kcf_track::tracker::ScaleParams;
 use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 use proptest::prelude::*;
 
@@ -53,7 +52,7 @@ pub fn sides(now: &Estimate) -> (f64, f64) {
 /// Whether the box keeps its size, or with scale its aspect ratio, within five pixels and the size of the frame.
 fn size_is_bounded(params: &Params, frame: &(usize, usize), first: &BBox, now: &Estimate) -> bool {
     let (w, h) = sides(now);
-    if *params.clone().search.scale_mut().unwrap() == ScaleParams::None {
+    if crate::scene::keeps_size(params) {
         return (w, h) == (first.w, first.h);
     }
     let scale = w / first.w;

@@ -3,21 +3,16 @@
 use image::{Rgb, RgbImage};
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Preset, Scene, SceneParams};
-use kcf_track::tracker::{GuardParams, ScaleFilterParams, ScaleParams, WindowParams};
+use kcf_track::tracker::{GuardParams, WindowParams};
 use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
 use crate::robustness::sides;
-use crate::scene::Clip;
-
-fn with_scale(mut params: Params, scale: ScaleParams) -> Params {
-    *params.search.scale_mut().unwrap() = scale;
-    params
-}
+use crate::scene::{Clip, with_scale};
 
 fn by_filter(params: Params) -> Params {
-    with_scale(params, ScaleParams::Filter(ScaleFilterParams::default()))
+    with_scale(params, "filter")
 }
 
 fn preset(name: &str) -> Params {
@@ -65,7 +60,7 @@ fn every_search_follows_a_target_that_grows_and_shrinks() {
         all.push((format!("guard {kind}"), preset("fast").guarded(GuardParams::of(kind))));
     }
     for (name, params) in all {
-        let frozen = mean_overlap(&track(&with_scale(params.clone(), ScaleParams::None), &clip), &clip);
+        let frozen = mean_overlap(&track(&with_scale(params.clone(), "none"), &clip), &clip);
         let followed = mean_overlap(&track(&by_filter(params), &clip), &clip);
         assert!(followed > 0.85 && followed > frozen + 0.05, "{name}: {followed}, without {frozen}");
     }
