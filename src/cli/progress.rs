@@ -1,89 +1,45 @@
-//! Progress: a bar on a terminal, plain lines elsewhere, nothing when asked to be quiet. All of it on standard error.
+//! Progress: a bar on a terminal, nothing elsewhere. All of it on standard error.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, Write as _};
-use std::time::{Duration, Instant};
+use std::io::Write as _;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::Evidence;
 
-/// Time between two plain lines: a log should not be flooded.
-const LINE_EVERY: Duration = Duration::from_secs(2);
-
 /// The progress of a run, and its warnings.
 pub struct Progress {
-    shape: Shape,
+    bar: ProgressBar,
     /// Whether warnings are printed.
     warns: bool,
 }
 
-enum Shape {
-    Bar(ProgressBar),
-    Lines { done: usize, total: Option<usize>, begun: Instant, last: Instant },
-    None,
-}
-
 impl Progress {
-    /// Progress over `total` frames, if their number is known. `shown` switches the bar or the lines.
+    /// Progress over `total` frames, if their number is known. `shown` switches the bar.
     pub fn new(total: Option<usize>, shown: bool, warns: bool) -> Self {
-        let now = Instant::now();
-        let shape = match (shown, std::io::stderr().is_terminal()) {
-            (false, _) => Shape::None,
-            (true, false) => Shape::Lines { done: 0, total, begun: now, last: now },
-            (true, true) => Shape::Bar(bar(total)),
-        };
-        Self { shape, warns }
+        // Elsewhere than on a terminal a bar hides itself.
+        Self { bar: if shown { bar(total) } else { ProgressBar::hidden() }, warns }
     }
 
     /// One more frame is done; `evidence` is that of its box.
     pub fn frame(&mut self, evidence: Option<&Evidence>) {
-        let sure = || evidence.map_or(String::new(), how_sure);
-        match &mut self.shape {
-            Shape::Bar(bar) => {
-                // The response to the training frame says nothing about tracking.
-                if evidence.is_some() && bar.position() > 0 {
-                    bar.set_message(sure());
-                }
-                bar.inc(1);
-            }
-            Shape::Lines { done, total, begun, last } => {
-                *done += 1;
-                if last.elapsed() >= LINE_EVERY {
-                    *last = Instant::now();
-                    let rate = *done as f64 / begun.elapsed().as_secs_f64();
-                    let sure = sure();
-                    let line = match total {
-                        Some(total) => {
-                            let left = total.saturating_sub(*done) as f64 / rate;
-                            format!("{done}/{total} frames, {rate:.0} frames/s, {left:.0} s left{sure}")
-                        }
-                        None => format!("{done} frames, {rate:.0} frames/s{sure}"),
-                    };
-                    let _ = writeln!(std::io::stderr(), "{line}");
-                }
-            }
-            Shape::None => {}
+        // The response to the training frame says nothing about tracking.
+        if let Some(evidence) = evidence.filter(|_| !self.bar.is_hidden() && self.bar.position() > 0) {
+            self.bar.set_message(how_sure(evidence));
         }
+        self.bar.inc(1);
     }
 
     /// Prints a warning on a line of its own, above the bar.
     pub fn warn(&self, warning: &str) {
-        let say = || {
-            let _ = writeln!(std::io::stderr(), "warning: {warning}");
-        };
-        match &self.shape {
-            _ if !self.warns => {}
-            Shape::Bar(bar) => bar.suspend(say),
-            Shape::Lines { .. } | Shape::None => say(),
+        if self.warns {
+            self.bar.suspend(|| drop(writeln!(std::io::stderr(), "warning: {warning}")));
         }
     }
 
     /// Removes the bar, so that the next output begins on an empty line.
     pub fn finish(&self) {
-        if let Shape::Bar(bar) = &self.shape {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 

@@ -1,6 +1,6 @@
 //! `kcf-track SRC`: targets through one source of frames.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -149,7 +149,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     warnings.extend(outputs.id_warning(&targets));
     let to_stdout = outputs.uses_stdout();
     // Rows on a terminal are progress enough.
-    let separate = !std::io::stderr().is_terminal() || std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
+    let separate = std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
     let shown = args.quiet == 0 && (!to_stdout || separate);
     let mut progress = Progress::new(source::expected(info, span), shown, args.quiet < 2);
     warnings.iter().for_each(|warning| progress.warn(warning));

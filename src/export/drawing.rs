@@ -1,7 +1,5 @@
 //! Lines, letters, colours and response maps on a picture, clipped to it.
 
-use std::path::Path;
-
 use ab_glyph::FontRef;
 use image::{Rgb, RgbImage};
 use imageproc::drawing::{draw_filled_rect_mut, draw_text_mut, text_size};
@@ -9,19 +7,15 @@ use imageproc::rect::Rect;
 use ndarray::ArrayView2;
 
 use crate::bbox::BBox;
-use crate::error::{Error, Result};
-use crate::tracker::ResponseMap;
 
 /// The letters, DejaVu Sans Mono: half as many bytes as DejaVu Sans.
 #[derive(Debug)]
 pub(super) struct Letters(FontRef<'static>);
 
 impl Letters {
-    /// Loads the font; errors name `path`.
-    pub(super) fn load(path: &Path) -> Result<Self> {
-        let font = FontRef::try_from_slice(dejavu::sans_mono::regular());
-        let wrong = |error| Error::Output { path: path.into(), reason: format!("the built-in font: {error}") };
-        font.map(Self).map_err(wrong)
+    /// The built-in font.
+    pub(super) fn load() -> Self {
+        Self(FontRef::try_from_slice(dejavu::sans_mono::regular()).expect("the built-in font is a font"))
     }
 
     /// Width and height of a text in pixels, at this font size.
@@ -135,16 +129,7 @@ pub(super) fn viridis(share: f32) -> Rgb<u8> {
 const LONG_SIDE: usize = 480;
 /// Largest square of an element.
 const MAX_ENLARGEMENT: usize = 48;
-/// Width of the legend.
-const MIN_WIDTH: usize = 250;
 
-const MARGIN: usize = 12;
-const LETTER_SIZE: f32 = 14.0;
-const LINE: usize = 18;
-const BAR: usize = 10;
-
-const PAPER: Rgb<u8> = Rgb([22, 22, 26]);
-const TEXT: Rgb<u8> = Rgb([230, 230, 230]);
 const NO_NUMBER: Rgb<u8> = Rgb([110, 110, 110]);
 const MARK: Rgb<u8> = Rgb([255, 70, 70]);
 const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
@@ -156,42 +141,22 @@ pub(super) fn peak(map: ArrayView2<'_, f32>) -> Option<((usize, usize), f32)> {
     highest.map(|(place, value)| (place, *value))
 }
 
-/// Draws a response and its centred `map`: a square per element in viridis from the lowest value to the highest (gray:
-/// not a number), the peak framed in red, ticks at zero motion, and a legend with the range and the motion of the peak in
-/// pixels of the image.
-pub(super) fn heat_map(map: ArrayView2<'_, f32>, response: &ResponseMap<'_>, letters: &Letters) -> RgbImage {
+/// Draws a centred response map: a square per element in viridis from the lowest value to the highest (gray: not a
+/// number), the peak framed in red.
+pub(super) fn heat_map(map: ArrayView2<'_, f32>) -> RgbImage {
     let (rows, columns) = map.dim();
-    let enlargement = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);
-    let (map_width, map_height) = (columns * enlargement, rows * enlargement);
-    let width = map_width.max(MIN_WIDTH) + 2 * MARGIN;
-    let height = map_height + 3 * MARGIN + BAR + 2 * LINE;
-    let mut picture = RgbImage::from_pixel(width as u32, height as u32, PAPER);
-
+    let side = (LONG_SIDE / rows.max(columns).max(1)).clamp(1, MAX_ENLARGEMENT);
+    let mut picture = RgbImage::new((columns * side).max(1) as u32, (rows * side).max(1) as u32);
     let (low, high) = range(map);
-    let color = |value| color(value, low, high);
-    let (left, top) = ((width - map_width) / 2, MARGIN);
     for ((row, column), value) in map.indexed_iter() {
-        fill(&mut picture, square(left + column * enlargement, top + row * enlargement, enlargement), color(*value));
+        fill(&mut picture, square(column * side, row * side, side), color(*value, low, high));
     }
-    ticks(&mut picture, (left, top), (map_width, map_height), response.middle(), enlargement);
-
-    let legend = top + map_height + MARGIN;
-    let Some(((row, column), value)) = peak(map) else {
-        letters.write(&mut picture, "no finite value", (MARGIN as i32, legend as i32), LETTER_SIZE, TEXT);
-        return picture;
-    };
-    mark(&mut picture, (left + column * enlargement, top + row * enlargement), enlargement);
-    let words = legend_text(value, response.motion((row, column)));
-    letters.write(&mut picture, &words, (MARGIN as i32, legend as i32), LETTER_SIZE, TEXT);
-    bar(&mut picture, legend + LINE, width, [low, high], letters);
+    if let Some(((row, column), _)) = peak(map) {
+        let peak = BBox::new((column * side) as f64, (row * side) as f64, side as f64, side as f64);
+        outline(&mut picture, &peak, 0, 2, MARK);
+        outline(&mut picture, &peak, 2, 3, BLACK);
+    }
     picture
-}
-
-/// The first line of the legend.
-fn legend_text(peak: f32, motion: (f64, f64)) -> String {
-    // Adding zero avoids "-0.0".
-    let [dx, dy] = [motion.0, motion.1].map(|pixels| (pixels * 10.0).round() / 10.0 + 0.0);
-    format!("peak {peak:.3}, moved by {dx:+.1}, {dy:+.1} px")
 }
 
 /// The lowest and the highest finite value.
@@ -214,48 +179,6 @@ fn share(value: f32, low: f32, high: f32) -> f32 {
 
 pub(super) fn square(left: usize, top: usize, size: usize) -> [i32; 4] {
     [left, top, left + size, top + size].map(|edge| i32::try_from(edge).unwrap_or(i32::MAX))
-}
-
-/// Draws ticks around the map at zero motion.
-fn ticks(
-    picture: &mut RgbImage,
-    (left, top): (usize, usize),
-    (width, height): (usize, usize),
-    (row, column): (usize, usize),
-    enlargement: usize,
-) {
-    let x = (left + column * enlargement + enlargement / 2) as i32;
-    let y = (top + row * enlargement + enlargement / 2) as i32;
-    let (left, top, right, bottom) = (left as i32, top as i32, (left + width) as i32, (top + height) as i32);
-    fill(picture, [x, top - 8, x + 1, top - 2], TEXT);
-    fill(picture, [x, bottom + 2, x + 1, bottom + 8], TEXT);
-    fill(picture, [left - 8, y, left - 2, y + 1], TEXT);
-    fill(picture, [right + 2, y, right + 8, y + 1], TEXT);
-}
-
-/// Frames the peak.
-fn mark(picture: &mut RgbImage, (left, top): (usize, usize), enlargement: usize) {
-    let peak = BBox::new(left as f64, top as f64, enlargement as f64, enlargement as f64);
-    // Small squares get a gap so that they stay visible.
-    let gap = if enlargement < 8 { 4 } else { 0 };
-    outline(picture, &peak, gap, gap + 1, BLACK);
-    outline(picture, &peak, gap + 1, gap + 3, MARK);
-    outline(picture, &peak, gap + 3, gap + 4, BLACK);
-}
-
-/// Draws the colour bar and its range.
-fn bar(picture: &mut RgbImage, top: usize, width: usize, [low, high]: [f32; 2], letters: &Letters) {
-    let (left, right) = (MARGIN, width - MARGIN);
-    for x in left..right {
-        let value = (x - left) as f32 / (right - left).max(2).saturating_sub(1) as f32;
-        let ink = viridis(if high > low { value } else { 0.5 });
-        fill(picture, [x as i32, top as i32, x as i32 + 1, (top + BAR) as i32], ink);
-    }
-    let (low, high) = (format!("{low:.3}"), format!("{high:.3}"));
-    let words = (top + BAR + 2) as i32;
-    let indent = letters.extent(&high, LETTER_SIZE).0 as i32;
-    letters.write(picture, &low, (left as i32, words), LETTER_SIZE, TEXT);
-    letters.write(picture, &high, (right as i32 - indent, words), LETTER_SIZE, TEXT);
 }
 
 /// The shorter side of a picture, as a multiple of the longer side of its inset.
@@ -303,7 +226,6 @@ mod tests {
     use ndarray::{Array2, array};
 
     use super::*;
-    use crate::tracker::ResponseLayout;
 
     const INK: Rgb<u8> = Rgb([255, 0, 0]);
 
@@ -347,37 +269,26 @@ mod tests {
         }
     }
 
-    fn heat_map_of(map: &Array2<f32>) -> RgbImage {
-        let layout = ResponseLayout::Centered;
-        let response = ResponseMap { values: map.view(), layout, center: (50.0, 50.0), step: (4.0, 4.0), angle: 0.0 };
-        heat_map(map.view(), &response, &Letters::load(Path::new("test")).unwrap())
-    }
-
     /// The colour in the middle of an element.
-    fn at(picture: &RgbImage, map: &Array2<f32>, row: usize, column: usize) -> Rgb<u8> {
+    fn at(map: &Array2<f32>, row: usize, column: usize) -> Rgb<u8> {
         let size = (LONG_SIDE / map.nrows().max(map.ncols())).min(MAX_ENLARGEMENT);
-        let left = (picture.width() as usize - map.ncols() * size) / 2;
-        let (x, y) = (left + column * size + size / 2, MARGIN + row * size + size / 2);
-        *picture.get_pixel(x as u32, y as u32)
+        let [x, y] = [column, row].map(|place| (place * size + size / 2) as u32);
+        *heat_map(map.view()).get_pixel(x, y)
     }
 
     #[test]
     fn heat_maps_go_from_the_lowest_to_the_highest_value() {
         let map = array![[0.0, 0.5, 1.0], [f32::NAN, f32::INFINITY, -0.0]];
-        let picture = heat_map_of(&map);
-        assert_eq!([0, 1, 2].map(|column| at(&picture, &map, 0, column)), [0.0, 0.5, 1.0].map(viridis));
-        assert_eq!([0, 1].map(|column| at(&picture, &map, 1, column)), [NO_NUMBER; 2]);
+        assert_eq!([0, 1, 2].map(|column| at(&map, 0, column)), [0.0, 0.5, 1.0].map(viridis));
+        assert_eq!([0, 1].map(|column| at(&map, 1, column)), [NO_NUMBER; 2]);
         assert_eq!(peak(map.view()), Some(((0, 2), 1.0)));
-        assert!(picture.pixels().any(|pixel| *pixel == MARK));
-        assert_eq!(legend_text(1.0, (-0.04, -0.06)), "peak 1.000, moved by +0.0, -0.1 px");
+        assert!(heat_map(map.view()).pixels().any(|pixel| *pixel == MARK));
 
         let empty = array![[f32::NAN]];
-        assert_eq!((peak(empty.view()), at(&heat_map_of(&empty), &empty, 0, 0)), (None, NO_NUMBER));
-        let constant = Array2::from_elem((5, 9), -1.0);
-        assert_eq!(at(&heat_map_of(&constant), &constant, 4, 8), viridis(0.5));
-        let huge = array![[f32::MIN, f32::MAX]];
-        assert_eq!(at(&heat_map_of(&huge), &huge, 0, 1), viridis(1.0));
-        heat_map_of(&Array2::zeros((0, 4)));
-        assert!(heat_map_of(&Array2::zeros((3, 2000))).width() >= 2000);
+        assert_eq!((peak(empty.view()), at(&empty, 0, 0)), (None, NO_NUMBER));
+        assert_eq!(at(&Array2::from_elem((5, 9), -1.0), 4, 8), viridis(0.5));
+        assert_eq!(at(&array![[f32::MIN, f32::MAX]], 0, 1), viridis(1.0));
+        heat_map(Array2::zeros((0, 4)).view());
+        assert!(heat_map(Array2::zeros((3, 2000)).view()).width() >= 2000);
     }
 }

@@ -92,10 +92,10 @@ impl Overlays {
     pub fn create(path: &Path, options: OverlayOptions) -> Result<Self> {
         let (folder, painters) = if is_video(path) {
             let video = VideoEncoder::create(path, &options)?;
-            (None, Painters::start(path, vec![Sink::Video(Box::new(video))])?)
+            (None, Painters::start(vec![Sink::Video(Box::new(video))])?)
         } else {
             let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-            (Some(Folder::create(path)?), Painters::start(path, (0..count).map(|_| Sink::Files).collect())?)
+            (Some(Folder::create(path)?), Painters::start((0..count).map(|_| Sink::Files).collect())?)
         };
         let (trails, crop) = (Trails::default(), options.crop.map(Crop::new));
         Ok(Self { folder, options, trails, crop, waiting: VecDeque::new(), painters })
@@ -295,23 +295,18 @@ fn caption_parts(record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>
 /// Pixels around a label.
 const MARGIN: i32 = 3;
 
-/// Left, top, right and bottom, the last two exclusive.
-type Area = [i32; 4];
-
-/// Labels all boxes; labels do not overlap if there is space.
+/// Labels all boxes.
 fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, letters: &Letters) {
     let line = stroke(picture);
     let known: Vec<_> = records.filter_map(|record| Some((record, record.finite_box()?))).collect();
     let size = (picture.width().min(picture.height()) as f32 / 28.0).clamp(11.0, 90.0);
-    let mut taken = Vec::new();
     for (record, bbox) in &known {
         let words = label(record);
         let (width, height) = letters.extent(&words, size);
         let extent = [width, height].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 4) + 2 * MARGIN);
-        let area = place(bbox, extent, picture.dimensions(), line, &taken);
+        let area = place(bbox, extent, picture.dimensions(), line);
         darken(picture, area);
         letters.write(picture, &words, (area[0] + MARGIN, area[1] + MARGIN), size, TEXT);
-        taken.push(area);
     }
 }
 
@@ -321,29 +316,17 @@ fn label(record: &FrameRecord) -> String {
     format!("{} {}{confidence}", record.id.unwrap_or(1), record.state)
 }
 
-/// The area of a label: above the box, below it or inside, the first that overlaps no label in `taken`. If all do, it is
-/// above the box, or inside if there is no space above.
-fn place(bbox: &BBox, [width, height]: [i32; 2], picture: (u32, u32), line: i32, taken: &[Area]) -> Area {
+/// Left, top, right and bottom of a label, the last two exclusive: above the box, or in it if there is no space above.
+fn place(bbox: &BBox, [width, height]: [i32; 2], picture: (u32, u32), line: i32) -> [i32; 4] {
     let pixel = |edge: f64| edge.clamp(-1e8, 1e8) as i32;
-    let (left, right) = (pixel(bbox.x), pixel(bbox.x + bbox.w) - width);
-    let (above, within) = (pixel(bbox.y) - line - 1 - height, pixel(bbox.y) + line + 1);
-    let below = pixel(bbox.y + bbox.h) + line + 1;
+    let above = pixel(bbox.y) - line - 1 - height;
+    let top = if above >= 0 { above } else { pixel(bbox.y) + line + 1 };
     // Labels stay inside the picture.
-    let most = |side: u32, length: i32| i32::try_from(side).unwrap_or(i32::MAX).saturating_sub(length).max(0);
-    let (most_left, most_top) = (most(picture.0, width), most(picture.1, height));
-    let area = |left: i32, top: i32| {
-        let (left, top) = (left.clamp(0, most_left), top.clamp(0, most_top));
-        [left, top, left + width, top + height]
+    let inside = |at: i32, side: u32, length: i32| {
+        at.clamp(0, i32::try_from(side).unwrap_or(i32::MAX).saturating_sub(length).max(0))
     };
-    let all = if above >= 0 { [above, below, within] } else { [within, below, above] };
-    let tops = all.into_iter().filter(|top| (0..=most_top).contains(top));
-    let mut areas = tops.flat_map(|top| [area(left, top), area(right, top)]);
-    let free = |area: &Area| !taken.iter().any(|other| overlap(area, other));
-    areas.find(free).unwrap_or_else(|| area(left, all[0]))
-}
-
-fn overlap([left, top, right, bottom]: &Area, [left2, top2, right2, bottom2]: &Area) -> bool {
-    left < right2 && left2 < right && top < bottom2 && top2 < bottom
+    let (left, top) = (inside(pixel(bbox.x), picture.0, width), inside(top, picture.1, height));
+    [left, top, left + width, top + height]
 }
 
 /// Frames that a trail reaches back.
@@ -420,7 +403,7 @@ impl Painting {
 pub(super) fn drawn(frame: &Frame<'_>, records: &[FrameRecord], style: Style) -> Result<RgbImage> {
     let targets = records.iter().map(|record| Drawn { record: record.clone(), trail: Vec::new() }).collect();
     let mut painting = Painting { picture: in_color(frame)?, targets, style, ..Painting::default() };
-    painting.paint(&Letters::load(Path::new("the picture"))?);
+    painting.paint(&Letters::load());
     Ok(painting.picture)
 }
 
@@ -489,12 +472,12 @@ struct Painters {
 
 impl Painters {
     /// Starts a thread per sink.
-    fn start(path: &Path, sinks: Vec<Sink>) -> Result<Self> {
+    fn start(sinks: Vec<Sink>) -> Result<Self> {
         let (jobs, receiver) = sync_channel(sinks.len());
         let receiver = Arc::new(Mutex::new(receiver));
         let mut painters = Self { jobs: Some(jobs), threads: Vec::new() };
         for sink in sinks {
-            let (letters, receiver) = (Letters::load(path)?, Arc::clone(&receiver));
+            let (letters, receiver) = (Letters::load(), Arc::clone(&receiver));
             let thread = std::thread::Builder::new().name("overlay".into());
             let thread = thread.spawn(move || draw_all(&receiver, &letters, sink));
             painters.threads.push(thread.map_err(|source| Error::io("drawing thread", source))?);

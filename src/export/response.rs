@@ -6,7 +6,7 @@ use std::path::Path;
 use image::ExtendedColorType;
 use ndarray::ArrayView2;
 
-use super::drawing::{Letters, heat_map, peak};
+use super::drawing::{heat_map, peak};
 use super::output::{Destination, Folder, Output};
 use super::record::rounded;
 use super::table::csv_line;
@@ -36,7 +36,6 @@ const COLUMNS: &str = "index,file,map,rows,columns,origin_x,origin_y,step_x,step
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Output,
-    letters: Letters,
 }
 
 impl ResponseMaps {
@@ -45,11 +44,10 @@ impl ResponseMaps {
     /// # Errors
     /// [`Error::Output`] when it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
-        let letters = Letters::load(path)?;
         let folder = Folder::create(path)?;
         let mut geometry = Output::create(&Destination::File(path.join(GEOMETRY)))?;
         geometry.append(format!("{COLUMNS}\n").as_bytes())?;
-        Ok(Self { folder, geometry, letters })
+        Ok(Self { folder, geometry })
     }
 
     /// Writes the map of a record and returns its row of the geometry.
@@ -64,7 +62,7 @@ impl ResponseMaps {
         let path = self.folder.claim(&row[2])?;
         replace(&path, |file| write_npy(file, map.view())).map_err(|source| Error::io(&path, source))?;
         let path = self.folder.claim(&Path::new(&row[2]).with_extension("png").to_string_lossy())?;
-        let picture = heat_map(map.view(), response, &self.letters);
+        let picture = heat_map(map.view());
         let picture = encode::png(&picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
         let written = picture.and_then(|bytes| replace(&path, |file| file.write_all(&bytes)));
         written.map_err(|source| Error::io(&path, source))?;
