@@ -92,7 +92,10 @@ impl ResultFiles {
             }
         };
         let text = fs::read(path).map_err(|e| Error::io(path, e))?;
-        let annotations = of_best_target(Annotations::parse(&text, path, sequence.base)?, path, sequence)?;
+        let annotations = Annotations::parse(&text, path, sequence.base)?;
+        if annotations.targets().len() > 1 {
+            return Err(wrong(format!("{} has several targets: give a file of one", path.display())));
+        }
         let mut boxes: Vec<BBox> = annotations.rows().iter().map(|row| row.base().to_bbox(row.numbers())).collect();
         if boxes.is_empty() {
             return Err(wrong(format!("{} is empty", path.display())));
@@ -141,22 +144,6 @@ fn is_moved_by_one(first: BBox, sequence: &LabelledSequence) -> bool {
     let by_one = |a: f64, b: f64| (a - b - 1.0).abs() < 1e-9;
     let moved = |a: BBox, b: BBox| by_one(a.x, b.x) && by_one(a.y, b.y) && (a.w, a.h) == (b.w, b.h);
     sequence.truth.first().copied().flatten().is_some_and(|label| moved(first, label) || moved(label, first))
-}
-
-/// Selects the target that overlaps the first label best, where a file has several.
-fn of_best_target(annotations: Annotations, path: &Path, sequence: &LabelledSequence) -> Result<Annotations> {
-    let targets = annotations.targets();
-    let (Some(&Some(label)), [_, _, ..]) = (sequence.truth.first(), &targets[..]) else { return Ok(annotations) };
-    let overlap = |target: u32| {
-        let target = annotations.clone().of_target(target)?;
-        let overlap = target.rows().get(sequence.skipped)?.bbox()?.overlap(&label);
-        (overlap > 0.0).then_some((overlap, target))
-    };
-    let best = targets.into_iter().rev().filter_map(overlap).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map(|(_, target)| target).ok_or_else(|| Error::Evaluation {
-        what: path.display().to_string(),
-        reason: format!("none of its targets overlaps the first label of {}", sequence.name),
-    })
 }
 
 /// The overlap of a row with the first label.
@@ -229,17 +216,15 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rows_of_mot_are_one_based_and_of_the_target_at_the_first_label() {
+    fn rows_of_mot_are_one_based_and_of_one_target() {
         let rows = |target: usize, x: usize, images: &[usize]| {
             images.iter().map(|image| format!("{image},{target},{x},2,10,12,1,-1,-1,-1\n")).collect::<String>()
         };
         let car = sequence("car", 2, Base::Zero);
-        for text in [rows(1, 1, &[1, 2]), rows(3, 60, &[1, 2]) + &rows(5, 1, &[1, 2]) + &rows(7, 5, &[1, 2])] {
-            let (run, warning) = read(&[("car.txt", &text)], &car).unwrap();
-            assert_eq!((&run.boxes[..], warning), (&[BBox::new(0.0, 1.0, 10.0, 12.0); 2][..], None));
-        }
+        let (run, warning) = read(&[("car.txt", &rows(1, 1, &[1, 2]))], &car).unwrap();
+        assert_eq!((&run.boxes[..], warning), (&[BBox::new(0.0, 1.0, 10.0, 12.0); 2][..], None));
         let error = read(&[("car.txt", &(rows(3, 60, &[1, 2]) + &rows(5, 90, &[1, 2])))], &car).unwrap_err();
-        assert!(error.to_string().contains("none of its targets overlaps the first label of car"), "{error}");
+        assert!(error.to_string().contains("several targets"), "{error}");
         // Plain rows in the wrong base get a warning.
         let (_, warning) = read(&[("car.txt", "1,2,10,12\n1,2,10,12\n")], &car).unwrap();
         assert!(warning.unwrap().contains("t, car: the first box is the label moved by (1, 1)"));

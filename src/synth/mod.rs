@@ -178,44 +178,20 @@ impl Preset {
         let easy = SceneParams::default();
         match self {
             Self::Easy => easy,
-            Self::Demo => SceneParams {
-                frames: 120,
-                motion: 2.4,
-                scale: 0.15,
-                rotation: 12.0,
-                occlusion: 0.35,
-                illumination: 0.4,
-                noise: 0.5,
-                ..easy
-            },
-            Self::Medium => SceneParams {
-                frames: 200,
-                motion: 3.5,
-                camera: 0.8,
-                scale: 0.35,
-                rotation: 20.0,
-                occlusion: 0.6,
-                illumination: 0.5,
-                blur: 0.8,
-                clutter: 2,
-                noise: 3.0,
-                ..easy
-            },
-            Self::Hard => SceneParams {
-                frames: 300,
-                motion: 5.0,
-                jump: 25.0,
-                camera: 1.5,
-                scale: 0.6,
-                rotation: 40.0,
-                occlusion: 1.0,
-                illumination: 0.8,
-                blur: 1.5,
-                clutter: 5,
-                out_of_view: true,
-                noise: 6.0,
-                ..easy
-            },
+            Self::Demo => {
+                let moving = SceneParams { frames: 120, motion: 2.4, scale: 0.15, rotation: 12.0, ..easy };
+                SceneParams { occlusion: 0.35, illumination: 0.4, noise: 0.5, ..moving }
+            }
+            Self::Medium => {
+                let moving = SceneParams { motion: 3.5, camera: 0.8, scale: 0.35, rotation: 20.0, ..easy };
+                let lit = SceneParams { frames: 200, occlusion: 0.6, illumination: 0.5, ..moving };
+                SceneParams { blur: 0.8, clutter: 2, noise: 3.0, ..lit }
+            }
+            Self::Hard => {
+                let moving = SceneParams { motion: 5.0, jump: 25.0, camera: 1.5, scale: 0.6, rotation: 40.0, ..easy };
+                let lit = SceneParams { frames: 300, occlusion: 1.0, illumination: 0.8, ..moving };
+                SceneParams { blur: 1.5, clutter: 5, out_of_view: true, noise: 6.0, ..lit }
+            }
         }
     }
 }

@@ -244,13 +244,8 @@ struct Ground {
     /// Pixels per unit: structures grow with the image, so a large image is not covered by tiny ones.
     unit: f64,
     roads: [Road; 2],
-    low: Color,
-    high: Color,
-    paving: [Color; 2],
-    asphalt: Color,
-    line: Color,
-    stone: Color,
-    bush: Color,
+    /// One of [`LANDSCAPES`].
+    colors: [Color; 8],
 }
 
 /// Paints the ground seen from above, with `margin` pixels more than the image on every side.
@@ -261,7 +256,6 @@ pub(super) fn paint_ground(params: &SceneParams, margin: usize) -> Canvas {
     let seed = params.seed.into();
     let mut rng = stream(seed, "ground", 0);
     let landscape = LANDSCAPES[uniform(&mut rng, 0.0, 4.0) as usize];
-    let [low, high, light, dark, asphalt, line, stone, bush] = landscape.map(rgb);
     let first = uniform(&mut rng, 0.0, 360.0);
     let roads = [0.0, 1.0].map(|i| {
         let (sin, cos) = sin_cos(first + i * uniform(&mut rng, 55.0, 125.0));
@@ -276,8 +270,7 @@ pub(super) fn paint_ground(params: &SceneParams, margin: usize) -> Canvas {
             half: unit * uniform(&mut rng, 13.0, 19.0),
         }
     });
-    let (seed, paving) = (bits(seed, "ground lattice", 0), [light, dark]);
-    let ground = Ground { seed, unit, roads, low, high, paving, asphalt, line, stone, bush };
+    let ground = Ground { seed: bits(seed, "ground lattice", 0), unit, roads, colors: landscape.map(rgb) };
     Canvas::paint(width, height, |x, y| ground.color(x, y))
 }
 
@@ -286,7 +279,8 @@ impl Ground {
         let (u, v) = (x / self.unit, y / self.unit);
         let patches = fractal(self.seed, u / 70.0, v / 70.0, 4);
         let grain = fractal(self.seed ^ 0x51, u / 7.0, v / 7.0, 3);
-        let mut color = blend(self.low, self.high, smooth_step(-0.25, 0.3, patches));
+        let [low, high, ..] = self.colors;
+        let mut color = blend(low, high, smooth_step(-0.25, 0.3, patches));
         color = shade(color, 1.0 + 0.30 * grain);
         color = self.paving(color, u, v, grain);
         for road in &self.roads {
@@ -305,7 +299,7 @@ impl Ground {
         }
         let (column, row) = ((u / SLAB).floor(), (v / SLAB).floor());
         let bits = lattice(self.seed ^ 0x3c, column as i64, row as i64);
-        let slab = self.paving[((column + row).rem_euclid(2.0)) as usize % 2];
+        let slab = self.colors[2 + ((column + row).rem_euclid(2.0)) as usize % 2];
         let slab = shade(slab, 0.88 + 0.24 * fraction(bits, 0) + 0.10 * grain);
         let edge = |t: f64| (t - t.round()).abs() * SLAB;
         let joint = edge(u / SLAB).min(edge(v / SLAB));
@@ -322,12 +316,13 @@ impl Ground {
         if cover <= 0.0 {
             return below;
         }
-        let mut color = shade(self.asphalt, 1.0 + 0.16 * grain);
+        let [.., asphalt, white, _, _] = self.colors;
+        let mut color = shade(asphalt, 1.0 + 0.16 * grain);
         let line =
             |centre: f64, half: f64| 1.0 - smooth_step(half - 0.5, half + 0.5, (distance - centre).abs() / pixel);
-        color = blend(color, self.line, 0.85 * line(road.half - 3.0 * pixel, 0.9));
+        color = blend(color, white, 0.85 * line(road.half - 3.0 * pixel, 0.9));
         if (along / (13.0 * pixel)).rem_euclid(1.0) < 0.55 {
-            color = blend(color, self.line, 0.85 * line(0.0, 1.0));
+            color = blend(color, white, 0.85 * line(0.0, 1.0));
         }
         blend(below, color, cover)
     }
@@ -364,7 +359,7 @@ impl Ground {
                 // Light from the upper left, as for the shadow.
                 let light = 1.0 - 0.38 * ((u - x) + (v - y)) / radius;
                 let speckle = fractal(bits, u / 3.2, v / 3.2, 2);
-                let own = if bush { self.bush } else { self.stone };
+                let own = self.colors[if bush { 7 } else { 6 }];
                 let rough = if bush { 0.55 } else { 0.18 };
                 color = blend(color, shade(own, light * (1.0 + rough * speckle)), inside);
             }

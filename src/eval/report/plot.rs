@@ -4,7 +4,7 @@
 //! tracker has one colour and one dash in all plots of a report. Legends stand beside the axes, where they hide no
 //! curve.
 
-use std::sync::OnceLock;
+use std::sync::Once;
 
 use image::ExtendedColorType;
 use plotters::coord::Shift;
@@ -148,7 +148,7 @@ impl Plot {
     }
 
     fn draw<DB: DrawingBackend>(&self, root: DrawingArea<DB, Shift>, scale: u32) -> Result<()> {
-        fonts().map_err(wrong)?;
+        fonts();
         draw_curves(&root, scale, &self.axes, &self.series).map_err(wrong)
     }
 }
@@ -158,13 +158,14 @@ fn wrong(reason: impl ToString) -> Error {
 }
 
 /// The font of PNG plots. It stands for bold too, which would add 330 kB. In SVG the reader's own sans-serif is used.
-fn fonts() -> Result<(), &'static str> {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let registered = REGISTERED.get_or_init(|| {
-        register_font(FONT, FontStyle::Normal, dejavu::sans_mono::regular()).is_ok()
-            && register_font(FONT, FontStyle::Bold, dejavu::sans_mono::regular()).is_ok()
+fn fonts() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        for style in [FontStyle::Normal, FontStyle::Bold] {
+            let registered = register_font(FONT, style, dejavu::sans_mono::regular());
+            assert!(registered.is_ok(), "the built-in font is a font");
+        }
     });
-    if *registered { Ok(()) } else { Err("the font cannot be read") }
 }
 
 type Drawn<E> = std::result::Result<(), DrawingAreaErrorKind<E>>;
