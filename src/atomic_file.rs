@@ -79,6 +79,12 @@ pub(crate) fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The same path for all names of a file, also of one that is not there yet; `None` if its folder is not there.
+#[cfg(feature = "cli")]
+pub(crate) fn real(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().or_else(|| Some(parent(path).canonicalize().ok()?.join(path.file_name()?)))
+}
+
 /// An empty temporary file in the folder of `path`, with the permissions that `path` has or would have.
 pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();

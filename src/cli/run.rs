@@ -1,6 +1,5 @@
 //! One run, from its first frame to its files.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,23 +8,24 @@ use super::Failure;
 use super::control::Control;
 use super::progress::Progress;
 use super::source::no_frame;
+use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, StateCounts, Summary, TargetRecord};
-use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
+use crate::media::{Demand, Item, Prefetch, Source, Span};
 use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
 
-/// The source, the targets and the options of a run.
+/// The arguments of a run, and what was made of them.
 #[derive(Debug)]
 pub struct RunConfig<'a> {
-    /// The source and the path that it was given by.
-    pub info: &'a Info,
+    pub args: &'a TrackArgs,
+    /// The source, the path that it was given by, and its frames.
+    pub source: &'a dyn Source,
     pub path: String,
-    /// The first and the last frame, and whether `--start` gave the first.
     pub span: Span,
-    pub by_start: bool,
+    pub demand: Demand,
     /// The targets, and whether outputs name them by their ids.
     pub targets: Vec<TargetRecord>,
     pub named: bool,
@@ -34,23 +34,8 @@ pub struct RunConfig<'a> {
     /// A tracker without a target, which every target gets a copy of, and its settings.
     pub tracker: &'a Tracker,
     pub parameters: Value,
-    /// Whether to go on after a frame that cannot be read.
-    pub skip_bad_frames: bool,
-    /// Whether several targets are followed in parallel.
-    pub parallel: bool,
-    /// Whether the time of the stages is measured.
-    pub profile: bool,
     /// Ends the run after the current frame.
     pub cancel: CancelToken,
-    /// The source again, and what its frames hold, for runs of two passes.
-    pub source: &'a dyn Source,
-    pub demand: Demand,
-    /// Whether boxes are smoothed.
-    pub smooth: bool,
-    /// Whether targets are followed from both sides between two given boxes.
-    pub both_sides: bool,
-    /// Where commands come from.
-    pub commands: Option<&'a Path>,
     /// Ends the run as if the frames had ended.
     pub quit: CancelToken,
 }
@@ -93,13 +78,13 @@ impl RunConfig<'_> {
             }
         }
         let parameters = self.parameters.clone();
-        let mut journal = Journal::new(exports, self.info, self.path.clone(), self.span, parameters);
+        let mut journal = Journal::new(exports, self.source.info(), self.path.clone(), self.span, parameters);
         journal.set_targets(self.targets.clone(), self.named);
-        journal.switch_profile(self.profile);
+        journal.switch_profile(self.args.profile);
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
         let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());
-        let control = match self.commands.map(start).transpose() {
+        let control = match self.args.commands.as_deref().map(start).transpose() {
             Ok(control) => control,
             Err(failure) => return RunSummary::failed(failure),
         };
@@ -112,7 +97,7 @@ impl RunConfig<'_> {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
             Ok(End::Complete) if last == 0 && !self.quit.is_cancelled() => {
-                Err(no_frame(self.info, self.span, self.by_start))
+                Err(no_frame(self.source.info(), self.span, self.args.start.is_some()))
             }
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::failed(format!(
@@ -141,7 +126,7 @@ impl RunConfig<'_> {
 
     /// Whether all frames are tracked before anything is written.
     fn has_two_passes(&self) -> bool {
-        (self.smooth || self.both_sides) && !self.info.live && self.commands.is_none()
+        (self.args.smooth || self.args.both_sides) && !self.source.info().live && self.args.commands.is_none()
     }
 
     /// Tracks all frames, and returns followers that repeat it, and the frames again.
@@ -152,11 +137,11 @@ impl RunConfig<'_> {
         progress: &mut Progress,
     ) -> Result<(Vec<Pilot>, Prefetch, Option<Halt>), Error> {
         let (source, span, cancel) = (self.source, self.span, &self.cancel);
-        let passes = Passes { source, channels: self.demand.channels, cancel, smooth: self.smooth };
+        let passes = Passes { source, channels: self.demand.channels, cancel, smooth: self.args.smooth };
         let pair = |pair: &[Given]| Some([(pair[0].frame, pair[0].bbox?), (pair[1].frame, pair[1].bbox?)]);
         let pairs = |target: &TargetRecord| target.given.windows(2).filter_map(pair).collect();
         let pairs: Vec<_> = self.targets.iter().map(pairs).collect();
-        let backward = self.both_sides.then_some(self.tracker);
+        let backward = self.args.both_sides.then_some(self.tracker);
         let (pilots, halt) = passes.run(session, frames, &pairs, backward, || progress.frame(None));
         Ok((pilots, Prefetch::open(source, span, self.demand, &self.quit)?, halt))
     }
@@ -164,8 +149,8 @@ impl RunConfig<'_> {
     /// What follows a target.
     fn pilot(&self) -> Pilot {
         let mut tracker = self.tracker.clone();
-        tracker.switch_profile(self.profile);
-        Pilot::Live(tracker, (self.smooth && !self.has_two_passes()).then(OneSided::default))
+        tracker.switch_profile(self.args.profile);
+        Pilot::Live(tracker, (self.args.smooth && !self.has_two_passes()).then(OneSided::default))
     }
 
     /// A session of all targets.
@@ -179,9 +164,10 @@ impl RunConfig<'_> {
                 session.give(number, given.frame, given.bbox);
             }
         }
-        session.skip_bad_frames(self.skip_bad_frames);
-        session.switch_profile(self.profile);
-        session.parallel(self.parallel && (self.targets.len() > 1 || self.commands.is_some()));
+        session.skip_bad_frames(self.args.skip_bad_frames);
+        session.switch_profile(self.args.profile);
+        let is_parallel = self.args.jobs.is_none_or(|jobs| jobs > 1);
+        session.parallel(is_parallel && (self.targets.len() > 1 || self.args.commands.is_some()));
         session
     }
 
@@ -198,7 +184,7 @@ impl RunConfig<'_> {
                 }
             }
             Cause::Target { error, .. } if first && self.given => Failure::usage(format!("--init: {error}")),
-            Cause::Frame(_) if !first && self.skip_bad_frames => {
+            Cause::Frame(_) if !first && self.args.skip_bad_frames => {
                 Failure::failed(format!("{message}; a target begins in it: give its box of another frame"))
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),

@@ -40,7 +40,7 @@ pub struct TrackArgs {
     ///
     /// The default is the first frame with truth, else 1.
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
-    start: Option<Position>,
+    pub start: Option<Position>,
     /// Last frame, from 1, or its time [default: the last]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     end: Option<Position>,
@@ -52,31 +52,31 @@ pub struct TrackArgs {
     target: Option<u32>,
     /// Smooth the boxes, over later frames too where the input is files
     #[arg(long)]
-    smooth: bool,
+    pub smooth: bool,
     /// Track from both sides between two given boxes of a target
     #[arg(long, hide_short_help = true, conflicts_with_all = ["pick", "commands"])]
-    both_sides: bool,
+    pub both_sides: bool,
     /// Take the newest frame of a camera or a pipe, and leave out those that came in between
     #[arg(long, conflicts_with = "pick")]
     latest: bool,
     /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
     #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
-    commands: Option<PathBuf>,
+    pub commands: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`
     #[arg(long, hide_short_help = true)]
-    skip_bad_frames: bool,
+    pub skip_bad_frames: bool,
     /// Longest wait for the next frame of a video or a camera [default: 30]
     #[arg(long, hide_short_help = true, value_name = "SECONDS", default_value_t = 30.0, hide_default_value = true)]
     timeout: f64,
     /// Threads that follow several targets [default: one per core]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
-    jobs: Option<u16>,
+    pub jobs: Option<u16>,
     /// Print no progress and no summary; twice: no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
     /// Print how long each stage took
     #[arg(long, hide_short_help = true)]
-    profile: bool,
+    pub profile: bool,
     #[command(flatten)]
     output: OutputArgs,
     /// Preset to start from [default: robust]
@@ -166,24 +166,17 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         None => (None, Box::new(Prefetch::open(source, span, demand, &quit)?)),
     };
     let config = RunConfig {
-        info,
+        args,
+        source,
         path: path.to_string_lossy().into(),
         span,
-        by_start: args.start.is_some(),
+        demand,
         targets,
         named: wanted.named,
         given: !wanted.is_empty(),
         tracker: &tracker,
         parameters: resolved.params.document(&resolved.preset),
-        skip_bad_frames: args.skip_bad_frames,
-        parallel: args.jobs.is_none_or(|jobs| jobs > 1),
-        profile: args.profile,
         cancel,
-        source,
-        demand,
-        smooth: args.smooth,
-        both_sides: args.both_sides,
-        commands: args.commands.as_deref(),
         quit,
     };
     let frames = Box::new(first.into_iter().chain(frames));

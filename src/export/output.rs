@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Coco, Cvat, Exporter, Json, JsonLines, LabelStudio, Table, Yolo};
-use crate::atomic_file::{AtomicFile, parent, remove, temporary_beside};
+use crate::atomic_file::{AtomicFile, parent, real, remove, temporary_beside};
 use crate::error::{Error, Result};
 use crate::media::INDEX;
 
@@ -59,14 +59,8 @@ impl Destination {
     /// The same for two names of one file or folder; `None` for devices, which outputs may share.
     fn identity(&self) -> Option<PathBuf> {
         let Self::File(path) = self else { return Some("-".into()) };
-        match fs::metadata(path) {
-            Ok(there) if there.is_file() || there.is_dir() => fs::canonicalize(path).ok(),
-            Ok(_) => None,
-            Err(_) => {
-                let folder = fs::canonicalize(parent(path)).unwrap_or_else(|_| parent(path).to_path_buf());
-                Some(folder.join(path.file_name().unwrap_or(OsStr::new(""))))
-            }
-        }
+        let is_device = fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        if is_device { None } else { real(path) }
     }
 }
 

@@ -150,10 +150,7 @@ impl Info {
     /// Whether `path` is an input, or would be read as one when the source is opened again.
     #[cfg(feature = "cli")]
     pub(crate) fn reads(&self, path: &Path) -> bool {
-        let real = |path: &Path| {
-            let beside = || Some(crate::atomic_file::parent(path).canonicalize().ok()?.join(path.file_name()?));
-            path.canonicalize().ok().or_else(beside)
-        };
+        use crate::atomic_file::real;
         let Some(path) = real(path) else { return false };
         let is_image = images::is_image(&path);
         let may_be_frame = || self.images.iter().any(|image| image.parent().and_then(real).as_deref() == path.parent());
