@@ -406,28 +406,23 @@ pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], t
         let (before, here, after) = (is_shown(at.checked_sub(1)), is_shown(Some(at)), is_shown(Some(at + 1)));
         if here { shapes[at].given || !before || !after } else { before || at == 0 }
     };
-    (0..shapes.len()).filter(|&at| is_fixed(at)).for_each(|at| keep[at] = true);
-    let mut from = 0;
-    while from + 1 < shapes.len() {
-        // The slopes of the lines that pass all values so far.
-        let (mut low, mut high) = ([f64::NEG_INFINITY; N], [f64::INFINITY; N]);
-        let mut best = from + 1;
-        for next in from + 1..shapes.len() {
-            let steps = (shapes[next].index - shapes[from].index) as f64;
-            let slope = |side: usize, slack: f64| (values[next][side] + slack - values[from][side]) / steps;
-            if (0..N).all(|side| (low[side]..=high[side]).contains(&slope(side, 0.0))) {
-                best = next;
-            }
-            for side in 0..N {
-                (low[side], high[side]) =
-                    (low[side].max(slope(side, -tolerance)), high[side].min(slope(side, tolerance)));
-            }
-            if keep[next] || (0..N).any(|side| low[side] > high[side]) {
-                break;
-            }
+    let fixed: Vec<usize> = (0..shapes.len()).filter(|&at| is_fixed(at)).collect();
+    fixed.iter().for_each(|&at| keep[at] = true);
+    // A span is split at its worst frame until all are close enough (Ramer 1972).
+    let mut spans: Vec<_> = fixed.windows(2).map(|ends| (ends[0], ends[1])).collect();
+    while let Some((from, to)) = spans.pop() {
+        let (start, steps) = (shapes[from].index as f64, (shapes[to].index - shapes[from].index) as f64);
+        let error = |at: usize| {
+            let share = (shapes[at].index as f64 - start) / steps;
+            let sides = values[from].iter().zip(&values[to]).zip(&values[at]);
+            sides.map(|((a, b), value)| (a + share * (b - a) - value).abs()).fold(0.0, f64::max)
+        };
+        let between = (from + 1..to).filter(|&at| shapes[at].visible);
+        let worst = between.map(|at| (error(at), at)).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, at)) = worst.filter(|(error, _)| *error > tolerance) {
+            keep[at] = true;
+            spans.extend([(from, at), (at, to)]);
         }
-        keep[best] |= shapes[best].visible;
-        from = best;
     }
     keep
 }

@@ -7,7 +7,7 @@ use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::decode::{Decoded, MAX_PIXELS, demanded};
 use super::y4m::Reader;
@@ -242,49 +242,6 @@ struct Probe {
     version: Option<(u32, u32)>,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    streams: Vec<VideoStream>,
-    #[serde(default)]
-    format: Format,
-    #[serde(default)]
-    program_version: Version,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct VideoStream {
-    width: usize,
-    height: usize,
-    pix_fmt: String,
-    color_space: String,
-    color_primaries: String,
-    color_transfer: String,
-    sample_aspect_ratio: String,
-    codec_name: String,
-    avg_frame_rate: String,
-    nb_frames: Option<String>,
-    duration: Option<String>,
-    side_data_list: Vec<SideData>,
-}
-
-#[derive(Deserialize)]
-struct SideData {
-    rotation: Option<f64>,
-}
-
-#[derive(Default, Deserialize)]
-struct Format {
-    duration: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-struct Version {
-    #[serde(default)]
-    version: String,
-}
-
 impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
         let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
@@ -301,23 +258,26 @@ impl Probe {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let answer: Answer = serde_json::from_str(text).map_err(|error| format!("ffprobe: {error}"))?;
-        let video = answer.streams.into_iter().next().ok_or("there is no video in it")?;
+        let answer: Value = serde_json::from_str(text).map_err(|error| format!("ffprobe: {error}"))?;
+        let video = &answer["streams"][0];
+        let text = |key: &str| video[key].as_str().unwrap_or_default();
+        let side = |key: &str| video[key].as_u64().unwrap_or(0) as usize;
+        let mut size = (side("width"), side("height"));
         // ffmpeg renders text files as video.
-        if video.codec_name == "ansi" || video.width == 0 || video.height == 0 {
+        if text("codec_name") == "ansi" || size.0 == 0 || size.1 == 0 {
             return Err("there is no video in it".into());
         }
-        let rotation = video.side_data_list.iter().find_map(|data| data.rotation).unwrap_or_default();
-        let quarter = (rotation / 90.0).round() as i64 % 2 != 0;
-        let rate = ratio(&video.avg_frame_rate, '/');
-        let duration = video.duration.or(answer.format.duration).and_then(|text| text.parse::<f64>().ok());
+        let side_data = video["side_data_list"].as_array().into_iter();
+        let rotation = side_data.flatten().find_map(|data| data["rotation"].as_f64()).unwrap_or_default();
+        let rate = ratio(text("avg_frame_rate"), '/');
+        let duration = video["duration"].as_str().or(answer["format"]["duration"].as_str());
+        let duration = duration.and_then(|text| text.parse::<f64>().ok());
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
-        let frames = video.nb_frames.and_then(|text| text.parse().ok()).filter(|&count| count > 0);
-        let aspect =
-            video.sample_aspect_ratio.split_once(':').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+        let frames = text("nb_frames").parse().ok().filter(|&count| count > 0);
+        let aspect = text("sample_aspect_ratio").split_once(':');
+        let aspect = aspect.and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
         let mut aspect = aspect.filter(|&(w, h): &(u32, u32)| w > 0 && h > 0 && w != h);
-        let mut size = (video.width, video.height);
-        if quarter {
+        if (rotation / 90.0).round() as i64 % 2 != 0 {
             size = (size.1, size.0);
             aspect = aspect.map(|(w, h)| (h, w));
         }
@@ -326,17 +286,17 @@ impl Probe {
             rate,
             announced: frames,
             frames: frames.or(by_rate),
-            pixels: video.pix_fmt,
-            standard: match video.color_space.as_str() {
+            pixels: text("pix_fmt").into(),
+            standard: match text("color_space") {
                 "bt709" => Standard::Bt709,
                 "bt2020nc" | "bt2020c" => Standard::Bt2020,
                 _ => Standard::Bt601,
             },
-            colors: Some([video.color_primaries, video.color_transfer, video.color_space])
+            colors: Some(["color_primaries", "color_transfer", "color_space"].map(|key| text(key).to_owned()))
                 .filter(|names| names.iter().all(|name| !name.is_empty() && name != "unknown")),
             aspect,
             rotated: rotation % 180.0 != 0.0,
-            version: ffmpeg::version(&answer.program_version.version),
+            version: ffmpeg::version(answer["program_version"]["version"].as_str().unwrap_or_default()),
         })
     }
 }
