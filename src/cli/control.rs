@@ -13,7 +13,7 @@ use crate::media::Item;
 use crate::run::{Command, MAX_TARGETS, Pilot, Session};
 use crate::tracker::check_start;
 
-/// Longest line, in bytes.
+/// Bytes of the longest line; a longer one is read as several, which are refused.
 const MAX_LINE: u64 = 4096;
 
 /// Lines that wait for the next frame; more wait in the pipe.
@@ -21,9 +21,6 @@ const MAX_WAITING: usize = 10_000;
 
 /// Refusals that are told apart until the next frame; of more there is a count.
 const MAX_REFUSALS: usize = 5;
-
-/// Maximum targets of a run, with those that have ended.
-const MAX_TARGETS_IN_ALL: usize = 100_000;
 
 /// The number of a line, and its command or why it is refused.
 type Line = (u64, Result<Command, String>);
@@ -73,7 +70,8 @@ impl Control {
         // A box needs pixels: commands wait for a frame that can be read.
         let Ok(frame) = &item.frame else { return };
         let size = (frame.as_frame().width(), frame.as_frame().height());
-        for (number, command) in self.waiting() {
+        let waiting: Vec<Line> = self.lines.try_iter().take(MAX_WAITING).collect();
+        for (number, command) in waiting {
             let done = command.and_then(|command| {
                 let checked = command.bbox().map_or(Ok(()), |bbox| check_start(size, bbox));
                 checked.map_err(|error| error.to_string()).and(Ok(command))
@@ -93,11 +91,6 @@ impl Control {
             });
             self.refuse(number, done.err());
         }
-    }
-
-    /// The lines that have come.
-    fn waiting(&self) -> Vec<Line> {
-        self.lines.try_iter().take(MAX_WAITING).collect()
     }
 
     fn refuse(&mut self, number: u64, reason: Option<String>) {
@@ -127,7 +120,7 @@ impl Control {
         bbox: BBox,
     ) -> Result<TargetRecord, String> {
         let alive = (0..self.targets.len()).filter(|&target| session.follower(target).is_some()).count();
-        if alive >= MAX_TARGETS || self.targets.len() >= MAX_TARGETS_IN_ALL {
+        if alive >= MAX_TARGETS {
             return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
         }
         let highest = self.targets.iter().map(|target| target.id).max().unwrap_or(0);
@@ -157,19 +150,10 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let mut is_long = false;
-        // The rest of a line that is too long is skipped.
-        while line.len() as u64 == MAX_LINE && line.last() != Some(&b'\n') {
-            is_long = true;
-            line.clear();
-            if input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).unwrap_or(0) == 0 {
-                break;
-            }
-        }
-        if line.trim_ascii().is_empty() && !is_long {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let command = if is_long { Err(format!("it is longer than {MAX_LINE} bytes")) } else { Command::parse(&line) };
+        let command = Command::parse(&line);
         if command == Ok(Command::Quit) {
             return quit.cancel();
         }

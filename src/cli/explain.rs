@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Failure;
 use super::settings::{self, SettingsArgs};
-use super::source::{self, Position, SourceRequest};
+use super::source::{self, Position};
 use super::targets::TargetArgs;
 use crate::Error;
 use crate::atomic_file;
@@ -38,8 +38,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
     let wanted = args.targets.read()?;
     let cancel = super::failure::watch_signals();
-    let request = SourceRequest { path: &args.source, options: OpenOptions::default(), needs_truth: wanted.is_empty() };
-    let (source, _) = request.open(&cancel)?;
+    let (source, _) = source::open(&args.source, OpenOptions::default(), wanted.is_empty(), &cancel)?;
     let info = source.info();
     let span = source::span(source.as_ref(), None, Some(Position::Frame(args.frame)), wanted.first(), &cancel)?;
     let Some((start, bbox)) = wanted.within(span, info)?.first().and_then(|target| target.boxes().next()) else {

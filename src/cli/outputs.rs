@@ -138,8 +138,7 @@ impl OutputArgs {
         let (style, crop, inset) = (self.style, self.crop, self.inset);
         let overlay = OverlayOptions { style, hidden, crop, inset, ..OverlayOptions::default() };
         let outputs = Outputs { all, overlay, tolerance: self.tolerance };
-        let is_folder = |form: Form| matches!(form, Form::Response | Form::Overlay | Form::Yolo | Form::Frames);
-        if outputs.all.iter().any(|(_, form, to)| is_folder(*form) && to.path() == Path::new("-")) {
+        if outputs.all.iter().any(|(_, form, to)| is_folder(*form, to) && to.path() == Path::new("-")) {
             return Err(Failure::usage("pictures do not go to the standard output: name a folder or a video"));
         }
         if outputs.overlay != OverlayOptions::default() && !outputs.has(Form::Overlay) {
@@ -147,6 +146,15 @@ impl OutputArgs {
             return Err(Failure::usage(format!("{flags} need --overlay DIR|VIDEO")));
         }
         Ok(outputs)
+    }
+}
+
+/// Whether an output is a folder.
+fn is_folder(form: Form, to: &Destination) -> bool {
+    match form {
+        Form::Response | Form::Yolo | Form::Frames => true,
+        Form::Overlay => !is_video(to.path()),
+        _ => false,
     }
 }
 
@@ -196,11 +204,6 @@ impl Outputs {
     /// # Errors
     /// Two outputs at one place, and one that cannot be written.
     pub fn open(&self, info: &Info) -> Result<Exports, Failure> {
-        let is_folder = |form: Form, to: &Destination| match form {
-            Form::Response | Form::Yolo | Form::Frames => true,
-            Form::Overlay => !is_video(to.path()),
-            _ => false,
-        };
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
         check_distinct(&all).map_err(Failure::usage)?;
         let (length, with_frames) = (info.length.or(info.expected_length), self.has(Form::Frames));

@@ -10,52 +10,43 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::TargetRecord;
 use crate::frame::Channels;
-use crate::media::{Info, OpenOptions, Source, Span, Truth, local, open};
+use crate::media::{self, Info, OpenOptions, Source, Span, Truth, local};
 use crate::tracker;
 
 /// Tolerance of `--start` and `--end` in seconds, since users write times with few digits.
 const NEAR: f64 = 1e-3;
 
-/// The arguments that name a source.
-#[derive(Clone, Debug)]
-pub struct SourceRequest<'a> {
-    /// A folder, a video, a camera, an address, or `-`.
-    pub path: &'a Path,
-    /// How it is opened.
-    pub options: OpenOptions,
-    /// Whether the truth gives the first box.
-    pub needs_truth: bool,
-}
-
-impl SourceRequest<'_> {
-    /// The source, and warnings besides its own.
-    ///
-    /// # Errors
-    /// Wrong usage for a missing source, a failure for one that cannot be read.
-    pub fn open(mut self, cancel: &CancelToken) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
-        let mut warnings = Vec::new();
-        let path = local(self.path);
-        let given = self.options.truth != Truth::Beside;
-        let opened = match open(self.path, &self.options, cancel) {
-            // A broken truth that is only compared with does not end the run.
-            Err(error @ Error::Annotation { .. }) if !self.needs_truth && !given => {
-                warnings.push(format!("{error}; the truth is ignored"));
-                self.options.truth = Truth::Ignore;
-                open(self.path, &self.options, cancel)
-            }
-            opened => opened,
-        };
-        match opened {
-            Ok(_) if given && !path.is_dir() => {
-                Err(Failure::usage(format!("--truth needs a folder of images, not {}", self.path.display())))
-            }
-            Ok(source) => Ok((source, warnings)),
-            Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
-                Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
-            }
-            Err(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
-            Err(error) => Err(error.into()),
+/// The source that a user names, and warnings besides its own. `needs_truth` says that the truth gives the first box.
+///
+/// # Errors
+/// Wrong usage for a missing source, a failure for one that cannot be read.
+pub fn open(
+    given: &Path,
+    mut options: OpenOptions,
+    needs_truth: bool,
+    cancel: &CancelToken,
+) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
+    let mut warnings = Vec::new();
+    let (path, is_beside) = (local(given), options.truth == Truth::Beside);
+    let opened = match media::open(given, &options, cancel) {
+        // A broken truth that is only compared with does not end the run.
+        Err(error @ Error::Annotation { .. }) if !needs_truth && is_beside => {
+            warnings.push(format!("{error}; the truth is ignored"));
+            options.truth = Truth::Ignore;
+            media::open(given, &options, cancel)
         }
+        opened => opened,
+    };
+    match opened {
+        Ok(_) if !is_beside && !path.is_dir() => {
+            Err(Failure::usage(format!("--truth needs a folder of images, not {}", given.display())))
+        }
+        Ok(source) => Ok((source, warnings)),
+        Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
+            Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
+        }
+        Err(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -12,7 +12,7 @@ use super::outputs::OutputArgs;
 use super::progress::Progress;
 use super::run::{self, RunConfig, RunSummary};
 use super::settings::{self, SettingsArgs};
-use super::source::{self, Position, SourceRequest};
+use super::source::{self, Position};
 use super::targets::TargetArgs;
 use super::view::{Picked, pick};
 use crate::Tracker;
@@ -111,9 +111,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         lenient: args.skip_bad_frames,
         timeout: seconds(args.timeout)?,
     };
-    let request =
-        SourceRequest { path, options, needs_truth: wanted.is_empty() && !args.pick && args.commands.is_none() };
-    let (source, mut warnings) = request.open(&cancel)?;
+    let needs_truth = wanted.is_empty() && !args.pick && args.commands.is_none();
+    let (source, mut warnings) = source::open(path, options, needs_truth, &cancel)?;
     let (source, info) = (source.as_ref(), source.info());
     let span = source::span(source, args.start, args.end, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;

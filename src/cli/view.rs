@@ -10,7 +10,7 @@ use clap::Args;
 use super::Failure;
 use super::failure::watch_signals;
 use super::settings::{self, Resolved, SettingsArgs};
-use super::source::{self, Position, SourceRequest};
+use super::source::{self, Position};
 use super::targets::{TargetArgs, frame_size};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
@@ -158,8 +158,7 @@ fn serve(
         resolved = Resolved::of(&session.parameters).unwrap_or(resolved);
     }
     let wanted = args.targets.read()?;
-    let request = SourceRequest { path: given, options: OpenOptions::default(), needs_truth: false };
-    let (source, mut warnings) = request.open(cancel)?;
+    let (source, mut warnings) = source::open(given, OpenOptions::default(), false, cancel)?;
     let info = source.info();
     let span = source::span(source.as_ref(), args.start, args.end, None, cancel)?;
     let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
