@@ -9,7 +9,6 @@ use super::controller::{Controller, Goal, Handled, POLL_INTERVAL};
 use super::frame_cache::{Checkpoint, Reading, Seen};
 use super::state::{Gone, Track, ViewState};
 use crate::bbox::BBox;
-use crate::error::Error;
 use crate::media::Item;
 use crate::run::{Command, MAX_TARGETS};
 use crate::tracker::too_small;
@@ -190,12 +189,6 @@ impl Controller {
         }
     }
 
-    /// Whether a frame of a live source may still come, beyond the first.
-    fn is_to_come(&self, position: usize) -> bool {
-        let open = self.cache.last().is_none_or(|last| position <= last);
-        self.cache.info().live && position > self.cache.newest().max(self.cache.first()) && open
-    }
-
     fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Checkpoint, Seen), Refusal> {
         let (first, newest, live) = (self.cache.first(), self.cache.newest(), self.cache.info().live);
         if position < first || live && position > newest.max(first) {
@@ -223,24 +216,9 @@ impl Controller {
         let target = match id {
             Some(id) if taken => return Err(format!("there is a target {id} already").into()),
             Some(id) => id,
-            None => self.next_id(),
+            None => self.last_id.checked_add(1).ok_or("there is no higher id: give one")?,
         };
-        if self.is_to_come(position) {
-            if !bbox.is_valid() {
-                let reason = "width and height must be above zero and all four numbers finite".into();
-                return Err(Error::Box { bbox, reason }.to_string().into());
-            }
-            self.last_id = self.last_id.max(target);
-            self.shared.change(|state| state.expect(target, bbox, position));
-            return Ok(());
-        }
         self.give(target, position, bbox)
-    }
-
-    /// The id of a new target: one above the highest so far, or the lowest free one.
-    fn next_id(&self) -> u32 {
-        let unused = || self.shared.look(|state| (1..).find(|id| !state.tracks().contains_key(id)));
-        self.last_id.checked_add(1).or_else(unused).unwrap_or(u32::MAX)
     }
 
     /// Gives a target, which may be new, a box.

@@ -208,12 +208,6 @@ impl ViewState {
         Some(track)
     }
 
-    /// Adds a target that begins in the `given` box of a later frame.
-    pub fn expect(&mut self, target: u32, given: BBox, position: usize) {
-        self.revision += 1;
-        self.tracks.entry(target).or_default().marks.insert(position, Mark::Given(given));
-    }
-
     /// Removes a target.
     pub fn remove(&mut self, target: u32) {
         if let Some(mut track) = self.drop_track(target) {

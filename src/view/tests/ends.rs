@@ -72,9 +72,8 @@ fn a_document_is_complete_once_the_last_frame_is_tracked() {
     assert!(completed());
     seat.view.close().unwrap();
     // A target whose first frame never came.
-    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Add { id: None, position: Some(FRAMES + 9), bbox: seat.truth(1) });
+    let given = [(1, 1, truth(&scene(), 1)), (2, FRAMES + 9, truth(&scene(), 1))];
+    let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
     seat.play_to_the_end();
     assert_eq!(document(&seat)["summary"]["completed"], false);
     seat.view.close().unwrap();
@@ -99,7 +98,7 @@ fn the_status_names_the_goal_until_it_is_shown() {
 fn a_cancelled_view_waits_for_no_frame() {
     let stop = CancelToken::default();
     let source = Scenery { lasts: |_| Duration::from_millis(700), ..Scenery::folder() };
-    let seat = seat_until(stop.clone(), source, 0);
+    let seat = seat_with(stop.clone(), source, 0, &[]);
     stop.cancel();
     let begun = Instant::now();
     let refused = seat.view.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) }).unwrap_err();

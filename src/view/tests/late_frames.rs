@@ -19,15 +19,8 @@ fn a_retry_reaches_a_frame_far_ahead() {
 
 #[test]
 fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
-    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES);
-    seat.command(Command::Add { id: Some(7), position: Some(12), bbox: seat.truth(12) });
-    seat.command(Command::Add { id: Some(3), position: Some(1), bbox: seat.truth(1) });
-    let invalid = BBox::new(1.0, 1.0, 0.0, 4.0);
-    assert!(seat.refused(Command::Add { id: Some(8), position: Some(9), bbox: invalid }).contains("above zero"));
-    assert!(
-        seat.refused(Command::Add { id: Some(7), position: Some(9), bbox: seat.truth(9) })
-            .contains("a target 7 already")
-    );
+    let given = [(7, 12, truth(&scene(), 12)), (3, 1, truth(&scene(), 1))];
+    let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
     // It has no record before.
     seat.command(Command::Step { by: 5 });
     seat.stands_at(6);
@@ -41,9 +34,8 @@ fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
 
 #[test]
 fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
-    let seat = seat_of(Scenery::camera(), MAX_CACHE_BYTES);
-    seat.command(Command::Add { id: Some(1), position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Add { id: Some(2), position: Some(5), bbox: BBox::new(900.0, 0.0, 10.0, 10.0) });
+    let given = [(1, 1, truth(&scene(), 1)), (2, 5, BBox::new(900.0, 0.0, 10.0, 10.0))];
+    let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
     seat.command(Command::Play);
     seat.stands_at(5);
     let said = seat.view.shared.look(|state| state.status.said.1.clone());
