@@ -225,14 +225,9 @@ pub(super) struct ScaleSearch {
     search: Box<dyn Search>,
     /// The smallest and the largest scale.
     limits: (f64, f64),
-    estimator: ScaleEstimator,
-}
-
-/// A scale filter, and the patch around the target that it looks at.
-#[derive(Clone, Debug)]
-struct ScaleEstimator {
     filter: ScaleFilter,
     resampler: Resampler,
+    /// The patch around the target that the filter looks at.
     patch: Vec<u8>,
     /// Pixels of the frame per pixel of the patch, at scale 1.
     step: f64,
@@ -252,21 +247,6 @@ impl ScaleSearch {
         let size = (bbox.w, bbox.h);
         let limits = limits(size, FrameKind::of(frame).size);
         let ScaleParams::Filter(params) = params else { return search };
-        let mut search = Self { search, limits, estimator: ScaleEstimator::new(params, size, limits.1) };
-        search.learn_scale(frame, Pose::of(bbox), watch);
-        Box::new(search)
-    }
-
-    fn learn_scale(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) {
-        watch.start();
-        self.estimator.learn(frame, at);
-        watch.lap(Stage::Scale);
-    }
-}
-
-impl ScaleEstimator {
-    /// For a target whose first box has `size` and that may become `largest` times as large.
-    fn new(params: ScaleFilterParams, size: (f64, f64), largest: f64) -> Self {
         // As fine as the small patches need it, and no finer than the frame.
         let step = ((size.0 * size.1 / params.area).sqrt() / FINER).max(1.0);
         let seen = (size.0 / step, size.1 / step);
@@ -275,9 +255,11 @@ impl ScaleEstimator {
         let side = |length: f64| (length * reach).ceil() as usize + 2;
         let (width, height) = (side(seen.0), side(seen.1));
         let mut resampler = Resampler::new(width, height, Channels::Luma);
-        resampler.reserve(step * largest);
-        let filter = ScaleFilter::new(seen, params);
-        Self { filter, resampler, patch: vec![0; width * height], step, cut_at: None }
+        resampler.reserve(step * limits.1);
+        let (filter, patch) = (ScaleFilter::new(seen, params), vec![0; width * height]);
+        let mut search = Self { search, limits, filter, resampler, patch, step, cut_at: None };
+        search.learn_scale(frame, Pose::of(bbox), watch);
+        Box::new(search)
     }
 
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose) {
@@ -292,15 +274,9 @@ impl ScaleEstimator {
         (&mut self.filter, GrayPatch { pixels: &self.patch, width }, middle)
     }
 
-    /// The factor by which the target at `pose` is larger than that.
-    fn find(&mut self, frame: &Frame<'_>, pose: Pose) -> f64 {
-        self.cut(frame, pose);
-        let (filter, patch, middle) = self.parts();
-        filter.find(patch, middle)
-    }
-
-    /// Learns the target at `pose`, from the last patch if it was cut around the same place.
-    fn learn(&mut self, frame: &Frame<'_>, pose: Pose) {
+    /// Learns the size of the target at `pose`, from the last patch if it was cut around the same place.
+    fn learn_scale(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) {
+        watch.start();
         let cut_at = self.cut_at.filter(|cut_at| cut_at.center == pose.center);
         if cut_at.is_none() {
             self.cut(frame, pose);
@@ -309,6 +285,7 @@ impl ScaleEstimator {
         let (filter, patch, middle) = self.parts();
         filter.learn(patch, middle, zoom, 1.0);
         self.cut_at = None;
+        watch.lap(Stage::Scale);
     }
 }
 
@@ -318,11 +295,13 @@ impl Search for ScaleSearch {
     }
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        self.estimator.cut_at = None;
+        self.cut_at = None;
         let mut detection = self.search.detect(frame, at, watch);
         if detection.seen {
             watch.start();
-            let scale = detection.pose.scale * self.estimator.find(frame, detection.pose);
+            self.cut(frame, detection.pose);
+            let (filter, patch, middle) = self.parts();
+            let scale = detection.pose.scale * filter.find(patch, middle);
             detection.pose.scale = scale.clamp(self.limits.0, self.limits.1);
             watch.lap(Stage::Scale);
         }
@@ -330,7 +309,7 @@ impl Search for ScaleSearch {
     }
 
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        self.estimator.cut_at = None;
+        self.cut_at = None;
         self.search.evaluate_at(frame, at, watch)
     }
 

@@ -74,21 +74,6 @@ impl WindowSearch {
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
-        let mut search = Self::with(params, lost, (grid, cutter), bbox, &first)?;
-        search.detector.input().copy_from_slice(&first);
-        search.detector.take_input();
-        search.learn_first(bbox)?;
-        Ok(search)
-    }
-
-    /// With the windows of `grid`, whose `first` map gives the projection.
-    fn with(
-        params: &WindowParams,
-        lost: f64,
-        (grid, cutter): (WindowGrid, WindowCutter),
-        bbox: BBox,
-        first: &[f32],
-    ) -> Result<Self> {
         let (map, template) = (grid.map(), grid.template());
         let settings = WindowSettings {
             kernel: params.kernel,
@@ -99,14 +84,17 @@ impl WindowSearch {
             positives: params.positives,
             negatives: params.negatives,
         };
-        let detector = WindowDetector::new(settings, params.machine.build()?, first);
+        // The first map gives the projection.
+        let mut detector = WindowDetector::new(settings, params.machine.build()?, &first);
+        detector.input().copy_from_slice(&first);
+        detector.take_input();
         let (height, width) = grid.windows();
         // Zero just outside the response.
         let (by_row, by_col) = (hann(height + 2), hann(width + 2));
         let weight = |near: f32| (1.0 - params.prior + params.prior * f64::from(near)) as f32;
         let prior =
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();
-        Ok(Self {
+        let mut search = Self {
             params: params.clone(),
             lost: lost.min(params.gate),
             calibration: Calibration::of_machine(params.machine.kind()),
@@ -119,7 +107,9 @@ impl WindowSearch {
             prior,
             detector,
             peaks: Vec::with_capacity(height * width),
-        })
+        };
+        search.learn_first(bbox)?;
+        Ok(search)
     }
 
     /// Scores all windows around the target's place `at`; false where there is nothing to see in the whole area.
