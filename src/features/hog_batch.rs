@@ -1,54 +1,70 @@
 //! HOG of many small patches at once: a lane is a patch.
 //!
-//! The values are those of [`Hog`](super::hog::Hog). A register holds the same pixel of all patches, and each orientation
-//! takes its part by a mask.
+//! The values are those of [`Hog`](super::hog::Hog). Patches go in groups of eight: a register of AVX2 holds the same
+//! pixel of a group, and each orientation takes its part by a mask.
 
 use super::hog::{CHANNELS, CLIP, SIGNED, TEXTURE_GAIN, UNSIGNED, border_gain, orientation_bin};
 use crate::simd::leveled;
 
-/// Patches per batch.
+/// Room for patches in a batch.
 pub const PATCHES: usize = 24;
+/// Side of a cell in pixels.
+pub const CELL: usize = 4;
 
 /// One value of each patch.
 pub type Lanes = [f32; PATCHES];
 
+/// Patches that are worked on together.
+pub const GROUP: usize = 8;
+/// One value of each patch of a group.
+pub type Group = [f32; GROUP];
+
+/// Shares of the four pixels between the centres of two cells: of the first cell, and of the second.
+const SHARES: [[f32; CELL]; 2] = [[0.875, 0.625, 0.375, 0.125], [0.125, 0.375, 0.625, 0.875]];
+
 /// Extracts HOG from batches of patches of one size.
 #[derive(Clone, Debug)]
 pub struct HogBatch {
-    width: usize,
-    height: usize,
-    cell: usize,
     rows: usize,
     cols: usize,
+    /// `[pixel][patch]` of one row of pixels, with half a cell of zeros on either side: the gradients' orientations,
+    bin: Vec<u32>,
+    /// the shares of the cells before and after a pixel,
+    shares: [Vec<f32>; 2],
+    /// and the magnitudes times those.
+    parts: [Vec<f32>; 2],
     /// Sums of one row of pixels for each cell, with a border cell on either side.
-    line: Vec<[Lanes; SIGNED]>,
+    line: Vec<[Group; SIGNED]>,
     /// `[row + 1][column]`, with a border row on either side.
-    signed: Vec<[Lanes; SIGNED]>,
+    signed: Vec<[Group; SIGNED]>,
     /// `[row][column]`: energy of the unsigned orientations.
-    energy: Vec<Lanes>,
+    energy: Vec<Group>,
     /// `[row + 1][column + 1]`: reciprocal norms of the 2x2 blocks whose last cell is (row, column).
-    norm: Vec<Lanes>,
+    norm: Vec<Group>,
 }
 
 impl HogBatch {
-    /// For patches of `width` x `height` pixels and cells of `cell` x `cell` pixels.
+    /// For patches of `width` x `height` pixels.
     ///
     /// # Panics
-    /// If the patch is smaller than a cell.
-    pub fn new(width: usize, height: usize, cell: usize) -> Self {
-        assert!(cell > 0 && width >= cell && height >= cell, "a patch holds at least one cell");
-        let (rows, cols) = (height / cell, width / cell);
-        let none = [[0.0; PATCHES]; SIGNED];
+    /// If that is not a whole number of cells, at least one.
+    pub fn new(width: usize, height: usize) -> Self {
+        let (rows, cols) = (height / CELL, width / CELL);
+        assert!(rows * cols > 0 && (cols * CELL, rows * CELL) == (width, height), "whole cells");
+        let none = [[0.0; GROUP]; SIGNED];
         Self {
-            width,
-            height,
-            cell,
             rows,
             cols,
+            bin: vec![0; (cols + 1) * CELL * GROUP],
+            shares: SHARES.map(|shares| {
+                let pixels = (0..(cols + 1) * CELL).map(|x| [shares[x % CELL]; GROUP]);
+                pixels.collect::<Vec<_>>().into_flattened()
+            }),
+            parts: [(); 2].map(|()| vec![0.0; (cols + 1) * CELL * GROUP]),
             line: vec![none; cols + 2],
             signed: vec![none; (rows + 2) * cols],
-            energy: vec![[0.0; PATCHES]; rows * cols],
-            norm: vec![[0.0; PATCHES]; (rows + 1) * (cols + 1)],
+            energy: vec![[0.0; GROUP]; rows * cols],
+            norm: vec![[0.0; GROUP]; (rows + 1) * (cols + 1)],
         }
     }
 
@@ -62,52 +78,69 @@ impl HogBatch {
         self.cols
     }
 
-    /// Writes the feature maps of `patches` (gray values, `[row][column][patch]`) to `out`: `[row][column][31][patch]`.
-    pub fn extract(&mut self, patches: &[Lanes], out: &mut [Lanes]) {
-        assert_eq!(patches.len(), self.width * self.height);
+    /// Writes the feature maps of `patches` (gray values, `[group][row][column][patch]`) to `out`:
+    /// `[row][column][31][patch]`.
+    pub fn extract(&mut self, patches: &[Group], out: &mut [Lanes]) {
         assert_eq!(out.len(), self.rows * self.cols * CHANNELS);
-        extract(self, patches, out);
+        for (group, patches) in patches.chunks_exact(self.rows * self.cols * CELL * CELL).enumerate() {
+            extract(self, patches, group, out);
+        }
     }
 
-    /// Adds the gradients of pixel row `y`.
+    /// Adds the gradients of pixel row `y` of a group of patches.
     #[inline(always)]
-    fn add_row(&mut self, patches: &[Lanes], y: usize) {
-        let (width, height, cell) = (self.width, self.height, self.cell);
-        let row = |y: usize| &patches[y * width..][..width];
+    fn add_row(&mut self, patches: &[Group], y: usize) {
+        let (width, height) = (self.cols * CELL, self.rows * CELL);
+        let row = |y: usize| patches[y * width..][..width].as_flattened();
         let (above, here, below) = (row(y.saturating_sub(1)), row(y), row((y + 1).min(height - 1)));
-        let one_sided = |i: usize, n: usize| if n > 1 && (i == 0 || i == n - 1) { 2.0f32 } else { 1.0 };
-        let dy_gain = one_sided(y, height);
-        self.line.fill([[0.0; PATCHES]; SIGNED]);
-        for x in 0..self.cols * cell {
-            let dx_gain = one_sided(x, width);
-            let (left, right) = (&here[x.saturating_sub(1)], &here[(x + 1).min(width - 1)]);
-            let (up, down) = (&above[x], &below[x]);
-            let (mut magnitude, mut bin) = ([0.0f32; PATCHES], [0u32; PATCHES]);
-            for l in 0..PATCHES {
-                let (gx, gy) = (dx_gain * (right[l] - left[l]), dy_gain * (down[l] - up[l]));
-                magnitude[l] = (gx * gx + gy * gy).sqrt();
-                bin[l] = orientation_bin(gx, gy);
-            }
-            let (first, share) = share(x, cell);
-            let (one, other) = self.line.split_at_mut(first + 1);
-            let (one, other) = (&mut one[first], &mut other[0]);
+        let gain = if y == 0 || y == height - 1 { 2.0 } else { 1.0 };
+        // The first and the last column have differences to one side, which are twice as large.
+        let last = (width - 1) * GROUP;
+        self.add_pixels(0, [&here[..GROUP], &here[GROUP..], above, below], (2.0, gain));
+        self.add_pixels(1, [here, &here[2 * GROUP..], &above[GROUP..], &below[GROUP..]], (1.0, gain));
+        self.add_pixels(width - 1, [&here[last - GROUP..], &here[last..], &above[last..], &below[last..]], (2.0, gain));
+        self.line[0] = [[0.0; GROUP]; SIGNED];
+        let [first, second] = self.parts.each_ref().map(|part| part.as_chunks::<GROUP>().0);
+        let bin = self.bin.as_chunks::<GROUP>().0;
+        for column in 0..=self.cols {
+            let pixels = column * CELL..(column + 1) * CELL;
+            let (bin, first, second) = (&bin[pixels.clone()], &first[pixels.clone()], &second[pixels]);
             for o in 0..SIGNED {
-                for l in 0..PATCHES {
-                    let value = if bin[l] == o as u32 { magnitude[l] } else { 0.0 };
-                    one[o][l] += value * (1.0 - share);
-                    other[o][l] += value * share;
+                let (mut one, mut other) = (self.line[column][o], [0.0; GROUP]);
+                for ((bin, first), second) in bin.iter().zip(first).zip(second) {
+                    add_where(&mut one, bin, o as u32, first);
+                    add_where(&mut other, bin, o as u32, second);
                 }
+                (self.line[column][o], self.line[column + 1][o]) = (one, other);
             }
         }
-        let gain = 1.0 / (2.0 * 255.0 * (cell * cell) as f32);
-        let (first, share) = share(y, cell);
-        for (row, share) in [(first, 1.0 - share), (first + 1, share)] {
+        let gain = 1.0 / (2.0 * 255.0 * (CELL * CELL) as f32);
+        let (first, phase) = ((y + CELL / 2) / CELL, (y + CELL / 2) % CELL);
+        for (row, shares) in [first, first + 1].into_iter().zip(SHARES) {
             let sums = &mut self.signed[row * self.cols..][..self.cols];
             for (sums, line) in sums.iter_mut().zip(&self.line[1..]) {
                 for o in 0..SIGNED {
-                    add(&mut sums[o], &times(&line[o], gain * share));
+                    add(&mut sums[o], &times(&line[o], gain * shares[phase]));
                 }
             }
+        }
+    }
+
+    /// Writes the orientations and parts of pixels from `x` on: as many as there are of each of the four neighbours
+    /// (left, right, up, down).
+    #[inline(always)]
+    fn add_pixels(&mut self, x: usize, [left, right, up, down]: [&[f32]; 4], gain: (f32, f32)) {
+        let (start, n) = ((CELL / 2 + x) * GROUP, left.len().min(right.len()).min(up.len()));
+        let (left, right, up, down) = (&left[..n], &right[..n], &up[..n], &down[..n]);
+        let [first, second] = self.parts.each_mut().map(|part| &mut part[start..start + n]);
+        let [one, other] = self.shares.each_ref().map(|shares| &shares[start..start + n]);
+        let bin = &mut self.bin[start..start + n];
+        for i in 0..n {
+            let (gx, gy) = (gain.0 * (right[i] - left[i]), gain.1 * (down[i] - up[i]));
+            let magnitude = (gx * gx + gy * gy).sqrt();
+            bin[i] = orientation_bin(gx, gy);
+            first[i] = magnitude * one[i];
+            second[i] = magnitude * other[i];
         }
     }
 
@@ -117,7 +150,7 @@ impl HogBatch {
         let cells = self.signed[self.cols..].iter_mut().zip(&mut self.energy);
         for (i, (sums, energy)) in cells.enumerate() {
             let gain = border_gain(i / self.cols, self.rows) * border_gain(i % self.cols, self.cols);
-            *energy = [0.0; PATCHES];
+            *energy = [0.0; GROUP];
             for sums in sums.iter_mut() {
                 for sum in sums {
                     *sum *= gain;
@@ -130,66 +163,67 @@ impl HogBatch {
             }
         }
         let (rows, cols) = (self.rows, self.cols);
-        let epsilon = 1e-4 / 4.0 / (self.cell as f32).powi(4);
+        let epsilon = 1e-4 / 4.0 / (CELL as f32).powi(4);
         let inner = |i: usize, n: usize| i.clamp(1, (n - 1).max(1)) - 1;
         for (i, norm) in self.norm.iter_mut().enumerate() {
             let (r0, c0) = (inner(i / (cols + 1), rows), inner(i % (cols + 1), cols));
             let (r1, c1) = ((r0 + 1).min(rows - 1), (c0 + 1).min(cols - 1));
             let energy = |r: usize, c: usize| &self.energy[r * cols + c];
             let four = [energy(r0, c0), energy(r1, c0), energy(r0, c1), energy(r1, c1)];
-            for l in 0..PATCHES {
+            for l in 0..GROUP {
                 norm[l] = 1.0 / (four[0][l] + four[1][l] + four[2][l] + four[3][l] + epsilon).sqrt();
             }
         }
     }
 
     #[inline(always)]
-    fn normalise(&self, out: &mut [Lanes]) {
+    fn normalise(&self, group: usize, out: &mut [Lanes]) {
         let stride = self.cols + 1;
         let cells = self.signed[self.cols..].iter().zip(out.chunks_exact_mut(CHANNELS));
         for (i, (sums, out)) in cells.enumerate() {
             let (r, c) = (i / self.cols, i % self.cols);
             let norm = |r: usize, c: usize| &self.norm[r * stride + c];
+            let mut write = |channel: usize, values: Group| out[channel].as_chunks_mut().0[group] = values;
             let norms = [norm(r + 1, c + 1), norm(r + 1, c), norm(r, c + 1), norm(r, c)];
-            let mut texture = [[0.0f32; PATCHES]; 4];
+            let mut texture = [[0.0f32; GROUP]; 4];
             for o in 0..SIGNED {
-                let mut sum = [0.0f32; PATCHES];
+                let mut sum = [0.0f32; GROUP];
                 for (norm, texture) in norms.iter().zip(&mut texture) {
                     let values = products(&sums[o], norm).map(clipped);
                     add(&mut sum, &values);
                     add(texture, &values);
                 }
-                out[o] = times(&sum, 0.5);
+                write(o, times(&sum, 0.5));
             }
             for o in 0..UNSIGNED {
-                let mut sum = [0.0f32; PATCHES];
+                let mut sum = [0.0f32; GROUP];
                 let mut both = sums[o];
                 add(&mut both, &sums[o + UNSIGNED]);
                 for norm in norms {
                     add(&mut sum, &products(&both, norm).map(clipped));
                 }
-                out[SIGNED + o] = times(&sum, 0.5);
+                write(SIGNED + o, times(&sum, 0.5));
             }
             for k in 0..4 {
-                out[SIGNED + UNSIGNED + k] = times(&texture[k], TEXTURE_GAIN);
+                write(SIGNED + UNSIGNED + k, times(&texture[k], TEXTURE_GAIN));
             }
         }
     }
 }
 
-// One operation over all patches a function: loops of several are not vectorised on every architecture.
+// One operation over a group of patches a function: loops of several are not vectorised on every architecture.
 
 #[inline(always)]
-fn add(sums: &mut Lanes, values: &Lanes) {
-    for l in 0..PATCHES {
+fn add(sums: &mut Group, values: &Group) {
+    for l in 0..GROUP {
         sums[l] += values[l];
     }
 }
 
 #[inline(always)]
-fn products(a: &Lanes, b: &Lanes) -> Lanes {
-    let mut out = [0.0; PATCHES];
-    for l in 0..PATCHES {
+fn products(a: &Group, b: &Group) -> Group {
+    let mut out = [0.0; GROUP];
+    for l in 0..GROUP {
         out[l] = a[l] * b[l];
     }
     out
@@ -197,9 +231,9 @@ fn products(a: &Lanes, b: &Lanes) -> Lanes {
 
 /// All values times `gain`; a closure over an array would not be vectorised.
 #[inline(always)]
-fn times(values: &Lanes, gain: f32) -> Lanes {
-    let mut out = [0.0; PATCHES];
-    for l in 0..PATCHES {
+fn times(values: &Group, gain: f32) -> Group {
+    let mut out = [0.0; GROUP];
+    for l in 0..GROUP {
         out[l] = values[l] * gain;
     }
     out
@@ -210,22 +244,23 @@ fn clipped(v: f32) -> f32 {
     if v < CLIP { v } else { CLIP }
 }
 
-/// The first of the two cells that share pixel `i` (counted from 1; 0 is outside the map), and the share of the second.
+/// Adds the values of the patches whose orientation is `o`.
 #[inline(always)]
-fn share(i: usize, cell: usize) -> (usize, f32) {
-    // The first pixel after the middle of a cell lies half a pixel after it, or on it if cells are odd.
-    let behind = i + cell - cell / 2;
-    let phase = (behind % cell) as f32 + if cell.is_multiple_of(2) { 0.5 } else { 0.0 };
-    (behind / cell, phase / cell as f32)
+fn add_where(sums: &mut Group, bin: &[u32; GROUP], o: u32, values: &Group) {
+    let mut taken = [0; GROUP];
+    for l in 0..GROUP {
+        taken[l] = values[l].to_bits() & u32::from(bin[l] == o).wrapping_neg();
+    }
+    add(sums, &taken.map(f32::from_bits));
 }
 
 leveled! {
-    avx2 fn extract(hog: &mut HogBatch, patches: &[Lanes], out: &mut [Lanes]) {
-        hog.signed.fill([[0.0; PATCHES]; SIGNED]);
-        for y in 0..hog.rows * hog.cell {
+    avx2 fn extract(hog: &mut HogBatch, patches: &[Group], group: usize, out: &mut [Lanes]) {
+        hog.signed.fill([[0.0; GROUP]; SIGNED]);
+        for y in 0..hog.rows * CELL {
             hog.add_row(patches, y);
         }
         hog.finish_sums();
-        hog.normalise(out);
+        hog.normalise(group, out);
     }
 }

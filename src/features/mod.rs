@@ -12,7 +12,7 @@ mod tests;
 pub(crate) mod window;
 
 pub(crate) use hog::Hog;
-pub(crate) use hog_batch::{HogBatch, Lanes, PATCHES};
+pub(crate) use hog_batch::{CELL as BATCH_CELL, GROUP, Group, HogBatch, Lanes, PATCHES};
 pub(crate) use hog_colors::{HogColors, gray_and_bins, is_color};
 pub(crate) use window::{Window, gaussian_labels};
 

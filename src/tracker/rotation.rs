@@ -5,11 +5,11 @@
 //! many whose look changes seem to: a prior favours small turns.
 
 use crate::features::hog::CHANNELS;
-use crate::features::{HogBatch, Lanes, PATCHES};
+use crate::features::{GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::Correlation1d;
 use crate::simd::leveled;
 use crate::tracker::params::RotationFilterParams;
-use crate::tracker::scale::{CELL, GrayPatch, small_size, to_eighths};
+use crate::tracker::scale::{GrayPatch, small_size, to_eighths};
 
 /// Angles around the circle: as many as there is room for, but an even number.
 const ANGLES: usize = 22;
@@ -29,7 +29,7 @@ pub struct RotationFilter {
     /// Sine and cosine of each angle.
     turns: [(f64, f64); ANGLES],
     hog: HogBatch,
-    patches: Vec<Lanes>,
+    patches: Vec<Group>,
     features: Vec<Lanes>,
     filter: Correlation1d,
     /// An upright square around the target, as coarse as the small patches, and its side.
@@ -44,7 +44,7 @@ impl RotationFilter {
     pub fn new(size: (f64, f64), settings: RotationFilterParams) -> Self {
         let size = (size.0.max(1.0) * settings.patch_scale, size.1.max(1.0) * settings.patch_scale);
         let small = small_size(size, settings.area);
-        let hog = HogBatch::new(small.0, small.1, CELL);
+        let hog = HogBatch::new(small.0, small.1);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
         let turn = |k: usize| libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
@@ -54,7 +54,7 @@ impl RotationFilter {
             small,
             turns: std::array::from_fn(turn),
             hog,
-            patches: vec![[0.0; PATCHES]; small.0 * small.1],
+            patches: vec![[0.0; GROUP]; ANGLES.div_ceil(GROUP) * small.0 * small.1],
             features: vec![[0.0; PATCHES]; values],
             filter: Correlation1d::new(values, ANGLES, SIGMA, settings.lambda, true),
             coarse: vec![0.0; side * side],
@@ -91,7 +91,8 @@ impl RotationFilter {
         let stretch = ((step.0 / scale) as f32, (step.1 / scale) as f32);
         for (k, &(s, c)) in self.turns.iter().enumerate() {
             let turn = ((s * cos + c * sin) as f32, (c * cos - s * sin) as f32);
-            turned(&self.coarse, self.side, self.small, stretch, turn, k, &mut self.patches);
+            let patches = &mut self.patches[k / GROUP * self.small.0 * self.small.1..];
+            turned(&self.coarse, self.side, self.small, stretch, turn, k % GROUP, patches);
         }
         self.hog.extract(&self.patches, &mut self.features);
     }
@@ -136,7 +137,7 @@ leveled! {
         stretch: (f32, f32),
         turn: (f32, f32),
         k: usize,
-        out: &mut [Lanes],
+        out: &mut [Group],
     ) {
         let (middle, last) = (side as f32 / 2.0 - 0.5, (side - 2) as f32);
         let (columns, rows) = small;

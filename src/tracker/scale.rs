@@ -10,7 +10,7 @@ use super::search::{Detection, Evidence, FrameKind, Learned, Search};
 use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::features::hog::CHANNELS;
-use crate::features::{HogBatch, Lanes, PATCHES};
+use crate::features::{BATCH_CELL, GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
 use crate::frame::{Channels, Frame};
 use crate::frame::{Region, Resampler};
@@ -28,9 +28,6 @@ pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
     ((MIN_SIDE / size.0.min(size.1)).min(1.0), largest.max(1.0))
 }
 
-/// Side of a cell of a small patch in pixels.
-pub(super) const CELL: usize = 4;
-
 /// A gray patch that boxes are cut from.
 #[derive(Clone, Copy, Debug)]
 pub struct GrayPatch<'a> {
@@ -45,9 +42,9 @@ pub struct GrayPatch<'a> {
 pub(super) fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
     let shrink = (area / (size.0 * size.1)).sqrt().min(1.0);
     let pixels = |length: f64, other: f64| {
-        let least = (2 * CELL) as f64;
+        let least = (2 * BATCH_CELL) as f64;
         let most = (area / (other * shrink).max(least)).max(least);
-        ((length * shrink).clamp(least, most) / CELL as f64).round() as usize * CELL
+        ((length * shrink).clamp(least, most) / BATCH_CELL as f64).round() as usize * BATCH_CELL
     };
     (pixels(size.0, size.1), pixels(size.1, size.0))
 }
@@ -68,8 +65,8 @@ struct ScaleSamples {
     /// The scales, in growing order.
     factors: Vec<f64>,
     hog: HogBatch,
-    /// `[row][column][scale]`.
-    patches: Vec<Lanes>,
+    /// `[group of scales][row][column][scale]`.
+    patches: Vec<Group>,
     /// `[cell][channel][scale]`.
     features: Vec<Lanes>,
     integral: Vec<f32>,
@@ -89,20 +86,20 @@ impl ScaleSamples {
     /// target may be larger than the box by the largest of the factors.
     fn new(size: (f64, f64), factors: Vec<f64>, area: f64) -> Self {
         let small = small_size(size, area);
-        let hog = HogBatch::new(small.0, small.1, CELL);
+        let hog = HogBatch::new(small.0, small.1);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let largest = largest(&factors);
         let (width, rows) = (span(size.0 * largest * largest) + 1, span(size.1 * largest * largest) + 1);
         Self {
             size,
             small,
-            factors,
-            patches: vec![[0.0; PATCHES]; small.0 * small.1],
+            patches: vec![[0.0; GROUP]; factors.len().div_ceil(GROUP) * small.0 * small.1],
             features: vec![[0.0; PATCHES]; values],
             integral: vec![0.0; width * rows],
             line: vec![0.0; width],
             edges: [vec![0.0; small.0 + 1], vec![0.0; small.0 + 1]],
             columns: vec![(0, 0.0); small.0 + 1],
+            factors,
             hog,
         }
     }
@@ -157,10 +154,10 @@ impl ScaleSamples {
                     *edge = self.line[c] + (self.line[c + 1] - self.line[c]) * share;
                 }
                 if i > 0 {
-                    let to = &mut self.patches[(i - 1) * columns..][..columns];
+                    let to = &mut self.patches[(k / GROUP * lines + i - 1) * columns..][..columns];
                     let differences = below.windows(2).zip(above.windows(2));
                     for (to, (below, above)) in to.iter_mut().zip(differences) {
-                        to[k] = to_eighths(((below[1] - below[0]) - (above[1] - above[0])) * gain);
+                        to[k % GROUP] = to_eighths(((below[1] - below[0]) - (above[1] - above[0])) * gain);
                     }
                 }
             }
