@@ -97,7 +97,7 @@ fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Runs a decoder; a panic becomes an error.
+/// Runs a decoder; a panic becomes an error, but in the profile `dist` it ends the program.
 pub(super) fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     // The decoder owns all its state, so no broken state remains.
     catch_unwind(AssertUnwindSafe(decoder)).unwrap_or_else(|panic| {

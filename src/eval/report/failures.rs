@@ -4,8 +4,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use image::DynamicImage;
-use image::imageops::FilterType;
+use image::imageops::thumbnail;
 
 use crate::bbox::BBox;
 use crate::encode;
@@ -13,14 +12,14 @@ use crate::eval::dataset::LabelledSequence;
 use crate::eval::metrics::frame_errors;
 use crate::eval::runner::Trace;
 use crate::eval::{Evaluated, Evaluation, Protocol};
-use crate::export::escape;
-use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
+use crate::export::{escape, in_color};
+use crate::frame::{Channels, Frame};
 use crate::media::decode;
 
 /// How many sequences are shown.
 const STRIPS: usize = 6;
 /// Largest size of a picture, in pixels.
-const PICTURE: (u32, u32) = (320, 240);
+const PICTURE: (f64, f64) = (320.0, 240.0);
 const QUALITY: u8 = 80;
 
 /// The worst sequences of `tracker`, at most six, as pictures: those where it covers the target less than half of the
@@ -138,20 +137,14 @@ fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
 }
 
 fn base64(frame: &Frame<'_>) -> Option<String> {
-    let (width, height) = (u32::try_from(frame.width()).ok()?, u32::try_from(frame.height()).ok()?);
-    let bytes: Vec<u8> = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
-    let picture = match frame.format() {
-        PixelFormat::Gray8 => DynamicImage::ImageLuma8(image::GrayImage::from_raw(width, height, bytes)?),
-        PixelFormat::Rgb8 => DynamicImage::ImageRgb8(image::RgbImage::from_raw(width, height, bytes)?),
-        _ => return None,
-    };
-    let small = if width > PICTURE.0 || height > PICTURE.1 {
-        picture.resize(PICTURE.0, PICTURE.1, FilterType::Triangle)
-    } else {
-        picture
-    };
-    let small = FrameBuf::try_from(small).ok()?;
-    Some(STANDARD.encode(encode::jpeg(&small.as_frame(), QUALITY, false)?))
+    let (width, height) = (frame.width() as f64, frame.height() as f64);
+    let scale = (PICTURE.0 / width).min(PICTURE.1 / height);
+    if scale >= 1.0 {
+        return Some(STANDARD.encode(encode::jpeg(frame, QUALITY, false)?));
+    }
+    let side = |side: f64| (side * scale).round().max(1.0) as u32;
+    let small = thumbnail(&in_color(frame).ok()?, side(width), side(height));
+    Some(STANDARD.encode(encode::jpeg(&Frame::try_from(&small).ok()?, QUALITY, false)?))
 }
 
 #[cfg(test)]
