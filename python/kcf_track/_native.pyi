@@ -253,14 +253,16 @@ class Head:
 def fit(
     name: str,
     options: str,
-    gram: Matrix,
+    kernel: Kernel | None,
+    samples: Matrix,
     classes: Seq[int],
     weights: Seq[float],
     *,
     pairs: bool = False,
 ) -> list[Head]:
-    """Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and the numbers of classes (n,): a
-    head per class against the rest, one for two classes, or, with `pairs`, one per pair of classes.
+    """Fits the machine of that name, with settings in JSON, to samples (n, features), or without a `kernel` to their
+    Gram matrix (n, n), and the numbers of classes (n,): a head per class against the rest, one for two classes, or,
+    with `pairs`, one per pair of classes.
     """
 def fit_numbers(
     name: str, options: str, gram: Matrix, numbers: Seq[float], weights: Seq[float]

@@ -186,24 +186,33 @@ fn fitted<T: Send + 'static>(
     interruptible(py, &cancel, grace, |py| py.check_signals(), move || scoped.scope(fit))?.or_raise(py)
 }
 
-/// Fits the machine of that name, with settings in JSON, to a Gram matrix (n, n) and the numbers of classes (n,): a head
-/// per class against the rest, one for two classes, or, with ``pairs``, one per pair of classes.
+/// Fits the machine of that name, with settings in JSON, to samples (n, features), or without a ``kernel`` to their Gram
+/// matrix (n, n), and the numbers of classes (n,): a head per class against the rest, one for two classes, or, with
+/// ``pairs``, one per pair of classes.
 #[pyfunction]
-#[pyo3(signature = (name, options, gram, classes, weights, *, pairs = false))]
+#[pyo3(signature = (name, options, kernel, samples, classes, weights, *, pairs = false))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub fn fit(
     py: Python<'_>,
     name: &str,
     options: &str,
-    gram: PyReadonlyArray2<'_, f64>,
+    kernel: Option<&Kernel>,
+    samples: PyReadonlyArray2<'_, f64>,
     classes: Vec<usize>,
     weights: Vec<f64>,
     pairs: bool,
 ) -> PyResult<Vec<Head>> {
     let machine = machine(py, name, options)?.build().or_raise(py)?;
     let multiclass = if pairs { Multiclass::OneVsOne } else { Multiclass::OneVsRest };
-    let gram = gram.as_array();
-    let samples = py.detach(|| Samples::new(gram, &vec![1.0; classes.len()])?.with_weights(&weights)).or_raise(py)?;
-    let heads = fitted(py, move || fit_classes(&*machine, samples, &classes, multiclass))?;
+    let (values, labels) = (samples.as_array(), vec![1.0; classes.len()]);
+    let fit = move |samples: Samples| fit_classes(&*machine, samples.with_weights(&weights)?, &classes, multiclass);
+    let heads = if let Some(&Kernel(kernel)) = kernel {
+        let rows = values.to_owned();
+        fitted(py, move || fit(Samples::of_rows(kernel, rows.view(), &labels)?))?
+    } else {
+        let samples = py.detach(|| Samples::new(values, &labels)).or_raise(py)?;
+        fitted(py, move || fit(samples))?
+    };
     Ok(heads.into_iter().map(Head).collect())
 }
 

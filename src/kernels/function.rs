@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::profile::{Stage, Stopwatch};
 use crate::settings::{Field, Range, Setting};
+use crate::simd::leveled;
 
 const SIGMA: Range = Range::Within(1e-6, 1e6);
 const CONSTANT: Range = Range::Within(0.0, 1e6);
@@ -148,6 +149,19 @@ impl Kernel {
         }
     }
 
+    /// Replaces inner products of one sample with others, of the squared norms `bb`, by [`Kernel::eval64`].
+    pub(super) fn apply64(&self, dots: &mut [f64], aa: f64, bb: &[f64], inv_d: f64) {
+        let Self::Gaussian { sigma } = *self else {
+            dots.iter_mut().zip(bb).for_each(|(value, &bb)| *value = self.eval64(*value, aa, bb, inv_d));
+            return;
+        };
+        gaussian_exponents(dots, aa, bb, inv_d / (sigma * sigma));
+        match dots.iter().fold(true, |near, &exponent| near & (exponent > MIN_EXPONENT)) {
+            true => exp_all(dots),
+            false => dots.iter_mut().for_each(|value| *value = libm::exp(*value)),
+        }
+    }
+
     /// The value of two samples whose squared distance is known, of a kernel that is a function of it.
     #[inline(always)]
     pub(super) fn of_distance(&self, distance: f64, inv_d: f64) -> f64 {
@@ -271,6 +285,48 @@ pub fn exp_negative(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { e * power }
 }
 
+/// Exponents above it have an exponential without loss of digits.
+const MIN_EXPONENT: f64 = -708.0;
+
+leveled! {
+    /// Replaces inner products by what a Gaussian kernel takes the exponential of.
+    fn gaussian_exponents(dots: &mut [f64], aa: f64, bb: &[f64], scale: f64) {
+        for (value, &bb) in dots.iter_mut().zip(bb) {
+            let distance = aa + bb - 2.0 * *value;
+            *value = -(if distance < 0.0 { 0.0 } else { distance }) * scale;
+        }
+    }
+}
+
+leveled! {
+    /// `libm::exp` of values from [`MIN_EXPONENT`] to 0, to the bit: its steps (FreeBSD's `e_exp.c`) without branches
+    /// become vector instructions.
+    fn exp_all(values: &mut [f64]) {
+        const LN2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+        const P: [f64; 5] = [
+            1.666_666_666_666_660_2e-1,
+            -2.777_777_777_701_559_3e-3,
+            6.613_756_321_437_934e-5,
+            -1.653_390_220_546_525_2e-6,
+            4.138_136_797_057_238_5e-8,
+        ];
+        // Close to 2^-28, ln(2) / 2 and 3 ln(2) / 2: only upper halves are compared.
+        let [tiny, half, more] = [0x3e30_0001, 0x3fd6_2e43, 0x3ff0_a2b2].map(|upper: u64| f64::from_bits(upper << 32));
+        for value in values {
+            let x = *value;
+            let rounded = (std::f64::consts::LOG2_E * x - 0.5) as i32;
+            let k = if -x < half { 0 } else if -x < more { -1 } else { rounded };
+            let (high, low) = (x - f64::from(k) * LN2[0], f64::from(k) * LN2[1]);
+            let r = high - low;
+            let rr = r * r;
+            let c = r - rr * (P[0] + rr * (P[1] + rr * (P[2] + rr * (P[3] + rr * P[4]))));
+            let e = 1.0 + (r * c / (2.0 - c) - low + high);
+            let power = f64::from_bits(((i64::from(k) + 1023) << 52) as u64);
+            *value = if -x < tiny { 1.0 + x } else { e * power };
+        }
+    }
+}
+
 /// Correlates feature maps of one size under one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelCorrelator {
@@ -347,6 +403,28 @@ mod tests {
                 assert!((f64::from(value) - exact).abs() < 1e-5 * (1.0 + exact.abs()), "{kernel:?}");
             }
         }
+    }
+
+    #[test]
+    fn exponentials_of_a_row_are_those_of_libm_to_the_bit() {
+        let spread = (0..20_000).map(|i| -707.9 * (f64::from(i) / 20_000.0).powi(4));
+        let ends = [0x3e30_0000_u64, 0x3e30_0001, 0x3fd6_2e42, 0x3fd6_2e43, 0x3ff0_a2b1, 0x3ff0_a2b2];
+        let near = ends
+            .into_iter()
+            .flat_map(|upper| [-1, 0, 1].map(|by| -f64::from_bits((upper << 32).wrapping_add_signed(by))));
+        let exponents: Vec<f64> = spread.chain(near).collect();
+        let expected: Vec<u64> = exponents.iter().map(|&x| libm::exp(x).to_bits()).collect();
+        let found = || {
+            let mut values = exponents.clone();
+            exp_all(&mut values);
+            values.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        };
+        assert_eq!(found(), expected);
+        crate::simd::assert_same_on_all_levels("the exponential", found);
+        // Also where some lose digits, or are 0 or 1.
+        let mut row = vec![0.0, 350.0, 360.0, 400.0];
+        Kernel::Gaussian { sigma: 1.0 }.apply64(&mut row, 0.0, &[0.0, 0.0, 1440.0, 1600.0], 1.0);
+        assert_eq!(row, [1.0, 1.0, libm::exp(-720.0), 0.0]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Gram matrices of rows of numbers, and centring them in feature space.
 
 use nalgebra::{DMatrix, DVector};
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::function::GramKernel;
+use crate::cancel;
 use crate::error::{Error, Result};
 
 /// Products of a few larger entries would overflow.
@@ -12,8 +14,11 @@ const MAX_ENTRY: f64 = 1e60;
 /// The largest error of a Gaussian kernel value from inner products. Beyond it, the value is computed from differences.
 const GAUSSIAN_ERROR: f64 = 1e-9;
 
-/// Rows and columns that are mirrored together.
-const TILE: usize = 128;
+/// Rows of a matrix that are computed together.
+const BLOCK: usize = 128;
+
+/// Rows and columns that are mirrored together: no more than a processor has addresses of memory pages at hand.
+const TILE: usize = 32;
 
 /// The tolerance for symmetry, relative to the largest entry.
 const SYMMETRY_TOLERANCE: f64 = 1e-8;
@@ -25,14 +30,20 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 /// values that are not finite, features so large that a kernel value is not, or negative values under a kernel of
 /// histograms.
 pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let (kernel, n) = (kernel.into(), samples.nrows());
+    let (kernel, n) = (checked(kernel.into(), samples, samples)?, samples.nrows());
     let mut values = Array2::zeros((n, n));
     // The lower triangle by blocks of rows, and its mirror image.
-    for start in (0..n.max(1)).step_by(TILE) {
-        let rows = start..n.min(start + TILE);
-        let block = raw_values(kernel, samples.slice(s![rows.clone(), ..]), samples.slice(s![..rows.end, ..]))?;
-        values.slice_mut(s![rows.clone(), ..rows.end]).assign(&block);
-        values.slice_mut(s![..rows.end, rows]).assign(&block.t());
+    for start in (0..n).step_by(BLOCK) {
+        cancel::check()?;
+        let rows = start..n.min(start + BLOCK);
+        let (above, mut block) = values.view_mut().split_at(Axis(0), start);
+        let mut block = block.slice_mut(s![..rows.len(), ..rows.end]);
+        raw_values(kernel, samples.slice(s![rows.clone(), ..]), samples.slice(s![..rows.end, ..]), block.view_mut());
+        let mut mirror = above.slice_move(s![.., rows]);
+        for (mut to, from) in mirror.axis_chunks_iter_mut(Axis(1), TILE).zip(block.axis_chunks_iter(Axis(0), TILE)) {
+            let tiles = to.axis_chunks_iter_mut(Axis(0), TILE).zip(from.axis_chunks_iter(Axis(1), TILE));
+            tiles.for_each(|(mut to, from)| to.assign(&from.t()));
+        }
     }
     finite_values(values)
 }
@@ -44,7 +55,11 @@ pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<A
 /// As [`gram`], without a check for infinite values.
 pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array1<f64>> {
     let kernel = kernel.into();
-    let own = |row: ArrayView2<f64>| raw_values(kernel, row, row).map(|values| values[[0, 0]]);
+    let own = |row: ArrayView2<f64>| {
+        let mut value = Array2::zeros((1, 1));
+        raw_values(checked(kernel, row, row)?, row, row, value.view_mut());
+        Ok(value[[0, 0]])
+    };
     samples.outer_iter().map(|row| own(row.insert_axis(Axis(0)))).collect()
 }
 
@@ -53,11 +68,13 @@ pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Re
 /// # Errors
 /// As [`gram`], and [`Error::Samples`] if the rows differ in length.
 pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
-    finite_values(raw_values(kernel.into(), test, train)?)
+    let mut values = Array2::zeros((test.nrows(), train.nrows()));
+    raw_values(checked(kernel.into(), test, train)?, test, train, values.view_mut());
+    finite_values(values)
 }
 
 fn finite_values(values: Array2<f64>) -> Result<Array2<f64>> {
-    if values.iter().all(|value| value.is_finite()) {
+    if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
         return Ok(values);
     }
     let found = values.indexed_iter().find(|(_, value)| !value.is_finite());
@@ -66,8 +83,8 @@ fn finite_values(values: Array2<f64>) -> Result<Array2<f64>> {
     Err(Error::Samples { reason })
 }
 
-/// Kernel values as in [`cross_gram`], also infinite.
-fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+/// The kernel, if it is defined for the rows of `test` and `train`.
+fn checked(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<GramKernel> {
     let kernel = kernel.checked()?;
     let wrong = |reason: String| Err(Error::Samples { reason });
     let (rows, other) = (test.ncols(), train.ncols());
@@ -83,15 +100,27 @@ fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>)
     if kernel.needs_histograms() && test.iter().chain(train.iter()).any(|&v| v < 0.0) {
         return wrong("a kernel of histograms needs feature values of at least zero".into());
     }
+    Ok(kernel)
+}
+
+/// Kernel values as in [`cross_gram`], also infinite, to `values`.
+fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>, mut values: ArrayViewMut2<f64>) {
     let (test, train) = (test.as_standard_layout(), train.as_standard_layout());
-    Ok(match kernel {
+    match kernel {
         GramKernel::Dot(kernel) => {
-            let inv_d = 1.0 / rows as f64;
+            let inv_d = 1.0 / test.ncols() as f64;
             let (aa, bb) = (squared_norms(test.view()), squared_norms(train.view()));
-            let mut values = test.dot(&train.t());
+            let largest = bb.iter().copied().fold(0.0, f64::max);
+            general_mat_mul(1.0, &test, &train.t(), 0.0, &mut values);
             for (i, mut row) in values.outer_iter_mut().enumerate() {
+                // Norms that overflow count as too large too.
+                if kernel.cancellation(aa[i], largest) <= GAUSSIAN_ERROR
+                    && let Some(row) = row.as_slice_mut()
+                {
+                    kernel.apply64(row, aa[i], &bb, inv_d);
+                    continue;
+                }
                 for (j, (value, &bb)) in row.iter_mut().zip(&bb).enumerate() {
-                    // Norms that overflow count as too large too.
                     *value = if kernel.cancellation(aa[i], bb) <= GAUSSIAN_ERROR {
                         kernel.eval64(*value, aa[i], bb, inv_d)
                     } else {
@@ -100,18 +129,17 @@ fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>)
                     };
                 }
             }
-            values
         }
-        GramKernel::Intersection => pairwise(test.view(), train.view(), |a, b| a.min(b), |sum| sum),
+        GramKernel::Intersection => pairwise(test.view(), train.view(), |a, b| a.min(b), |sum| sum, values),
         GramKernel::ChiSquared { gamma } => {
             let term = |a: f64, b: f64| match a + b {
                 sum if sum.is_infinite() => (a - b) * ((0.5 * a - 0.5 * b) / (0.5 * a + 0.5 * b)),
                 sum if sum > 0.0 => (a - b) * ((a - b) / sum),
                 _ => 0.0,
             };
-            pairwise(test.view(), train.view(), term, |sum| (-gamma * sum).exp())
+            pairwise(test.view(), train.view(), term, |sum| (-gamma * sum).exp(), values);
         }
-    })
+    }
 }
 
 /// [`Error::Samples`] with `reason` if a result is not finite.
@@ -132,10 +160,11 @@ fn pairwise(
     train: ArrayView2<f64>,
     term: impl Fn(f64, f64) -> f64,
     finish: impl Fn(f64) -> f64,
-) -> Array2<f64> {
-    Array2::from_shape_fn((test.nrows(), train.nrows()), |(i, j)| {
-        finish(test.row(i).iter().zip(train.row(j)).map(|(&a, &b)| term(a, b)).sum())
-    })
+    mut values: ArrayViewMut2<f64>,
+) {
+    for ((i, j), value) in values.indexed_iter_mut() {
+        *value = finish(test.row(i).iter().zip(train.row(j)).map(|(&a, &b)| term(a, b)).sum());
+    }
 }
 
 /// A Gram matrix that came from outside, checked and made symmetric to the last bit, for the linear algebra inside.
@@ -152,23 +181,22 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     if n == 0 {
         return wrong("is empty".into());
     }
-    let valid = |value: &f64| value.abs() <= MAX_ENTRY;
-    if !gram.iter().all(valid)
-        && let Some(((i, j), value)) = gram.indexed_iter().find(|(_, value)| !valid(value))
-    {
-        return wrong(format!("has the entry {value} in row {i}, column {j}"));
-    }
-    if let Some((i, value)) = gram.diag().iter().enumerate().find(|(_, value)| **value < 0.0) {
-        return wrong(format!("has the negative entry {value} on its diagonal, row {i}"));
-    }
-    let tolerance = SYMMETRY_TOLERANCE * gram.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let mut matrix = DMatrix::zeros(n, n);
+    check_entries(gram)?;
+    let mut tolerance = None;
+    let mut matrix = match gram.as_slice() {
+        Some(values) => DMatrix::from_vec(n, n, values.to_vec()),
+        None => to_matrix(gram.t()),
+    };
     let tiles = (0..n).step_by(TILE).flat_map(|row| (0..=row).step_by(TILE).map(move |column| (row, column)));
     for (row, column) in tiles {
         for i in row..n.min(row + TILE) {
-            for j in column..=i.min(column + TILE - 1) {
-                let (below, above) = (gram[[i, j]], gram[[j, i]]);
-                if (below - above).abs() > tolerance {
+            for j in column..i.min(column + TILE) {
+                let (below, above) = (matrix[(j, i)], matrix[(i, j)]);
+                if below == above {
+                    continue;
+                }
+                let largest = || gram.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+                if (below - above).abs() > *tolerance.get_or_insert_with(|| SYMMETRY_TOLERANCE * largest()) {
                     let reason = format!("row {i}, column {j} is {below}, the other way round {above}");
                     return wrong(format!("is not symmetric: {reason}"));
                 }
@@ -180,8 +208,31 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     Ok(matrix)
 }
 
+/// The Gram matrix of the rows of `samples`, for the linear algebra inside.
+///
+/// # Errors
+/// As [`gram`] and [`check_gram`].
+pub(crate) fn gram_matrix(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<DMatrix<f64>> {
+    let values = gram(kernel, samples)?;
+    check_entries(values.view())?;
+    Ok(DMatrix::from_vec(values.nrows(), values.ncols(), values.into_raw_vec_and_offset().0))
+}
+
+fn check_entries(gram: ArrayView2<f64>) -> Result<()> {
+    let wrong = |reason: String| Err(Error::Gram { reason });
+    let valid = |value: &f64| value.abs() <= MAX_ENTRY;
+    if !gram.iter().fold(true, |all, value| all & valid(value))
+        && let Some(((i, j), value)) = gram.indexed_iter().find(|(_, value)| !valid(value))
+    {
+        return wrong(format!("has the entry {value} in row {i}, column {j}"));
+    }
+    match gram.diag().iter().enumerate().find(|(_, value)| **value < 0.0) {
+        Some((i, value)) => wrong(format!("has the negative entry {value} on its diagonal, row {i}")),
+        None => Ok(()),
+    }
+}
+
 /// A matrix from `ndarray` for `nalgebra`.
-#[cfg(test)]
 pub(crate) fn to_matrix(from: ArrayView2<f64>) -> DMatrix<f64> {
     DMatrix::from_fn(from.nrows(), from.ncols(), |i, j| from[[i, j]])
 }

@@ -111,8 +111,7 @@ pub fn fit_classes(
     samples.mass = samples.weights.sum();
     let members = classes_of(classes, samples.len())?;
     if multiclass == Multiclass::OneVsOne && members.len() > 2 {
-        let pairs = members.iter().enumerate().flat_map(|(i, first)| members[i + 1..].iter().map(move |s| (first, s)));
-        return pairs.map(|(first, second)| samples.fit_pair(machine, first, second)).collect();
+        return samples.fit_pairs(machine, &members);
     }
     let heads = members.iter().skip(usize::from(members.len() == 2)).map(|class| {
         samples.labels.fill(-1.0);

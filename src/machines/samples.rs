@@ -5,8 +5,9 @@ use ndarray::ArrayView2;
 
 use super::{Head, Machine};
 use crate::error::{Error, Result};
+use crate::kernels::GramKernel;
 use crate::kernels::factor::scale_rows;
-use crate::kernels::gram::check_gram;
+use crate::kernels::gram::{check_gram, gram_matrix};
 
 /// A Gram matrix, the label and the weight of each sample, and, where there are any, soft labels and the
 /// coefficients to start from.
@@ -30,7 +31,18 @@ impl Samples {
     /// that is not finite or beyond 1e60, or a negative one on its diagonal; [`Error::Samples`] for another number of
     /// labels or a label that is not +1 or -1.
     pub fn new(gram: ArrayView2<f64>, labels: &[f64]) -> Result<Self> {
-        let gram = check_gram(gram)?;
+        Self::of_matrix(check_gram(gram)?, labels)
+    }
+
+    /// As [`Samples::new`], with the Gram matrix of the rows of `samples`.
+    ///
+    /// # Errors
+    /// As [`Samples::new`] and [`gram`](crate::kernels::gram()).
+    pub fn of_rows(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>, labels: &[f64]) -> Result<Self> {
+        Self::of_matrix(gram_matrix(kernel, samples)?, labels)
+    }
+
+    fn of_matrix(gram: DMatrix<f64>, labels: &[f64]) -> Result<Self> {
         let labels = sized(gram.nrows(), "labels", labels)?;
         if let Some(label) = labels.iter().find(|label| label.abs() != 1.0) {
             return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });
@@ -100,15 +112,32 @@ impl Samples {
         Ok((target, background))
     }
 
-    /// The head of `machine` between the samples `first` and, above zero, `second`, over all samples.
-    pub(crate) fn fit_pair(&self, machine: &dyn Machine, first: &[usize], second: &[usize]) -> Result<Head> {
-        let pair = [first, second].concat();
-        let labels = DVector::from_fn(pair.len(), |i, _| if i < first.len() { -1.0 } else { 1.0 });
-        let weights = self.weights.select_rows(&pair);
-        let gram = DMatrix::from_fn(pair.len(), pair.len(), |i, j| self.gram[(pair[i], pair[j])]);
-        let mass = weights.sum();
-        let part = Self { gram, soft_labels: labels.clone(), labels, weights, start: None, mass };
-        Ok(machine.fit(&part)?.spread(&pair, self.len()))
+    /// The heads of `machine` between each two of `classes`, above zero for the later one, over all samples.
+    pub(crate) fn fit_pairs(mut self, machine: &dyn Machine, classes: &[Vec<usize>]) -> Result<Vec<Head>> {
+        // Rows are sorted by class: a column of a pair's Gram matrix is two pieces of one of this matrix.
+        let (order, n) = (classes.concat(), self.len());
+        let mut column = vec![0.0; n];
+        for values in self.gram.as_mut_slice().chunks_exact_mut(n) {
+            column.iter_mut().zip(&order).for_each(|(to, &i)| *to = values[i]);
+            values.copy_from_slice(&column);
+        }
+        let end = |class: usize| classes[..=class].iter().map(Vec::len).sum::<usize>();
+        let place = |class: usize| end(class) - classes[class].len()..end(class);
+        let fit = |first: usize, second: usize| {
+            let (pair, places) = ([&*classes[first], &classes[second]].concat(), [place(first), place(second)]);
+            let mut gram = Vec::with_capacity(pair.len() * pair.len());
+            for &column in &pair {
+                let values = &self.gram.as_slice()[column * n..][..n];
+                places.iter().for_each(|rows| gram.extend_from_slice(&values[rows.clone()]));
+            }
+            let gram = DMatrix::from_vec(pair.len(), pair.len(), gram);
+            let labels = DVector::from_fn(pair.len(), |i, _| if i < classes[first].len() { -1.0 } else { 1.0 });
+            let weights = self.weights.select_rows(&pair);
+            let mass = weights.sum();
+            let part = Self { gram, soft_labels: labels.clone(), labels, weights, start: None, mass };
+            Ok(machine.fit(&part)?.spread(&pair, n))
+        };
+        (0..classes.len()).flat_map(|i| (i + 1..classes.len()).map(move |j| (i, j))).map(|(i, j)| fit(i, j)).collect()
     }
 
     /// The weights of the samples `of`, divided by their sum, at their places among all samples; zero elsewhere.

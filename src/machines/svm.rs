@@ -1,20 +1,21 @@
 //! The soft-margin support vector machine.
 //!
 //! Solves the dual `min ½ αᵀKα - yᵀα, 1ᵀα = 0`, with `yᵢαᵢ` between 0 and `Cᵢ`, by sequential minimal optimisation
-//! (Platt 1998) with the second-order choice of the working pair and shrinking (Fan, Chen & Lin, JMLR 2005).
+//! (Platt 1998) with the second-order choice of the working pair (Fan, Chen & Lin, JMLR 2005).
 
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
 
 use super::{Head, Machine, Samples};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::settings::settings;
+use crate::simd::leveled;
 
 /// Curvature that a pair of equal samples counts with.
 const MIN_CURVATURE: f64 = 1e-12;
 
-/// Steps between two searches for coefficients that stay at their bounds.
-const SHRINK_INTERVAL: usize = 1000;
+/// Steps between two looks at a request to cancel.
+const CHECK_INTERVAL: usize = 1000;
 
 /// The part of a bound that rounding may leave of it.
 const ROUNDING: f64 = 1e-12;
@@ -75,62 +76,45 @@ impl Svm {
 impl Machine for Svm {
     fn solve(&self, samples: &Samples) -> Result<Head> {
         let (k, y) = (&samples.gram, &samples.labels);
+        let column = |i: usize| &k.as_slice()[i * y.len()..][..y.len()];
         let bounds = self.bounds(samples)?.component_mul(y);
         let diagonal = k.diagonal();
         let mut a = Self::start(samples, &bounds.abs());
         // The gradient, equal within a pair at the optimum.
-        let mut v = y - k * &a;
-        let rises = |a: &DVector<f64>, t: usize| a[t] < bounds[t].max(0.0);
-        let falls = |a: &DVector<f64>, t: usize| a[t] > bounds[t].min(0.0);
-        let all: Vec<usize> = (0..v.len()).collect();
-        let mut active = all.clone();
+        let mut v = y - product(k, &a);
+        // The gradient where a coefficient may rise, its negative where one may fall, and minus infinity elsewhere.
+        let rising = |v: f64, a: f64, bound: f64| if a < bound.max(0.0) { v } else { f64::NEG_INFINITY };
+        let falling = |v: f64, a: f64, bound: f64| if a > bound.min(0.0) { -v } else { f64::NEG_INFINITY };
+        let (mut up, mut down) = (v.zip_zip_map(&a, &bounds, rising), v.zip_zip_map(&a, &bounds, falling));
+        let mut gains = vec![0.0; v.len()];
         for step in 1..=self.0.max_steps {
-            let (mut i, mut highest, mut lowest) = (0, f64::NEG_INFINITY, f64::INFINITY);
-            for &t in &active {
-                if v[t] > highest && rises(&a, t) {
-                    (i, highest) = (t, v[t]);
-                }
-                if v[t] < lowest && falls(&a, t) {
-                    lowest = v[t];
-                }
+            if step.is_multiple_of(CHECK_INTERVAL) {
+                cancel::check()?;
             }
-            if highest - lowest < self.0.tolerance && active.len() < all.len() {
-                v = y - k * &a;
-                active.clone_from(&all);
-                continue;
-            }
-            if highest - lowest < self.0.tolerance {
-                let free: Vec<f64> = all.iter().filter(|&&t| rises(&a, t) && falls(&a, t)).map(|&t| v[t]).collect();
+            let (highest, lowest) = (largest(up.as_slice()), largest(down.as_slice()));
+            if highest + lowest < self.0.tolerance {
+                let free = |t: usize| up[t].is_finite() && down[t].is_finite();
+                let free: Vec<f64> = (0..v.len()).filter(|&t| free(t)).map(|t| v[t]).collect();
                 let bias = match free.len() {
-                    0 => 0.5 * (highest + lowest),
+                    0 => 0.5 * (highest - lowest),
                     count => free.iter().sum::<f64>() / count as f64,
                 };
                 return Ok(Head::affine(&a, bias));
             }
-            if step.is_multiple_of(SHRINK_INTERVAL) {
-                cancel::check()?;
-                // At a bound, and beyond all that could move it from there.
-                active.retain(|&t| (v[t] >= lowest || falls(&a, t)) && (v[t] <= highest || rises(&a, t)));
-            }
-            let column = k.column(i);
-            let curvature = |t: usize| (diagonal[i] + diagonal[t] - 2.0 * column[t]).max(MIN_CURVATURE);
-            let (mut j, mut best) = (i, 0.0);
-            for &t in &active {
-                if v[t] < highest && falls(&a, t) {
-                    let gain = (highest - v[t]) * (highest - v[t]) / curvature(t);
-                    if gain > best {
-                        (j, best) = (t, gain);
-                    }
-                }
-            }
+            let i = place_of(highest, up.as_slice());
+            set_gains(&mut gains, highest, diagonal[i], down.as_slice(), diagonal.as_slice(), column(i));
+            let j = place_of(largest(&gains), &gains);
+            let curvature = (diagonal[i] + diagonal[j] - 2.0 * k[(j, i)]).max(MIN_CURVATURE);
             let room_i = bounds[i].max(0.0) - a[i];
             let room_j = a[j] - bounds[j].min(0.0);
-            let step = ((highest - v[j]) / curvature(j)).min(room_i).min(room_j);
+            let step = ((highest - v[j]) / curvature).min(room_i).min(room_j);
             a[i] = moved(a[i], step, step == room_i, bounds[i]);
             a[j] = moved(a[j], -step, step == room_j, bounds[j]);
-            let other = k.column(j);
-            for &t in &active {
-                v[t] = v[t] - step * column[t] + step * other[t];
+            for (values, step) in [(&mut v, step), (&mut up, step), (&mut down, -step)] {
+                descend(values.as_mut_slice(), step, column(i), column(j));
+            }
+            for t in [i, j] {
+                (up[t], down[t]) = (rising(v[t], a[t], bounds[t]), falling(v[t], a[t], bounds[t]));
             }
         }
         Err(Error::Samples {
@@ -140,6 +124,48 @@ impl Machine for Svm {
                 self.0.max_steps
             ),
         })
+    }
+}
+
+/// The first place of `value`.
+fn place_of(value: f64, values: &[f64]) -> usize {
+    values.iter().position(|&other| other == value).unwrap_or(0)
+}
+
+/// `k a` where most of `a` is zero.
+fn product(k: &DMatrix<f64>, a: &DVector<f64>) -> DVector<f64> {
+    let mut sum = DVector::zeros(a.len());
+    a.iter().enumerate().filter(|(_, a)| **a != 0.0).for_each(|(i, a)| sum.axpy(*a, &k.column(i), 1.0));
+    sum
+}
+
+leveled! {
+    /// The largest value.
+    fn largest(values: &[f64]) -> f64 {
+        let larger = |a: f64, b: f64| if b > a { b } else { a };
+        let (lines, rest) = values.as_chunks::<16>();
+        let mut most = [f64::NEG_INFINITY; 16];
+        lines.iter().for_each(|line| most = std::array::from_fn(|lane| larger(most[lane], line[lane])));
+        most.iter().chain(rest).fold(f64::NEG_INFINITY, |most, &value| larger(most, value))
+    }
+}
+
+leveled! {
+    /// How much the objective gains, twice, from a step of the steepest rising coefficient with each falling one.
+    fn set_gains(gains: &mut [f64], highest: f64, own: f64, down: &[f64], diagonal: &[f64], column: &[f64]) {
+        for (((gain, down), other), value) in gains.iter_mut().zip(down).zip(diagonal).zip(column) {
+            let (apart, curvature) = (highest + down, (own + other - 2.0 * value).max(MIN_CURVATURE));
+            *gain = if apart > 0.0 { apart * apart / curvature } else { 0.0 };
+        }
+    }
+}
+
+leveled! {
+    /// Moves gradients by a step along the difference of two columns.
+    fn descend(values: &mut [f64], step: f64, rising: &[f64], falling: &[f64]) {
+        for ((value, rising), falling) in values.iter_mut().zip(rising).zip(falling) {
+            *value = *value - step * rising + step * falling;
+        }
     }
 }
 

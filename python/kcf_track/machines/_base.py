@@ -77,17 +77,19 @@ class KernelMachine(BaseEstimator):
                 x = x[np.ix_(kept, kept)] if self.kernel == "precomputed" else np.ascontiguousarray(x[kept])
         return x, y, weights
 
+    def _trained(self, x):
+        """The kernel of the training samples, which are stored; None for their Gram matrix."""
+        kernel = self._make_kernel()
+        if kernel is None and x.shape[0] != x.shape[1]:
+            raise FitError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
+        # The caller may change its array.
+        self.X_fit_ = None if kernel is None else x.copy()
+        return kernel
+
     def _gram(self, x):
         """The Gram matrix of the training samples, which are stored."""
-        kernel = self._make_kernel()
-        if kernel is None:
-            if x.shape[0] != x.shape[1]:
-                raise FitError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
-            self.X_fit_ = None
-            return x
-        # The caller may change its array.
-        self.X_fit_ = x.copy()
-        return kernel.gram(x)
+        kernel = self._trained(x)
+        return x if kernel is None else kernel.gram(x)
 
     def _cross(self, x, asks_own=None):
         """Kernel values of new samples with the training samples, and with themselves.
@@ -179,22 +181,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return self
 
     def _fit(self, X, y, sample_weight=None):
-        """Fit, and return the Gram matrix and the numbers of the classes."""
+        """Fit, and return the samples and the numbers of their classes."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise FitError(f"only one class ({self.classes_}): at least two are needed")
-        gram = self._gram(X)
+        kernel = self._trained(X)
         multiclass = plain("multiclass", getattr(self, "multiclass", "ovr"), str)
         if multiclass not in ("ovo", "ovr"):
             raise SettingError(f"multiclass = {multiclass!r}: must be ovo or ovr")
         self._pairs = multiclass == "ovo"
         self.heads_ = self._made(
-            _native.fit, self._settings(), gram, numbers.tolist(), weights.tolist(), pairs=self._pairs
+            _native.fit, self._settings(), kernel, X, numbers.tolist(), weights.tolist(), pairs=self._pairs
         )
-        return gram, numbers
+        return X, numbers
 
     def decision_function(self, X):
         """Decision values: (m,) for two classes, above zero for the second; else (m, classes)."""

@@ -186,8 +186,8 @@ class _EmbeddingClassifier(_Embedding, KernelClassifier):
     @atomic
     def fit(self, X, y):
         """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
-        gram, numbers = self._fit(X, y)
-        self.embedding_ = self._made(_native.embed, self._settings(), gram, numbers.tolist())
+        X, numbers = self._fit(X, y)
+        self.embedding_ = self._made(_native.embed, self._settings(), self._gram(X), numbers.tolist())
         return self
 
 
