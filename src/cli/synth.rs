@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::Failure;
 use crate::Error;
@@ -42,18 +41,9 @@ pub struct SynthArgs {
     /// As in --set occlusion=1 --set hold=20.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// How frames are stored; png is lossless
+    /// How frames are stored
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "jpg")]
-    format: FormatName,
-    /// Quality of JPEG images, 1 (small) to 100 (good)
-    #[arg(long, value_name = "Q", default_value_t = 90, value_parser = RangedU64ValueParser::<u8>::new().range(1..=100))]
-    quality: u8,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
-    Jpg,
-    Png,
+    format: Format,
 }
 
 /// Width and height, as in `320x240`.
@@ -97,16 +87,12 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
         let expected = "pictures do not go to the standard output: name a folder".into();
         return Err(Error::Parameter { name: "out", value: "-".into(), expected }.into());
     }
-    let format = match args.format {
-        FormatName::Jpg => Format::Jpg(args.quality),
-        FormatName::Png => Format::Png,
-    };
     let scene = Scene::new(args.params()?)?;
     let arguments = std::env::args_os().skip_while(|argument| argument != "synth");
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let command = std::iter::once("kcf-track".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
     let bar = indicatif::ProgressBar::new(scene.frames() as u64);
-    let written = write_sequence(&scene, &args.out, format, Some(command), || bar.inc(1));
+    let written = write_sequence(&scene, &args.out, args.format, Some(command), || bar.inc(1));
     bar.finish_and_clear();
     written?;
     let SceneParams { frames, width, height, .. } = scene.params();

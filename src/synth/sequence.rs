@@ -18,12 +18,15 @@ use crate::{atomic_file, encode};
 
 /// How frames are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Format {
-    /// JPEG of a quality from 1 (small) to 100 (good).
-    Jpg(u8),
-    /// PNG: lossless.
+    /// JPEG of quality 90
+    Jpg,
+    /// Lossless PNG
     Png,
 }
+
+const QUALITY: u8 = 90;
 
 impl Format {
     /// The name of frame `index` (0-based).
@@ -34,9 +37,9 @@ impl Format {
     fn encode(self, picture: &RgbImage) -> std::io::Result<Vec<u8>> {
         match self {
             // Chroma at full resolution: coarser chroma would blur the target's edge.
-            Self::Jpg(quality) => Frame::try_from(picture)
+            Self::Jpg => Frame::try_from(picture)
                 .ok()
-                .and_then(|frame| encode::jpeg(&frame, quality, false))
+                .and_then(|frame| encode::jpeg(&frame, QUALITY, false))
                 .ok_or_else(|| std::io::Error::other("the picture does not fit into a JPEG")),
             Self::Png => {
                 encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(std::io::Error::other)

@@ -45,7 +45,6 @@ fn a_bad_value_is_named_and_nothing_is_written() {
         ("--set", "rotation=1000", "rotation"),
         ("--set", "shutter=1", "shutter"),
         ("--set", "noise", "NAME=VALUE"),
-        ("--quality", "101", "--quality"),
         ("--format", "gif", "--format"),
         ("--preset", "impossible", "--preset"),
     ] {

@@ -59,7 +59,7 @@ fn share(bank: &SampleBank, slot: usize) -> f64 {
 }
 
 #[test]
-fn a_look_closest_to_a_known_one_is_mixed_into_it() {
+fn a_sample_closest_to_a_known_one_is_mixed_into_it() {
     let mut bank = bank(3, 2);
     let samples: Vec<Vec<f32>> = (1..4).map(window).collect();
     for (n, sample) in samples.iter().enumerate() {
@@ -126,7 +126,7 @@ fn no_look_ever_weighs_nothing() {
     }
 }
 
-/// However many looks have been kept at the least weight, which make all of them together more than one.
+/// However many samples are kept at the least weight, which make all of them together more than one.
 #[test]
 fn a_share_is_that_of_all_the_weight() {
     let mut bank = bank(3, 2);

@@ -31,7 +31,7 @@ fn a_peak_to_sidelobe_ratio_is_worth_a_state() {
 
 /// The ratio is that of the current peak: a limit just above it makes the frame lost, one just below not.
 #[test]
-fn a_look_whose_ratio_is_below_the_limit_is_lost() {
+fn a_frame_whose_ratio_is_below_the_limit_is_lost() {
     let gone = Picture::ground(180, 150).with_likeness(START, 0.0);
     let state = |beside: f64| {
         let look = |search: &mut FilterSearch| {

@@ -166,7 +166,7 @@ fn a_search_without_its_target_is_lost() {
 }
 
 #[test]
-fn a_look_at_one_place_stays_there() {
+fn an_evaluation_at_one_place_stays_there() {
     let mut search = search(MachineKind::Klda, |_| {});
     let beside = picture(BESIDE);
     let at = search.evaluate_at(&beside.frame(), here(), &mut Stopwatch::default());
