@@ -1,8 +1,9 @@
 //! A background-aware filter and a siamese network together: two trackers that fail in different frames.
 //!
-//! Where their boxes overlap, the box is their mean. Where they do not, the comparison with what was given and both
-//! confidences are weighed over some frames; the one that loses starts anew at the place of the other, the filter with the
-//! models of its last certain frame.
+//! Where their boxes overlap, the box is their mean. Where they do not, the comparisons with what was given (the identity,
+//! and the similarity of the network's features) and both confidences are weighed over some frames; the one that loses
+//! starts anew at the place of the other, the filter with the models of its last certain frame. A box whose similarity
+//! stays low is lost, although both agree.
 
 use super::background_search::BackgroundSearch;
 use super::calibration::{log_odds, logistic};
@@ -31,14 +32,19 @@ const SURE: f64 = 0.9;
 /// network in the next frame.
 const AGREED: (f32, f32) = (0.9, 0.5);
 
-/// Running mean of the identity's answers below which the target is at most uncertain, however well both agree, and its
-/// rate.
-const DENIED: f64 = -0.2;
-const DENIAL_RATE: f64 = 0.03;
+/// Running mean of the similarity below which the target is lost, however well both agree, and its rate.
+const UNLIKE: f64 = 0.55;
+const SIMILARITY_RATE: f64 = 0.1;
+/// Similarity above which a place elsewhere may show the target.
+const LIKE: f32 = 0.7;
+/// Similarity below which the box shows something else, so that it stays at its last place.
+const HIDDEN: f32 = 0.35;
+/// What counts as the similarity of a box outside the network's search area.
+const OUTSIDE: f64 = 0.6;
 
-/// Weights of the log-odds of the filter, those of the network's score, their agreement, and the constant: fitted to
-/// sequences of four groups.
-const EXPERTS: (f64, f64, f64, f64) = (0.37, 0.39, 1.03, -1.07);
+/// Weights of the log-odds of the filter, those of the network's score, their agreement, the similarity, and the constant:
+/// fitted to sequences of four groups.
+const EXPERTS: (f64, f64, f64, f64, f64) = (0.20, 0.25, 2.34, 9.26, -8.27);
 
 /// Both searches of one target.
 #[derive(Clone, Debug)]
@@ -56,14 +62,18 @@ pub(super) struct ExpertSearch {
     relation: [f64; 4],
     /// Above 0 where the evidence favours the network.
     doubt: f64,
-    /// Running mean of the identity's answers.
-    identity: f64,
+    /// Running mean of the similarity.
+    similarity: f64,
+    /// Whether the models were restored since the last frame: the target is lost.
+    restored: bool,
     /// Frames in a row without agreement.
     apart: usize,
     /// Frames since the network was asked.
     waited: usize,
     /// The network's score, and the overlap of its box with the filter's, when it answered last.
     last_answer: Option<(f32, f32)>,
+    /// How like the given box the joint one was then.
+    last_similarity: Option<f32>,
 }
 
 impl ExpertSearch {
@@ -87,10 +97,12 @@ impl ExpertSearch {
             from: at,
             relation: [0.0, 0.0, 1.0, 1.0],
             doubt: 0.0,
-            identity: 0.0,
+            similarity: 1.0,
+            restored: false,
             apart: 0,
             waited: 0,
             last_answer: None,
+            last_similarity: None,
         })
     }
 
@@ -101,7 +113,12 @@ impl ExpertSearch {
     /// A detection with the network's last answer.
     fn concluded(&mut self, mut found: Detection) -> Detection {
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
-        self.identity += DENIAL_RATE * (found.evidence.identity.map_or(0.0, f64::from) - self.identity);
+        if self.waited == 0 {
+            self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
+            let now = self.last_similarity.map_or(self.similarity, f64::from);
+            self.similarity += SIMILARITY_RATE * (now - self.similarity);
+        }
+        found.evidence.similarity = self.last_similarity;
         self.last = found.pose;
         found
     }
@@ -121,17 +138,19 @@ impl Search for ExpertSearch {
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let from = std::mem::replace(&mut self.from, at);
+        let lost = std::mem::take(&mut self.restored) || at == from;
         if at != self.last {
-            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
-            self.identity = 0.0;
-            // A lost target: the filter looks where it was last, the network follows on. Otherwise a guard, a recovery or a
-            // person has moved the box.
-            if at != from {
+            // A lost target: the network follows on, and the filter looks where it was last, or where the network is
+            // while the evidence favours that. Otherwise a guard, a recovery or a person has moved the box.
+            if !lost || self.doubt <= DECIDED {
+                self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+            }
+            if !lost {
                 self.network_at = at;
-                (self.doubt, self.apart) = (0.0, 0);
+                (self.doubt, self.apart, self.similarity) = (0.0, 0, 1.0);
             }
         }
-        let before = self.filter_at.center;
+        let (filter_before, network_before) = (self.filter_at, self.network_at);
         let mut found = self.filter.detect(frame, self.filter_at, watch);
         let sure = self.filter_confidence(&found);
         if found.seen {
@@ -142,7 +161,8 @@ impl Search for ExpertSearch {
         let unsure = sure < SURE && (!agreed || self.waited > 1);
         let ask = self.waited >= self.params.every || unsure || self.apart > 0;
         if !ask {
-            let motion = (self.filter_at.center.0 - before.0, self.filter_at.center.1 - before.1);
+            let motion =
+                (self.filter_at.center.0 - filter_before.center.0, self.filter_at.center.1 - filter_before.center.1);
             let center = (self.network_at.center.0 + motion.0, self.network_at.center.1 + motion.1);
             self.network_at = self.network_at.at(center);
             found.pose = self.joint(self.filter_at);
@@ -181,11 +201,14 @@ impl Search for ExpertSearch {
             let identity = |evidence: &Evidence| f64::from(evidence.identity.unwrap_or(0.0)).clamp(-1.0, 1.0);
             let by_identity = identity(&there.evidence) - identity(&found.evidence);
             let by_confidence = probability(score) - sure;
-            self.doubt += DOUBT_RATE * ((by_identity + by_confidence) / 2.0 - self.doubt);
+            let own = self.joint(self.filter_at);
+            let mut similarity = |pose: Pose| f64::from(self.network.similarity_at(frame, pose).unwrap_or(0.0));
+            let by_similarity = similarity(network) - similarity(own);
+            self.doubt += DOUBT_RATE * ((by_identity + by_confidence) / 2.0 + by_similarity - self.doubt);
             if self.apart >= MIN_APART && self.doubt > DECIDED {
                 self.filter.restore();
                 self.filter_at = place;
-                (self.doubt, self.apart) = (0.0, 0);
+                self.apart = 0;
                 found = Detection { pose: network, seen: true, ..there };
                 self.relation = [0.0, 0.0, 1.0, 1.0];
             } else if self.apart >= MIN_APART && self.doubt < -DECIDED {
@@ -198,11 +221,23 @@ impl Search for ExpertSearch {
                 found.pose = self.joint(self.filter_at);
             }
         }
-        self.concluded(found)
+        let mut found = self.concluded(found);
+        if self.last_similarity.is_some_and(|similarity| similarity < HIDDEN) {
+            (self.filter_at, self.network_at) = (filter_before, network_before);
+            (found.pose, found.seen, self.last) = (at, false, at);
+        }
+        found
     }
 
     fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        self.filter.probe(frame, Pose { aspect: 1.0, ..at }, watch)
+        let mut found = self.filter.probe(frame, Pose { aspect: 1.0, ..at }, watch);
+        if self.filter_confidence(&found) >= self.params.filter.confidence.tracking_from {
+            watch.start();
+            let similarity = self.network.similarity_at(frame, self.joint(found.pose));
+            found.seen &= similarity.is_none_or(|similarity| similarity > LIKE);
+            watch.lap(Stage::Network);
+        }
+        found
     }
 
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
@@ -222,6 +257,7 @@ impl Search for ExpertSearch {
     }
 
     fn restore(&mut self) -> Option<Pose> {
+        (self.restored, self.similarity) = (true, 1.0);
         self.filter.restore().map(|pose| self.joint(pose))
     }
 
@@ -236,13 +272,13 @@ impl Search for ExpertSearch {
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {
         let filter = self.filter.confidence(evidence)?;
         let Some((score, agreement)) = evidence.network.zip(evidence.agreement) else { return Some(filter) };
-        let (filter_weight, network_weight, agreement_weight, constant) = EXPERTS;
+        let (filter_weight, network_weight, agreement_weight, similarity_weight, constant) = EXPERTS;
         let sum = filter_weight * log_odds(filter, 1e-9)
             + network_weight * log_odds(f64::from(score), 1e-4)
             + agreement_weight * f64::from(agreement)
+            + similarity_weight * evidence.similarity.map_or(OUTSIDE, f64::from)
             + constant;
-        let most = if self.identity < DENIED { self.params.filter.confidence.tracking_until - 0.01 } else { 1.0 };
-        Some(logistic(sum).clamp(0.0, most.max(0.0)))
+        Some(if self.similarity < UNLIKE { 0.0 } else { logistic(sum) })
     }
 
     fn response(&self) -> ResponseMap<'_> {
@@ -353,27 +389,81 @@ mod tests {
         assert!(search.last.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.last);
     }
 
+    /// An expert that asks its network in every frame, and whose memory of the given box has this cosine with what the
+    /// box shows.
+    fn expert_with_similarity(view: &Frame<'_>, cosine: f32) -> ExpertSearch {
+        let params = ExpertParams { model: folder("").to_str().unwrap().into(), every: 1, ..ExpertParams::default() };
+        let given = BBox::new(80.0, 90.0, 48.0, 48.0);
+        let mut search = ExpertSearch::new(&params, view, given, &mut Stopwatch::default()).unwrap();
+        let given = &mut search.network.given;
+        let norm = given.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let unit: Vec<f32> = given.iter().map(|v| v / norm).collect();
+        // The first axis without its part along the feature.
+        let mut other: Vec<f32> = unit.iter().map(|v| -v * unit[0]).collect();
+        other[0] += 1.0;
+        let length = other.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let across = (1.0 - cosine * cosine).sqrt() / length;
+        for ((given, unit), other) in given.iter_mut().zip(&unit).zip(&other) {
+            *given = cosine * unit + across * other;
+        }
+        search
+    }
+
     #[test]
-    fn two_that_agree_on_what_is_denied_for_long_are_not_sure() {
+    fn both_that_follow_what_is_unlike_the_given_lose_it() {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        let params = ExpertParams { model: folder("").to_str().unwrap().into(), ..ExpertParams::default() };
-        let given = BBox::new(80.0, 90.0, 48.0, 48.0);
-        let mut search = ExpertSearch::new(&params, &view, given, &mut Stopwatch::default()).unwrap();
-        let agreed = Evidence {
-            psr: 80.0,
-            long_term: Some(1.0),
-            network: Some(0.9999),
-            agreement: Some(0.9),
-            ..Evidence::default()
-        };
-        let mut states = Vec::new();
-        for _ in 0..200 {
-            let evidence = Evidence { identity: Some(-0.3), ..agreed };
-            search.concluded(Detection { pose: search.last, evidence, seen: true });
-            states.push(search.state(&Evidence { identity: Some(1.0), ..evidence }));
+        let off = &mut Stopwatch::default();
+        for (cosine, lost) in [(0.8, false), (0.45, true)] {
+            let mut search = expert_with_similarity(&view, cosine);
+            let states: Vec<_> = (0..60)
+                .map(|_| {
+                    let found = search.detect(&view, search.last, off);
+                    search.state(&found.evidence)
+                })
+                .collect();
+            assert!(!states[..10].contains(&State::Lost), "{cosine}: {states:?}");
+            assert!(states[50..].iter().all(|&state| (state == State::Lost) == lost), "{cosine}: {states:?}");
         }
-        assert!(states[..20].iter().all(|&state| state == State::Tracking), "{:?}", states[0]);
-        assert!(states[100..].iter().all(|&state| state == State::Uncertain), "{:?}", states[150]);
+    }
+
+    #[test]
+    fn a_box_that_shows_something_else_stays() {
+        let (first, second) = (frame((80.0, 90.0), None), frame((92.0, 90.0), None));
+        let [first, second] = [&first, &second].map(|pixels| Frame::rgb(pixels, SIZE.0, SIZE.1).unwrap());
+        for (cosine, stays) in [(0.8, false), (-0.5, true)] {
+            let mut search = expert_with_similarity(&first, cosine);
+            let at = search.last;
+            let found = search.detect(&second, at, &mut Stopwatch::default());
+            assert_eq!((found.pose == at, found.seen), (stays, !stays), "{cosine}: {:?}", found.pose);
+        }
+    }
+
+    #[test]
+    fn a_place_elsewhere_must_be_like_the_given() {
+        let pixels = frame((80.0, 90.0), None);
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        for (cosine, found) in [(0.9, true), (0.6, false)] {
+            let mut search = expert_with_similarity(&view, cosine);
+            assert_eq!(search.probe(&view, search.last, &mut Stopwatch::default()).seen, found, "{cosine}");
+        }
+    }
+
+    #[test]
+    fn the_network_follows_on_when_the_target_is_lost() {
+        let pixels = frame((80.0, 90.0), None);
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        let off = &mut Stopwatch::default();
+        for restored in [false, true] {
+            let mut search = expert_with_similarity(&view, 1.0);
+            let elsewhere = search.last.at((220.0, 170.0));
+            search.detect(&view, search.last, off);
+            if restored {
+                search.restore();
+            }
+            search.detect(&view, elsewhere, off);
+            let center = search.network_at.center;
+            assert_eq!((center.0 - 104.0).hypot(center.1 - 114.0) < 12.0, restored, "{center:?}");
+        }
     }
 }

@@ -49,6 +49,9 @@ pub struct Evidence {
     /// The overlap of the network's box with that of the filter then.
     #[cfg(feature = "neural")]
     pub agreement: Option<f32>,
+    /// How like the features are that the network makes of the box and of the given one: their cosine.
+    #[cfg(feature = "neural")]
+    pub similarity: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
     /// truth. `None` of a search that has none, and of the box that was given.
     pub confidence: Option<f32>,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayView2;
 use rten::ThreadPool;
+use rten_tensor::prelude::*;
 
 use super::calibration::{log_odds, logistic};
 use super::network::{Channels, Map, Networks, Recipe, pool};
@@ -32,12 +33,46 @@ pub(super) struct SiameseSearch {
     /// Width and height of the initial box.
     size: (f64, f64),
     exemplar: Map,
+    /// Mean feature of the given box.
+    pub(super) given: Vec<f32>,
+    /// The last search area.
+    looked: Option<Looked>,
     /// Mean of each channel of the first frame: what lies beyond the border.
     mean: [u8; 3],
     window: Vec<f64>,
     /// The last scores, and the centre and pixels of the frame per cell of them.
     scores: Vec<f32>,
     seen_at: ((f64, f64), f64),
+}
+
+/// The features of a search area: its centre in the frame, and pixels of the frame per cell.
+#[derive(Clone, Debug)]
+struct Looked {
+    map: Arc<Map>,
+    center: (f64, f64),
+    cell: f64,
+}
+
+/// Mean over the cells of `map`, as far as they lie in a square of `side` cells around `middle` (column, row), counted
+/// from the map's centre; `None` where less than half of it lies in the map.
+fn pooled(map: &Map, middle: (f64, f64), side: f64) -> Option<Vec<f32>> {
+    let [_, channels, rows, columns] = map.shape();
+    let covered = |i: usize, n: usize, middle: f64| {
+        let (from, to) = (middle - side / 2.0, middle + side / 2.0);
+        let start = i as f64 - n as f64 / 2.0;
+        ((start + 1.0).min(to) - start.max(from)).max(0.0)
+    };
+    let across: Vec<f64> = (0..columns).map(|c| covered(c, columns, middle.0)).collect();
+    let down: Vec<f64> = (0..rows).map(|r| covered(r, rows, middle.1)).collect();
+    let area = across.iter().sum::<f64>() * down.iter().sum::<f64>();
+    if !(area >= 0.5 * side * side) {
+        return None;
+    }
+    let mean = |k: usize| {
+        let line = |r: usize| across.iter().enumerate().map(|(c, w)| w * f64::from(map[[0, k, r, c]])).sum::<f64>();
+        (down.iter().enumerate().map(|(r, w)| w * line(r)).sum::<f64>() / area) as f32
+    };
+    Some((0..channels).map(mean).collect())
 }
 
 impl SiameseSearch {
@@ -58,9 +93,24 @@ impl SiameseSearch {
         let per_pixel = context((bbox.w, bbox.h), &networks.recipe) / networks.recipe.exemplar as f64;
         let picture = |side: usize| cut(frame, channels, first.center, per_pixel * side as f64, side, mean);
         let exemplar = networks.exemplar(picture, &pool)?;
+        let [_, _, rows, _] = exemplar.shape();
+        let given = pooled(&exemplar, (0.0, 0.0), rows as f64 / 2.0).unwrap_or_default();
         let scores = vec![0.0; side * side];
         let (size, thresholds, seen_at) = ((bbox.w, bbox.h), params.confidence, (first.center, 1.0));
-        Ok(Self { networks, pool, thresholds, first, size, exemplar, mean, window, scores, seen_at })
+        Ok(Self {
+            networks,
+            pool,
+            thresholds,
+            first,
+            size,
+            exemplar,
+            given,
+            looked: None,
+            mean,
+            window,
+            scores,
+            seen_at,
+        })
     }
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
@@ -74,6 +124,7 @@ impl SiameseSearch {
         let picture = cut(frame, channels, at.center, area, search, self.mean);
         let search = self.networks.features(picture, search, &self.pool).ok()?;
         let answer = self.networks.answer(&self.exemplar, &search, &self.pool)?;
+        self.looked = Some(Looked { map: Arc::new(search), center: at.center, cell: stride / zoom });
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
         let change = |ratio: f64| ratio.max(1.0 / ratio);
@@ -106,6 +157,36 @@ impl SiameseSearch {
         self.scores = answer.scores;
         self.seen_at = (at.center, stride / zoom);
         (center.0.is_finite() && w.is_finite() && h.is_finite()).then_some((self.pose_of(center, (w, h)), score))
+    }
+
+    /// How much the box at `pose` looks like the given one to the network, in the last search area: the cosine of their
+    /// mean features. `None` where it lies outside.
+    pub fn similarity(&self, pose: Pose) -> Option<f32> {
+        let Looked { map, center, cell } = self.looked.as_ref()?;
+        let middle = ((pose.center.0 - center.0) / cell, (pose.center.1 - center.1) / cell);
+        // The box fills half of the square that the network sees of a target.
+        let side = context(pose.size(self.size), &self.networks.recipe) / 2.0 / cell;
+        self.likeness(&pooled(map, middle, side)?)
+    }
+
+    /// As [`SiameseSearch::similarity`], also outside the last search area.
+    pub fn similarity_at(&mut self, frame: &Frame<'_>, pose: Pose) -> Option<f32> {
+        self.similarity(pose).or_else(|| {
+            let Recipe { exemplar, .. } = self.networks.recipe;
+            let channels = channels(frame.format(), self.networks.recipe.channels);
+            let per_pixel = context(pose.size(self.size), &self.networks.recipe) / exemplar as f64;
+            let picture = |side: usize| cut(frame, channels, pose.center, per_pixel * side as f64, side, self.mean);
+            let map = self.networks.exemplar(picture, &self.pool).ok()?;
+            let [_, _, rows, _] = map.shape();
+            self.likeness(&pooled(&map, (0.0, 0.0), rows as f64 / 2.0)?)
+        })
+    }
+
+    /// The cosine of a mean feature and that of the given box.
+    fn likeness(&self, here: &[f32]) -> Option<f32> {
+        let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let norm = (product(here, here) * product(&self.given, &self.given)).sqrt();
+        (norm > 0.0).then(|| product(here, &self.given) / norm)
     }
 
     /// The upright pose of a box.
@@ -203,7 +284,8 @@ impl Search for SiameseSearch {
         watch.lap(Stage::Network);
         match found {
             Some((pose, score)) => {
-                let evidence = Evidence { peak: score as f32, network: Some(score as f32), ..Evidence::default() };
+                let (score, similarity) = (score as f32, self.similarity(pose));
+                let evidence = Evidence { peak: score, network: Some(score), similarity, ..Evidence::default() };
                 Detection { pose, evidence, seen: true }
             }
             None => Detection { pose: at, evidence: Evidence::default(), seen: false },
@@ -246,6 +328,24 @@ impl Search for SiameseSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn features_are_averaged_over_parts_of_cells() {
+        // The first channel counts columns, the second rows.
+        let map = Map::from_fn([1, 2, 6, 8], |[_, k, r, c]| if k == 0 { c as f32 } else { r as f32 });
+        let close = |found: Option<Vec<f32>>, expected: [f32; 2]| {
+            let found = found.unwrap();
+            assert!(
+                (found[0] - expected[0]).abs() + (found[1] - expected[1]).abs() < 1e-5,
+                "{found:?} for {expected:?}"
+            );
+        };
+        close(pooled(&map, (0.0, 0.0), 4.0), [3.5, 2.5]);
+        close(pooled(&map, (0.75, -0.5), 2.0), [4.25, 2.0]);
+        // A third lies outside.
+        close(pooled(&map, (3.75, 0.0), 1.5), [7.0, 2.5]);
+        assert_eq!(pooled(&map, (4.5, 0.0), 1.5), None);
+    }
 
     /// Expected by `cv2.resize` of the square with the mean of the frame around it.
     #[test]
