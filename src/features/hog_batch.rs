@@ -186,10 +186,10 @@ impl HogBatch {
             let mut write = |channel: usize, values: Group| out[channel].as_chunks_mut().0[group] = values;
             let norms = [norm(r + 1, c + 1), norm(r + 1, c), norm(r, c + 1), norm(r, c)];
             let mut texture = [[0.0f32; GROUP]; 4];
-            for o in 0..SIGNED {
+            for (o, sums) in sums.iter().enumerate() {
                 let mut sum = [0.0f32; GROUP];
                 for (norm, texture) in norms.iter().zip(&mut texture) {
-                    let values = products(&sums[o], norm).map(clipped);
+                    let values = products(sums, norm).map(clipped);
                     add(&mut sum, &values);
                     add(texture, &values);
                 }
@@ -204,8 +204,8 @@ impl HogBatch {
                 }
                 write(SIGNED + o, times(&sum, 0.5));
             }
-            for k in 0..4 {
-                write(SIGNED + UNSIGNED + k, times(&texture[k], TEXTURE_GAIN));
+            for (k, texture) in texture.iter().enumerate() {
+                write(SIGNED + UNSIGNED + k, times(texture, TEXTURE_GAIN));
             }
         }
     }

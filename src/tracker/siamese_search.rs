@@ -65,7 +65,7 @@ fn pooled(map: &Map, middle: (f64, f64), side: f64) -> Option<Vec<f32>> {
     let across: Vec<f64> = (0..columns).map(|c| covered(c, columns, middle.0)).collect();
     let down: Vec<f64> = (0..rows).map(|r| covered(r, rows, middle.1)).collect();
     let area = across.iter().sum::<f64>() * down.iter().sum::<f64>();
-    if !(area >= 0.5 * side * side) {
+    if area < 0.5 * side * side {
         return None;
     }
     let mean = |k: usize| {
