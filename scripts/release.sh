@@ -201,7 +201,9 @@ try_wheel() {
     local tried=() python place
     place="$(mktemp -d)"
     for minor in 9 10 11 12 13 14; do
-        python="$(command -v "python3.$minor" || ls "$HOME"/.pyenv/versions/3."$minor".*/bin/python 2>/dev/null | head -1 || true)"
+        # Those of pyenv first: its `python3.9` in PATH fails where another version is chosen.
+        python="$(ls "$HOME"/.pyenv/versions/3."$minor".*/bin/python 2>/dev/null | head -1 || true)"
+        python="${python:-$(command -v "python3.$minor" || true)}"
         [ -n "$python" ] && "$python" -c '' 2>/dev/null || continue
         "$python" -m venv "$place/3.$minor"
         "$place/3.$minor/bin/pip" install -q "$1" >&2
