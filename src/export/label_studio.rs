@@ -11,8 +11,11 @@ use crate::error::Result;
 /// Frames per second if neither the source nor the times tell: the default of Label Studio's `Video`.
 const RATE: f64 = 24.0;
 
-/// Decimals of percentages, seconds and rates.
+/// Decimals of seconds and rates.
 const DIGITS: i32 = 5;
+
+/// Decimals of percentages, which tell pixels to the decimals of a box.
+const PLACE_DIGITS: i32 = 7;
 
 /// A Label Studio task: the source as `video` with its rate as `fps`, and as its prediction a `videorectangle` per
 /// target. Frames are **1-based**; places and sizes are percentages of the frame, clipped to it. For a rotated target
@@ -50,7 +53,7 @@ impl LabelStudio {
     fn region(&self, track: &Track, run: &Run, frames: usize, rate: f64) -> Value {
         let shape = |shape: &Shape, goes_on: bool| {
             let (place, rotation) = self.placed(shape);
-            let [x, y, width, height] = place.map(|percents| rounded(percents, DIGITS));
+            let [x, y, width, height] = place.map(|percents| rounded(percents, PLACE_DIGITS));
             json!({
                 "frame": shape.index,
                 "time": rounded(shape.time.unwrap_or(shape.index.saturating_sub(1) as f64 / rate), DIGITS),
@@ -162,8 +165,8 @@ impl Exporter for LabelStudio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::FrameRecord;
     use crate::export::tests::{run, written};
+    use crate::export::{FrameRecord, TargetRecord};
     use crate::tracker::State;
 
     fn document(records: &[FrameRecord], rate: Option<f64>) -> Value {
@@ -209,6 +212,16 @@ mod tests {
             let document = document(&[records[0].clone(), last.clone()], stated);
             let found = (&document[0]["data"]["fps"], &value(&document)["duration"]);
             assert_eq!(found, (&json!(rate), &json!(duration)), "{stated:?}");
+        }
+    }
+
+    #[test]
+    fn percentages_give_back_the_pixels() {
+        for (side, at) in [(704.0, 305.0), (3840.0, 1234.5678)] {
+            let share = rounded(percent(at, side), PLACE_DIGITS) / 100.0;
+            let mut target = TargetRecord::new(1, 1, BBox::new(share, share, share, share));
+            target.scale(side, side);
+            assert_eq!(target.given[0].bbox, Some(BBox::new(at, at, at, at)));
         }
     }
 

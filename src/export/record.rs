@@ -126,10 +126,11 @@ impl TargetRecord {
         Ok(())
     }
 
-    /// Multiplies its boxes, which are shares of the frame's size.
+    /// Multiplies its boxes, which are shares of the frame's size. Rounding restores the boxes that we wrote.
     pub fn scale(&mut self, width: f64, height: f64) {
         for bbox in self.given.iter_mut().filter_map(|given| given.bbox.as_mut()) {
-            *bbox = BBox::new(bbox.x * width, bbox.y * height, bbox.w * width, bbox.h * height);
+            let sides = [bbox.x * width, bbox.y * height, bbox.w * width, bbox.h * height];
+            *bbox = sides.map(|pixels| rounded(pixels, BOX_DIGITS)).into();
         }
     }
 

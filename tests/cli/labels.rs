@@ -37,8 +37,7 @@ fn every_format_takes_the_given_boxes_up_again() {
         let again = place.json("again.json");
         assert_eq!(again["summary"]["states"]["initial"], 3, "{file}");
         for (a, b) in boxes(&again).iter().zip(boxes(&first)) {
-            let near = a.2.iter().zip(b.2).all(|(a, b)| (a - b).abs() < 0.01);
-            assert!((a.0, a.1) == (b.0, b.1) && near, "{file}: {a:?} {b:?}");
+            assert_eq!(*a, b, "{file}");
         }
         assert_eq!(boxes(&again).len(), 12 + 11, "{file}");
         let words = |name: &str| -> Vec<_> {
