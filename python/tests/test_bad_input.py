@@ -134,7 +134,6 @@ def test_errors_are_of_the_library_and_of_python():
         ({"paddin": 2}, TypeError, "unknown setting \"paddin\": detector kcf has .*padding"),
         ({"detector": "svm", "padding": 2}, TypeError, "detector svm has .*reach"),
         ({"order": "rbg"}, SettingError, "rgb"),
-        ({"states": "confidence", "feature": "gray"}, SettingError, "calibrated"),
         ({"machine": {"c": 1}}, SettingError, "detector"),
         ({"guard": "svm", "machine": {"cc": 1}}, SettingError, "tolerance"),
         ({"guard": "kpca"}, SettingError, "none, krr"),
