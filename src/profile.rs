@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Waiting for a decoded frame.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "a build without runs"))]
     Wait,
     /// Cutting the search area out of the frame and resampling it.
     Crop,

@@ -139,41 +139,6 @@ proptest! {
             }
         }
     }
-
-    /// No box and no frame, however odd, makes the tracker panic or lie: an error, or a box with finite numbers, of the
-    /// given size or, where that is followed, shape.
-    #[test]
-    fn any_box_and_any_frame(
-        (w, h) in (1usize..60, 1usize..60), seed: u64, kind in 0u8..3,
-        x in -80.0..80.0f64, y in -80.0..80.0f64, bw in prop_oneof![0.1..3.0f64, 3.0..70.0],
-        bh in prop_oneof![0.1..3.0f64, 3.0..70.0],
-        preset in 0..Params::PRESETS.len(), half_size_from in prop_oneof![Just(100.0), Just(0.0), Just(20.0)],
-    ) {
-        let pixels = |seed: u64| match kind {
-            0 => noise(w * h, seed),
-            1 => noise(w * h, seed).into_iter().map(|v| if v > 127 { 255 } else { 0 }).collect(),
-            _ => vec![seed as u8; w * h],
-        };
-        let name = Params::PRESETS[preset].0;
-        let params = scene::half_from(&Params::preset(name).unwrap(), half_size_from);
-        let scaled = !scene::keeps_size(&params);
-        let shaped = |found: &BBox| match scaled {
-            true => (found.w / found.h / (bw / bh) - 1.0).abs() < 1e-9,
-            false => (found.w, found.h) == (bw, bh),
-        };
-        let mut tracker = Tracker::new(params).unwrap();
-        let bbox = BBox::new(x, y, bw, bh);
-        let first = pixels(seed);
-        if tracker.init(Frame::gray(&first, w, h).unwrap(), bbox).is_ok() {
-            for step in 1..4u64 {
-                let next = pixels(seed.wrapping_add(step));
-                let found = tracker.update(Frame::gray(&next, w, h).unwrap()).unwrap();
-                prop_assert!(found.bbox.is_valid() && shaped(&found.bbox), "{}", found.bbox);
-                prop_assert!(found.evidence.psr.is_finite() && found.evidence.apce.is_finite());
-            }
-        }
-    }
-
 }
 
 /// Boxes of the demo scene whose gray values went through `change`.

@@ -248,7 +248,7 @@ proptest! {
     #[test]
     fn any_frame_and_any_box_give_a_sound_estimate_or_an_error(
         (width, height) in (1usize..90, 1usize..90),
-        seed in any::<u64>(), kind in 0..4, preset in 0..Params::PRESETS.len(),
+        seed in any::<u64>(), kind in 0..4, preset in 0..Params::PRESETS.len(), half_from in 0.0..100.0f64,
         x in any_number(), y in any_number(), w in any_number(), h in any_number(),
     ) {
         let picture = |time: usize| gray(width, height, |x, y| {
@@ -260,7 +260,7 @@ proptest! {
                 _ => if x + time < width / 2 { 30 } else { 31 },
             }
         });
-        let params = Params::preset(Params::PRESETS[preset].0).unwrap();
+        let params = crate::scene::half_from(&Params::preset(Params::PRESETS[preset].0).unwrap(), half_from);
         let mut tracker = Tracker::new(params.clone()).unwrap();
         let bbox = BBox::new(x, y, w, h);
         match tracker.init(&picture(0), bbox) {
