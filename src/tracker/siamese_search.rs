@@ -36,18 +36,16 @@ pub(super) struct SiameseSearch {
     /// Mean feature of the given box.
     pub(super) given: Vec<f32>,
     /// The last search area.
-    looked: Option<Looked>,
+    last_area: Option<SearchArea>,
     /// Mean of each channel of the first frame: what lies beyond the border.
     mean: [u8; 3],
     window: Vec<f64>,
-    /// The last scores, and the centre and pixels of the frame per cell of them.
     scores: Vec<f32>,
-    seen_at: ((f64, f64), f64),
 }
 
 /// The features of a search area: its centre in the frame, and pixels of the frame per cell.
 #[derive(Clone, Debug)]
-struct Looked {
+struct SearchArea {
     map: Arc<Map>,
     center: (f64, f64),
     cell: f64,
@@ -96,21 +94,8 @@ impl SiameseSearch {
         let [_, _, rows, _] = exemplar.shape();
         let given = pooled(&exemplar, (0.0, 0.0), rows as f64 / 2.0).unwrap_or_default();
         let scores = vec![0.0; side * side];
-        let (size, thresholds, seen_at) = ((bbox.w, bbox.h), params.confidence, (first.center, 1.0));
-        Ok(Self {
-            networks,
-            pool,
-            thresholds,
-            first,
-            size,
-            exemplar,
-            given,
-            looked: None,
-            mean,
-            window,
-            scores,
-            seen_at,
-        })
+        let (size, thresholds) = ((bbox.w, bbox.h), params.confidence);
+        Ok(Self { networks, pool, thresholds, first, size, exemplar, given, last_area: None, mean, window, scores })
     }
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
@@ -124,7 +109,7 @@ impl SiameseSearch {
         let picture = cut(frame, channels, at.center, area, search, self.mean);
         let search = self.networks.features(picture, search, &self.pool).ok()?;
         let answer = self.networks.answer(&self.exemplar, &search, &self.pool)?;
-        self.looked = Some(Looked { map: Arc::new(search), center: at.center, cell: stride / zoom });
+        self.last_area = Some(SearchArea { map: Arc::new(search), center: at.center, cell: stride / zoom });
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
         let change = |ratio: f64| ratio.max(1.0 / ratio);
@@ -155,16 +140,15 @@ impl SiameseSearch {
         let center =
             ((at.center.0 + dx / zoom).clamp(0.0, width as f64), (at.center.1 + dy / zoom).clamp(0.0, height as f64));
         self.scores = answer.scores;
-        self.seen_at = (at.center, stride / zoom);
         (center.0.is_finite() && w.is_finite() && h.is_finite()).then_some((self.pose_of(center, (w, h)), score))
     }
 
     /// How much the box at `pose` looks like the given one to the network, in the last search area: the cosine of their
     /// mean features. `None` where it lies outside.
     pub fn similarity(&self, pose: Pose) -> Option<f32> {
-        let Looked { map, center, cell } = self.looked.as_ref()?;
+        let SearchArea { map, center, cell } = self.last_area.as_ref()?;
         let middle = ((pose.center.0 - center.0) / cell, (pose.center.1 - center.1) / cell);
-        // The box fills half of the square that the network sees of a target.
+        // The middle of the square that the network sees of a target: with NanoTrack's context, the box.
         let side = context(pose.size(self.size), &self.networks.recipe) / 2.0 / cell;
         self.likeness(&pooled(map, middle, side)?)
     }
@@ -310,7 +294,7 @@ impl Search for SiameseSearch {
 
     fn response(&self) -> ResponseMap<'_> {
         let side = self.networks.side();
-        let (center, step) = self.seen_at;
+        let (center, step) = self.last_area.as_ref().map_or((self.first.center, 1.0), |area| (area.center, area.cell));
         ResponseMap {
             values: ArrayView2::from_shape((side, side), &self.scores).expect("a square of cells"),
             layout: ResponseLayout::Centered,
