@@ -27,11 +27,11 @@ const SHARES: [[f32; CELL]; 2] = [[0.875, 0.625, 0.375, 0.125], [0.125, 0.375, 0
 pub struct HogBatch {
     rows: usize,
     cols: usize,
-    /// `[pixel][patch]` of one row of pixels, with half a cell of zeros on either side: the gradients' orientations,
+    /// `[pixel][patch]` of one row of pixels, with half a cell of zeros on either side: orientations of the gradients.
     bin: Vec<u32>,
-    /// the shares of the cells before and after a pixel,
+    /// As `bin`: shares of the cells before and after a pixel.
     shares: [Vec<f32>; 2],
-    /// and the magnitudes times those.
+    /// As `bin`: magnitudes of the gradients times those shares.
     parts: [Vec<f32>; 2],
     /// Sums of one row of pixels for each cell, with a border cell on either side.
     line: Vec<[Group; SIGNED]>,
@@ -96,9 +96,13 @@ impl HogBatch {
         let gain = if y == 0 || y == height - 1 { 2.0 } else { 1.0 };
         // The first and the last column have differences to one side, which are twice as large.
         let last = (width - 1) * GROUP;
-        self.add_pixels(0, [&here[..GROUP], &here[GROUP..], above, below], (2.0, gain));
-        self.add_pixels(1, [here, &here[2 * GROUP..], &above[GROUP..], &below[GROUP..]], (1.0, gain));
-        self.add_pixels(width - 1, [&here[last - GROUP..], &here[last..], &above[last..], &below[last..]], (2.0, gain));
+        self.write_gradients(0, [&here[..GROUP], &here[GROUP..], above, below], (2.0, gain));
+        self.write_gradients(1, [here, &here[2 * GROUP..], &above[GROUP..], &below[GROUP..]], (1.0, gain));
+        self.write_gradients(
+            width - 1,
+            [&here[last - GROUP..], &here[last..], &above[last..], &below[last..]],
+            (2.0, gain),
+        );
         self.line[0] = [[0.0; GROUP]; SIGNED];
         let [first, second] = self.parts.each_ref().map(|part| part.as_chunks::<GROUP>().0);
         let bin = self.bin.as_chunks::<GROUP>().0;
@@ -129,7 +133,7 @@ impl HogBatch {
     /// Writes the orientations and parts of pixels from `x` on: as many as there are of each of the four neighbours
     /// (left, right, up, down).
     #[inline(always)]
-    fn add_pixels(&mut self, x: usize, [left, right, up, down]: [&[f32]; 4], gain: (f32, f32)) {
+    fn write_gradients(&mut self, x: usize, [left, right, up, down]: [&[f32]; 4], gain: (f32, f32)) {
         let (start, n) = ((CELL / 2 + x) * GROUP, left.len().min(right.len()).min(up.len()));
         let (left, right, up, down) = (&left[..n], &right[..n], &up[..n], &down[..n]);
         let [first, second] = self.parts.each_mut().map(|part| &mut part[start..start + n]);

@@ -63,7 +63,7 @@ pub(super) struct ExpertSearch {
     /// Above 0 where the evidence favours the network.
     doubt: f64,
     /// Running mean of the similarity.
-    similarity: f64,
+    mean_similarity: f64,
     /// Whether the models were restored since the last frame: the target is lost.
     restored: bool,
     /// Frames in a row without agreement.
@@ -97,7 +97,7 @@ impl ExpertSearch {
             from: at,
             relation: [0.0, 0.0, 1.0, 1.0],
             doubt: 0.0,
-            similarity: 1.0,
+            mean_similarity: 1.0,
             restored: false,
             apart: 0,
             waited: 0,
@@ -115,8 +115,8 @@ impl ExpertSearch {
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
-            let now = self.last_similarity.map_or(self.similarity, f64::from);
-            self.similarity += SIMILARITY_RATE * (now - self.similarity);
+            let now = self.last_similarity.map_or(self.mean_similarity, f64::from);
+            self.mean_similarity += SIMILARITY_RATE * (now - self.mean_similarity);
         }
         found.evidence.similarity = self.last_similarity;
         self.last = found.pose;
@@ -147,7 +147,7 @@ impl Search for ExpertSearch {
             }
             if !lost {
                 self.network_at = at;
-                (self.doubt, self.apart, self.similarity) = (0.0, 0, 1.0);
+                (self.doubt, self.apart, self.mean_similarity) = (0.0, 0, 1.0);
             }
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
@@ -202,7 +202,7 @@ impl Search for ExpertSearch {
             let by_identity = identity(&there.evidence) - identity(&found.evidence);
             let by_confidence = probability(score) - sure;
             let own = self.joint(self.filter_at);
-            let mut similarity = |pose: Pose| f64::from(self.network.similarity_at(frame, pose).unwrap_or(0.0));
+            let similarity = |pose: Pose| f64::from(self.network.similarity_at(frame, pose).unwrap_or(0.0));
             let by_similarity = similarity(network) - similarity(own);
             self.doubt += DOUBT_RATE * ((by_identity + by_confidence) / 2.0 + by_similarity - self.doubt);
             if self.apart >= MIN_APART && self.doubt > DECIDED {
@@ -257,7 +257,7 @@ impl Search for ExpertSearch {
     }
 
     fn restore(&mut self) -> Option<Pose> {
-        (self.restored, self.similarity) = (true, 1.0);
+        (self.restored, self.mean_similarity) = (true, 1.0);
         self.filter.restore().map(|pose| self.joint(pose))
     }
 
@@ -278,7 +278,7 @@ impl Search for ExpertSearch {
             + agreement_weight * f64::from(agreement)
             + similarity_weight * evidence.similarity.map_or(OUTSIDE, f64::from)
             + constant;
-        Some(if self.similarity < UNLIKE { 0.0 } else { logistic(sum) })
+        Some(if self.mean_similarity < UNLIKE { 0.0 } else { logistic(sum) })
     }
 
     fn response(&self) -> ResponseMap<'_> {

@@ -46,7 +46,7 @@ pub(super) struct SiameseSearch {
 /// The features of a search area: its centre in the frame, and pixels of the frame per cell.
 #[derive(Clone, Debug)]
 struct SearchArea {
-    map: Arc<Map>,
+    map: Map,
     center: (f64, f64),
     cell: f64,
 }
@@ -73,6 +73,26 @@ fn pooled(map: &Map, middle: (f64, f64), side: f64) -> Option<Vec<f32>> {
     Some((0..channels).map(mean).collect())
 }
 
+/// The mean of what the middle of the square shows that the network sees of a target: with NanoTrack's context, the box.
+fn middle_mean(exemplar: &Map) -> Option<Vec<f32>> {
+    let [_, _, rows, _] = exemplar.shape();
+    pooled(exemplar, (0.0, 0.0), rows as f64 / 2.0)
+}
+
+/// The features of the square around a target of `size` at `center`.
+fn exemplar_at(
+    networks: &Networks,
+    pool: &Arc<ThreadPool>,
+    frame: &Frame<'_>,
+    mean: [u8; 3],
+    center: (f64, f64),
+    size: (f64, f64),
+) -> Result<Map> {
+    let channels = channels(frame.format(), networks.recipe.channels);
+    let per_pixel = context(size, &networks.recipe) / networks.recipe.exemplar as f64;
+    networks.exemplar(|side| cut(frame, channels, center, per_pixel * side as f64, side, mean), pool)
+}
+
 impl SiameseSearch {
     /// Learns the target at `bbox`.
     ///
@@ -87,14 +107,11 @@ impl SiameseSearch {
         let window = (0..side * side).map(|i| hann(i / side) * hann(i % side)).collect();
         let channels = channels(frame.format(), networks.recipe.channels);
         let mean = mean_of(frame, channels);
-        let first = Pose::of(bbox);
-        let per_pixel = context((bbox.w, bbox.h), &networks.recipe) / networks.recipe.exemplar as f64;
-        let picture = |side: usize| cut(frame, channels, first.center, per_pixel * side as f64, side, mean);
-        let exemplar = networks.exemplar(picture, &pool)?;
-        let [_, _, rows, _] = exemplar.shape();
-        let given = pooled(&exemplar, (0.0, 0.0), rows as f64 / 2.0).unwrap_or_default();
+        let (first, size) = (Pose::of(bbox), (bbox.w, bbox.h));
+        let exemplar = exemplar_at(&networks, &pool, frame, mean, first.center, size)?;
+        let given = middle_mean(&exemplar).unwrap_or_default();
         let scores = vec![0.0; side * side];
-        let (size, thresholds) = ((bbox.w, bbox.h), params.confidence);
+        let thresholds = params.confidence;
         Ok(Self { networks, pool, thresholds, first, size, exemplar, given, last_area: None, mean, window, scores })
     }
 
@@ -109,7 +126,7 @@ impl SiameseSearch {
         let picture = cut(frame, channels, at.center, area, search, self.mean);
         let search = self.networks.features(picture, search, &self.pool).ok()?;
         let answer = self.networks.answer(&self.exemplar, &search, &self.pool)?;
-        self.last_area = Some(SearchArea { map: Arc::new(search), center: at.center, cell: stride / zoom });
+        self.last_area = Some(SearchArea { map: search, center: at.center, cell: stride / zoom });
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
         let change = |ratio: f64| ratio.max(1.0 / ratio);
@@ -148,21 +165,17 @@ impl SiameseSearch {
     pub fn similarity(&self, pose: Pose) -> Option<f32> {
         let SearchArea { map, center, cell } = self.last_area.as_ref()?;
         let middle = ((pose.center.0 - center.0) / cell, (pose.center.1 - center.1) / cell);
-        // The middle of the square that the network sees of a target: with NanoTrack's context, the box.
+        // As much as `middle_mean` takes of an exemplar.
         let side = context(pose.size(self.size), &self.networks.recipe) / 2.0 / cell;
         self.likeness(&pooled(map, middle, side)?)
     }
 
     /// As [`SiameseSearch::similarity`], also outside the last search area.
-    pub fn similarity_at(&mut self, frame: &Frame<'_>, pose: Pose) -> Option<f32> {
+    pub fn similarity_at(&self, frame: &Frame<'_>, pose: Pose) -> Option<f32> {
         self.similarity(pose).or_else(|| {
-            let Recipe { exemplar, .. } = self.networks.recipe;
-            let channels = channels(frame.format(), self.networks.recipe.channels);
-            let per_pixel = context(pose.size(self.size), &self.networks.recipe) / exemplar as f64;
-            let picture = |side: usize| cut(frame, channels, pose.center, per_pixel * side as f64, side, self.mean);
-            let map = self.networks.exemplar(picture, &self.pool).ok()?;
-            let [_, _, rows, _] = map.shape();
-            self.likeness(&pooled(&map, (0.0, 0.0), rows as f64 / 2.0)?)
+            let size = pose.size(self.size);
+            let map = exemplar_at(&self.networks, &self.pool, frame, self.mean, pose.center, size).ok()?;
+            self.likeness(&middle_mean(&map)?)
         })
     }
 
