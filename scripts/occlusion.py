@@ -23,17 +23,10 @@ from pathlib import Path
 
 import cv2
 
-from labelled import labels, overlap, targets
+from labelled import marked, overlap, targets
 
 SLIDE, LOST_WITHIN, FOUND_WITHIN, LARGER = 8, 10, 15, 1.6
 CASES = [(30, 20), (60, 40)]
-
-
-def pictures(sequence, rows):
-    """The files of a sequence that its labels belong to."""
-    files = sorted(path for path in (sequence / "img").iterdir() if path.suffix in (".jpg", ".png", ".bmp"))
-    late = sequence.name in ("David", "Tiger1") and len(files) > rows
-    return files[len(files) - rows :] if late else files
 
 
 def covered(picture, piece, box, away):
@@ -60,15 +53,13 @@ def cut(picture, box):
 def run(program, flags, sequence, truth, start, hold):
     """The rows of one case, each with its overlap; None where the sequence is too short or a label is missing."""
     end = start + 2 * SLIDE + hold + FOUND_WITHIN + 1
-    boxes = list(labels(truth))
-    while boxes and boxes[-1] is None:
-        boxes.pop()
-    files, boxes = pictures(sequence, len(boxes))[:end], boxes[:end]
-    if min(len(files), len(boxes)) < end or None in boxes:
+    known = list(marked(program, sequence, truth, ["--preset", "paper"]))[:end]
+    if len(known) < end or known[-1][0]["index"] - known[0][0]["index"] >= end:
         return None
+    boxes = [box for _, box in known]
     with tempfile.TemporaryDirectory() as folder:
-        for i, (file, box) in enumerate(zip(files, boxes)):
-            picture = cv2.imread(str(file))
+        for i, (frame, box) in enumerate(known):
+            picture = cv2.imread(str(sequence / "img" / frame["file"]))
             if i == start:
                 piece = cut(picture, box)
             on, off = start + SLIDE, start + SLIDE + hold
