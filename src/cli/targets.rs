@@ -20,7 +20,7 @@ pub struct TargetArgs {
     /// Left, top (from 0), width, height in pixels. The default is the first box of the truth.
     #[arg(long, short, value_name = "X,Y,W,H", allow_hyphen_values = true)]
     pub init: Vec<GivenBox>,
-    /// What the four numbers of --init and --init-file are [default: xywh]
+    /// Meaning of the four numbers of --init and --init-file [default: xywh]
     #[arg(long, hide_short_help = true, value_name = "FORM", default_value = "xywh", hide_possible_values = true)]
     #[arg(hide_default_value = true)]
     init_format: BoxFormat,

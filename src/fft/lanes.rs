@@ -19,7 +19,7 @@ fn column_block(rows: usize) -> usize {
 /// A map is `f32`, `[row][column][32]`, channel fastest. It is read **in place as 16 complex channels**: floats
 /// 0..16 of a cell are real parts, floats 16..32 imaginary parts, `z_k = channel_k + i channel_{k+16}`.
 /// One 2-D complex transform of 16 lanes so carries 32 real channels, without packing or unpacking:
-/// what correlation filters need, `F⁻¹ Σ_c X̂_c conj Ŷ_c` over the real channels, is the real part of
+/// the sum of correlation filters, `F⁻¹ Σ_c X̂_c conj Ŷ_c` over the real channels, is the real part of
 /// `F⁻¹ Σ_k Ẑ_k conj Ẑ'_k` over the complex ones, see [`MapPlan::cross_power`](super::MapPlan::cross_power).
 ///
 /// The transform is `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised, in natural order.

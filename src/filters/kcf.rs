@@ -89,8 +89,8 @@ impl Kcf {
         self.learn_again(rate, watch);
     }
 
-    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still at
-    /// hand.
+    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still
+    /// there.
     pub fn learn_again(&mut self, rate: f64, watch: &mut Stopwatch) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;

@@ -17,7 +17,7 @@ const GAUSSIAN_ERROR: f64 = 1e-9;
 /// Rows of a matrix that are computed together.
 const BLOCK: usize = 128;
 
-/// Rows and columns that are mirrored together: no more than a processor has addresses of memory pages at hand.
+/// Rows and columns that are mirrored together: so few that a processor keeps the addresses of their memory pages.
 const TILE: usize = 32;
 
 /// The tolerance for symmetry, relative to the largest entry.

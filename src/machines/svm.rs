@@ -14,7 +14,7 @@ use crate::simd::leveled;
 /// Curvature that a pair of equal samples counts with.
 const MIN_CURVATURE: f64 = 1e-12;
 
-/// Steps between two looks at a request to cancel.
+/// Steps from one check for a request to cancel to the next.
 const CHECK_INTERVAL: usize = 1000;
 
 /// The part of a bound that rounding may leave of it.

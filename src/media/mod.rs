@@ -41,7 +41,7 @@ pub type Stream = Box<dyn Iterator<Item = Item> + Send>;
 
 /// A source of frames. Positions count from 1.
 pub trait Source: Send + Sync {
-    /// What is known before frames are read.
+    /// Facts that are known before frames are read.
     fn info(&self) -> &Info;
 
     /// The frames of `span`, in order, up to the last that exists. The wait for a frame ends when `cancel` is cancelled.
@@ -57,7 +57,7 @@ impl std::fmt::Debug for dyn Source + '_ {
     }
 }
 
-/// What is known of a source before its frames are read.
+/// Facts of a source that are known before its frames are read.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// Name of the folder, file or stream.

@@ -166,7 +166,7 @@ impl FilterSearch {
         self.area.patch_and_place(self.position).1
     }
 
-    /// What the last [`FilterSearch::find`] has used and found.
+    /// The input and the result of the last detection.
     pub(crate) fn snapshot(&mut self) -> FilterSnapshot {
         let (cells, size) = (self.area.cells(), self.area.size());
         let patch = self.area.patch_and_place(self.position).0.to_vec();

@@ -48,7 +48,7 @@ impl Guard {
         Ok(Self { params: params.clone(), detector, doubts: 0, scale: 1.0, scan: TileScan::default() })
     }
 
-    /// Judges the target's place `here`. In doubt it looks around; after as many doubtful frames as it has patience,
+    /// Judges the target's place `here`. In doubt it looks around; after `lost-after` doubtful frames,
     /// everywhere.
     pub fn watch(&mut self, frame: &Frame<'_>, here: Pose, watch: &mut Stopwatch) -> Verdict {
         let seen = self.detector.scan(frame, here, watch);

@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// What was given stays, however long a sequence is.
+    /// The given samples stay, however long a sequence is.
     #[test]
     fn the_first_frames_are_never_replaced() {
         let mut identity = machine(false);

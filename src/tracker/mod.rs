@@ -113,7 +113,7 @@ pub struct Tracker {
 /// What is followed, and where that began.
 #[derive(Clone, Debug)]
 struct Target {
-    /// What the first frame was, and so are all.
+    /// Size and channels of the first frame, and so of all.
     frames: FrameKind,
     engine: Engine,
 }

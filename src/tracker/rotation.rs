@@ -178,11 +178,11 @@ mod tests {
                 let found = filter.find(patch(&texture(center, degrees, 1.0)), center);
                 // Between two of the angles that were cut out, the answer leans towards the nearer one.
                 assert!((found - degrees).abs() < STEP / 2.0, "{size:?}: {found} for {degrees}");
-                // What is left is found when the patch is cut at that angle: to a quarter step.
+                // When the patch is cut at that angle, the rest is found to a quarter step.
                 let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center);
                 assert!((found + rest - degrees).abs() <= STEP / 4.0, "{size:?}: {found} and {rest} for {degrees}");
             }
-            // What was learned turned is found there.
+            // A target that was learned turned is found there.
             let mut turned = RotationFilter::new(size, RotationFilterParams::default());
             turned.learn(patch(&texture(center, 25.0, 1.0)), center, 25.0, 1.0);
             let found = turned.find(patch(&first), center);

@@ -35,8 +35,8 @@ pub struct Evidence {
     /// do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there was no
     /// texture to judge.
     pub decision: Option<f32>,
-    /// What a filter that follows far more slowly answers there, or how like the target is to a memory that does: small
-    /// where it does not look as it has for long. `None` of a search without one.
+    /// The answer there of a filter that follows far more slowly: small where the target does not look as it has for long.
+    /// `None` of a search without one.
     pub long_term: Option<f32>,
     /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
     pub color: Option<f32>,

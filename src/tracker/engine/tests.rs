@@ -31,22 +31,22 @@ enum Call {
 /// Answers as it is told to, and remembers what it was asked.
 #[derive(Clone, Debug)]
 struct Scripted {
-    /// What a look finds, and whether there is anything to see.
+    /// The result of a detection, and whether there is anything to see.
     found: Pose,
     seen: bool,
     /// A place where there is nothing to see.
     blank: Option<Pose>,
-    /// What all evidence is worth, and what becomes of an offer to learn.
+    /// The state and the confidence of all evidence, and the result of learning.
     state: State,
     confidence: Option<f64>,
     learned: Learned,
-    /// What its long-term model answers everywhere.
+    /// The answer of its long-term model everywhere.
     long_term: Option<f32>,
-    /// What the next looks find instead, one after another, and how sure they are of it.
+    /// Places and confidences of the next detections, one after another, in place of `found`.
     looks: VecDeque<((f64, f64), f64)>,
     /// Pixels of the only cell of its response.
     cell: (f64, f64),
-    /// What a place far away must show, and the answer of the identity everywhere.
+    /// The demands on a place far away, and the answer of the identity everywhere.
     finds: Finds,
     identity: Option<f32>,
     /// The pose of the last certain frame.

@@ -1,4 +1,4 @@
-//! What a response of the filter is worth, and where the filter looks and learns.
+//! The states of the filter by its response, and the places where it searches and learns.
 
 use super::*;
 use crate::kernels::Kernel;
@@ -69,7 +69,7 @@ fn an_area_is_cut_anew_for_a_target_that_has_moved_or_changed_its_size() {
     }
 }
 
-/// What the filter was taught to answer with is the peak, and no sidelobe: three standard deviations of the labels.
+/// The peak reaches as far as the labels do, three standard deviations: none of it counts as sidelobe.
 #[test]
 fn a_ratio_leaves_out_three_standard_deviations_around_the_peak() {
     for (feature, radius) in [(FeatureParams::default(), 2), (FeatureParams::Gray, 8)] {

@@ -150,26 +150,26 @@ fn a_window_far_away_must_score_higher_than_one_nearby() {
 }
 
 #[test]
-fn patience_is_that_many_doubtful_frames() {
+fn everywhere_is_searched_after_that_many_doubtful_frames() {
     let (next, good) = (picture(AWAY), picture(START));
-    for patience in [1, 2, 3, 5] {
-        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, patience, ALL_TILES));
-        for _ in 1..patience {
-            assert_eq!(watch(&mut guard, &next).found, None, "patience {patience}");
+    for lost_after in [1, 2, 3, 5] {
+        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, lost_after, ALL_TILES));
+        for _ in 1..lost_after {
+            assert_eq!(watch(&mut guard, &next).found, None, "{lost_after} frames");
         }
         at(watch(&mut guard, &next).found, AWAY);
         assert_eq!(guard.doubts, 0);
         // A frame without doubt in between begins the count anew.
-        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, patience, ALL_TILES));
-        for frame in (1..patience).map(|_| &next).chain([&good]).chain((1..patience).map(|_| &next)) {
-            assert_eq!(watch(&mut guard, frame).found, None, "patience {patience}");
+        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, lost_after, ALL_TILES));
+        for frame in (1..lost_after).map(|_| &next).chain([&good]).chain((1..lost_after).map(|_| &next)) {
+            assert_eq!(watch(&mut guard, frame).found, None, "{lost_after} frames");
         }
-        assert_eq!(guard.doubts, patience - 1);
+        assert_eq!(guard.doubts, lost_after - 1);
     }
 }
 
 #[test]
-fn a_state_is_worth_less_in_doubt_and_nothing_without_patience() {
+fn a_state_is_worth_less_in_doubt_and_nothing_after_too_many_doubts() {
     let next = picture(AWAY);
     let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, 3, 0));
     let judged = |guard: &Guard| [State::Tracking, State::Uncertain, State::Lost].map(|state| guard.state(state));

@@ -1,4 +1,4 @@
-//! What a search by windows takes for the target, what it learns and with which weight, and what a score is worth.
+//! A search by windows: the place that it finds, the samples that it learns and their weight, and its states by the score.
 
 use super::*;
 use crate::Tracker;

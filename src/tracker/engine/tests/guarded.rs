@@ -33,7 +33,7 @@ fn a_confidence_is_of_the_place_that_the_guard_has_found() {
 
 /// The guard has moved the search away from the doubtful place.
 #[test]
-fn a_search_that_is_put_elsewhere_has_all_its_patience_there() {
+fn a_search_that_is_put_elsewhere_counts_its_doubts_anew_there() {
     let belief = ConfidenceParams { lost_after: 3, tiles: 0, ..ConfidenceParams::default() };
     let search = Scripted::sure(START, 0.1);
     let mut engine = guarded(&search, belief);
