@@ -3,9 +3,10 @@
 #
 #     scripts/release.sh [PART...]
 #
-# Parts: checks, linux-x86_64, linux-aarch64, windows, c, wheels-x86_64, wheels-aarch64; the default is all of them. A
-# repeated run builds what has changed. Needs Rust by rustup and Python; as root on Debian it installs what else is
-# missing. Nothing is published. Files go to target/release-files.
+# Parts: checks, tests-aarch64, linux-x86_64, linux-aarch64, windows, c, wheels-x86_64, wheels-aarch64; the default is all
+# of them. A repeated run builds what has changed. Needs Rust by rustup and Python; as root on Debian it installs what
+# else is missing. Nothing is published. Files go to target/release-files. KCF_TRACK_SOURCES is the address of the sources
+# that wheels link to.
 set -euo pipefail
 # A step that fails inside of $(…) ends the script too.
 shopt -s inherit_errexit
@@ -19,7 +20,7 @@ version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
 KCF_TRACK_COMMIT="${KCF_TRACK_COMMIT:-$(git describe --always --dirty --abbrev=12)}"
 export KCF_TRACK_COMMIT
 parts=("$@")
-[ $# -gt 0 ] || parts=(checks linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64)
+[ $# -gt 0 ] || parts=(checks tests-aarch64 linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64)
 host="$(uname -m)"
 mkdir -p "$files"
 
@@ -29,16 +30,20 @@ say() { echo "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)" >&2; }
 # need COMMAND PACKAGE: installs Debian's package of a command that is missing.
 need() {
     command -v "$1" >/dev/null && return
-    [ "$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends "$2" >/dev/null || true
+    [ "$(id -u)" != 0 ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$2" >/dev/null; } || true
     command -v "$1" >/dev/null || { echo "$1 is needed: install $2" >&2; exit 1; }
 }
 
 # record FILE HOW: a line of the table.
 record() {
     [ -s "$1" ]
-    printf '| %s | %s | %s | %s |\n' "$(basename "$1")" "$(stat -c %s "$1")" "$(sha256sum "$1" | cut -c1-64)" "$2" \
-        > "$files/.$(basename "$1").row"
-    say "$(basename "$1"): $2"
+    row "$(basename "$1")" "$(stat -c %s "$1")" "$(sha256sum "$1" | cut -c1-64)" "$2"
+}
+
+# row NAME BYTES SHA HOW
+row() {
+    printf '| %s | %s | %s | %s |\n' "$@" > "$files/.$1.row"
+    say "$1: $4"
 }
 
 # demo HOW COMMAND...: runs the demo and prints how, with the precision that must be 1.
@@ -172,24 +177,36 @@ END
 # Python's tools in an environment of their own; zig links for glibc 2.17 and musl.
 python_tools() {
     [ -x "$tools/bin/maturin" ] || python3 -m venv "$tools"
-    "$tools/bin/pip" install -q "maturin>=1.9,<2" ziglang auditwheel twine
+    "$tools/bin/pip" install -q "maturin>=1.9,<2" ziglang auditwheel twine wheel
     export PATH="$tools/bin:$PATH"
 }
 
-# wheel TARGET TAG: one wheel for Python 3.9 and newer.
-wheel() {
+# absolute_links FILE: PyPI shows the README without the files that it links to.
+absolute_links() {
+    local place
+    place="$(mktemp -d)"
+    wheel unpack -d "$place" "$1" >/dev/null
+    sed -i -E "s#\]\((docs|src|assets|examples)/#](${KCF_TRACK_SOURCES:-https://docs.rs/crate/kcf-track/$version/source}/\1/#g" \
+        "$place"/*/*.dist-info/METADATA
+    wheel pack -d "$(dirname "$1")" "$place"/* >/dev/null
+    rm -rf "$place"
+}
+
+# wheel_for TARGET TAG: one wheel for Python 3.9 and newer.
+wheel_for() {
     local target="$1" tag="$2" out file how=
     rustup target add "$target" >/dev/null 2>&1
     out="$(mktemp -d)"
     maturin build --quiet --release --features neural --zig --target "$target" --compatibility "${tag%_"${target%%-*}"}" --out "$out" >&2
+    absolute_links "$out"/*.whl
     twine check --strict "$out"/*.whl >&2
     # auditwheel knows musl's library by Alpine's name for it only; maturin has checked the symbols of both.
-    [[ "$target" == *-musl ]] || auditwheel show "$out"/*.whl | grep -q "$tag" || { auditwheel show "$out"/*.whl >&2; exit 1; }
+    [[ "$target" == *-musl ]] || [[ "$(auditwheel show "$out"/*.whl)" == *"$tag"* ]] || { auditwheel show "$out"/*.whl >&2; exit 1; }
     file="$files/$(basename "$out"/*.whl)"
     mv "$out"/*.whl "$file"
     case "$target" in
-        "$host"-*-gnu) how="$(try_wheel "$file")" ;;
-        aarch64-*-gnu) how="$(try_arm_wheel "$file")" ;;
+        "$host"-*-gnu) how="$(try_wheel "$file"); $(try_in_debian "$file" amd64 forky 3.14)" ;;
+        aarch64-*-gnu) how="$(try_in_debian "$file" arm64 bookworm 3.11); $(try_in_debian "$file" arm64 forky 3.14)" ;;
         "$host"-*-musl) how="$(try_musl_wheel "$file")" ;;
         *) how="not run here" ;;
     esac
@@ -222,22 +239,25 @@ for number, (_, _, frame, *_) in enumerate(source.frames()):
     echo "installed from PyPI's NumPy and run on Python ${tried[*]}, demo precision 1.000"
 }
 
-# try_arm_wheel FILE: installs it beside Debian's Python for 64-bit ARM and runs the demo in an emulator.
-try_arm_wheel() {
-    local debian="$tools/arm64" place python=3.11
+# try_in_debian FILE ARCHITECTURE SUITE PYTHON: installs it beside a Python of Debian and runs the demo, in an emulator on
+# another machine.
+try_in_debian() {
+    local debian="$tools/$3-$2" python="$4" machine=x86_64 place run
+    run=("$debian/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" --library-path "$debian/usr/lib/x86_64-linux-gnu")
+    [ "$2" != arm64 ] || { machine=aarch64 run=(qemu-aarch64-static -L "$debian"); need qemu-aarch64-static qemu-user-static; }
     need mmdebstrap mmdebstrap
-    need qemu-aarch64-static qemu-user-static
     [ -x "$debian/usr/bin/python$python" ] || {
         rm -rf "$debian"
-        mmdebstrap --quiet --variant=extract --arch=arm64 --include=python3,libstdc++6 bookworm "$debian" >&2
+        # A mirror's list of packages may have expired: it will do to try a wheel.
+        mmdebstrap --quiet --variant=extract --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --arch="$2" \
+            --aptopt='Acquire::Check-Valid-Until "false"' --include="python$python,libstdc++6" "$3" "$debian" >&2
     }
     place="$(mktemp -d)"
     "$tools/bin/pip" install -q --target "$place" --python-version "$python" --only-binary=:all: \
-        --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 "$1" >&2
-    demo "" env PYTHONHOME="$debian/usr" PYTHONPATH="$place" \
-        qemu-aarch64-static -L "$debian" "$debian/usr/bin/python$python" -m kcf_track >/dev/null
+        --platform "manylinux2014_$machine" --platform "manylinux_2_28_$machine" "$1" >&2
+    demo "" env PYTHONHOME="$debian/usr" PYTHONPATH="$place" "${run[@]}" "$debian/usr/bin/python$python" -m kcf_track >/dev/null
     rm -rf "$place"
-    echo "installed and run on Python $python for ARM in qemu, demo precision 1.000"
+    echo "run on Python $python of Debian $3 for $machine, demo precision 1.000"
 }
 
 # try_musl_wheel FILE: musl's loader must find all of the library's symbols but Python's. (No Python for musl is here.)
@@ -258,8 +278,15 @@ if wanted checks; then
     cargo publish --dry-run --locked --no-verify --allow-dirty 2>&1 | tail -2 >&2
     command -v cargo-deny >/dev/null || cargo install --quiet --locked cargo-deny
     # Advisories are in a git repository: without the network to it, the rest is still checked.
-    cargo deny --config scripts/release/deny.toml check bans licenses sources 2>/dev/null
-    cargo deny --config scripts/release/deny.toml check advisories 2>/dev/null || say "ADVISORIES NOT CHECKED or not clean"
+    for crate in Cargo.toml python/Cargo.toml; do
+        deny=(cargo deny --log-level error --manifest-path "$crate" --config scripts/release/deny.toml)
+        "${deny[@]}" check bans licenses sources >&2
+        if "${deny[@]}" fetch db 2>/dev/null; then
+            "${deny[@]}" check advisories >&2
+        else
+            say "ADVISORIES NOT CHECKED: their database is out of reach"
+        fi
+    done
     oldest="$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"
     rustup toolchain install --profile minimal "$oldest" >/dev/null 2>&1
     # Not with networks: the version of Rust that these need is their crate's.
@@ -272,6 +299,14 @@ if wanted checks; then
     else
         say "no earlier tag to compare the interface with"
     fi
+fi
+if wanted tests-aarch64; then
+    target=aarch64-unknown-linux-musl
+    run=$(runner_of "$target")
+    rustup target add "$target" >/dev/null 2>&1
+    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER="$run"
+    how="$(cargo test --locked --lib --target "$target" | tee /dev/stderr | grep '^test result: ok')"
+    row "the library's tests" "" "" "${run:-on this machine}, 64-bit ARM: ${how#test result: ok. }"
 fi
 if wanted linux-x86_64; then
     archive x86_64-unknown-linux-musl
@@ -286,19 +321,29 @@ if wanted windows; then
 fi
 if wanted c; then
     name="kcf-track-c-$version-$host-linux-gnu"
-    scripts/c_tests.sh >&2
+    need cc gcc
+    need g++ g++
+    need cmake cmake
+    need ffmpeg ffmpeg
+    need pkg-config pkg-config
+    need valgrind valgrind
+    pkg-config --exists opencv4 || apt-get install -y -qq --no-install-recommends libopencv-dev >/dev/null
+    cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install --profile minimal nightly >/dev/null 2>&1
+    rustup component add --toolchain nightly rust-src >/dev/null 2>&1
+    how="$(scripts/c_tests.sh --full | tee /dev/stderr)"
+    [[ "$how" != *skipped* ]] || exit 1
     rm -rf "$built/release-archive" && mkdir -p "$built/release-archive"
     scripts/c_library.sh "$built/release-archive/$name"
     strip --strip-unneeded "$built/release-archive/$name"/lib/*.so.* && strip -g "$built/release-archive/$name"/lib/*.a
     cp LICENSE examples/c/* "$built/release-archive/$name/"
     tar -C "$built/release-archive" --owner=0 --group=0 --sort=name -czf "$files/$name.tar.gz" "$name"
-    record "$files/$name.tar.gz" "scripts/c_tests.sh: boxes of the examples are the program's"
+    record "$files/$name.tar.gz" "$(paste -sd ';' <<< "$how" | sed 's/;/; /g')"
 fi
 for machine in x86_64 aarch64; do
     wanted "wheels-$machine" || continue
     python_tools
-    wheel "$machine-unknown-linux-gnu" "manylinux_2_17_$machine"
-    wheel "$machine-unknown-linux-musl" "musllinux_1_2_$machine"
+    wheel_for "$machine-unknown-linux-gnu" "manylinux_2_17_$machine"
+    wheel_for "$machine-unknown-linux-musl" "musllinux_1_2_$machine"
 done
 
 (cd "$files" && sha256sum -- *.tar.gz *.zip *.deb *.whl 2>/dev/null > SHA256SUMS || true)

@@ -61,7 +61,7 @@ static void *follow(void *alone) {
         if (number == count / 10) before = mallinfo2().uordblks;
     }
     long grown = mallinfo2().uordblks - before;
-    if (alone) CHECK(printf("%ld updates of %s: %+ld bytes\n", count, preset, grown) && grown < 16384);
+    if (alone) CHECK(printf("%ld updates of %s: %+ld bytes\n", count, preset, grown) && grown < 64);
     kcf_free(&tracker);
     free(pixels);
     return NULL;
