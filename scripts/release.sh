@@ -3,7 +3,7 @@
 #
 #     scripts/release.sh [PART...]
 #
-# Parts: checks, tests-aarch64, linux-x86_64, linux-aarch64, windows, c, wheels-x86_64, wheels-aarch64; the default is all
+# Parts: checks, linux-x86_64, linux-aarch64, windows, c, wheels-x86_64, wheels-aarch64, tests-aarch64; the default is all
 # of them. A repeated run builds what has changed. Needs Rust by rustup and Python; as root on Debian it installs what
 # else is missing. Nothing is published. Files go to target/release-files. KCF_TRACK_SOURCES is the address of the sources
 # that wheels link to.
@@ -20,7 +20,7 @@ version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
 KCF_TRACK_COMMIT="${KCF_TRACK_COMMIT:-$(git describe --always --dirty --abbrev=12)}"
 export KCF_TRACK_COMMIT
 parts=("$@")
-[ $# -gt 0 ] || parts=(checks tests-aarch64 linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64)
+[ $# -gt 0 ] || parts=(checks linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64 tests-aarch64)
 host="$(uname -m)"
 mkdir -p "$files"
 
@@ -300,14 +300,6 @@ if wanted checks; then
         say "no earlier tag to compare the interface with"
     fi
 fi
-if wanted tests-aarch64; then
-    target=aarch64-unknown-linux-musl
-    run=$(runner_of "$target")
-    rustup target add "$target" >/dev/null 2>&1
-    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER="$run"
-    how="$(cargo test --locked --lib --target "$target" | tee /dev/stderr | grep '^test result: ok')"
-    row "the library's tests" "" "" "${run:-on this machine}, 64-bit ARM: ${how#test result: ok. }"
-fi
 if wanted linux-x86_64; then
     archive x86_64-unknown-linux-musl
     deb x86_64-unknown-linux-musl amd64
@@ -345,6 +337,14 @@ for machine in x86_64 aarch64; do
     wheel_for "$machine-unknown-linux-gnu" "manylinux_2_17_$machine"
     wheel_for "$machine-unknown-linux-musl" "musllinux_1_2_$machine"
 done
+if wanted tests-aarch64; then
+    target=aarch64-unknown-linux-musl
+    run=$(runner_of "$target")
+    rustup target add "$target" >/dev/null 2>&1
+    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER="$run"
+    how="$(cargo test --locked --lib --target "$target" | tee /dev/stderr | grep '^test result: ok')"
+    row "the library's tests" "" "" "${run:-on this machine}, 64-bit ARM: ${how#test result: ok. }"
+fi
 
 (cd "$files" && sha256sum -- *.tar.gz *.zip *.deb *.whl 2>/dev/null > SHA256SUMS || true)
 echo
