@@ -3,8 +3,9 @@
 
     python scripts/tiny_networks.py tests/fixtures/networks
 
-needs the packages onnx and numpy. The backbone is one convolution with gratings as weights; the head compares by squared
-distances and answers boxes of 64 pixels. `nan/` has a head whose answer is not a number unless the picture is black.
+needs the packages onnx and numpy. The backbone is a convolution with gratings as weights, two depthwise ones that spread
+its answers to the cells beside, and the mean of each channel; the head compares by squared distances and answers boxes of
+64 pixels. `nan/` has a head whose answer is not a number unless the picture is black.
 """
 import json
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper, save
 
 CHANNELS, KERNEL, STRIDE, TEMPLATE = 6, 15, 16, 8
+BIAS = np.linspace(-0.02, 0.03, CHANNELS).astype(np.float32)
 
 
 def gratings():
@@ -28,6 +30,13 @@ def gratings():
     return (out / 2000).astype(np.float32)
 
 
+def spread():
+    """Weights `[channel][1][row][column]` of the depthwise convolution: mostly the middle."""
+    weights = 0.02 * np.sin(np.arange(CHANNELS * 9)).reshape(CHANNELS, 1, 3, 3)
+    weights[:, 0, 1, 1] = 1
+    return weights.astype(np.float32)
+
+
 def network(name, nodes, inputs, outputs, constants):
     def value(shapes):
         return [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()]
@@ -39,9 +48,9 @@ def network(name, nodes, inputs, outputs, constants):
     return model
 
 
-def convolution(inputs, output, stride=1):
+def convolution(inputs, output, stride=1, padding=0, group=1):
     return helper.make_node(
-        "Conv", inputs, [output], strides=[stride, stride], dilations=[1, 1], pads=[0, 0, 0, 0], group=1
+        "Conv", inputs, [output], strides=[stride] * 2, dilations=[1, 1], pads=[padding] * 4, group=group
     )
 
 
@@ -81,19 +90,36 @@ def picture(side):
 
 
 def features(weights, picture):
-    cells = (picture.shape[1] - KERNEL) // STRIDE + 1
-    cut = lambda i, j: picture[:, STRIDE * i:STRIDE * i + KERNEL, STRIDE * j:STRIDE * j + KERNEL]
-    return np.array([[np.tensordot(weights, cut(i, j), 3) for j in range(cells)] for i in range(cells)]).transpose(2, 0, 1)
+    step = STRIDE // 2
+    cells = (picture.shape[1] - KERNEL) // step + 1
+    cut = lambda i, j: picture[:, step * i:step * i + KERNEL, step * j:step * j + KERNEL]
+    raw = np.array([[np.tensordot(weights, cut(i, j), 3) for j in range(cells)] for i in range(cells)]).transpose(2, 0, 1)
+    near = depthwise(depthwise(raw, 2) + BIAS[:, None, None], 1)
+    return near + raw.mean((1, 2))[:, None, None]
+
+
+def depthwise(maps, stride):
+    """Each channel's convolution with its weights and a border of one zero."""
+    padded, cells = np.pad(maps, ((0, 0), (1, 1), (1, 1))), (maps.shape[1] - 1) // stride + 1
+    cell = lambda i, j: (padded[:, stride * i:stride * i + 3, stride * j:stride * j + 3] * spread()[:, 0]).sum((1, 2))
+    return np.array([[cell(i, j) for j in range(cells)] for i in range(cells)]).transpose(2, 0, 1)
 
 
 def main(folder):
     weights = gratings()
-    backbone = network(
-        "backbone", [convolution(["picture", "weights"], "features", STRIDE)],
-        {"picture": [1, 3, "height", "width"]}, {"features": [1, CHANNELS, "rows", "columns"]}, {"weights": weights},
-    )
+    nodes = [
+        convolution(["picture", "weights"], "raw", STRIDE // 2),
+        helper.make_node("GlobalAveragePool", ["raw"], ["mean"]),
+        convolution(["raw", "spread", "bias"], "beside", 2, 1, CHANNELS),
+        convolution(["beside", "spread"], "near", 1, 1, CHANNELS),
+        helper.make_node("Add", ["near", "mean"], ["features"]),
+    ]
     for path, nan in ((folder, False), (folder / "nan", True)):
         path.mkdir(parents=True, exist_ok=True)
+        backbone = network(
+            "backbone", nodes, {"picture": [1, 3, "height", "width"]}, {"features": [1, CHANNELS, "rows", "columns"]},
+            {"weights": weights, "spread": spread(), "bias": 0 * BIAS if nan else BIAS},
+        )
         save(backbone, path / "backbone.onnx")
         save(head(nan), path / "head.onnx")
     # The target is what lies in the middle of the search area, moved by a cell each way.

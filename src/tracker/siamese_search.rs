@@ -19,6 +19,7 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::{Frame, PixelFormat};
 use crate::profile::{Stage, Stopwatch};
+use crate::simd::leveled;
 
 /// Smallest side of a box in pixels.
 const MIN_SIDE: f64 = 10.0;
@@ -247,21 +248,43 @@ fn cut(frame: &Frame<'_>, channels: [usize; 3], center: (f64, f64), side: f64, o
         (Some(row), Some(x)) => channels.map(|k| i32::from(row[x * bytes + k])),
         _ => mean.map(i32::from),
     };
+    let across = |y: Option<usize>, line: &mut [i32]| {
+        let row = y.map(|y| frame.row(y));
+        for (c, &(before, after, first, second)) in columns.iter().enumerate() {
+            let (before, after) = (value(row, before), value(row, after));
+            (0..3).for_each(|k| line[k * out + c] = (before[k] * first + after[k] * second) >> 4);
+        }
+    };
+    // Two rows of the frame across the columns: the lower one is often the next upper one.
+    let mut lines = [(); 2].map(|()| (None, vec![0; 3 * out]));
     let mut picture = vec![0.0; 3 * out * out];
     for r in 0..out {
         let (above, below, upper, lower) = point(top, r, frame.height(), true);
-        let (above, below) = (above.map(|y| frame.row(y)), below.map(|y| frame.row(y)));
-        for (c, &(before, after, first, second)) in columns.iter().enumerate() {
-            let four = [value(above, before), value(above, after), value(below, before), value(below, after)];
-            for k in 0..3 {
-                let up = (four[0][k] * first + four[1][k] * second) >> 4;
-                let low = (four[2][k] * first + four[3][k] * second) >> 4;
-                let pixel = (((up * upper) >> 16) + ((low * lower) >> 16) + 2) >> 2;
-                picture[(k * out + r) * out + c] = pixel as f32;
+        if lines[1].0 == Some(above) {
+            lines.swap(0, 1);
+        }
+        for ((known, line), y) in lines.iter_mut().zip([above, below]) {
+            if *known != Some(y) {
+                across(y, line);
+                *known = Some(y);
             }
+        }
+        for k in 0..3 {
+            let part = k * out..(k + 1) * out;
+            let to = &mut picture[(k * out + r) * out..][..out];
+            down(&lines[0].1[part.clone()], &lines[1].1[part], upper, lower, to);
         }
     }
     picture
+}
+
+leveled! {
+    /// The weighted sum of two lines.
+    fn down(above: &[i32], below: &[i32], upper: i32, lower: i32, to: &mut [f32]) {
+        for ((to, above), below) in to.iter_mut().zip(above).zip(below) {
+            *to = ((((above * upper) >> 16) + ((below * lower) >> 16) + 2) >> 2) as f32;
+        }
+    }
 }
 
 /// The probability that the network's box overlaps the target by more than half: a network is far too sure. Fitted to
