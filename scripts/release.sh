@@ -207,8 +207,7 @@ wheel_for() {
     case "$target" in
         "$host"-*-gnu) how="$(try_wheel "$file"); $(try_in_debian "$file" amd64 forky 3.14)" ;;
         aarch64-*-gnu) how="$(try_in_debian "$file" arm64 bookworm 3.11); $(try_in_debian "$file" arm64 forky 3.14)" ;;
-        "$host"-*-musl) how="$(try_musl_wheel "$file")" ;;
-        *) how="not run here" ;;
+        *) how="$(try_musl_wheel "$file" "${target%%-*}")" ;;
     esac
     record "$file" "twine, $([[ "$target" == *-musl ]] && echo maturin || echo auditwheel); $how"
 }
@@ -250,7 +249,7 @@ try_in_debian() {
         rm -rf "$debian"
         # A mirror's list of packages may have expired: it will do to try a wheel.
         mmdebstrap --quiet --variant=extract --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --arch="$2" \
-            --aptopt='Acquire::Check-Valid-Until "false"' --include="python$python,libstdc++6" "$3" "$debian" >&2
+            --aptopt='Acquire::Check-Valid-Until "false"' --include="python$python,libstdc++6,musl" "$3" "$debian" >&2
     }
     place="$(mktemp -d)"
     "$tools/bin/pip" install -q --target "$place" --python-version "$python" --only-binary=:all: \
@@ -260,17 +259,22 @@ try_in_debian() {
     echo "run on Python $python of Debian $3 for $machine, demo precision 1.000"
 }
 
-# try_musl_wheel FILE: musl's loader must find all of the library's symbols but Python's. (No Python for musl is here.)
+# try_musl_wheel FILE MACHINE: musl's loader must find all of the library's symbols but Python's. (No Python for musl is
+# here.)
 try_musl_wheel() {
-    local loader="/lib/ld-musl-$host.so.1" place said missing
-    need "$loader" musl
+    local place said missing loader=(/lib/ld-musl-"$2".so.1)
+    if [ "$2" = "$host" ]; then
+        need "${loader[0]}" musl
+    else
+        loader=(qemu-aarch64-static "$tools/bookworm-arm64/usr/lib/$2-linux-musl/libc.so")
+    fi
     place="$(mktemp -d)"
     python3 -m zipfile -e "$1" "$place"
-    said="$("$loader" --list "$place"/kcf_track/_native*.so 2>&1 || true)"
+    said="$("${loader[@]}" --list "$place"/kcf_track/_native*.so 2>&1 || true)"
     missing="$(grep -E '^Error|cannot load' <<< "$said" | grep -vE ': _?Py[A-Za-z0-9_]+: ' || true)"
     rm -rf "$place"
-    [ -z "$missing" ] || { echo "$missing" >&2; exit 1; }
-    echo "loaded by musl's loader, not run by a Python"
+    [[ -z "$missing" && "$said" == *libc* ]] || { echo "$said" >&2; exit 1; }
+    echo "loaded by musl's loader for $2, not run by a Python"
 }
 
 if wanted checks; then
@@ -322,7 +326,7 @@ if wanted c; then
     pkg-config --exists opencv4 || apt-get install -y -qq --no-install-recommends libopencv-dev >/dev/null
     cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install --profile minimal nightly >/dev/null 2>&1
     rustup component add --toolchain nightly rust-src >/dev/null 2>&1
-    how="$(scripts/c_tests.sh --full | tee /dev/stderr)"
+    how="$(scripts/c_tests.sh --full | tee -a /dev/stderr)"
     [[ "$how" != *skipped* ]] || exit 1
     rm -rf "$built/release-archive" && mkdir -p "$built/release-archive"
     scripts/c_library.sh "$built/release-archive/$name"
@@ -342,7 +346,7 @@ if wanted tests-aarch64; then
     run=$(runner_of "$target")
     rustup target add "$target" >/dev/null 2>&1
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER="$run"
-    how="$(cargo test --locked --lib --target "$target" | tee /dev/stderr | grep '^test result: ok')"
+    how="$(cargo test --locked --lib --target "$target" | tee -a /dev/stderr | grep '^test result: ok')"
     row "the library's tests" "" "" "${run:-on this machine}, 64-bit ARM: ${how#test result: ok. }"
 fi
 

@@ -7,6 +7,29 @@ use crate::features::gaussian_labels as gaussian;
 use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 
+impl BackgroundAware {
+    /// The filter itself, `[block][row][column][32]`, in double precision.
+    fn taps(&self) -> Vec<f64> {
+        let (rows, cols) = (self.rows, self.cols);
+        let half = cols / 2 + 1;
+        let mut taps = vec![0.0; rows * cols * self.blocks * CHANNELS];
+        for (i, tap) in taps.iter_mut().enumerate() {
+            let (lane, cell, block) = (i % CHANNELS, i / CHANNELS % (rows * cols), i / CHANNELS / (rows * cols));
+            for u in 0..rows {
+                for v in 0..half {
+                    let at = ((u * half + v) * self.blocks + block) * 2 * CHANNELS + lane;
+                    let turn = (u * (cell / cols)) as f64 / rows as f64 + (v * (cell % cols)) as f64 / cols as f64;
+                    let (sin, cos) = (std::f64::consts::TAU * turn).sin_cos();
+                    let mirrored = if v == 0 || 2 * v == cols { 1.0 } else { 2.0 };
+                    let (re, im) = (f64::from(self.filter[at]), f64::from(self.filter[at + CHANNELS]));
+                    *tap += mirrored * (re * cos - im * sin) / (rows * cols) as f64;
+                }
+            }
+        }
+        taps
+    }
+}
+
 /// A stopwatch that measures nothing.
 fn off() -> Stopwatch {
     Stopwatch::default()

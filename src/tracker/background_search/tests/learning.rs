@@ -18,9 +18,9 @@ fn every_frame_is_learned_at_first_and_then_one_of_so_many() {
     for (warmup_frames, interval, learned) in [(2, 4, &[1, 2, 4, 8][..]), (0, 3, &[3, 6]), (3, 100, &[1, 2, 3])] {
         let mut run = run(&BackgroundParams { warmup_frames, interval, ..plain() });
         let changes = |_: &usize| {
-            let before = run.search.filter.taps();
+            let before = run.search.filter.spectrum();
             run.step(&view(&still));
-            before != run.search.filter.taps()
+            before != run.search.filter.spectrum()
         };
         assert_eq!((1..9).filter(changes).collect::<Vec<_>>(), learned, "{warmup_frames}, {interval}");
     }
@@ -56,7 +56,7 @@ fn a_lost_challenge_changes_nothing() {
         // So that both cut the target's area anew.
         run.search.view_is_current &= run.search.params.rotation != RotationParams::None;
         run.search.learn(&view(&next), found, None, off);
-        (found, evidence.identity, run.search.filter.taps())
+        (found, evidence.identity, run.search.filter.spectrum())
     };
     assert!(learned(never) == learned(RotationParams::None));
 }
@@ -68,14 +68,14 @@ fn a_place_that_the_identity_denies_is_not_learned() {
     let mut run = Run::new(&plain(), &view(&rgb), BOX);
     (0..12).for_each(|_| _ = run.step(&view(&rgb)));
     let empty = frame((-200.0, -200.0), 1.0, 0.0);
-    let learned = run.search.filter.taps();
+    let learned = run.search.filter.spectrum();
     for _ in 0..6 {
         let identity = run.step(&view(&empty)).evidence.identity;
         assert!(identity.is_some_and(|answer| answer < -0.3), "{identity:?}");
-        assert_eq!(run.search.filter.taps(), learned);
+        assert_eq!(run.search.filter.spectrum(), learned);
     }
     run.pose = Pose::of(BOX);
     let back = run.step(&view(&rgb));
     assert!(back.evidence.identity.is_some_and(|answer| answer > 0.8), "{:?}", back.evidence.identity);
-    assert_ne!(run.search.filter.taps(), learned);
+    assert_ne!(run.search.filter.spectrum(), learned);
 }
