@@ -106,6 +106,29 @@ pub(crate) fn plain_sums_of_four(rows: [[f32; 4]; 4]) -> [f32; 4] {
     [sum(a), sum(b), sum(c), sum(d)]
 }
 
+/// The whole part of a number, which is cut to ±2^30, as NaN is. Unlike `as i32`, it is vectorised.
+#[inline(always)]
+pub(crate) fn whole(v: f32) -> i32 {
+    const LIMIT: f32 = (1 << 30) as f32;
+    let v = if v > -LIMIT { v } else { -LIMIT };
+    let v = if v < LIMIT { v } else { LIMIT };
+    // SAFETY: the number is finite and within the range of the integer.
+    unsafe { v.to_int_unchecked() }
+}
+
+/// Asks the CPU for bytes that are read soon.
+#[inline(always)]
+pub(crate) fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 CPU has SSE; the address is that of a byte of a slice.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
 /// The start of each block of `block` values of a line of `len` values, at least one block. The last block may overlap
 /// the one before it, which is faster than a scalar loop over the rest.
 #[inline(always)]
@@ -178,6 +201,32 @@ pub(crate) fn tree_sum<const N: usize>(mut sums: [f32; N]) -> f32 {
         width /= 2;
     }
     sums[0]
+}
+
+/// As [`tree_sum`], of four arrays, whose last steps are done together.
+#[inline(always)]
+pub(crate) fn tree_sums([a, b, c, d]: &[[f32; 32]; 4]) -> [f32; 4] {
+    sums_of_four([fold_to_four(a), fold_to_four(b), fold_to_four(c), fold_to_four(d)])
+}
+
+/// The first three steps of [`tree_sum`]. Uses intrinsics, because compilers add pair by pair.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fold_to_four(numbers: &[f32; 32]) -> [f32; 4] {
+    use std::arch::x86_64::{__m128, _mm_add_ps};
+    // SAFETY: every x86-64 CPU has SSE; the transmuted types have the same size and no invalid bit patterns.
+    unsafe {
+        let [a, b, c, d, e, f, g, h]: [__m128; 8] = std::mem::transmute(*numbers);
+        let (a, b, c, d) = (_mm_add_ps(a, e), _mm_add_ps(b, f), _mm_add_ps(c, g), _mm_add_ps(d, h));
+        std::mem::transmute(_mm_add_ps(_mm_add_ps(a, c), _mm_add_ps(b, d)))
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn fold_to_four(numbers: &[f32; 32]) -> [f32; 4] {
+    let four = |l: usize| (numbers[l] + numbers[l + 16]) + (numbers[l + 8] + numbers[l + 24]);
+    [0, 1, 2, 3].map(|l| four(l) + four(l + 4))
 }
 
 /// Runs `run` at every width and asserts that it returns the same each time.

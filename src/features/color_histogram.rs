@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::hog_colors::BINS;
+use crate::simd::leveled;
 
 /// Shares are rescaled when the running gain reaches this.
 const MAX_GAIN: f32 = 1e12;
@@ -91,27 +92,33 @@ impl ColorHistogram {
 
     /// The likelihood that a colour belongs to the target, 0 to 1; 0.5 for an unseen colour.
     #[inline(always)]
+    #[cfg(test)]
     pub fn likelihood(&self, bin: u16) -> f32 {
-        let [target, around] = self.shares[usize::from(bin) % BINS];
-        let sum = target + around;
-        if sum > 0.0 { target / sum } else { 0.5 }
+        likelihood(self.shares[usize::from(bin) % BINS])
     }
 
-    /// The mean likelihood of each whole cell of `cell` x `cell` pixels of a patch of `width` pixels a row, to `out`
+    /// The mean likelihood of each whole cell of four pixels a side of a patch of `width` pixels a row, to `out`
     /// (`[row][column]`). Uses every second pixel of every second row.
-    pub fn likelihood_map(&self, bins: &[u16], width: usize, cell: usize, out: &mut [f32]) {
-        let cols = width / cell;
-        assert_eq!(out.len(), cols * (bins.len() / width / cell), "a value for each cell");
-        let gain = 1.0 / (cell.div_ceil(2) * cell.div_ceil(2)) as f32;
-        for (r, out) in out.chunks_exact_mut(cols.max(1)).enumerate() {
-            for (c, out) in out.iter_mut().enumerate() {
-                let mut sum = 0.0;
-                for y in (0..cell).step_by(2) {
-                    for &bin in bins[(r * cell + y) * width + c * cell..][..cell].iter().step_by(2) {
-                        sum += self.likelihood(bin);
-                    }
-                }
-                *out = sum * gain;
+    pub fn likelihood_map(&self, bins: &[u16], width: usize, out: &mut [f32]) {
+        assert_eq!(out.len(), width / 4 * (bins.len() / width / 4), "a value for each cell");
+        likelihood_map(self.shares.first_chunk().expect("a share of each bin"), bins, width, out);
+    }
+}
+
+/// The likelihood of a colour with these shares.
+#[inline(always)]
+fn likelihood([target, around]: [f32; 2]) -> f32 {
+    let sum = target + around;
+    if sum > 0.0 { target / sum } else { 0.5 }
+}
+
+leveled! {
+    avx2 fn likelihood_map(shares: &[[f32; 2]; BINS], bins: &[u16], width: usize, out: &mut [f32]) {
+        for (out, rows) in out.chunks_exact_mut((width / 4).max(1)).zip(bins.chunks(4 * width)) {
+            let (first, second) = (rows[..width].as_chunks::<4>().0, rows[2 * width..][..width].as_chunks::<4>().0);
+            for (out, (a, b)) in out.iter_mut().zip(first.iter().zip(second)) {
+                let four = [a[0], a[2], b[0], b[2]].map(|bin| likelihood(shares[usize::from(bin) % BINS]));
+                *out = (four[0] + four[1] + four[2] + four[3]) * 0.25;
             }
         }
     }
@@ -125,7 +132,7 @@ pub struct BoxMean {
     /// For each row and column of cells: start and end of the box, in cells.
     spans: [Vec<(f32, f32)>; 2],
     prefix: Vec<f32>,
-    between: Vec<f32>,
+    between: [Vec<f32>; 2],
 }
 
 impl BoxMean {
@@ -136,8 +143,8 @@ impl BoxMean {
             rows,
             cols,
             spans: [vec![(0.0, 0.0); rows], vec![(0.0, 0.0); cols]],
-            prefix: vec![0.0; rows.max(cols) + 2],
-            between: vec![0.0; rows * cols],
+            prefix: vec![0.0; (rows.max(cols) + 2) * rows.max(cols)],
+            between: [vec![0.0; rows * cols], vec![0.0; rows * cols]],
         };
         means.set_box((height, width));
         means
@@ -160,28 +167,44 @@ impl BoxMean {
     pub fn apply(&mut self, map: &[f32], out: &mut [f32]) {
         let (rows, cols) = (self.rows, self.cols);
         assert!(map.len() == rows * cols && out.len() == rows * cols, "maps of one size");
-        // Along the rows into the transposed map, then along its rows back.
-        means(map, (rows, cols), &self.spans[1], &mut self.prefix, &mut self.between);
-        means(&self.between, (cols, rows), &self.spans[0], &mut self.prefix, out);
+        let [turned, between] = &mut self.between;
+        transpose(map, cols, turned);
+        means(turned, &self.spans[1], &mut self.prefix, between);
+        transpose(between, rows, turned);
+        means(turned, &self.spans[0], &mut self.prefix, out);
     }
 }
 
-/// Means along each row over its spans, transposed.
-fn means(map: &[f32], (rows, cols): (usize, usize), spans: &[(f32, f32)], prefix: &mut [f32], out: &mut [f32]) {
-    for r in 0..rows {
-        let mut sum = 0.0;
-        for (to, v) in prefix[1..].iter_mut().zip(&map[r * cols..][..cols]) {
-            sum += v;
-            *to = sum;
+/// Turns the rows of a map, of `cols` values each, to columns.
+fn transpose(map: &[f32], cols: usize, out: &mut [f32]) {
+    let rows = map.len() / cols.max(1);
+    for (c, out) in out.chunks_exact_mut(rows.max(1)).enumerate() {
+        out.iter_mut().zip(map[c..].iter().step_by(cols)).for_each(|(to, v)| *to = *v);
+    }
+}
+
+leveled! {
+    /// Means of the lines of a map over spans of lines.
+    avx2 fn means(map: &[f32], spans: &[(f32, f32)], prefix: &mut [f32], out: &mut [f32]) {
+        let (count, len) = (spans.len(), map.len() / spans.len().max(1));
+        prefix[..len].fill(0.0);
+        for (i, line) in map.chunks_exact(len.max(1)).enumerate() {
+            let (before, to) = prefix[i * len..][..2 * len].split_at_mut(len);
+            for x in 0..len {
+                to[x] = before[x] + line[x];
+            }
         }
-        prefix[0] = 0.0;
-        prefix[cols + 1] = sum;
-        let until = |x: f32| {
-            let whole = x as usize;
-            prefix[whole] + (prefix[whole + 1] - prefix[whole]) * (x - whole as f32)
-        };
-        for (c, &(start, end)) in spans.iter().enumerate() {
-            out[c * rows + r] = (until(end) - until(start)) / (end - start);
+        prefix.copy_within(count * len..(count + 1) * len, (count + 1) * len);
+        for (out, &(start, end)) in out.chunks_exact_mut(len.max(1)).zip(spans) {
+            let until = |at: f32| {
+                let (first, second) = prefix[at as usize * len..][..2 * len].split_at(len);
+                (first, second, at - (at as usize) as f32)
+            };
+            let (from, to) = (until(start), until(end));
+            for x in 0..len {
+                let until = |(first, second, share): (&[f32], &[f32], f32)| first[x] + (second[x] - first[x]) * share;
+                out[x] = (until(to) - until(from)) / (end - start);
+            }
         }
     }
 }

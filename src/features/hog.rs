@@ -38,8 +38,8 @@ const BORDER_GAIN: f32 = 8.0 / 7.0;
 /// pixel costs one addition of four floats. The length is a power of two for cheap indexing.
 type Gap = [[f32; 4]; 32];
 
-/// Neighbouring gaps whose pixels are interleaved.
-const GAPS: usize = 4;
+/// Neighbouring gaps whose pixels are interleaved: as many as there are, then half as many.
+const GAPS: usize = 8;
 
 /// Extracts HOG from patches of one size.
 #[derive(Clone, Debug)]
@@ -64,6 +64,8 @@ pub struct Hog {
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
     parts: Vec<[[f32; 16]; 4]>,
+    /// Whether unsigned orientations are written.
+    has_unsigned: bool,
 }
 
 impl Hog {
@@ -101,7 +103,13 @@ impl Hog {
             energy: vec![0.0; rows * cols],
             norm: vec![0.0; (rows + 1) * (cols + 1)],
             parts: vec![[[0.0; 16]; 4]; cols],
+            has_unsigned: true,
         }
+    }
+
+    /// Leaves the lanes of the unsigned orientations to others.
+    pub(super) fn without_unsigned(self) -> Self {
+        Self { has_unsigned: false, ..self }
     }
 
     /// Rows of cells.
@@ -154,7 +162,7 @@ impl Hog {
         watch.lap(Stage::Gradient);
         let mut gaps = std::mem::take(&mut self.gaps[row % 2]);
         for gap in &mut gaps {
-            gap[..SIGNED].fill([0.0; 4]);
+            gap[..SIGNED].as_flattened_mut().fill(0.0);
         }
         // Inner gaps of cells of four pixels, the default, are added in blocks. Gap 1 begins half a cell into the row.
         let mut next = 0;
@@ -162,21 +170,37 @@ impl Hog {
             && pixel_rows.len() == 4
         {
             self.share_gap(&mut gaps[0], 0, &pixel_rows, phase);
-            for (i, gaps) in gaps[1..self.cols].as_chunks_mut().0.iter_mut().enumerate() {
-                let start = 2 + i * 4 * GAPS;
-                for y in 0..4 {
-                    let magnitude = self.magnitude[y * stride + start..].first_chunk().expect("gaps within the row");
-                    let bin = self.bin[y * stride + start..].first_chunk().expect("gaps within the row");
-                    share_block(gaps, shares[4 * y..].first_chunk().expect("four rows"), magnitude, bin);
-                }
+            next = 1;
+            while let Some(gaps) = gaps[next..self.cols].first_chunk_mut() {
+                self.share_block::<GAPS>(gaps, next, shares);
+                next += GAPS;
             }
-            next = 1 + (self.cols - 1) / GAPS * GAPS;
+            if let Some(gaps) = gaps[next..self.cols].first_chunk_mut() {
+                self.share_block::<{ GAPS / 2 }>(gaps, next, shares);
+                next += GAPS / 2;
+            }
         }
         for (column, gap) in gaps.iter_mut().enumerate().skip(next) {
             self.share_gap(gap, column, &pixel_rows, phase);
         }
         self.gaps[row % 2] = gaps;
         watch.lap(Stage::Cells);
+    }
+
+    /// Adds four rows of pixels to the sums of neighbouring gaps from `column` on, four pixels a row to each, interleaved:
+    /// neighbours in a gap often go to the same sum, and the second would wait for the first.
+    #[inline(always)]
+    fn share_block<const N: usize>(&self, gaps: &mut [Gap; N], column: usize, shares: &[[f32; 4]; 16]) {
+        for (y, shares) in shares.as_chunks::<4>().0.iter().enumerate() {
+            let start = y * self.cols * self.cell + 4 * column - 2;
+            let magnitude = self.magnitude[start..][..4 * N].as_chunks::<4>().0;
+            let bin = self.bin[start..][..4 * N].as_chunks::<4>().0;
+            for x in 0..4 {
+                for g in 0..N {
+                    add_share(&mut gaps[g], &shares[x], magnitude[g][x], bin[g][x]);
+                }
+            }
+        }
     }
 
     /// Adds the pixels of some rows, the first of which has `phase`, to the sums of their gap in `column`.
@@ -203,9 +227,13 @@ impl Hog {
         for (column, cell) in cells.iter_mut().enumerate() {
             let gain = row_gain * border_gain(column, self.cols);
             let (top, bottom) = (&above[column..][..2], &below[column..][..2]);
-            for o in 0..SIGNED {
-                cell[o] = (top[0][o][3] + top[1][o][2] + bottom[0][o][1] + bottom[1][o][0]) * gain;
-            }
+            let [top, right, left, bottom] = [&top[0], &top[1], &bottom[0], &bottom[1]].map(|gap| gap.as_flattened());
+            let sum = |o: usize| (top[4 * o + 3] + right[4 * o + 2] + left[4 * o + 1] + bottom[4 * o]) * gain;
+            // Sixteen in an array of their own, which overlaps with nothing: that is vectorised.
+            let mut sums = [0.0; 16];
+            sums.iter_mut().enumerate().for_each(|(o, to)| *to = sum(o));
+            cell[..16].copy_from_slice(&sums);
+            (cell[16], cell[17]) = (sum(16), sum(17));
         }
         // A separate loop: wide loads right after the scalar stores above would stall.
         for (cell, energy) in cells.iter_mut().zip(energies) {
@@ -241,14 +269,14 @@ impl Hog {
     }
 
     #[inline(always)]
-    fn normalise(&mut self, row_taper: &[f32], col_taper: &[f32], out: &mut [[f32; LANES]]) {
+    fn normalise<const REST: usize>(&mut self, row_taper: &[f32], col_taper: &[f32], out: &mut [[f32; LANES]]) {
         let stride = self.cols + 1;
         for (r, (cells, out)) in self.histogram.chunks(self.cols).zip(out.chunks_mut(self.cols)).enumerate() {
             let (above, below) = (&self.norm[r * stride..][..stride], &self.norm[(r + 1) * stride..][..stride]);
             for (c, ((cell, out), parts)) in cells.iter().zip(&mut *out).zip(&mut self.parts).enumerate() {
                 // From the block that begins at this cell to the one that ends there.
                 let norms = [below[c + 1], below[c], above[c + 1], above[c]];
-                normalise_cell(cell, norms, row_taper[r] * col_taper[c], out, parts);
+                normalise_cell::<REST>(cell, norms, row_taper[r] * col_taper[c], out, parts);
             }
             for ((out, parts), col_taper) in out.iter_mut().zip(&self.parts).zip(col_taper) {
                 let gain = TEXTURE_GAIN * (row_taper[r] * col_taper);
@@ -277,7 +305,10 @@ leveled! {
             hog.sum_cells(row, watch);
         }
         hog.block_norms();
-        hog.normalise(row_taper, col_taper, out);
+        match hog.has_unsigned {
+            true => hog.normalise::<16>(row_taper, col_taper, out),
+            false => hog.normalise::<4>(row_taper, col_taper, out),
+        }
         watch.lap(Stage::Normalise);
     }
 }
@@ -287,17 +318,6 @@ leveled! {
 fn share_pixels(gap: &mut Gap, shares: &[[f32; 4]], magnitude: &[f32], bin: &[u32]) {
     for ((share, &magnitude), &bin) in shares.iter().zip(magnitude).zip(bin) {
         add_share(gap, share, magnitude, bin);
-    }
-}
-
-/// Adds one row of pixels to the sums of neighbouring gaps, four pixels to each, interleaved: neighbours in a gap often
-/// go to the same sum, and the second would wait for the first.
-#[inline(always)]
-fn share_block(gaps: &mut [Gap; GAPS], shares: &[[f32; 4]; 4], magnitude: &[f32; 4 * GAPS], bin: &[u32; 4 * GAPS]) {
-    for x in 0..4 {
-        for g in 0..GAPS {
-            add_share(&mut gaps[g], &shares[x], magnitude[4 * g + x], bin[4 * g + x]);
-        }
     }
 }
 
@@ -317,47 +337,46 @@ pub(super) fn border_gain(i: usize, n: usize) -> f32 {
 }
 
 /// The orientations of a cell, clipped by each of four norms and averaged; and for each norm, 16 partial sums of the
-/// clipped signed orientations for the texture.
+/// clipped signed orientations for the texture. After the first 16 orientations come the `REST`.
 #[inline(always)]
-fn normalise_cell(
+fn normalise_cell<const REST: usize>(
     cell: &[f32; LANES],
     norms: [f32; 4],
     taper: f32,
     out: &mut [f32; LANES],
     parts: &mut [[f32; 16]; 4],
 ) {
-    /// Weights of orientations 16 to 31 in the partial sums: only the first two of them are signed.
-    const JOIN: [f32; 16] = {
-        let mut join = [0.0; 16];
-        join[0] = 1.0;
-        join[1] = 1.0;
-        join
-    };
+    // Weights of the rest in the partial sums: only the first two of them are signed.
+    let mut join = [0.0; REST];
+    join[..2].fill(1.0);
     let (first, last) = cell.split_at(16);
-    let mut sums = [[0.0f32; 16]; 2];
+    let (mut sums, mut rest) = ([0.0f32; 16], [0.0f32; REST]);
     for (norm, parts) in norms.into_iter().zip(parts) {
         // Separate loops over whole registers: the compiler may split the registers in a joint loop.
-        let (mut v, mut w) = ([0.0f32; 16], [0.0f32; 16]);
+        let (mut v, mut w) = ([0.0f32; 16], [0.0f32; REST]);
         for o in 0..16 {
             v[o] = clip(first[o] * norm);
         }
-        for o in 0..16 {
+        for o in 0..REST {
             w[o] = clip(last[o] * norm);
         }
         for o in 0..16 {
-            sums[0][o] += v[o];
+            sums[o] += v[o];
         }
-        for o in 0..16 {
-            sums[1][o] += w[o];
+        for o in 0..REST {
+            rest[o] += w[o];
         }
-        for o in 0..16 {
-            parts[o] = v[o] + JOIN[o] * w[o];
+        for o in 0..REST {
+            parts[o] = v[o] + join[o] * w[o];
         }
+        parts[REST..].copy_from_slice(&v[REST..]);
     }
     let half = 0.5 * taper;
     for o in 0..16 {
-        out[o] = sums[0][o] * half;
-        out[o + 16] = sums[1][o] * half;
+        out[o] = sums[o] * half;
+    }
+    for o in 0..REST {
+        out[o + 16] = rest[o] * half;
     }
 }
 

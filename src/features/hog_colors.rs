@@ -32,12 +32,14 @@ pub(super) fn middle_of(bin: usize) -> [f64; 3] {
 }
 
 leveled! {
-    /// Splits an RGB patch into gray values and colour bins.
+    /// Splits an RGB patch of four bytes a pixel into gray values and colour bins.
     pub fn gray_and_bins(rgb: &[u8], gray: &mut [u8], bins: &mut [u16]) {
-        assert!(rgb.len() == 3 * bins.len() && gray.len() == bins.len(), "three bytes a pixel");
-        for (([r, g, b], gray), bin) in rgb.as_chunks().0.iter().zip(gray).zip(bins) {
-            *gray = luma(*r, *g, *b);
-            *bin = bin_of(*r, *g, *b);
+        assert!(rgb.len() == 4 * bins.len() && gray.len() == bins.len(), "four bytes a pixel");
+        for ((&pixel, gray), bin) in rgb.as_chunks().0.iter().zip(gray).zip(bins) {
+            // From one number, because the bytes would be taken apart one by one.
+            let [r, g, b] = [0, 8, 16].map(|shift| (u32::from_le_bytes(pixel) >> shift) as u8);
+            *gray = luma(r, g, b);
+            *bin = bin_of(r, g, b);
         }
     }
 }
@@ -194,7 +196,7 @@ impl HogColors {
     /// # Panics
     /// If the patch is smaller than a cell, or a cell has more than 16 pixels a side.
     pub fn new(width: usize, height: usize, cell: usize) -> Self {
-        let hog = Hog::new(width, height, cell);
+        let hog = Hog::new(width, height, cell).without_unsigned();
         let flat = vec![1.0; hog.rows().max(hog.cols())];
         Self { hog, names: ColorNames::new(cell), width, flat }
     }
@@ -244,23 +246,27 @@ leveled! {
         cols: &[f32],
         cells: &mut [[f32; LANES]],
     ) -> bool {
-        let mut squares = [0.0f32; LANES];
+        let (mut squares, mut color_squares) = ([0.0f32; LANES], [0.0f32; 16]);
         for (r, cells) in cells.chunks_exact_mut(cols.len()).enumerate() {
             for (c, cell) in cells.iter_mut().enumerate() {
                 let names = names.of_cell(bins, width, (r, c));
-                cell[SIGNED..SIGNED + UNSIGNED].copy_from_slice(&names[..UNSIGNED]);
-                cell[LANES - 1] = names[UNSIGNED];
+                // The lanes of the colours hold nothing yet: read after they are written, the cell would have to wait.
                 for l in 0..LANES {
                     squares[l] += cell[l] * cell[l];
                 }
+                for k in 0..16 {
+                    color_squares[k] += names[k] * names[k];
+                }
+                cell[SIGNED..SIGNED + UNSIGNED].copy_from_slice(&names[..UNSIGNED]);
+                cell[LANES - 1] = names[UNSIGNED];
             }
         }
-        let gain = |color: bool, lanes: usize| {
-            let sum: f32 = (0..LANES).filter(|&l| is_color(l) == color).map(|l| squares[l]).sum();
+        let gain = |sum: f32, lanes: usize| {
             let mean = sum / (rows.len() * cols.len() * lanes) as f32;
             if mean > MIN_ENERGY { 1.0 / mean.sqrt() } else { 0.0 }
         };
-        let (gradients, colors) = (gain(false, LANES - COLORS), gain(true, COLORS));
+        let gradients = (0..LANES).filter(|&l| !is_color(l)).map(|l| squares[l]).sum();
+        let (gradients, colors) = (gain(gradients, LANES - COLORS), gain(color_squares[..COLORS].iter().sum(), COLORS));
         let mut gains = [0.0; LANES];
         for (l, gain) in gains.iter_mut().enumerate() {
             *gain = if is_color(l) { colors } else { gradients };

@@ -67,7 +67,7 @@ fn batches_agree_with_single_patches() {
 }
 
 fn noise_patch(width: usize, height: usize) -> (Vec<u8>, Vec<u16>) {
-    let rgb: Vec<u8> = (0..width * height * 3).map(|i| (i * i * 31 % 253) as u8).collect();
+    let rgb: Vec<u8> = (0..width * height * 4).map(|i| (i * i * 31 % 253) as u8).collect();
     let (mut gray, mut bins) = (vec![0; width * height], vec![0; width * height]);
     gray_and_bins(&rgb, &mut gray, &mut bins);
     (gray, bins)
@@ -143,7 +143,7 @@ fn primary_colours_have_their_names() {
 #[test]
 fn a_cell_averages_every_second_pixel() {
     let (width, height) = (9, 8);
-    let rgb: Vec<u8> = (0..width * height * 3).map(|i| (i * i * 31 % 253) as u8).collect();
+    let rgb: Vec<u8> = (0..width * height * 4).map(|i| (i * i * 31 % 253) as u8).collect();
     let (mut gray, mut bins) = (vec![0; width * height], vec![0; width * height]);
     gray_and_bins(&rgb, &mut gray, &mut bins);
     let names = ColorNames::new(4);
@@ -165,7 +165,7 @@ fn a_bin_spans_eight_values_a_channel() {
         assert_eq!(usize::from(bin_of(r, g, b)), bin);
     }
     let (mut gray, mut bins) = ([0; 3], [0; 3]);
-    gray_and_bins(&[0, 0, 0, 7, 7, 7, 8, 0, 255], &mut gray, &mut bins);
+    gray_and_bins(&[0, 0, 0, 0, 7, 7, 7, 0, 8, 0, 255, 0], &mut gray, &mut bins);
     assert_eq!(bins, [0, 0, 1 << 10 | 31]);
     assert_eq!(gray, [0, 7, luma(8, 0, 255)]);
 }
@@ -211,7 +211,7 @@ fn the_likelihood_peaks_at_the_target() {
     let moved: Vec<u16> =
         (0..SIDE * SIDE).map(|i| still[(i / SIDE + 8) % SIDE * SIDE + (i % SIDE + SIDE - 4) % SIDE]).collect();
     let (mut map, mut means) = (vec![0.0; 36], vec![0.0; 36]);
-    histogram.likelihood_map(&moved, SIDE, 4, &mut map);
+    histogram.likelihood_map(&moved, SIDE, &mut map);
     assert_eq!(map.iter().sum::<f32>(), 4.0);
     BoxMean::new((6, 6), (2.0, 2.0)).apply(&map, &mut means);
     let (best, value) = means.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();

@@ -7,11 +7,8 @@
 //! `A_d = Y conj(X_d)`, `B = Σ_d |X_d|²`, answer `F^-1( Σ_d A_d Z_d / (B + λ) )`, with running means of `A` and `B`.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
-use rustfft::algorithm::Dft;
 use rustfft::num_complex::Complex64;
-use rustfft::{Fft, FftDirection};
 
 use crate::features::{Lanes, PATCHES};
 use crate::simd::leveled;
@@ -28,8 +25,10 @@ const FINE: usize = 4;
 pub struct Correlation1d {
     count: usize,
     lambda: f64,
-    /// Row `k`: the taper at step `k` times its share in each frequency, real parts in the first half, imaginary parts
-    /// in the second.
+    /// Lanes that are used.
+    lanes: usize,
+    /// Row `k`: the taper at step `k` times its share in each frequency, real parts in the first half of the used lanes,
+    /// imaginary parts in the second.
     transform: Vec<Lanes>,
     labels: Lanes,
     numerator: Vec<Lanes>,
@@ -38,35 +37,34 @@ pub struct Correlation1d {
     answer: Answer,
 }
 
-/// The answer between the steps: its spectrum, as far as it is not zero, transformed back at `FINE` times the length.
-#[derive(Clone)]
+/// The answer between the steps: its spectrum, transformed back at `FINE` times the length.
+#[derive(Clone, Debug)]
 struct Answer {
-    /// Shared by all copies of a filter. So short a transform is quickest by its definition.
-    back: Arc<Dft<f64>>,
-    values: Vec<Complex64>,
-    scratch: Vec<Complex64>,
+    /// For each frequency, its cosine and its sine at each point.
+    turns: Vec<[Vec<f64>; 2]>,
+    values: Vec<f64>,
 }
 
 impl Answer {
     /// For `count` steps.
     fn new(count: usize) -> Self {
-        let back = Arc::new(Dft::new(FINE * count, FftDirection::Inverse));
-        let scratch = vec![Complex64::default(); back.get_inplace_scratch_len()];
-        Self { values: vec![Complex64::default(); FINE * count], back, scratch }
+        let turn = |j: usize, i: usize| (TAU / (FINE * count) as f64 * (i * j % (FINE * count)) as f64).sin_cos();
+        let turns = |j: usize| {
+            let (sin, cos) = (0..=(count - 1) * FINE).map(|i| turn(j, i)).unzip();
+            [cos, sin]
+        };
+        Self { turns: (0..=count / 2).map(turns).collect(), values: vec![0.0; (count - 1) * FINE + 1] }
     }
 
     /// The answers, from the first step on, of a spectrum whose other half is its mirror image.
-    fn of(&mut self, half: impl Iterator<Item = Complex64>) -> impl Iterator<Item = f64> {
-        self.values.fill(Complex64::default());
-        self.values.iter_mut().zip(half).for_each(|(to, value)| *to = value);
-        self.back.process_with_scratch(&mut self.values, &mut self.scratch);
-        self.values.iter().map(|value| value.re)
-    }
-}
-
-impl std::fmt::Debug for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answer").field("values", &self.values.len()).finish_non_exhaustive()
+    fn of(&mut self, half: impl Iterator<Item = Complex64>) -> &[f64] {
+        self.values.fill(0.0);
+        for ([cos, sin], value) in self.turns.iter().zip(half) {
+            for ((sum, cos), sin) in self.values.iter_mut().zip(cos).zip(sin) {
+                *sum += cos * value.re - sin * value.im;
+            }
+        }
+        &self.values
     }
 }
 
@@ -78,6 +76,7 @@ impl Correlation1d {
     /// When there is no room for that many steps.
     pub fn new(signals: usize, count: usize, sigma: f64, lambda: f64, cyclic: bool) -> Self {
         assert!((2..=MAX_STEPS).contains(&count), "2 to {MAX_STEPS} steps");
+        let lanes = [8, 16].into_iter().find(|&lanes| lanes >= count && lanes > 2 * (count / 2)).unwrap_or(PATCHES);
         let middle = (count / 2) as f64;
         let taper =
             |k: usize| if cyclic { 1.0 } else { 0.5 * (1.0 - (TAU * (k + 1) as f64 / (count + 1) as f64).cos()) };
@@ -91,14 +90,15 @@ impl Correlation1d {
             for j in 0..=count / 2 {
                 let (sin, cos) = libm::sincos(TAU * (j * k % count) as f64 / count as f64);
                 row[j] = (taper(k) * cos) as f32;
-                row[HALF + j] = -(taper(k) * sin) as f32;
+                row[lanes / 2 + j] = -(taper(k) * sin) as f32;
                 labels[j] += (label(k) * cos) as f32;
-                labels[HALF + j] -= (label(k) * sin) as f32;
+                labels[lanes / 2 + j] -= (label(k) * sin) as f32;
             }
         }
         Self {
             count,
             lambda,
+            lanes,
             transform,
             labels,
             numerator: vec![[0.0; PATCHES]; signals],
@@ -117,8 +117,8 @@ impl Correlation1d {
     /// are first multiplied by `prior` of the step. The signals are used up. Of equal answers it is the one nearest the
     /// middle.
     pub fn find(&mut self, signals: &mut [Lanes], prior: impl Fn(f64) -> f64) -> f64 {
-        transform(signals, &self.transform);
-        let (re, im) = correlate(&self.numerator, signals);
+        transform(signals, &self.transform, self.lanes);
+        let (re, im) = correlate(&self.numerator, signals, self.lanes);
         let spectrum = (0..=self.count / 2).map(|j| {
             // At the highest frequency of an even length there is no mirror image.
             let twice = if j == 0 || 2 * j == self.count { 1.0 } else { 2.0 };
@@ -126,7 +126,7 @@ impl Correlation1d {
         });
         let middle = (self.count / 2) as f64;
         let (mut best, mut at) = (f64::NEG_INFINITY, 0.0);
-        for (i, value) in self.answer.of(spectrum).take((self.count - 1) * FINE + 1).enumerate() {
+        for (i, value) in self.answer.of(spectrum).iter().enumerate() {
             let step = i as f64 / FINE as f64 - middle;
             let value = value * prior(step);
             if value > best || (value == best && step.abs() < f64::abs(at)) {
@@ -139,9 +139,14 @@ impl Correlation1d {
     /// Moves by `rate` towards the signals `[signal][step]`, whose right answer is the middle step; the first are taken
     /// as they are. They are used up.
     pub fn learn(&mut self, signals: &mut [Lanes], rate: f64) {
-        transform(signals, &self.transform);
+        transform(signals, &self.transform, self.lanes);
+        self.learn_used(signals, rate);
+    }
+
+    /// As [`learn`](Self::learn), from signals that [`find`](Self::find) has used up.
+    pub fn learn_used(&mut self, signals: &[Lanes], rate: f64) {
         let rate = if self.trained { rate.clamp(0.0, 1.0) } else { 1.0 };
-        let energy = move_towards(signals, &self.labels, rate as f32, &mut self.numerator);
+        let energy = move_towards(signals, &self.labels, rate as f32, &mut self.numerator, self.lanes);
         for (mean, energy) in self.denominator.iter_mut().zip(energy) {
             *mean += rate * (f64::from(energy) - *mean);
         }
@@ -151,48 +156,81 @@ impl Correlation1d {
 
 leveled! {
     /// Signals to their spectra, in place.
-    fn transform(signals: &mut [Lanes], rows: &[Lanes]) {
-        for signal in signals {
-            let mut sum = [0.0f32; PATCHES];
-            for (value, row) in signal.iter().zip(rows) {
-                for l in 0..PATCHES {
-                    sum[l] += value * row[l];
-                }
-            }
-            *signal = sum;
+    fn transform(signals: &mut [Lanes], rows: &[Lanes], lanes: usize) {
+        match lanes {
+            8 => transform_lanes::<8>(signals, rows),
+            16 => transform_lanes::<16>(signals, rows),
+            _ => transform_lanes::<PATCHES>(signals, rows),
         }
+    }
+}
+
+#[inline(always)]
+fn transform_lanes<const N: usize>(signals: &mut [Lanes], rows: &[Lanes]) {
+    for signal in signals {
+        let mut sum = [0.0f32; N];
+        for (value, row) in signal.iter().zip(rows) {
+            for l in 0..N {
+                sum[l] += value * row[l];
+            }
+        }
+        signal[..N].copy_from_slice(&sum);
     }
 }
 
 leveled! {
     /// `Σ_d A_d Z_d`.
-    fn correlate(numerator: &[Lanes], signals: &[Lanes]) -> ([f32; HALF], [f32; HALF]) {
-        let (mut re, mut im) = ([0.0f32; HALF], [0.0f32; HALF]);
-        for (a, z) in numerator.iter().zip(signals) {
-            for l in 0..HALF {
-                re[l] += a[l] * z[l] - a[HALF + l] * z[HALF + l];
-                im[l] += a[l] * z[HALF + l] + a[HALF + l] * z[l];
-            }
+    fn correlate(numerator: &[Lanes], signals: &[Lanes], lanes: usize) -> ([f32; HALF], [f32; HALF]) {
+        match lanes {
+            8 => correlate_lanes::<4>(numerator, signals),
+            16 => correlate_lanes::<8>(numerator, signals),
+            _ => correlate_lanes::<HALF>(numerator, signals),
         }
-        (re, im)
     }
+}
+
+#[inline(always)]
+fn correlate_lanes<const N: usize>(numerator: &[Lanes], signals: &[Lanes]) -> ([f32; HALF], [f32; HALF]) {
+    let (mut re, mut im) = ([0.0f32; HALF], [0.0f32; HALF]);
+    for (a, z) in numerator.iter().zip(signals) {
+        for l in 0..N {
+            re[l] += a[l] * z[l] - a[N + l] * z[N + l];
+            im[l] += a[l] * z[N + l] + a[N + l] * z[l];
+        }
+    }
+    (re, im)
 }
 
 leveled! {
     /// Moves `A` towards `Y conj(X)` and gives `Σ_d |X_d|²`.
-    fn move_towards(signals: &[Lanes], labels: &Lanes, rate: f32, numerator: &mut [Lanes]) -> [f32; HALF] {
-        let keep = 1.0 - rate;
-        let mut energy = [0.0f32; HALF];
-        for (a, x) in numerator.iter_mut().zip(signals) {
-            for l in 0..HALF {
-                let (xr, xi, yr, yi) = (x[l], x[HALF + l], labels[l], labels[HALF + l]);
-                a[l] = keep * a[l] + rate * (yr * xr + yi * xi);
-                a[HALF + l] = keep * a[HALF + l] + rate * (yi * xr - yr * xi);
-                energy[l] += xr * xr + xi * xi;
-            }
+    fn move_towards(
+        signals: &[Lanes],
+        labels: &Lanes,
+        rate: f32,
+        numerator: &mut [Lanes],
+        lanes: usize,
+    ) -> [f32; HALF] {
+        match lanes {
+            8 => move_lanes::<4>(signals, labels, rate, numerator),
+            16 => move_lanes::<8>(signals, labels, rate, numerator),
+            _ => move_lanes::<HALF>(signals, labels, rate, numerator),
         }
-        energy
     }
+}
+
+#[inline(always)]
+fn move_lanes<const N: usize>(signals: &[Lanes], labels: &Lanes, rate: f32, numerator: &mut [Lanes]) -> [f32; HALF] {
+    let keep = 1.0 - rate;
+    let mut energy = [0.0f32; HALF];
+    for (a, x) in numerator.iter_mut().zip(signals) {
+        for l in 0..N {
+            let (xr, xi, yr, yi) = (x[l], x[N + l], labels[l], labels[N + l]);
+            a[l] = keep * a[l] + rate * (yr * xr + yi * xi);
+            a[N + l] = keep * a[N + l] + rate * (yi * xr - yr * xi);
+            energy[l] += xr * xr + xi * xi;
+        }
+    }
+    energy
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub enum Channels {
     /// Gray. Of a JPEG it is the stored luma plane, the cheapest way to decode one; of other images the weighted sum of
     /// the colours. The two differ by rounding, and by clipping in strongly coloured pixels.
     Luma,
-    /// RGB. A gray image stays gray; a patch of a gray frame has three equal values per pixel.
+    /// RGB. A gray image stays gray; a patch has four bytes a pixel, the last one 0, and of a gray frame equal colours.
     Color,
 }
 
@@ -57,7 +57,7 @@ impl Channels {
     pub const fn bytes(self) -> usize {
         match self {
             Self::Luma => 1,
-            Self::Color => 3,
+            Self::Color => 4,
         }
     }
 }

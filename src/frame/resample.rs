@@ -10,14 +10,17 @@
 use std::ops::{Deref, DerefMut};
 
 use super::{Channels, Frame, PixelFormat, patch};
-use crate::simd::{block_starts, leveled};
+use crate::simd::{block_starts, leveled, prefetch};
 
 /// The range of scales, in pixels of the frame per pixel of the patch; others are clamped to it.
 const SCALES: (f64, f64) = (1e-3, 1e6);
 /// Coordinates are clamped to this.
 const MAX_COORDINATE: f64 = 1e12;
 /// Rows to average at once; their gray values are cached for the next row of the patch.
-const ROWS: usize = 4;
+const ROWS: usize = 8;
+
+/// Rows of the patch from a request for rows of the frame to their use.
+const AHEAD: usize = 2;
 
 /// The part of a frame under a patch. As for boxes, pixel `i` spans `i` to `i + 1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +47,7 @@ impl Region {
 
 /// Cuts patches of one size, gray or RGB.
 ///
-/// A gray patch has one byte per pixel; an RGB patch has three, in this order for any frame.
+/// A gray patch has one byte per pixel; an RGB patch has four, the last one 0, in this order for any frame.
 #[derive(Clone, Debug)]
 pub struct Resampler {
     width: usize,
@@ -77,7 +80,7 @@ impl Resampler {
     pub fn reserve_rotated(&mut self, scale: f64) {
         let side = largest_side((self.width, self.height));
         self.straight.reserve(side, side, checked_scale(scale).max(1.0));
-        self.upright.reserve_total(side * side * self.channels.bytes() + 1);
+        self.upright.reserve_total(side * side * self.channels.bytes());
     }
 
     /// Width and height of a patch in pixels.
@@ -111,12 +114,12 @@ impl Resampler {
     fn cut_rotated(&mut self, frame: &Frame<'_>, region: Region, out: &mut [u8]) {
         let grid = RotatedGrid::new(region, (self.width, self.height));
         let bytes = grid.size.0 * grid.size.1 * self.channels.bytes();
-        self.upright.resize(bytes + 1, 0);
+        self.upright.resize(bytes, 0);
         let scale = (grid.scale, grid.scale);
-        self.straight.cut(frame, grid.corner, scale, grid.size, self.channels, &mut self.upright[..bytes]);
+        self.straight.cut(frame, grid.corner, scale, grid.size, self.channels, &mut self.upright);
         match self.channels {
-            Channels::Luma => grid.sample::<1, 1>(&self.upright, self.width, out),
-            Channels::Color => grid.sample::<3, 4>(&self.upright, self.width, out),
+            Channels::Luma => sample_gray(&grid, &self.upright, self.width, out),
+            Channels::Color => sample_color(&grid, &self.upright, self.width, out),
         }
     }
 }
@@ -139,6 +142,8 @@ struct Straight {
     luma_rows: [Option<usize>; ROWS],
     /// A row of the patch before the pass along the row, with padding.
     line: Preallocated<u16>,
+    /// The same row after it, in colour.
+    sums: Preallocated<u64>,
 }
 
 impl Straight {
@@ -148,6 +153,7 @@ impl Straight {
         let pixels = (width as f64 * scale.max(1.0)).ceil() as usize + 2;
         self.luma.iter_mut().for_each(|row| row.reserve_total(pixels));
         self.line.reserve_total(4 * pixels + PADDING);
+        self.sums.reserve_total(width);
     }
 
     fn cut(
@@ -174,7 +180,15 @@ impl Straight {
             self.luma.iter_mut().for_each(|row| row.resize(run, 0));
         }
         self.line.resize(run + PADDING, 0);
+        self.sums.resize(width, 0);
+        let mut fetched = 0;
         for i in 0..height {
+            let (first, weights) = self.rows.of((i + AHEAD).min(height - 1));
+            for y in first.max(fetched)..first + weights.len() {
+                let bytes = frame.format().bytes();
+                prefetch(&frame.row(y)[self.columns.from * bytes..self.columns.to * bytes]);
+                fetched = y + 1;
+            }
             if i > 0 && self.rows.of(i) == self.rows.of(i - 1) {
                 out.copy_within((i - 1) * row_bytes..i * row_bytes, i * row_bytes);
                 continue;
@@ -187,7 +201,8 @@ impl Straight {
                 (Channels::Color, bytes) => {
                     let blue_first = matches!(frame.format(), PixelFormat::Bgr8 | PixelFormat::Bgra8);
                     let along = if bytes == 3 { along_color::<3> } else { along_color::<4> };
-                    along(&self.columns, &self.line, blue_first, out);
+                    along(&self.columns, &self.line, &mut self.sums);
+                    round_colors(&self.sums, blue_first, out);
                 }
             }
         }
@@ -227,12 +242,12 @@ impl Straight {
 
     /// A row of gray values as three equal colours.
     fn along_as_color(&self, out: &mut [u8]) {
-        let width = out.len() / 3;
+        let width = out.len() / 4;
         along_gray(&self.columns, &self.line, &mut out[..width]);
         // Backwards, so no value is overwritten before it is read.
         for x in (0..width).rev() {
             let gray = out[x];
-            out[3 * x..3 * x + 3].fill(gray);
+            out[4 * x..4 * x + 4].copy_from_slice(&[gray, gray, gray, 0]);
         }
     }
 }
@@ -265,21 +280,25 @@ fn rounded(sum: u16) -> u16 {
 }
 
 leveled! {
-    /// The weighted mean of one to four rows of bytes.
-    fn mean_of_rows(rows: [&[u8]; 4], weights: &[u16], out: &mut [u16]) {
+    /// The weighted mean of one to eight rows of bytes.
+    fn mean_of_rows(rows: [&[u8]; ROWS], weights: &[u16], out: &mut [u16]) {
         match *weights {
             [_] => mean(&rows, [1], |sum| sum, out),
             [a, b] => mean(&rows, [a, b], rounded, out),
             [a, b, c] => mean(&rows, [a, b, c], rounded, out),
             [a, b, c, d] => mean(&rows, [a, b, c, d], rounded, out),
-            _ => unreachable!("one to four rows"),
+            [a, b, c, d, e] => mean(&rows, [a, b, c, d, e], rounded, out),
+            [a, b, c, d, e, f] => mean(&rows, [a, b, c, d, e, f], rounded, out),
+            [a, b, c, d, e, f, g] => mean(&rows, [a, b, c, d, e, f, g], rounded, out),
+            [a, b, c, d, e, f, g, h] => mean(&rows, [a, b, c, d, e, f, g, h], rounded, out),
+            _ => unreachable!("one to eight rows"),
         }
     }
 }
 
 /// The mean of `N` rows.
 #[inline(always)]
-fn mean<const N: usize>(rows: &[&[u8]; 4], weights: [u16; N], finish: impl Fn(u16) -> u16, out: &mut [u16]) {
+fn mean<const N: usize>(rows: &[&[u8]; ROWS], weights: [u16; N], finish: impl Fn(u16) -> u16, out: &mut [u16]) {
     let width = out.len();
     let rows: [&[u8]; N] = std::array::from_fn(|k| &rows[k][..width]);
     if width < BLOCK {
@@ -372,35 +391,31 @@ fn sum_of_products(row: &[u16], weights: u64) -> u16 {
     (four(row).wrapping_mul(weights) >> 48) as u16
 }
 
-/// The pass along a row of pixels of `BYTES` values, the first three of them colours; `out` gets red, green and blue.
-fn along_color<const BYTES: usize>(taps: &Taps, row: &[u16], blue_first: bool, out: &mut [u8]) {
+/// The pass along a row of pixels of `BYTES` values, the first three of them colours, to sums in 16-bit fields.
+fn along_color<const BYTES: usize>(taps: &Taps, row: &[u16], out: &mut [u64]) {
     match taps.each {
-        1 => color::<1, BYTES>(taps, row, blue_first, out),
-        2 => color::<2, BYTES>(taps, row, blue_first, out),
-        3 => color::<3, BYTES>(taps, row, blue_first, out),
-        4 => color::<4, BYTES>(taps, row, blue_first, out),
+        1 => color::<1, BYTES>(taps, row, out),
+        2 => color::<2, BYTES>(taps, row, out),
+        3 => color::<3, BYTES>(taps, row, out),
+        4 => color::<4, BYTES>(taps, row, out),
+        5 => color::<5, BYTES>(taps, row, out),
+        6 => color::<6, BYTES>(taps, row, out),
         _ => {
-            for (i, out) in out.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+            for (i, out) in out.iter_mut().enumerate() {
                 let (first, weights) = taps.of(i);
                 let row = row[(first - taps.from) * BYTES..].windows(4).step_by(BYTES);
-                let terms = row.zip(weights).map(|(pixel, &weight)| four(pixel) * u64::from(weight));
-                let sums = terms.sum();
-                *out = ordered(sums, blue_first);
+                *out = row.zip(weights).map(|(pixel, &weight)| four(pixel) * u64::from(weight)).sum();
             }
         }
     }
 }
 
 #[inline(always)]
-fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u16], blue_first: bool, out: &mut [u8]) {
+fn color<const N: usize, const BYTES: usize>(taps: &Taps, row: &[u16], out: &mut [u64]) {
     let weights = taps.weights.as_chunks::<N>().0;
-    for ((out, &first), weights) in out.as_chunks_mut::<3>().0.iter_mut().zip(taps.first.iter()).zip(weights) {
+    for ((out, &first), weights) in out.iter_mut().zip(taps.first.iter()).zip(weights) {
         let row = &row[(first as usize - taps.from) * BYTES..][..(N - 1) * BYTES + 4];
-        let mut sums = 0;
-        for k in 0..N {
-            sums += four(&row[k * BYTES..]) * u64::from(weights[k]);
-        }
-        *out = ordered(sums, blue_first);
+        *out = (0..N).map(|k| four(&row[k * BYTES..]) * u64::from(weights[k])).sum();
     }
 }
 
@@ -411,12 +426,15 @@ fn four(row: &[u16]) -> u64 {
     field(0) | field(1) | field(2) | field(3)
 }
 
-/// The first three of four sums as means.
-#[inline(always)]
-fn ordered(sums: u64, blue_first: bool) -> [u8; 3] {
-    let means = (sums + 0x0080_0080_0080_0080) >> 8;
-    let [a, b, c] = [means as u8, (means >> 16) as u8, (means >> 32) as u8];
-    if blue_first { [c, b, a] } else { [a, b, c] }
+leveled! {
+    /// The first three of four sums as means: red, green and blue.
+    fn round_colors(sums: &[u64], blue_first: bool, out: &mut [u8]) {
+        let (red, blue) = if blue_first { (32, 0) } else { (0, 32) };
+        for (out, sums) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
+            let means = (sums + 0x0080_0080_0080_0080) >> 8;
+            *out = ((means >> red & 255 | means >> 8 & 0xff00 | (means >> blue & 255) << 16) as u32).to_le_bytes();
+        }
+    }
 }
 
 /// The sum of the weights of a pixel.
@@ -586,33 +604,53 @@ impl RotatedGrid {
         Self { corner, scale, size: upright, first, along, down }
     }
 
-    /// Interpolates rows of `width` pixels of `BYTES` bytes from the `upright` patch, in registers of `LANES` bytes. The
-    /// upright patch ends with `LANES - BYTES` bytes of padding.
-    pub fn sample<const BYTES: usize, const LANES: usize>(&self, upright: &[u8], width: usize, out: &mut [u8]) {
-        let stride = self.size.0 * BYTES;
-        for (j, out) in out.chunks_exact_mut(width * BYTES).enumerate() {
+    /// Interpolates rows of `width` pixels of `BYTES` bytes from the `upright` patch.
+    #[inline(always)]
+    fn sample<const BYTES: usize>(&self, upright: &[u8], width: usize, out: &mut [u8]) {
+        let upright = upright.as_chunks::<BYTES>().0;
+        for (j, out) in out.as_chunks_mut::<BYTES>().0.chunks_exact_mut(width).enumerate() {
             let down = j as f64;
-            for (i, out) in (0..).step_by(AT_ONCE).zip(out.chunks_mut(AT_ONCE * BYTES)) {
+            for (i, out) in (0..).step_by(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
                 let along = i as f64;
                 let first = (
                     self.first.0 + along * self.along.0 + down * self.down.0,
                     self.first.1 + along * self.along.1 + down * self.down.1,
                 );
-                let points = points(first, self.along, self.size);
-                for ((out, at), (&fx, &fy)) in
-                    out.as_chunks_mut::<BYTES>().0.iter_mut().zip(points.at).zip(points.fx.iter().zip(&points.fy))
-                {
-                    let upper = &upright[at as usize * BYTES..][..stride + BYTES + LANES];
-                    let mut values = [0; LANES];
-                    let (a, b) = (&upper[..BYTES + LANES], &upper[stride..][..BYTES + LANES]);
-                    for c in 0..LANES {
-                        let mix = |row: &[u8]| (256 - fx) * u32::from(row[c]) + fx * u32::from(row[c + BYTES]);
-                        values[c] = (((256 - fy) * mix(a) + fy * mix(b) + (1 << 15)) >> 16) as u8;
+                let Points { at, fx, fy } = points(first, self.along, self.size);
+                // The four pixels around each point, as numbers.
+                let mut pixels = [[0; AT_ONCE]; 4];
+                for (i, at) in at.into_iter().enumerate() {
+                    let around = &upright[at as usize..][..self.size.0 + 2];
+                    let four = [around[0], around[1], around[self.size.0], around[self.size.0 + 1]];
+                    for (pixels, bytes) in pixels.iter_mut().zip(four) {
+                        pixels[i] = bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
                     }
-                    out.copy_from_slice(&values[..BYTES]);
+                }
+                let mut mixed = [0; AT_ONCE];
+                for shift in (0..BYTES.min(3)).map(|channel| 8 * channel) {
+                    for i in 0..AT_ONCE {
+                        let value = |k: usize| pixels[k][i] >> shift & 255;
+                        let mix = |k: usize| (256 - fx[i]) * value(k) + fx[i] * value(k + 1);
+                        mixed[i] |= ((256 - fy[i]) * mix(0) + fy[i] * mix(2) + (1 << 15)) >> 16 << shift;
+                    }
+                }
+                for (out, mixed) in out.iter_mut().zip(mixed) {
+                    out.copy_from_slice(&mixed.to_le_bytes()[..BYTES]);
                 }
             }
         }
+    }
+}
+
+leveled! {
+    fn sample_gray(grid: &RotatedGrid, upright: &[u8], width: usize, out: &mut [u8]) {
+        grid.sample::<1>(upright, width, out);
+    }
+}
+
+leveled! {
+    fn sample_color(grid: &RotatedGrid, upright: &[u8], width: usize, out: &mut [u8]) {
+        grid.sample::<4>(upright, width, out);
     }
 }
 

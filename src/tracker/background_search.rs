@@ -249,13 +249,17 @@ impl BackgroundSearch {
         let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
         let colors = model.map(|model| model.respond(&self.view));
         watch.lap(Stage::Color);
-        let share = if colors.is_some() { self.params.color_weight as f32 } else { 0.0 };
+        let share = self.params.color_weight as f32;
         let answers = self.filter.response();
         let wrapped = |i: usize| (i + n - n / 2) % n;
         for (r, line) in self.merged.chunks_exact_mut(n).enumerate() {
-            let answers = &answers[wrapped(r) * n..][..n];
-            for (c, merged) in line.iter_mut().enumerate() {
-                *merged = (1.0 - share) * answers[wrapped(c)] + share * colors.map_or(NEUTRAL, |m| m[r * n + c]);
+            let (right, left) = answers[wrapped(r) * n..][..n].split_at(n - n / 2);
+            line[..n / 2].copy_from_slice(left);
+            line[n / 2..].copy_from_slice(right);
+            if let Some(colors) = colors {
+                for (merged, color) in line.iter_mut().zip(&colors[r * n..]) {
+                    *merged = (1.0 - share) * *merged + share * color;
+                }
             }
         }
         self.answered = (self.view.pose, self.view.cell_step());
@@ -499,7 +503,7 @@ struct View {
 impl View {
     fn new(cells: usize, step: f64, pose: Pose) -> Self {
         let pixels = (cells * CELL).pow(2);
-        let (rgb, gray, bins) = (vec![0; 3 * pixels], vec![0; pixels], vec![0; pixels]);
+        let (rgb, gray, bins) = (vec![0; 4 * pixels], vec![0; pixels], vec![0; pixels]);
         Self { rgb, gray, bins, map: Vec::new(), pose, cells, step }
     }
 
@@ -583,7 +587,7 @@ impl ColorModel {
 
     /// The mean likelihood of the box at every shift, no motion in the middle.
     fn respond(&mut self, view: &View) -> &[f32] {
-        self.histogram.likelihood_map(&view.bins, view.side(), CELL, &mut self.likelihood);
+        self.histogram.likelihood_map(&view.bins, view.side(), &mut self.likelihood);
         self.box_mean.apply(&self.likelihood, &mut self.answers);
         &self.answers
     }

@@ -7,7 +7,7 @@
 use crate::features::hog::CHANNELS;
 use crate::features::{GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::Correlation1d;
-use crate::simd::leveled;
+use crate::simd::{leveled, whole};
 use crate::tracker::params::RotationFilterParams;
 use crate::tracker::scale::{GrayPatch, small_size, to_eighths};
 
@@ -37,6 +37,8 @@ pub struct RotationFilter {
     side: usize,
     /// For each two points of a column of that square, the pixels of the patch on both sides, and how far.
     columns: Vec<(usize, usize, f32)>,
+    /// A row of the patch between two rows of pixels.
+    row: Vec<f32>,
 }
 
 impl RotationFilter {
@@ -60,6 +62,7 @@ impl RotationFilter {
             coarse: vec![0.0; side * side],
             side,
             columns: vec![(0, 0, 0.0); 2 * side],
+            row: vec![0.0; (side as f64 * (size.0 * size.1 / (small.0 * small.1) as f64).sqrt()).ceil() as usize + 3],
         }
     }
 
@@ -86,22 +89,28 @@ impl RotationFilter {
         let size = self.size;
         let step = (size.0 / self.small.0 as f64, size.1 / self.small.1 as f64);
         let scale = (step.0 * step.1).sqrt();
-        self.shrink(patch, center, scale);
+        shrink(self, patch, center, scale);
         let (sin, cos) = libm::sincos(degrees.to_radians());
         let stretch = ((step.0 / scale) as f32, (step.1 / scale) as f32);
-        for (k, &(s, c)) in self.turns.iter().enumerate() {
-            let turn = ((s * cos + c * sin) as f32, (c * cos - s * sin) as f32);
-            let patches = &mut self.patches[k / GROUP * self.small.0 * self.small.1..];
-            turned(&self.coarse, self.side, self.small, stretch, turn, k % GROUP, patches);
+        let patches = self.patches.chunks_exact_mut(self.small.0 * self.small.1);
+        for (patches, angles) in patches.zip(self.turns.chunks(GROUP)) {
+            let mut turns = [[0.0; GROUP]; 2];
+            for (k, &(s, c)) in angles.iter().enumerate() {
+                (turns[0][k], turns[1][k]) = ((s * cos + c * sin) as f32, (c * cos - s * sin) as f32);
+            }
+            turned(&self.coarse, self.side, self.small.0, stretch, &turns, patches);
         }
         self.hog.extract(&self.patches, &mut self.features);
     }
+}
 
+leveled! {
     /// The coarse square around `center`, `scale` pixels of the patch a pixel: means of 2 x 2 points each, linear
     /// between pixels.
-    fn shrink(&mut self, patch: GrayPatch<'_>, center: (f64, f64), scale: f64) {
+    fn shrink(filter: &mut RotationFilter, patch: GrayPatch<'_>, center: (f64, f64), scale: f64) {
         let height = patch.pixels.len() / patch.width;
-        let start = self.side as f64 / 2.0;
+        let side = filter.side;
+        let start = side as f64 / 2.0;
         // Two points a pixel: the pixels on both sides, and how far.
         let point = |middle: f64, i: usize, n: usize| {
             let x = middle + ((i as f64 + 0.5) / 2.0 - start) * scale - 0.5;
@@ -109,18 +118,23 @@ impl RotationFilter {
             let whole = x as usize;
             (whole, (whole + 1).min(n - 1), (x - whole as f64) as f32)
         };
-        for (i, column) in self.columns.iter_mut().enumerate() {
+        for (i, column) in filter.columns.iter_mut().enumerate() {
             *column = point(center.0, i, patch.width);
         }
-        self.coarse.fill(0.0);
-        for i in 0..2 * self.side {
+        let (first, last) = (filter.columns[0].0, filter.columns[2 * side - 1].1);
+        let row = &mut filter.row[..=last - first];
+        filter.coarse.fill(0.0);
+        for i in 0..2 * side {
             let (r, next, share) = point(center.1, i, height);
-            let (above, below) = (&patch.pixels[r * patch.width..], &patch.pixels[next * patch.width..]);
-            let at = |c: usize| f32::from(above[c]) + (f32::from(below[c]) - f32::from(above[c])) * share;
-            let to = &mut self.coarse[i / 2 * self.side..][..self.side];
-            for (to, points) in to.iter_mut().zip(self.columns.chunks_exact(2)) {
+            let [above, below] = [r, next].map(|r| &patch.pixels[r * patch.width..][first..=last]);
+            for ((to, &above), &below) in row.iter_mut().zip(above).zip(below) {
+                *to = f32::from(above) + (f32::from(below) - f32::from(above)) * share;
+            }
+            let to = &mut filter.coarse[i / 2 * side..][..side];
+            for (to, points) in to.iter_mut().zip(filter.columns.as_chunks::<2>().0) {
                 for &(c, next, share) in points {
-                    *to += 0.25 * (at(c) + (at(next) - at(c)) * share);
+                    let (left, right) = (row[c - first], row[next - first]);
+                    *to += 0.25 * (left + (right - left) * share);
                 }
             }
         }
@@ -128,32 +142,41 @@ impl RotationFilter {
 }
 
 leveled! {
-    /// A small patch of (columns, rows) pixels out of the middle of a square, turned by (sine, cosine), to lane `k` of
-    /// `out`, linear between pixels.
-    fn turned(
+    /// Small patches with rows of `columns` pixels out of the middle of a square, turned by the (sines, cosines) of a
+    /// group of angles, linear between pixels.
+    avx2 fn turned(
         coarse: &[f32],
         side: usize,
-        small: (usize, usize),
+        columns: usize,
         stretch: (f32, f32),
-        turn: (f32, f32),
-        k: usize,
+        turns: &[[f32; GROUP]; 2],
         out: &mut [Group],
     ) {
         let (middle, last) = (side as f32 / 2.0 - 0.5, (side - 2) as f32);
-        let (columns, rows) = small;
-        for r in 0..rows {
+        let rows = out.len() / columns;
+        for (r, out) in out.chunks_exact_mut(columns).enumerate() {
             let y = (r as f32 + 0.5 - rows as f32 / 2.0) * stretch.1;
-            let out = &mut out[r * columns..][..columns];
             for (column, out) in out.iter_mut().enumerate() {
                 let x = (column as f32 + 0.5 - columns as f32 / 2.0) * stretch.0;
-                let (u, v) = (middle + turn.1 * x - turn.0 * y, middle + turn.0 * x + turn.1 * y);
-                let (u, v) = (u.clamp(0.0, last), v.clamp(0.0, last));
-                let (c, r) = (u as i32, v as i32);
-                let (fx, fy) = (u - c as f32, v - r as f32);
-                let four = &coarse[r as usize * side + c as usize..][..side + 2];
-                let above = four[0] + (four[1] - four[0]) * fx;
-                let below = four[side] + (four[side + 1] - four[side]) * fx;
-                out[k] = to_eighths(above + (below - above) * fy);
+                let (mut at, mut fx, mut fy) = ([0; GROUP], [0.0; GROUP], [0.0; GROUP]);
+                for k in 0..GROUP {
+                    let (sin, cos) = (turns[0][k], turns[1][k]);
+                    let (u, v) = (middle + cos * x - sin * y, middle + sin * x + cos * y);
+                    let (u, v) = (u.clamp(0.0, last), v.clamp(0.0, last));
+                    let (c, r) = (whole(u), whole(v));
+                    (at[k], fx[k], fy[k]) = ((r * side as i32 + c) as u32, u - c as f32, v - r as f32);
+                }
+                let mut four = [[0.0; GROUP]; 4];
+                for (k, at) in at.into_iter().enumerate() {
+                    let around = &coarse[at as usize..][..side + 2];
+                    (four[0][k], four[1][k], four[2][k], four[3][k]) =
+                        (around[0], around[1], around[side], around[side + 1]);
+                }
+                for k in 0..GROUP {
+                    let above = four[0][k] + (four[1][k] - four[0][k]) * fx[k];
+                    let below = four[2][k] + (four[3][k] - four[2][k]) * fx[k];
+                    out[k] = to_eighths(above + (below - above) * fy[k]);
+                }
             }
         }
     }

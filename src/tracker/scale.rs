@@ -15,7 +15,7 @@ use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
 use crate::frame::{Channels, Frame};
 use crate::frame::{Region, Resampler};
 use crate::profile::{Stage, Stopwatch};
-use crate::simd::leveled;
+use crate::simd::{leveled, whole};
 
 /// Shortest side of the smallest box in pixels.
 const MIN_SIDE: f64 = 5.0;
@@ -52,7 +52,7 @@ pub(super) fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
 /// A gray value to eighths: rounding errors in a plain area make no gradient.
 #[inline(always)]
 pub(super) fn to_eighths(value: f32) -> f32 {
-    (value * 8.0 + 0.5) as i32 as f32 * 0.125
+    whole(value * 8.0 + 0.5) as f32 * 0.125
 }
 
 /// The target's box at several scales, each resampled to one small size; the owner of the memory for it.
@@ -71,7 +71,8 @@ struct ScaleSamples {
     features: Vec<Lanes>,
     integral: Vec<f32>,
     line: Vec<f32>,
-    edges: [Vec<f32>; 2],
+    /// Sums up to the edges above and below a row of a small patch, and the row.
+    edges: [Vec<f32>; 3],
     /// For each edge between columns, the pixel that it lies in and how far.
     columns: Vec<(usize, f32)>,
 }
@@ -97,7 +98,7 @@ impl ScaleSamples {
             features: vec![[0.0; PATCHES]; values],
             integral: vec![0.0; width * rows],
             line: vec![0.0; width],
-            edges: [vec![0.0; small.0 + 1], vec![0.0; small.0 + 1]],
+            edges: [(); 3].map(|()| vec![0.0; small.0 + 1]),
             columns: vec![(0, 0.0); small.0 + 1],
             factors,
             hog,
@@ -107,58 +108,68 @@ impl ScaleSamples {
     /// The features `[cell][channel][scale]` around `center` (x, y) of `patch`, in which the target is `zoom` times as
     /// large as the box.
     fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64) -> &mut [Lanes] {
-        self.cut(patch, center, zoom);
+        cut(self, patch, center, zoom);
         self.hog.extract(&self.patches, &mut self.features);
         &mut self.features
     }
 
-    /// Cuts all boxes: each pixel is the mean of its part of the patch, from differences of the integral image between
-    /// pixels; beyond the patch its border is repeated.
-    fn cut(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64) {
+    /// Adds up the integral image from (left, top) of a patch on, of `width` x `rows` values; beyond the patch its border
+    /// is repeated.
+    #[inline(always)]
+    fn integrate(&mut self, patch: GrayPatch<'_>, (left, top): (i64, i64), (width, rows): (usize, usize)) {
         let height = patch.pixels.len() / patch.width;
-        let largest = largest(&self.factors);
-        let zoom = zoom.clamp(1.0 / largest, largest);
-        let size = (self.size.0 * zoom, self.size.1 * zoom);
-        let first = |middle: f64, length: f64| (middle - length / 2.0).floor() as i64 - 1;
-        let (left, top) = (first(center.0, size.0 * largest), first(center.1, size.1 * largest));
-        let (width, rows) = (span(size.0 * largest) + 1, span(size.1 * largest) + 1);
         self.integral[..width].fill(0.0);
         for r in 1..rows {
             let y = (top + r as i64 - 1).clamp(0, height as i64 - 1) as usize;
             let pixels = &patch.pixels[y * patch.width..][..patch.width];
             let (above, here) = self.integral[(r - 1) * width..][..2 * width].split_at_mut(width);
-            let mut sum = 0.0;
+            let mut sum = 0u32;
             here[0] = 0.0;
             for c in 1..width {
                 let x = (left + c as i64 - 1).clamp(0, patch.width as i64 - 1) as usize;
-                sum += f32::from(pixels[x]);
-                here[c] = above[c] + sum;
+                sum += u32::from(pixels[x]);
+                here[c] = above[c] + sum as f32;
             }
         }
-        let (columns, lines) = self.small;
-        for (k, &factor) in self.factors.iter().enumerate() {
+    }
+}
+
+leveled! {
+    /// Cuts all boxes: each pixel is the mean of its part of the patch, from differences of the integral image between
+    /// pixels.
+    avx2 fn cut(samples: &mut ScaleSamples, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64) {
+        let largest = largest(&samples.factors);
+        let zoom = zoom.clamp(1.0 / largest, largest);
+        let size = (samples.size.0 * zoom, samples.size.1 * zoom);
+        let first = |middle: f64, length: f64| (middle - length / 2.0).floor() as i64 - 1;
+        let (left, top) = (first(center.0, size.0 * largest), first(center.1, size.1 * largest));
+        let (width, rows) = (span(size.0 * largest) + 1, span(size.1 * largest) + 1);
+        samples.integrate(patch, (left, top), (width, rows));
+        let (columns, lines) = samples.small;
+        for (k, &factor) in samples.factors.iter().enumerate() {
             let (w, h) = (size.0 * factor, size.1 * factor);
             let step = (w / columns as f64, h / lines as f64);
             let start = (center.0 - w / 2.0 - left as f64, center.1 - h / 2.0 - top as f64);
             let gain = (1.0 / (step.0 * step.1)) as f32;
             let split = |x: f64| (x as usize, (x - (x as usize) as f64) as f32);
-            for (j, column) in self.columns.iter_mut().enumerate() {
+            for (j, column) in samples.columns.iter_mut().enumerate() {
                 *column = split(start.0 + j as f64 * step.0);
             }
             for i in 0..=lines {
                 let (r, share) = split(start.1 + i as f64 * step.1);
-                mix_rows(&self.integral[r * width..][..2 * width], share, &mut self.line[..width]);
-                let [above, below] = &mut self.edges;
+                mix_rows(&samples.integral[r * width..][..2 * width], share, &mut samples.line[..width]);
+                let [above, below, row] = &mut samples.edges;
                 std::mem::swap(above, below);
-                for (edge, &(c, share)) in below.iter_mut().zip(&self.columns) {
-                    *edge = self.line[c] + (self.line[c + 1] - self.line[c]) * share;
+                for (edge, &(c, share)) in below.iter_mut().zip(&samples.columns) {
+                    *edge = samples.line[c] + (samples.line[c + 1] - samples.line[c]) * share;
                 }
                 if i > 0 {
-                    let to = &mut self.patches[(k / GROUP * lines + i - 1) * columns..][..columns];
-                    let differences = below.windows(2).zip(above.windows(2));
-                    for (to, (below, above)) in to.iter_mut().zip(differences) {
-                        to[k % GROUP] = to_eighths(((below[1] - below[0]) - (above[1] - above[0])) * gain);
+                    let (above, below, row) = (&above[..=columns], &below[..=columns], &mut row[..columns]);
+                    for j in 0..columns {
+                        row[j] = to_eighths(((below[j + 1] - below[j]) - (above[j + 1] - above[j])) * gain);
                     }
+                    let to = &mut samples.patches[(k / GROUP * lines + i - 1) * columns..][..columns];
+                    to.iter_mut().zip(row).for_each(|(to, value)| to[k % GROUP] = *value);
                 }
             }
         }
@@ -170,13 +181,12 @@ fn largest(factors: &[f64]) -> f64 {
     factors.iter().fold(1.0, |largest: f64, &factor| largest.max(factor))
 }
 
-leveled! {
-    /// The first of two rows mixed with a share of the second.
-    fn mix_rows(rows: &[f32], share: f32, out: &mut [f32]) {
-        let (first, second) = rows.split_at(out.len());
-        for ((out, a), b) in out.iter_mut().zip(first).zip(second) {
-            *out = a + (b - a) * share;
-        }
+/// The first of two rows mixed with a share of the second.
+#[inline(always)]
+fn mix_rows(rows: &[f32], share: f32, out: &mut [f32]) {
+    let (first, second) = rows.split_at(out.len());
+    for ((out, a), b) in out.iter_mut().zip(first).zip(second) {
+        *out = a + (b - a) * share;
     }
 }
 

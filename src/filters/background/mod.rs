@@ -85,10 +85,8 @@ pub struct BackgroundAware {
     support: Range<usize>,
     /// `[block][row][column][32]`: features go in, their packed spectrum stays.
     input: AlignedBuf,
-    /// The spectrum of the last input, `[frequency][block][32 real, 32 imaginary parts]`, half of the frequencies. So
-    /// are all spectra below.
-    seen: AlignedBuf,
-    /// Running mean of the training spectra.
+    /// Running mean of the training spectra, `[frequency][block][32 real, 32 imaginary parts]`, half of the frequencies.
+    /// So are all spectra below.
     sample: AlignedBuf,
     filter: AlignedBuf,
     slow: AlignedBuf,
@@ -103,6 +101,8 @@ pub struct BackgroundAware {
     slow_answer: Vec<Complex32>,
     response: Vec<f32>,
     phase_shifts: [Vec<Complex32>; 2],
+    /// Cosine and sine of each row's frequency.
+    turns: Vec<(f64, f64)>,
     scratch: AlignedBuf,
     trained: bool,
     /// Factor of `temporal` in the next learning step.
@@ -154,7 +154,6 @@ impl BackgroundAware {
             weights,
             support: first..end,
             input: map.clone(),
-            seen: spectra.clone(),
             sample: spectra.clone(),
             filter: spectra.clone(),
             slow: spectra.clone(),
@@ -166,6 +165,7 @@ impl BackgroundAware {
             slow_answer: planes,
             response: vec![0.0; cells],
             phase_shifts: [vec![Complex32::default(); rows], vec![Complex32::default(); cols / 2 + 1]],
+            turns: vec![(0.0, 0.0); rows],
             scratch,
             trained: false,
             past: 1.0,
@@ -186,7 +186,7 @@ impl BackgroundAware {
         watch.lap(Stage::Forward);
         let size = (self.rows, self.cols, self.blocks);
         let model = (&*self.filter, &*self.slow);
-        solve::answers(cells(&self.input), size, model, &mut self.seen, &mut self.answer, &mut self.slow_answer);
+        solve::answers(cells(&self.input), size, model, &mut self.answer, &mut self.slow_answer);
         watch.lap(Stage::CrossPower);
         self.plane.inverse(&self.answer, &mut self.response, &mut self.scratch[..self.plane.scratch_len()]);
         let per_cell = 1.0 / (self.rows * self.cols) as f32;
@@ -203,8 +203,8 @@ impl BackgroundAware {
     /// The answer of the slow filter, which follows by [`slow_rate`](BackgroundSettings::slow_rate), at a `shift` of
     /// (rows, columns) cells of the last input of [`respond`](Self::respond), between cells by its Fourier series:
     /// small where the target does not look as it has for long.
-    pub fn slow_score_at(&self, shift: (f64, f64)) -> f64 {
-        self.series(&self.slow_answer, shift)
+    pub fn slow_score_at(&mut self, shift: (f64, f64)) -> f64 {
+        series(&self.slow_answer, self.cols, shift, &mut self.turns)
     }
 
     /// Counts the filter before less by `share`, 0 to 1, in the next learning: at 1 it is forgotten.
@@ -216,7 +216,6 @@ impl BackgroundAware {
     pub fn learn(&mut self, watch: &mut Stopwatch) {
         watch.start();
         self.transform_input();
-        solve::split_spectra(cells(&self.input), (self.rows, self.cols, self.blocks), false, &mut self.seen);
         watch.lap(Stage::Forward);
         self.learn_again((0.0, 0.0), watch);
     }
@@ -230,7 +229,8 @@ impl BackgroundAware {
         let [row_shifts, col_shifts] = &mut self.phase_shifts;
         phase_shift(shift.0, self.rows, row_shifts);
         phase_shift(shift.1, self.cols, col_shifts);
-        solve::update_sample(&self.seen, rate, self.blocks, row_shifts, col_shifts, &mut self.sample);
+        let size = (self.rows, self.cols, self.blocks);
+        solve::update_sample(cells(&self.input), size, rate, row_shifts, col_shifts, &mut self.sample);
         watch.lap(Stage::Interpolate);
         let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };
         self.past = 1.0;
@@ -314,31 +314,30 @@ impl BackgroundAware {
             ratio = Some(penalty / next);
             penalty = next;
         }
-        solve::split_spectra(cells(&self.work), size, true, &mut self.filter);
+        solve::split_spectra(cells(&self.work), size, &mut self.filter);
     }
+}
 
-    /// The value of a real plane between its cells.
-    fn series(&self, spectrum: &[Complex32], shift: (f64, f64)) -> f64 {
-        let half = self.cols / 2 + 1;
-        let turn = |k: usize, n: usize, by: f64| {
-            let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
-            let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * by / n as f64);
-            (cos, if 2 * k == n { 0.0 } else { sin })
-        };
-        let mut sum = 0.0;
-        for v in 0..half {
-            let (cos, sin) = turn(v, self.cols, shift.1);
-            let (mut re, mut im) = (0.0, 0.0);
-            for u in 0..self.rows {
-                let (row_cos, row_sin) = turn(u, self.rows, shift.0);
-                let s = spectrum[u * half + v];
-                re += f64::from(s.re) * row_cos - f64::from(s.im) * row_sin;
-                im += f64::from(s.re) * row_sin + f64::from(s.im) * row_cos;
-            }
-            sum += (re * cos - im * sin) * if v == 0 || 2 * v == self.cols { 1.0 } else { 2.0 };
+/// The value of a real plane of `cols` columns between its cells; `turns` have room for each of its rows.
+fn series(spectrum: &[Complex32], cols: usize, shift: (f64, f64), turns: &mut [(f64, f64)]) -> f64 {
+    let (rows, half) = (turns.len(), cols / 2 + 1);
+    let turn = |k: usize, n: usize, by: f64| {
+        let frequency = if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
+        let (sin, cos) = libm::sincos(std::f64::consts::TAU * frequency * by / n as f64);
+        (cos, if 2 * k == n { 0.0 } else { sin })
+    };
+    turns.iter_mut().enumerate().for_each(|(u, to)| *to = turn(u, rows, shift.0));
+    let mut sum = 0.0;
+    for v in 0..half {
+        let (cos, sin) = turn(v, cols, shift.1);
+        let (mut re, mut im) = (0.0, 0.0);
+        for (&(row_cos, row_sin), s) in turns.iter().zip(spectrum[v..].iter().step_by(half)) {
+            re += f64::from(s.re) * row_cos - f64::from(s.im) * row_sin;
+            im += f64::from(s.re) * row_sin + f64::from(s.im) * row_cos;
         }
-        sum / (self.rows * self.cols) as f64
+        sum += (re * cos - im * sin) * if v == 0 || 2 * v == cols { 1.0 } else { 2.0 };
     }
+    sum / (rows * cols) as f64
 }
 
 fn cells(map: &[f32]) -> &[[f32; CHANNELS]] {

@@ -18,7 +18,7 @@ use std::ops::Range;
 use rustfft::num_complex::Complex32;
 
 use crate::fft::{CHANNELS, Cell, LANES, split_real};
-use crate::simd::{leveled, tree_sum};
+use crate::simd::{leveled, tree_sums};
 
 /// Numbers of one block at one frequency: real parts, then imaginary parts.
 const PARTS: usize = 2 * CHANNELS;
@@ -41,7 +41,14 @@ pub(super) struct Terms {
 /// The place of a frequency and that of its opposite in a map of full spectra.
 #[inline(always)]
 fn opposite((rows, cols): (usize, usize), u: usize, v: usize) -> (usize, usize) {
-    (u * cols + v, (rows - u) % rows * cols + (cols - v) % cols)
+    let negative = |i: usize, n: usize| if i == 0 { 0 } else { n - i };
+    (u * cols + v, negative(u, rows) * cols + negative(v, cols))
+}
+
+/// Row and column of the frequency after (u, v) in a half of `half` columns.
+#[inline(always)]
+fn next((u, v): (usize, usize), half: usize) -> (usize, usize) {
+    if v + 1 < half { (u, v + 1) } else { (u + 1, 0) }
 }
 
 /// Swaps the two halves of a cell, which the inverse transform exchanges.
@@ -67,45 +74,42 @@ fn parts_mut(spectrum: &mut [f32]) -> (&mut Cell, &mut Cell) {
 }
 
 leveled! {
-    /// Splits packed spectra into halves; `back` says that the map is on its way back.
-    pub(super) fn split_spectra(map: &[Cell], size: (usize, usize, usize), back: bool, out: &mut [f32]) {
+    /// Splits packed spectra on their way back into halves.
+    pub(super) fn split_spectra(map: &[Cell], size: (usize, usize, usize), out: &mut [f32]) {
         let (rows, cols, blocks) = size;
-        let half = cols / 2 + 1;
-        for (f, out) in out.chunks_exact_mut(blocks * PARTS).enumerate() {
-            let (here, there) = opposite((rows, cols), f / half, f % half);
+        let mut at = (0, 0);
+        for out in out.chunks_exact_mut(blocks * PARTS) {
+            let (here, there) = opposite((rows, cols), at.0, at.1);
+            at = next(at, cols / 2 + 1);
             for (map, out) in map.chunks_exact(rows * cols).zip(out.chunks_exact_mut(PARTS)) {
                 let (re, im) = split_real(&map[here], &map[there]);
                 let (out_re, out_im) = parts_mut(out);
-                (*out_re, *out_im) = if back { (exchanged(&re), exchanged(&im)) } else { (re, im) };
+                (*out_re, *out_im) = (exchanged(&re), exchanged(&im));
             }
         }
     }
 }
 
 leveled! {
-    /// The spectra of a packed map to `seen`, and on the way `Σ_d z_d conj(f_d)` of two filters.
+    /// `Σ_d z_d conj(f_d)` of the spectra of a packed map and two filters.
     pub(super) fn answers(
         map: &[Cell],
         size: (usize, usize, usize),
         filters: (&[f32], &[f32]),
-        seen: &mut [f32],
         out: &mut [Complex32],
         slow_out: &mut [Complex32],
     ) {
         let (rows, cols, blocks) = size;
-        let half = cols / 2 + 1;
         let step = blocks * PARTS;
         let filters = filters.0.chunks_exact(step).zip(filters.1.chunks_exact(step));
         let outs = out.iter_mut().zip(slow_out);
-        let each = seen.chunks_exact_mut(step).zip(filters).zip(outs);
-        for (f, ((seen, (filter, slow)), (out, slow_out))) in each.enumerate() {
-            let (here, there) = opposite((rows, cols), f / half, f % half);
+        let mut at = (0, 0);
+        for ((filter, slow), (out, slow_out)) in filters.zip(outs) {
+            let (here, there) = opposite((rows, cols), at.0, at.1);
+            at = next(at, cols / 2 + 1);
             let mut sums = [[0.0f32; CHANNELS]; 4];
-            for (block, seen) in seen.chunks_exact_mut(PARTS).enumerate() {
-                let map = &map[block * rows * cols..];
+            for (block, map) in map.chunks_exact(rows * cols).enumerate() {
                 let (re, im) = split_real(&map[here], &map[there]);
-                let (seen_re, seen_im) = parts_mut(seen);
-                (*seen_re, *seen_im) = (re, im);
                 for (at, filter) in [filter, slow].into_iter().enumerate() {
                     let (fr, fi) = parts(&filter[block * PARTS..]);
                     for l in 0..CHANNELS {
@@ -114,28 +118,31 @@ leveled! {
                     }
                 }
             }
-            *out = Complex32::new(tree_sum(sums[0]), tree_sum(sums[1]));
-            *slow_out = Complex32::new(tree_sum(sums[2]), tree_sum(sums[3]));
+            let [re, im, slow_re, slow_im] = tree_sums(&sums);
+            (*out, *slow_out) = (Complex32::new(re, im), Complex32::new(slow_re, slow_im));
         }
     }
 }
 
 leveled! {
-    /// Moves `sample` by `rate` towards `seen`, times the phase shifts of its row and column.
+    /// Moves `sample` by `rate` towards the spectra of a packed map, times the phase shifts of their row and column.
     pub(super) fn update_sample(
-        seen: &[f32],
+        map: &[Cell],
+        size: (usize, usize, usize),
         rate: f32,
-        blocks: usize,
         row_shifts: &[Complex32],
         col_shifts: &[Complex32],
         sample: &mut [f32],
     ) {
-        let step = blocks * PARTS;
+        let (rows, cols, blocks) = size;
         let keep = 1.0 - rate;
-        for (f, (seen, sample)) in seen.chunks_exact(step).zip(sample.chunks_exact_mut(step)).enumerate() {
-            let turn = row_shifts[f / col_shifts.len()] * col_shifts[f % col_shifts.len()] * rate;
-            for (seen, sample) in seen.chunks_exact(PARTS).zip(sample.chunks_exact_mut(PARTS)) {
-                let (re, im) = parts(seen);
+        let mut at = (0, 0);
+        for sample in sample.chunks_exact_mut(blocks * PARTS) {
+            let (here, there) = opposite((rows, cols), at.0, at.1);
+            let turn = row_shifts[at.0] * col_shifts[at.1] * rate;
+            at = next(at, col_shifts.len());
+            for (map, sample) in map.chunks_exact(rows * cols).zip(sample.chunks_exact_mut(PARTS)) {
+                let (re, im) = split_real(&map[here], &map[there]);
                 let (to_re, to_im) = parts_mut(sample);
                 for l in 0..CHANNELS {
                     to_re[l] = keep * to_re[l] + (turn.re * re[l] - turn.im * im[l]);
@@ -194,7 +201,7 @@ leveled! {
                 let f = u * half + v;
                 let (here, there) = opposite((rows, cols), u, v);
                 let label = labels[f].conj();
-                let mut sums = [[0.0f32; CHANNELS]; 3];
+                let mut sums = [[0.0f32; CHANNELS]; 4];
                 for block in 0..blocks {
                     let at = f * stride + block * PARTS;
                     let (xr, xi) = parts(&sample[at..]);
@@ -227,8 +234,9 @@ leveled! {
                 }
                 let c = terms.penalty + terms.temporal;
                 let inverse = 1.0 / c;
-                let share = 1.0 / (terms.cells * c + tree_sum(sums[2]));
-                let (ar, ai) = (tree_sum(sums[0]) * share, tree_sum(sums[1]) * share);
+                let [re, im, energy, _] = tree_sums(&sums);
+                let share = 1.0 / (terms.cells * c + energy);
+                let (ar, ai) = (re * share, im * share);
                 for block in 0..blocks {
                     let at = f * stride + block * PARTS;
                     let (xr, xi) = parts(&sample[at..]);

@@ -228,11 +228,11 @@ fn a_shifted_target_is_learned_where_it_lies() {
     }
     // The score between cells is that of the plane on cells.
     for (r, c) in [(0, 0), (3, 5), (7, 2)] {
-        let got = anew.series(&anew.answer, (r as f64, c as f64));
+        let got = series(&anew.answer, 7, (r as f64, c as f64), &mut anew.turns);
         assert!((got - f64::from(anew.response()[r * 7 + c])).abs() < 1e-5 * f64::from(scale));
     }
     // After one frame the slow filter is the filter.
-    assert!((anew.slow_score_at((1.5, 2.5)) - anew.series(&anew.answer, (1.5, 2.5))).abs() < 1e-6);
+    assert!((anew.slow_score_at((1.5, 2.5)) - series(&anew.answer, 7, (1.5, 2.5), &mut anew.turns)).abs() < 1e-6);
 }
 
 /// A small problem with a mask.
@@ -252,7 +252,7 @@ fn the_slow_filter_follows_by_its_rate() {
             filter.learn(&mut off());
             problem.write(&mut filter, 9);
             filter.respond(&mut off());
-            (filter.series(&filter.answer, (1.0, 2.0)), filter.slow_score_at((1.0, 2.0)))
+            (series(&filter.answer, 9, (1.0, 2.0), &mut filter.turns), filter.slow_score_at((1.0, 2.0)))
         };
         let (first, mut slow) = answers(1);
         assert!((first - slow).abs() < 1e-6, "the first one is taken as it is");

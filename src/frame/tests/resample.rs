@@ -35,9 +35,9 @@ impl Picture {
         let stride = self.size.0 * self.format.bytes() + Self::GAP;
         let p = &self.bytes[y * stride + x * self.format.bytes()..];
         let rgb = match self.format {
-            PixelFormat::Gray8 => [p[0]; 3],
-            PixelFormat::Rgb8 | PixelFormat::Rgba8 => [p[0], p[1], p[2]],
-            PixelFormat::Bgr8 | PixelFormat::Bgra8 => [p[2], p[1], p[0]],
+            PixelFormat::Gray8 => [p[0], p[0], p[0], 0],
+            PixelFormat::Rgb8 | PixelFormat::Rgba8 => [p[0], p[1], p[2], 0],
+            PixelFormat::Bgr8 | PixelFormat::Bgra8 => [p[2], p[1], p[0], 0],
         };
         f64::from(if channels == Channels::Luma { luma(rgb[0], rgb[1], rgb[2]) } else { rgb[c] })
     }
@@ -218,11 +218,11 @@ fn a_whole_turn_changes_nothing_and_a_quarter_turns_the_patch() {
     let region = Region::new((20.5, 14.5), 1.0);
     let upright = cut(&picture, region, (w, h), Channels::Color);
     let quarter = cut(&picture, region.turned(std::f64::consts::FRAC_PI_2), (h, w), Channels::Color);
-    for (x, y, c) in (0..w).flat_map(|x| (0..h).flat_map(move |y| (0..3).map(move |c| (x, y, c)))) {
+    for (x, y, c) in (0..w).flat_map(|x| (0..h).flat_map(move |y| (0..4).map(move |c| (x, y, c)))) {
         // The patch's x axis shows the frame's y axis: the frame's (x, y) stands in column y, the rows running
         // backwards.
-        let got = quarter[((w - 1 - x) * h + y) * 3 + c];
-        assert!(got.abs_diff(upright[(y * w + x) * 3 + c]) <= 2, "{x}, {y}, {c}");
+        let got = quarter[((w - 1 - x) * h + y) * 4 + c];
+        assert!(got.abs_diff(upright[(y * w + x) * 4 + c]) <= 2, "{x}, {y}, {c}");
     }
     let whole = cut(&picture, region.turned(std::f64::consts::TAU), (w, h), Channels::Color);
     assert!(whole.iter().zip(&upright).all(|(a, b)| a.abs_diff(*b) <= 2));
