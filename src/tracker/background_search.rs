@@ -77,6 +77,8 @@ pub(super) struct BackgroundSearch {
     filter: BackgroundAware,
     /// Whether the filter's spectrum is that of the view.
     view_is_current: bool,
+    /// The shift of the view at which angle and scale were found.
+    found: Option<(f64, f64)>,
     color: Option<ColorModel>,
     /// Response of filter and colour, no motion in the middle.
     merged: Vec<f32>,
@@ -169,6 +171,7 @@ impl BackgroundSearch {
             taper,
             filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
             view_is_current: false,
+            found: None,
             color: (frames.color && params.color_weight > 0.0)
                 .then(|| ColorModel::new(cells, in_view, params.color_rate)),
             merged: vec![0.0; cells * cells],
@@ -203,7 +206,7 @@ impl BackgroundSearch {
         watch.start();
         self.view.cut(frame, pose, &mut self.resampler);
         watch.lap(Stage::Crop);
-        self.view_is_current = true;
+        (self.view_is_current, self.found) = (true, None);
         let View { gray, bins, map, .. } = &mut self.view;
         let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch);
         if let Some(identity) = &mut self.identity {
@@ -338,12 +341,19 @@ impl BackgroundSearch {
         }
         // Rarer learning has a higher rate.
         let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
+        let is_found = self.found.is_some_and(|(r, c)| (r - shift.0).abs().max((c - shift.1).abs()) < 1e-9);
         if let Some(scale) = &mut self.scale {
-            scale.learn(self.view.gray_patch(), center, zoom, times);
+            match is_found && zoom == 1.0 {
+                true => scale.learn_found(times),
+                false => scale.learn(self.view.gray_patch(), center, zoom, times),
+            }
             watch.lap(Stage::Scale);
         }
         if let Some(rotation) = &mut self.rotation {
-            rotation.learn(self.view.gray_patch(), center, 0.0, times);
+            match is_found {
+                true => rotation.learn_found(times),
+                false => rotation.learn(self.view.gray_patch(), center, 0.0, times),
+            }
             watch.lap(Stage::Rotation);
         }
         true
@@ -351,6 +361,7 @@ impl BackgroundSearch {
 
     /// From the best place in the view to the target's pose: its angle and its size there.
     fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer, watch: &mut Stopwatch) -> (Pose, Answer) {
+        let mut is_turned = false;
         if let (Some(rotation), RotationParams::Filter(params)) = (&mut self.rotation, self.params.rotation) {
             watch.start();
             let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
@@ -358,7 +369,9 @@ impl BackgroundSearch {
             if degrees.abs() >= params.min_turn {
                 let angle = self.view.pose.angle + degrees.to_radians();
                 let turned = Pose { center: self.view.in_frame(best.shift), angle, ..self.view.pose };
-                best = self.challenge(frame, turned, &best, params.margin, watch).unwrap_or(best);
+                if let Some(better) = self.challenge(frame, turned, &best, params.margin, watch) {
+                    (best, is_turned) = (better, true);
+                }
             }
         }
         let center = self.view.in_frame(best.shift);
@@ -374,6 +387,7 @@ impl BackgroundSearch {
             pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
             watch.lap(Stage::Scale);
         }
+        self.found = (!is_turned).then_some(best.shift);
         (pose, best)
     }
 

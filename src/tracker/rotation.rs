@@ -84,6 +84,11 @@ impl RotationFilter {
         self.filter.learn(&mut self.features, self.settings.rate * times);
     }
 
+    /// Learns the target as [`find`](Self::find) has seen it last, at `times` the rate.
+    pub fn learn_found(&mut self, times: f64) {
+        self.filter.learn_used(&self.features, self.settings.rate * times);
+    }
+
     /// The features of all angles around `center`.
     fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64) {
         let size = self.size;

@@ -224,6 +224,11 @@ impl ScaleFilter {
     pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64, times: f64) {
         self.filter.learn(self.samples.take(patch, center, zoom), self.params.rate * times);
     }
+
+    /// Learns the box as [`find`](Self::find) has seen it last.
+    pub fn learn_found(&mut self, times: f64) {
+        self.filter.learn_used(&self.samples.features, self.params.rate * times);
+    }
 }
 
 /// A search that follows the target's size, around any search that cuts its area at the scale of a pose.
