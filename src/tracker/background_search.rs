@@ -305,7 +305,7 @@ impl BackgroundSearch {
         self.view_is_current = false;
         self.merged.fill(0.0);
         let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
-        Detection { pose: at, evidence, seen: false }
+        Detection { pose: at, evidence, seen: false, guess: None }
     }
 
     /// Whether every frame is still learned.
@@ -420,18 +420,18 @@ impl Search for BackgroundSearch {
         self.frames += 1;
         let Some(best) = self.best_in_view(frame, at, Place::Anywhere, watch) else { return self.nothing(at) };
         let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best, watch);
-        Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true }
+        Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true, guess: None }
     }
 
     fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let Some(best) = self.best_in_view(frame, at, Place::Anywhere, watch) else { return self.nothing(at) };
         let pose = at.at(self.view.in_frame(best.shift));
-        Detection { pose, evidence: self.compare(best.evidence, best.shift, watch), seen: true }
+        Detection { pose, evidence: self.compare(best.evidence, best.shift, watch), seen: true, guess: None }
     }
 
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let Some(best) = self.best_in_view(frame, at, Place::Middle, watch) else { return self.nothing(at) };
-        Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0), watch), seen: true }
+        Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0), watch), seen: true, guess: None }
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {

@@ -119,6 +119,11 @@ impl Engine {
             if states.is_none() {
                 state = search.state(&detection.evidence);
             }
+        } else if lost
+            && was_lost
+            && let Some(pose) = detection.guess
+        {
+            self.pose = pose;
         }
         if state == State::Tracking {
             self.sure_center = self.pose.center;

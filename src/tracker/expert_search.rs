@@ -19,8 +19,9 @@ use crate::profile::{Stage, Stopwatch};
 
 /// Overlap from which two boxes show the same target.
 const SAME: f64 = 0.3;
-/// Share of the network's box in the joint one where the filter is sure, and where it is not.
-const NETWORK_SHARE: (f64, f64) = (0.2, 0.8);
+/// Share of the network's box in the joint one where the filter is sure and where it is not, times the network's
+/// probability.
+const NETWORK_SHARE: (f64, f64) = (0.35, 1.15);
 /// How fast the doubt follows.
 const DOUBT_RATE: f64 = 0.3;
 /// Doubt at which the loser starts anew, and frames in a row in which they have not agreed.
@@ -39,6 +40,8 @@ const SIMILARITY_RATE: f64 = 0.1;
 const LIKE: f32 = 0.7;
 /// Similarity below which the box shows something else, so that it stays at its last place.
 const HIDDEN: f32 = 0.35;
+/// Score of the network above which the box of a lost target goes with it.
+const GUESSED: f64 = 0.9;
 /// What counts as the similarity of a box outside the network's search area.
 const OUTSIDE: f64 = 0.6;
 
@@ -58,6 +61,8 @@ pub(super) struct ExpertSearch {
     /// The pose that was last returned, and where the target was looked for then: another one comes from outside.
     last: Pose,
     from: Pose,
+    /// Where a lost target may be, by the network's last answer.
+    guess: Option<Pose>,
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
     relation: [f64; 4],
     /// Above 0 where the evidence favours the network.
@@ -95,6 +100,7 @@ impl ExpertSearch {
             network_at: at,
             last: at,
             from: at,
+            guess: None,
             relation: [0.0, 0.0, 1.0, 1.0],
             doubt: 0.0,
             mean_similarity: 1.0,
@@ -138,10 +144,11 @@ impl Search for ExpertSearch {
 
     fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
         let from = std::mem::replace(&mut self.from, at);
-        let lost = std::mem::take(&mut self.restored) || at == from;
+        let guessed = self.guess.take() == Some(at);
+        let lost = std::mem::take(&mut self.restored) || at == from || guessed;
         if at != self.last {
-            // A lost target: the network follows on, and the filter looks where it was last, or where the network is
-            // while the evidence favours that. Otherwise a guard, a recovery or a person has moved the box.
+            // A lost target: the network follows on, and the filter looks where the box is, which goes with the network
+            // or stays. Otherwise a guard, a recovery or a person has moved the box.
             if !lost || self.doubt <= DECIDED {
                 self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
             }
@@ -225,6 +232,8 @@ impl Search for ExpertSearch {
         if self.last_similarity.is_some_and(|similarity| similarity < HIDDEN) {
             (self.filter_at, self.network_at) = (filter_before, network_before);
             (found.pose, found.seen, self.last) = (at, false, at);
+        } else if score > GUESSED {
+            (found.guess, self.guess) = (Some(network), Some(network));
         }
         found
     }
@@ -446,8 +455,9 @@ mod tests {
             if restored {
                 search.restore();
             }
-            search.detect(&view, elsewhere, off);
+            let guess = search.detect(&view, elsewhere, off).guess;
             let center = search.network_at.center;
+            assert_eq!(guess, restored.then_some(search.network_at));
             assert_eq!((center.0 - 104.0).hypot(center.1 - 114.0) < 12.0, restored, "{center:?}");
         }
     }

@@ -110,7 +110,7 @@ impl FilterSearch {
     fn detection(&self, peak: &Peak, seen: bool) -> Detection {
         let Peak { value, psr, apce, .. } = *peak;
         let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
-        Detection { pose: self.pose, evidence, seen }
+        Detection { pose: self.pose, evidence, seen, guess: None }
     }
 
     /// Cuts the area at the present position and hands its features to the filter.

@@ -67,6 +67,8 @@ pub(super) struct Detection {
     pub evidence: Evidence,
     /// Whether there was any texture in the search area, and a response of finite numbers.
     pub seen: bool,
+    /// Where the box goes although the target is lost; it stays where there is none.
+    pub guess: Option<Pose>,
 }
 
 /// When a lost target is found.

@@ -306,9 +306,9 @@ impl Search for SiameseSearch {
             Some((pose, score)) => {
                 let (score, similarity) = (score as f32, self.similarity(pose));
                 let evidence = Evidence { peak: score, network: Some(score), similarity, ..Evidence::default() };
-                Detection { pose, evidence, seen: true }
+                Detection { pose, evidence, seen: true, guess: None }
             }
-            None => Detection { pose: at, evidence: Evidence::default(), seen: false },
+            None => Detection { pose: at, evidence: Evidence::default(), seen: false, guess: None },
         }
     }
 

@@ -249,7 +249,7 @@ impl WindowSearch {
         let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
         (self.pose, self.decision) = (pose, f64::from(value));
         let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
-        Detection { pose, evidence, seen }
+        Detection { pose, evidence, seen, guess: None }
     }
 }
 

@@ -51,6 +51,8 @@ struct Scripted {
     identity: Option<f32>,
     /// The pose of the last certain frame.
     saved: Option<Pose>,
+    /// Where a lost target may be.
+    guess: Option<Pose>,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
@@ -75,6 +77,7 @@ impl Scripted {
             finds: Finds { identity: 0.0, frames: 1 },
             identity: None,
             saved: None,
+            guess: None,
             calls,
         }
     }
@@ -107,12 +110,12 @@ impl Search for Scripted {
         };
         let (long_term, identity) = (self.long_term, self.identity);
         let evidence = Evidence { confidence, long_term, identity, ..evidence(PEAKS.0) };
-        Detection { pose: found, evidence, seen }
+        Detection { pose: found, evidence, seen, guess: self.guess }
     }
 
     fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
         self.note(Call::LookAt(at));
-        Detection { pose: at, evidence: evidence(PEAKS.1), seen: self.seen }
+        Detection { pose: at, evidence: evidence(PEAKS.1), seen: self.seen, guess: None }
     }
 
     fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>, _: &mut Stopwatch) -> Learned {

@@ -27,7 +27,7 @@ impl Search for Answers {
     }
 
     fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
-        Detection { pose: at, evidence: Evidence::default(), seen: true }
+        Detection { pose: at, evidence: Evidence::default(), seen: true, guess: None }
     }
 
     fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>, _: &mut Stopwatch) -> Learned {

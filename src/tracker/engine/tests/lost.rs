@@ -16,6 +16,14 @@ fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
     assert_eq!(states, [State::Recovered, State::Tracking]);
 }
 
+#[test]
+fn the_box_of_a_lost_target_goes_where_it_may_be() {
+    let guess = Some(Pose::of(target_at(NEARBY)));
+    let mut engine = judged(&Scripted { guess, ..Scripted::sure(START, 0.1) }, impatient(0), None);
+    let boxes = [(); 2].map(|()| engine.update(&picture(START).frame()).bbox);
+    assert_eq!(boxes, [target_at(START), target_at(NEARBY)]);
+}
+
 /// The best accepted place is taken, in any order of the scan.
 #[test]
 fn the_surest_place_elsewhere_is_the_target() {
