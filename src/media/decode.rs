@@ -155,9 +155,8 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     match space {
         ColorSpace::YCbCr => {
             let (chroma, levels, standard) = (Chroma::C444, Levels::Full, Standard::Bt601);
-            let (planes, picture) = (Planes { width, height, chroma, levels, standard }, planar(&data));
-            let color = planes.color(&picture).map_err(|error| error.to_string())?;
-            Ok((planes.luma(picture).map_err(|error| error.to_string())?, Some(color)))
+            let planes = Planes { width, height, chroma, levels, standard };
+            planes.decoded(planar(&data), demand).map_err(|error| error.to_string())
         }
         ColorSpace::Luma => Ok((buffer(data, PixelFormat::Gray8)?, None)),
         _ => Ok(demanded(buffer(data, PixelFormat::Rgb8)?, demand)),

@@ -1,7 +1,7 @@
 //! Videos, cameras and network streams, decoded by one `ffmpeg` process that writes raw frames.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::decode::{Decoded, MAX_PIXELS, demanded};
-use super::y4m::Reader;
-use super::yuv::{Levels, Standard};
+use super::decode::{Decoded, check_size, demanded};
+use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -23,9 +22,6 @@ const MAX_PAUSE: &str = "1000000000";
 
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
-
-/// Maximum bytes of a header line of a PNM picture.
-const MAX_HEADER: u64 = 64;
 
 /// Pixel formats with 8-bit samples and a luma plane.
 const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
@@ -72,26 +68,29 @@ impl Video {
         Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe })
     }
 
-    /// How ffmpeg writes the frames: the form, the value of `-pix_fmt`, and a filter to append.
+    /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
     fn form(&self, demand: Demand) -> (Form, &str, &str) {
-        let pixels = self.probe.pixels.as_str();
+        let (pixels, (width, height)) = (self.probe.pixels.as_str(), self.probe.size);
         let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
+        let planes =
+            |chroma, levels| Form::Planes(Planes { width, height, chroma, levels, standard: self.probe.standard });
         if pixels.starts_with("gray") || pixels.starts_with("mono") {
-            return (Form::Pnm, "gray", "");
+            return (planes(Chroma::Mono, Levels::Full), "gray", "");
         }
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
-            return (Form::Pnm, "rgb24", "");
+            return (Form::Rgb(width, height), "rgb24", "");
         }
-        let form = Form::Y4m(levels, self.probe.standard);
         // ffmpeg does not rotate 4:2:2.
         let converted = !PLANAR.contains(&pixels) || self.probe.rotated && pixels.ends_with("422p");
         match (converted, demand.color) {
-            (true, _) if levels == Levels::Full => (form, "yuvj420p", ""),
-            (true, _) => (form, "yuv420p", ""),
+            (true, _) if levels == Levels::Full => (planes(Chroma::C420, levels), "yuvj420p", ""),
+            (true, _) => (planes(Chroma::C420, levels), "yuv420p", ""),
             // `-pix_fmt gray` alone gives the same luma, but stretches the levels much more slowly.
-            (false, false) => (form, "gray", ",extractplanes=y"),
+            (false, false) => (planes(Chroma::Mono, levels), "gray", ",extractplanes=y"),
             // Both pictures come from the same planes, so drawing does not change tracking.
-            (false, true) => (form, pixels, ""),
+            (false, true) if pixels.ends_with("444p") => (planes(Chroma::C444, levels), pixels, ""),
+            (false, true) if pixels.ends_with("422p") => (planes(Chroma::C422, levels), pixels, ""),
+            (false, true) => (planes(Chroma::C420, levels), pixels, ""),
         }
     }
 
@@ -116,12 +115,7 @@ impl Video {
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
             command.args(["-frames:v", &last.to_string()]);
         }
-        match (&form, pixels) {
-            (Form::Y4m(..), _) => command.args(["-f", "yuv4mpegpipe"]),
-            (Form::Pnm, "gray") => command.args(["-f", "image2pipe", "-c:v", "pgm"]),
-            (Form::Pnm, _) => command.args(["-f", "image2pipe", "-c:v", "ppm"]),
-        };
-        command.arg("pipe:1");
+        command.args(["-f", "rawvideo", "pipe:1"]);
         let (sender, logs) = channel();
         let mut tick = None;
         let on_line = move |line: &str| {
@@ -133,16 +127,13 @@ impl Video {
         };
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
-        let decoder = match form {
-            Form::Pnm => Decoder::Pnm(out),
-            Form::Y4m(levels, standard) => Decoder::Y4m(Some(out), (levels, standard), None),
-        };
         let (path, endless) = (self.input.path.clone(), self.input.kind == Kind::Camera);
         Ok(Frames {
             path,
             process,
             logs,
-            decoder: Some(decoder),
+            out: Some(out),
+            form,
             span,
             demand,
             strict,
@@ -151,7 +142,7 @@ impl Video {
             expected: self.probe.announced.filter(|_| self.input.kind == Kind::Address && !self.lenient),
             read: 0,
             first_time: None,
-            size: None,
+            size: self.probe.size,
         })
     }
 }
@@ -267,6 +258,7 @@ impl Probe {
         if text("codec_name") == "ansi" || size.0 == 0 || size.1 == 0 {
             return Err("there is no video in it".into());
         }
+        check_size(size.0, size.1)?;
         let side_data = video["side_data_list"].as_array().into_iter();
         let rotation = side_data.flatten().find_map(|data| data["rotation"].as_f64()).unwrap_or_default();
         let rate = ratio(text("avg_frame_rate"), '/');
@@ -337,18 +329,41 @@ fn time_base(line: &str) -> Option<(u32, u32)> {
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
 
-/// The form of the frames that ffmpeg writes.
+/// The layout of the frames that ffmpeg writes, one after the other.
+#[derive(Clone, Copy)]
 enum Form {
-    /// Binary PGM or PPM pictures.
-    Pnm,
-    /// Y4M, with the levels of gray and the standard of the colours.
-    Y4m(Levels, Standard),
+    /// Width and height.
+    Rgb(usize, usize),
+    Planes(Planes),
 }
 
-enum Decoder {
-    Pnm(BufReader<ChildStdout>),
-    /// The output until the header is read, then the reader.
-    Y4m(Option<BufReader<ChildStdout>>, (Levels, Standard), Option<Reader<BufReader<ChildStdout>>>),
+impl Form {
+    /// Reads the next frame; `None` at the end. A skipped one has no colours to show.
+    fn read(self, out: &mut impl Read, demand: Demand, skipped: bool) -> Result<Option<Decoded>, String> {
+        let bytes = match self {
+            Self::Rgb(width, height) => 3 * width * height,
+            Self::Planes(planes) => planes.bytes().unwrap_or_default(),
+        };
+        let mut data = Vec::with_capacity(bytes);
+        let got = out.take(bytes as u64).read_to_end(&mut data).map_err(|error| error.to_string())?;
+        if got == 0 {
+            return Ok(None);
+        }
+        if got < bytes {
+            return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
+        }
+        let demand = if skipped { Channels::Luma.into() } else { demand };
+        let decoded = match self {
+            Self::Rgb(width, height) => {
+                FrameBuf::new(data, width, height, PixelFormat::Rgb8).map(|picture| match skipped {
+                    true => (picture, None),
+                    false => demanded(picture, demand),
+                })
+            }
+            Self::Planes(planes) => planes.decoded(data, demand),
+        };
+        decoded.map(Some).map_err(|error| error.to_string())
+    }
 }
 
 /// The frames of a video until its end or the first error.
@@ -357,7 +372,8 @@ struct Frames {
     process: FfmpegProcess,
     logs: Receiver<FrameLog>,
     /// `None` after the last frame.
-    decoder: Option<Decoder>,
+    out: Option<BufReader<ChildStdout>>,
+    form: Form,
     span: Span,
     demand: Demand,
     /// Logged errors are errors.
@@ -369,16 +385,16 @@ struct Frames {
     expected: Option<usize>,
     read: usize,
     first_time: Option<i64>,
-    size: Option<(usize, usize)>,
+    size: (usize, usize),
 }
 
 impl Frames {
     /// The next frame and its time; `None` at the end.
     fn frame(&mut self) -> Result<Option<(Decoded, Option<f64>)>> {
-        let Some(decoder) = &mut self.decoder else { return Ok(None) };
-        let (position, demand) = (self.read + 1, self.demand);
+        let Some(out) = &mut self.out else { return Ok(None) };
+        let (form, position, demand) = (self.form, self.read + 1, self.demand);
         let skipped = position < self.span.first;
-        match self.process.reading(position as u64, || decoder.read(demand, skipped)) {
+        match self.process.reading(position as u64, || form.read(out, demand, skipped)) {
             Ok(Some(decoded)) => {
                 self.read = position;
                 let time = self.check_log()?;
@@ -416,11 +432,9 @@ impl Frames {
             // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
             self.process.clear_errors();
         }
-        if let Some(got) = log.size {
-            let expected = *self.size.get_or_insert(got);
-            if expected != got {
-                return Err(Error::FrameSize { expected, got });
-            }
+        let expected = self.size;
+        if let Some(got) = log.size.filter(|got| *got != expected) {
+            return Err(Error::FrameSize { expected, got });
         }
         let Some((count, (above, below))) = log.time else { return Ok(None) };
         let first = *self.first_time.get_or_insert(count);
@@ -434,7 +448,7 @@ impl Iterator for Frames {
     fn next(&mut self) -> Option<Item> {
         loop {
             if self.span.last.is_some_and(|last| self.read >= last) {
-                self.decoder = None;
+                self.out = None;
             }
             let begun = Instant::now();
             let before = self.read;
@@ -447,61 +461,13 @@ impl Iterator for Frames {
             let (decoded, time) = match frame {
                 Ok((decoded, time)) => (Ok(decoded), time),
                 Err(error) => {
-                    self.decoder = None;
+                    self.out = None;
                     (Err(error), None)
                 }
             };
             return Some(Item::numbered(position, time, decoded, decode_ms));
         }
     }
-}
-
-impl Decoder {
-    /// The next picture; a skipped one is not converted.
-    fn read(&mut self, demand: Demand, skipped: bool) -> Result<Option<Decoded>, String> {
-        let demand = if skipped { Channels::Luma.into() } else { demand };
-        match self {
-            Self::Pnm(out) => {
-                Ok(pnm(out)?.map(|picture| if skipped { (picture, None) } else { demanded(picture, demand) }))
-            }
-            Self::Y4m(out, (levels, standard), reader) => {
-                if let Some(out) = out.take() {
-                    *reader = Some(Reader::open(out, *levels, *standard)?);
-                }
-                let Some(reader) = reader else { return Ok(None) };
-                let Some(()) = reader.read()? else { return Ok(None) };
-                reader.decode(demand).map(Some).map_err(|error| error.to_string())
-            }
-        }
-    }
-}
-
-/// Reads a binary PGM or PPM picture of 8 bits; `None` at the end.
-fn pnm(input: &mut impl BufRead) -> Result<Option<FrameBuf>, String> {
-    let text = |error: std::io::Error| error.to_string();
-    let mut header = Vec::new();
-    for _ in 0..3 {
-        input.take(MAX_HEADER).read_until(b'\n', &mut header).map_err(text)?;
-    }
-    if header.is_empty() {
-        return Ok(None);
-    }
-    let header = String::from_utf8_lossy(&header);
-    let words: Vec<&str> = header.split_whitespace().collect();
-    let size = match words[..] {
-        ["P5" | "P6", width, height, "255"] => width.parse::<usize>().ok().zip(height.parse::<usize>().ok()),
-        _ => None,
-    };
-    let (width, height) = size.ok_or_else(|| format!("ffmpeg wrote no picture: {header:?}"))?;
-    let (format, samples) = if words[0] == "P5" { (PixelFormat::Gray8, 1) } else { (PixelFormat::Rgb8, 3) };
-    let pixels = width.checked_mul(height).filter(|&pixels| pixels <= MAX_PIXELS);
-    let bytes = pixels.ok_or_else(|| format!("{width}x{height} pixels are more than {MAX_PIXELS}"))? * samples;
-    let mut data = Vec::with_capacity(bytes);
-    let got = input.take(bytes as u64).read_to_end(&mut data).map_err(text)?;
-    if got < bytes {
-        return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
-    }
-    FrameBuf::new(data, width, height, format).map(Some).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

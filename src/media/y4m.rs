@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::decode::{Decoded, check_size};
+use super::decode::check_size;
 use super::video::ratio;
 use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, Source, Span, Stream};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::frame::Channels;
 
 /// Maximum bytes of a header line; a real one has about a hundred.
 const MAX_LINE: usize = 1024;
@@ -23,10 +22,8 @@ const MAX_LINE: usize = 1024;
 pub struct Y4m {
     info: Info,
     /// `None` once it is read.
-    reader: Mutex<Option<Reader<Input>>>,
+    reader: Mutex<Option<Reader>>,
 }
-
-type Input = Box<dyn BufRead + Send>;
 
 impl Y4m {
     /// Waits for the header of `reader`; `name` is used in messages.
@@ -35,8 +32,7 @@ impl Y4m {
     /// [`Error::Sequence`] for a stream that is empty, not Y4M, or of an unsupported format.
     pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
-        let input: Input = Box::new(BufReader::with_capacity(1 << 16, reader));
-        let reader = Reader::open(input, Levels::Full, Standard::Bt601);
+        let reader = Reader::open(Box::new(BufReader::with_capacity(1 << 16, reader)));
         let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
         let Header { planes, rate } = reader.header;
         let info = Info {
@@ -95,7 +91,9 @@ impl Source for Y4m {
                 }
                 // The time of decoding is without the wait for the writer.
                 let begun = Instant::now();
-                let decoded = read.and_then(|()| stream.decode(demand).map_err(|error| error.to_string()));
+                let planes = stream.header.planes;
+                let decoded =
+                    read.and_then(|picture| planes.decoded(picture, demand).map_err(|error| error.to_string()));
                 let timestamp = stream.header.rate.map(|rate| (position - 1) as f64 / rate);
                 if decoded.is_err() {
                     reader = None;
@@ -116,8 +114,8 @@ struct Header {
 }
 
 impl Header {
-    /// Parses the line without its end; `gray` are the levels of a gray stream whose header names none.
-    fn parse(line: &str, gray: Levels) -> Result<Self, String> {
+    /// Parses the line without its end. A gray stream has full levels unless its header says otherwise.
+    fn parse(line: &str) -> Result<Self, String> {
         let mut words = line.split(' ').filter(|word| !word.is_empty());
         if words.next() != Some("YUV4MPEG2") {
             return Err("this is not Y4M, which `ffmpeg -f yuv4mpegpipe` writes".into());
@@ -151,7 +149,7 @@ impl Header {
                 return Err(format!("C{other} is not supported; convert it by `-pix_fmt yuv420p -f yuv4mpegpipe`"));
             }
         };
-        let default = if chroma == Chroma::Mono { gray } else { Levels::Limited };
+        let default = if chroma == Chroma::Mono { Levels::Full } else { Levels::Limited };
         Ok(Self {
             planes: Planes { width, height, chroma, levels: levels.unwrap_or(default), standard: Standard::Bt601 },
             rate,
@@ -159,26 +157,23 @@ impl Header {
     }
 }
 
-/// A stream after its header, and the last frame.
-pub(super) struct Reader<R> {
-    input: R,
+/// A stream after its header.
+struct Reader {
+    input: Box<dyn BufRead + Send>,
     header: Header,
     frames: usize,
-    picture: Vec<u8>,
 }
 
-impl<R: BufRead> Reader<R> {
-    /// Waits for the header. `gray` are the levels of a gray stream whose header does not name them, `standard` is that of
-    /// the colours, which headers do not name.
-    pub fn open(mut input: R, gray: Levels, standard: Standard) -> Result<Self, String> {
+impl Reader {
+    /// Waits for the header.
+    fn open(mut input: Box<dyn BufRead + Send>) -> Result<Self, String> {
         let line = line(&mut input)?.ok_or("it is empty")?;
-        let mut header = Header::parse(&String::from_utf8_lossy(&line), gray)?;
-        header.planes.standard = standard;
-        Ok(Self { input, header, frames: 0, picture: Vec::new() })
+        let header = Header::parse(&String::from_utf8_lossy(&line))?;
+        Ok(Self { input, header, frames: 0 })
     }
 
     /// Reads the next frame; `None` at the end of the stream.
-    pub fn read(&mut self) -> Result<Option<()>, String> {
+    fn read(&mut self) -> Result<Option<Vec<u8>>, String> {
         let position = self.frames + 1;
         let Some(line) = line(&mut self.input).map_err(|reason| format!("frame {position}: {reason}"))? else {
             return Ok(None);
@@ -188,29 +183,14 @@ impl<R: BufRead> Reader<R> {
         }
         let bytes = self.header.planes.bytes().unwrap_or_default();
         // The first frame grows as bytes arrive, so that a wrong header reserves no memory.
-        self.picture.clear();
-        if self.frames > 0 {
-            self.picture.reserve(bytes);
-        }
-        let read = (&mut self.input).take(bytes as u64).read_to_end(&mut self.picture);
+        let mut picture = Vec::with_capacity(if self.frames > 0 { bytes } else { 0 });
+        let read = (&mut self.input).take(bytes as u64).read_to_end(&mut picture);
         let got = read.map_err(|error| error.to_string())?;
         if got < bytes {
             return Err(format!("it ends within frame {position}: {got} of its {bytes} bytes are there"));
         }
         self.frames = position;
-        Ok(Some(()))
-    }
-
-    /// Converts the last frame.
-    pub fn decode(&mut self, demand: Demand) -> Result<Decoded> {
-        let planes = &self.header.planes;
-        match demand.channels {
-            Channels::Luma => {
-                let color = demand.color.then(|| planes.color(&self.picture)).transpose()?;
-                Ok((planes.luma(std::mem::take(&mut self.picture))?, color))
-            }
-            Channels::Color => Ok((planes.color(&self.picture)?, None)),
-        }
+        Ok(Some(picture))
     }
 }
 
@@ -232,7 +212,7 @@ mod tests {
 
     #[test]
     fn parses_headers() {
-        let read = |line| Header::parse(line, Levels::Full).unwrap();
+        let read = |line| Header::parse(line).unwrap();
         let ffmpeg = read("YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG");
         let planes =
             Planes { width: 64, height: 48, chroma: Chroma::C420, levels: Levels::Limited, standard: Standard::Bt601 };
@@ -257,7 +237,7 @@ mod tests {
             ("YUV4MPEG2 W2 H2 C420p10", "C420p10"),
             ("YUV4MPEG2 W2 H2 Cmono16", "-pix_fmt yuv420p"),
         ] {
-            let error = Header::parse(line, Levels::Full).unwrap_err();
+            let error = Header::parse(line).unwrap_err();
             assert!(error.contains(reason), "{line}: {error}");
         }
     }

@@ -1,7 +1,9 @@
 //! Planes of luma and chroma, as in videos and JPEG, to gray and RGB.
 
+use super::Demand;
+use super::decode::Decoded;
 use crate::error::Result;
-use crate::frame::{FrameBuf, PixelFormat};
+use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::simd::leveled;
 
 /// Digits of the coefficients after the binary point.
@@ -73,6 +75,18 @@ impl Planes {
         width.checked_mul(height)?.checked_mul(2)?.checked_add(self.width.checked_mul(self.height)?)
     }
 
+    /// The demanded channels of a picture of [`Planes::bytes`] bytes, and the colours if they are asked for.
+    ///
+    /// # Errors
+    /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
+    pub fn decoded(&self, picture: Vec<u8>, demand: Demand) -> Result<Decoded> {
+        if demand.channels == Channels::Color {
+            return Ok((self.color(&picture)?, None));
+        }
+        let color = demand.color.then(|| self.color(&picture)).transpose()?;
+        Ok((self.luma(picture)?, color))
+    }
+
     /// The luma of a picture of [`Planes::bytes`] bytes, black at 0 and white at 255.
     ///
     /// Limited levels are stretched with the rounding of ffmpeg's `libswscale` (`lumRangeToJpeg_c` at 15 bits), so ffmpeg
@@ -80,7 +94,7 @@ impl Planes {
     ///
     /// # Errors
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
-    pub fn luma(&self, mut picture: Vec<u8>) -> Result<FrameBuf> {
+    fn luma(&self, mut picture: Vec<u8>) -> Result<FrameBuf> {
         picture.truncate(self.width * self.height);
         if self.levels == Levels::Limited {
             stretch(&mut picture);
@@ -92,7 +106,7 @@ impl Planes {
     ///
     /// # Errors
     /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
-    pub fn color(&self, picture: &[u8]) -> Result<FrameBuf> {
+    fn color(&self, picture: &[u8]) -> Result<FrameBuf> {
         if self.chroma == Chroma::Mono || self.bytes().is_none_or(|bytes| picture.len() < bytes) {
             return self.luma(picture.to_vec());
         }
