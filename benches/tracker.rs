@@ -4,7 +4,7 @@
 //!     cargo bench --bench tracker -- update    # one part of it
 //!     cargo bench --bench tracker -- stages    # where the time of an update goes
 //!     cargo bench --bench tracker -- growth    # time and memory against window area and against the position in a
-//!                                              # sequence, as a table and as target/growth/growth.png
+//!                                              # sequence, as a table and as target/growth/growth.svg
 
 use std::hint::black_box;
 use std::path::Path;

@@ -15,10 +15,10 @@ from labelled import frames, program, result_name, targets
 
 SEQUENCES = ["Walking2", "Girl", "Human7", "Freeman1", "Toy", "Trans", "Dog", "David"]
 TRACKERS = {
-    "`robust`": (["--preset", "robust"], []),
-    "`fast`": (["--preset", "fast"], []),
-    "`paper --scale filter`": (["--preset", "paper"], ["--scale", "filter"]),
-    "`paper --guard krr --scale filter`": (["--preset", "paper", "--guard", "krr"], ["--scale", "filter"]),
+    "`robust`": (["--preset", "robust"], "search.background.scale"),
+    "`fast`": (["--preset", "fast"], "search.background.scale"),
+    "`paper`": (["--preset", "paper"], "search.filter.scale"),
+    "`paper --guard krr`": (["--preset", "paper", "--guard", "krr"], "search.filter.scale"),
 }
 
 
@@ -36,8 +36,9 @@ def main():
         if folder.name in args.sequences:
             row = rows.setdefault(result_name(folder, path), [])
             for flags, scale in TRACKERS.values():
-                for size in (scale, ["--scale", "none"]):
-                    overlaps = [overlap for _, overlap in frames(executable, folder, path, flags + size)]
+                for kind in ("filter", "none"):
+                    followed = frames(executable, folder, path, [*flags, "--set", f"{scale}={kind}"])
+                    overlaps = [overlap for _, overlap in followed]
                     row.append(sum(overlaps) / len(overlaps))
             print(line(result_name(folder, path), row), flush=True)
     print(line("mean", [sum(column) / len(column) for column in zip(*rows.values())]))

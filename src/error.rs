@@ -152,6 +152,16 @@ impl Error {
         Self::Io { path: path.as_ref().to_path_buf(), source }
     }
 
+    /// An [`Error::Parameter`] that `value` is not what is `expected`.
+    pub(crate) fn parameter(name: &'static str, value: impl ToString, expected: impl Into<String>) -> Self {
+        Self::Parameter { name, value: value.to_string(), expected: expected.into() }
+    }
+
+    /// An [`Error::Setting`] that the value at `path` is not what is `expected`.
+    pub(crate) fn setting(path: &str, value: impl ToString, expected: impl Into<String>) -> Self {
+        Self::Setting { path: path.into(), value: value.to_string(), expected: expected.into() }
+    }
+
     /// Whether the reader of a pipe has gone away, as `head` does: a reason to end, not a failure.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)

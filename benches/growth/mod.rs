@@ -7,7 +7,6 @@ use std::process::Command;
 use kcf_track::Params;
 use kcf_track::tracker::SearchParams;
 use plotters::prelude::*;
-use plotters::style::{FontStyle, register_font};
 
 use super::Still;
 
@@ -105,15 +104,10 @@ pub fn run() {
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/growth");
     std::fs::create_dir_all(&folder).unwrap();
-    register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular()).ok().unwrap();
     let svg = folder.join("growth.svg");
-    let png = folder.join("growth.png");
     let panels = [&times, &long_times, &memory, &long_memory];
     draw(SVGBackend::new(&svg, SIZE).into_drawing_area(), panels);
-    let mut pixels = vec![0; (SIZE.0 * SIZE.1 * 3) as usize];
-    draw(BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area(), panels);
-    image::RgbImage::from_raw(SIZE.0, SIZE.1, pixels).unwrap().save(&png).unwrap();
-    println!("\n{}\n{}", svg.display(), png.display());
+    println!("\n{}", svg.display());
 }
 
 const SIZE: (u32, u32) = (1240, 900);

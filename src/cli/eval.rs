@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Failure;
+use super::progress::bar;
 use super::settings::{self, SettingsArgs};
 use super::track::MAX_THREADS;
 use crate::Error;
@@ -22,7 +23,7 @@ use crate::media::annotation::Base;
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
 /// Runs presets, reads published results, scores all by the rules of a benchmark, and writes report.html, report.json,
-/// scores.csv and plots (SVG, PNG).
+/// scores.csv and plots (SVG).
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct EvalArgs {
@@ -174,7 +175,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let progress = Progress::new(args.quiet > 0);
+    let progress = Progress { bar: bar(Some(0), args.quiet == 0), quiet: args.quiet > 0 };
     let evaluated = evaluation.run(out, jobs, &|event| progress.show(event));
     progress.bar.finish_and_clear();
     let evaluated = evaluated?;
@@ -198,10 +199,7 @@ struct Manifest<'a> {
 
 /// Checks that `folder` is new, empty, or holds an evaluation to `resume`.
 fn check_folder(folder: &Path, resume: bool) -> Result<(), Failure> {
-    let refused = |expected: &str| {
-        let (name, value) = ("out", folder.display().to_string());
-        Err(Failure::from(Error::Parameter { name, value, expected: expected.into() }))
-    };
+    let refused = |expected: &str| Err(Error::parameter("out", folder.display(), expected).into());
     match fs::read_dir(folder) {
         Ok(mut entries) => match (entries.next().is_some(), folder.join(EVALUATION).is_file(), resume) {
             (false, ..) | (true, true, true) => Ok(()),
@@ -264,14 +262,6 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(quiet: bool) -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} frames, {per_sec}, {eta} left{msg}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        // Elsewhere than on a terminal a bar hides itself.
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
-        Self { bar: bar.with_style(style), quiet }
-    }
-
     fn show(&self, event: Event<'_>) {
         let line = |text: String| {
             if !self.quiet {
@@ -291,8 +281,7 @@ impl Progress {
             Event::Frame => self.bar.inc(1),
             Event::Finished { tracker, sequence } if self.bar.is_hidden() => line(format!("{tracker}: {sequence}")),
             Event::Finished { tracker, sequence } => self.bar.set_message(format!(", {tracker}: {sequence}")),
-            Event::Failed { tracker, sequence, reason } => line(format!("{tracker}: {sequence} failed: {reason}")),
-            Event::Again(why) => line(format!("computed again: {why}")),
+            Event::Note(text) => line(text),
         }
     }
 }

@@ -75,7 +75,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with `arguments`, the first of which is its name, and gives the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = targets::join_boxes(arguments);
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.len() < 2 {
         let _ = Cli::command().print_help();
         return 0;

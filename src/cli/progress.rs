@@ -17,8 +17,7 @@ pub struct Progress {
 impl Progress {
     /// Progress over `total` frames, if their number is known. `shown` switches the bar.
     pub fn new(total: Option<usize>, shown: bool, warns: bool) -> Self {
-        // Elsewhere than on a terminal a bar hides itself.
-        Self { bar: if shown { bar(total) } else { ProgressBar::hidden() }, warns }
+        Self { bar: bar(total, shown), warns }
     }
 
     /// One more frame is done; `evidence` is that of its box.
@@ -51,7 +50,11 @@ fn how_sure(evidence: &Evidence) -> String {
     }
 }
 
-fn bar(total: Option<usize>) -> ProgressBar {
+/// A bar over `total` frames, if their number is known; elsewhere than on a terminal it hides itself.
+pub fn bar(total: Option<usize>, shown: bool) -> ProgressBar {
+    if !shown {
+        return ProgressBar::hidden();
+    }
     let style = match total {
         Some(_) => "{wide_bar} {pos}/{len} frames{speed}{msg}",
         None => "{spinner} {pos} frames{speed}{msg}",

@@ -1,6 +1,6 @@
 //! The settings of a tracker on the command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::Failure;
 use crate::Params;
 use crate::error::Error;
-use crate::tracker::FeatureParams;
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -17,7 +16,7 @@ use crate::tracker::FeatureParams;
 pub struct SettingsArgs {
     /// TOML file with settings, as --print-config writes it
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Set any setting of --print-config by its path, as search.background.padding=3; repeatable
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -30,19 +29,10 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "NAME")]
     #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
     guard: Option<String>,
-    #[arg(long, hide_short_help = true, value_name = "NAME")]
-    #[arg(help = format!("Feature of a kcf detector: {}", FeatureParams::names().join(", ")))]
-    feature: Option<String>,
-    /// Kernel: gaussian, polynomial, linear
-    #[arg(long, hide_short_help = true, value_name = "NAME")]
-    kernel: Option<String>,
     /// Folder of backbone.onnx and head.onnx, for --preset expert and --detector siamese
     #[cfg(feature = "neural")]
     #[arg(long, hide_short_help = true, value_name = "DIR")]
     model: Option<String>,
-    /// How the target's size is followed: none, filter
-    #[arg(long, hide_short_help = true, value_name = "METHOD")]
-    scale: Option<String>,
 }
 
 fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
@@ -101,18 +91,8 @@ impl SettingsArgs {
             }
             None => (default.to_owned(), Params::preset(default)?),
         };
-        let below = |name: &str, params: &Params| match params.search.name() {
-            "machine" if name == "kernel" => "search.machine.windows.kernel".to_owned(),
-            search => format!("search.{search}.{name}"),
-        };
         for (name, value) in [("detector", &self.detector), ("guard", &self.guard)] {
             value.iter().try_for_each(|value| params.set(name, value))?;
-        }
-        for (name, value) in [("feature", &self.feature), ("kernel", &self.kernel), ("scale", &self.scale)] {
-            if let Some(value) = value {
-                let path = below(name, &params);
-                params.set(&path, value).map_err(|error| Failure::usage(format!("--{name} {value}: {error}")))?;
-            }
         }
         #[cfg(feature = "neural")]
         if let Some(model) = &self.model {
@@ -130,19 +110,13 @@ impl SettingsArgs {
         Ok(Resolved { preset, params })
     }
 
-    /// The file that settings are read from.
-    pub fn file(&self) -> Option<&Path> {
-        self.config.as_deref()
-    }
-
     /// Whether nothing changes the preset.
     pub fn is_empty(&self) -> bool {
-        let named = [&self.detector, &self.guard, &self.feature, &self.kernel, &self.scale];
         #[cfg(feature = "neural")]
         if self.model.is_some() {
             return false;
         }
-        self.config.is_none() && self.set.is_empty() && named.iter().all(|name| name.is_none())
+        self.config.is_none() && self.set.is_empty() && self.detector.is_none() && self.guard.is_none()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The targets of a run: boxes from flags and files.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -29,15 +28,10 @@ pub struct TargetArgs {
     /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The first box of an id begins a target, each later one corrects it. A line may go on with class,name. Of labels
     /// that mark given boxes only these are taken, of others all.
     #[arg(long, value_name = "FILE")]
-    init_file: Option<PathBuf>,
+    pub init_file: Option<PathBuf>,
 }
 
 impl TargetArgs {
-    /// The file of targets.
-    pub fn file(&self) -> Option<&Path> {
-        self.init_file.as_deref()
-    }
-
     /// Whether no box is given.
     pub fn is_empty(&self) -> bool {
         self.init.is_empty() && self.init_file.is_none()
@@ -54,7 +48,7 @@ impl TargetArgs {
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
-        if let Some(path) = self.file() {
+        if let Some(path) = &self.init_file {
             let labels = read_file(path, self.init_format)?;
             relative = labels.relative.then(|| (path.to_path_buf(), wanted.len()));
             for target in labels.targets {
@@ -256,23 +250,6 @@ pub fn frame_size(info: &Info) -> Option<(usize, usize)> {
     info.size.or_else(|| first().map(|frame| (frame.as_frame().width(), frame.as_frame().height())))
 }
 
-/// The arguments of the program, with numbers that follow `--init` or `-i` each on its own joined to one word.
-pub fn join_boxes(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    let is_number = |word: &&OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
-    let mut from = 0;
-    while let Some(flag) = arguments.iter().skip(from).position(|word| word == "--init" || word == "-i") {
-        let first = from + flag + 1;
-        let words = arguments.iter().skip(first).take(4).take_while(is_number).count();
-        if words > 1 {
-            let joined = arguments[first..first + words].join(OsStr::new(","));
-            arguments.splice(first..first + words, [joined]);
-        }
-        from = first;
-    }
-    arguments
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,16 +269,5 @@ mod tests {
         }
         assert_eq!(BoxFormat::Xyxy.to_bbox([10.0, 20.0, 40.0, 60.0]), Ok(BBox::new(10.0, 20.0, 30.0, 40.0)));
         assert!(BoxFormat::Xyxy.to_bbox([10.0, 20.0, 5.0, 60.0]).is_err());
-    }
-
-    #[test]
-    fn joins_numbers_that_are_separate_words() {
-        let joined = |text: &str| {
-            let words = join_boxes(text.split(' ').map(OsString::from));
-            words.join(OsStr::new(" ")).into_string().unwrap()
-        };
-        assert_eq!(joined("kcf-track DIR -i 1 2 3 4 -p fast"), "kcf-track DIR -i 1,2,3,4 -p fast");
-        assert_eq!(joined("kcf-track --init 1,2,3,4 5"), "kcf-track --init 1,2,3,4 5");
-        assert_eq!(joined("kcf-track -i 1 2 3 4 5"), "kcf-track -i 1,2,3,4 5");
     }
 }

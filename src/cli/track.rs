@@ -134,7 +134,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         _ => Some(wanted.within(span, info)?),
     };
     let outputs = args.output.outputs(wanted.named)?;
-    outputs.check_inputs(info, &[("--init-file", args.targets.file()), ("--config", args.settings.file())])?;
+    let inputs = [("--init-file", &args.targets.init_file), ("--config", &args.settings.config)];
+    outputs.check_inputs(info, &inputs.map(|(flag, path)| (flag, path.as_deref())))?;
     // Opens outputs before it asks for a box, so a bad path fails first.
     let exports = outputs.open(info)?;
     let (targets, begun) = match known {

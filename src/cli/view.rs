@@ -183,7 +183,7 @@ fn serve(
     }
     let (targets, frames, named) = match session {
         Some(session) if initial.is_empty() => (session.targets, session.frames, session.named),
-        _ => (initial, Vec::new(), args.targets.file().is_some()),
+        _ => (initial, Vec::new(), args.targets.init_file.is_some()),
     };
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {

@@ -108,11 +108,8 @@ impl Dataset {
         for (name, _) in wanted.iter().zip(matched).filter(|(_, matched)| !matched) {
             if !otb::all().iter().any(|s| is_called(&s.result_name(), name)) {
                 names.sort();
-                return Err(Error::Parameter {
-                    name: "sequences",
-                    value: name.clone(),
-                    expected: format!("one of {} in {}", names.join(", "), folder.display()),
-                });
+                let expected = format!("one of {} in {}", names.join(", "), folder.display());
+                return Err(Error::parameter("sequences", name, expected));
             }
             let reason = format!("not in {}", folder.display());
             dataset.left_out.push(LeftOut { sequence: name.clone(), tracker: None, reason });

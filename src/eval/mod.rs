@@ -28,7 +28,7 @@ macro_rules! named {
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|known| known.name() == name).ok_or_else(|| {
                     let expected = format!("one of {}", [$($name),*].join(", "));
-                    $crate::Error::Parameter { name: $what, value: name.to_owned(), expected }
+                    $crate::Error::parameter($what, name, expected)
                 })
             }
         }
@@ -106,17 +106,8 @@ pub enum Event<'a> {
         /// The sequence.
         sequence: &'a str,
     },
-    /// A tracker has failed on a sequence.
-    Failed {
-        /// The tracker.
-        tracker: &'a str,
-        /// The sequence.
-        sequence: &'a str,
-        /// The error.
-        reason: &'a str,
-    },
-    /// A stored run cannot be used, with the reason, and is computed again.
-    Again(&'a str),
+    /// A tracker has failed on a sequence, or a stored run cannot be used and is computed again.
+    Note(String),
 }
 
 /// The outcome of an evaluation.
@@ -141,14 +132,11 @@ impl Evaluation {
     /// [`Error::Parameter`] for results with another protocol than one-pass: their files hold one run.
     pub fn check(&self) -> Result<()> {
         match self.results.first() {
-            Some(files) if self.protocol != Protocol::Ope => Err(Error::Parameter {
-                name: "results",
-                value: files.name.clone(),
-                expected: format!(
-                    "needs the protocol ope, not {}: result files hold one run per sequence",
-                    self.protocol
-                ),
-            }),
+            Some(files) if self.protocol != Protocol::Ope => Err(Error::parameter(
+                "results",
+                &files.name,
+                format!("needs the protocol ope, not {}: result files hold one run per sequence", self.protocol),
+            )),
             _ => Ok(()),
         }
     }
@@ -246,7 +234,7 @@ impl Evaluation {
             for (sequence, starts) in sequences {
                 let key = RunKey::new(runner.as_ref(), sequence, self.protocol, starts);
                 let stored = key.load(folder).unwrap_or_else(|reason| {
-                    watch(Event::Again(&reason));
+                    watch(Event::Note(format!("computed again: {reason}")));
                     None
                 });
                 frames += sequence.frames.len() as u64;
@@ -276,7 +264,7 @@ impl Evaluation {
                         key.save(folder, traces)?;
                         watch(Event::Finished { tracker, sequence: name });
                     }
-                    Err(error) => watch(Event::Failed { tracker, sequence: name, reason: &error.to_string() }),
+                    Err(error) => watch(Event::Note(format!("{tracker}: {name} failed: {error}"))),
                 }
                 Ok((*at, runs.map_err(|error| error.to_string())))
             };

@@ -35,8 +35,6 @@ pub struct ResultFiles {
     folder: PathBuf,
     /// Sequence name and file, by [`key`].
     files: BTreeMap<String, Vec<(String, PathBuf)>>,
-    /// Files of times, by [`key`].
-    times: BTreeMap<String, PathBuf>,
 }
 
 impl ResultFiles {
@@ -48,11 +46,11 @@ impl ResultFiles {
         let mut found = Vec::new();
         list(folder, MAX_DEPTH, &mut found).map_err(|e| Error::io(folder, e))?;
         found.sort();
-        let (mut files, mut times) = (BTreeMap::<String, Vec<(String, PathBuf)>>::new(), BTreeMap::new());
+        let mut files = BTreeMap::<String, Vec<(String, PathBuf)>>::new();
         for path in found {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            if let Some(of) = stem.strip_suffix("_time") {
-                times.entry(key(of)).or_insert(path);
+            // Other tools write the times of the frames beside the boxes.
+            if stem.ends_with("_time") {
                 continue;
             }
             // `bag/bag_001.txt`: the first of several runs is used.
@@ -70,7 +68,7 @@ impl ResultFiles {
                 reason: "there is no file <sequence>.txt".into(),
             });
         }
-        Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files, times })
+        Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files })
     }
 
     /// Reads the run of a sequence. Rows beyond the last frame are ignored, missing rows become NaN; a warning says so.
@@ -127,15 +125,7 @@ impl ResultFiles {
         };
         let start = Start { frame: 0, init: boxes[0] };
         let warning = warning.map(|warning| format!("{}, {}: {warning}", self.name, sequence.name));
-        Ok((Trace { start, boxes, micros: self.micros(sequence) }, warning))
-    }
-
-    /// The times of the frames, where a file has them.
-    fn micros(&self, sequence: &LabelledSequence) -> Vec<u32> {
-        let path = sequence.file_names().find_map(|name| self.times.get(&key(&name)));
-        let text = path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
-        let words = text.split(|c: char| c.is_whitespace() || c == ',').filter_map(|word| word.parse().ok());
-        words.filter(|&seconds: &f64| seconds > 0.0).map(|seconds| (seconds * 1e6).round() as u32).collect()
+        Ok((Trace { start, boxes, micros: Vec::new() }, warning))
     }
 }
 
@@ -208,7 +198,7 @@ pub(crate) mod tests {
             let files = [(path, text), ("times/Jogging-2_time.txt", "0.5\n0.5")];
             let (run, warning) = read(&files, &sequence("Jogging-2", 2, Base::One)).unwrap();
             assert_eq!(run.boxes[1], BBox::new(1.0, 1.0, 10.0, 12.0), "{path}");
-            assert_eq!((run.micros, warning), (vec![500_000; 2], None), "{path}");
+            assert_eq!((run.micros, warning), (Vec::new(), None), "{path}");
         }
         for file in ["Human4.txt", "Human4-2.txt"] {
             assert!(read(&[(file, "1,2,10,12\n")], &sequence("Human4", 1, Base::One)).is_ok(), "{file}");

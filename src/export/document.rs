@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::labels::{Content, Found, Wrong, gather, not_whole};
 use super::output::{Form, Layout};
 use super::overlay::{Style, drawn};
-use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TOLERANCE, TargetRecord};
+use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TargetRecord};
 use super::{Tally, write_all};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
@@ -115,21 +115,21 @@ impl Document {
     /// [`Error::Parameter`] for another format, and for several targets as OTB text; [`Error::Io`] or [`Error::Output`]
     /// with the path.
     pub fn save(&self, to: &Path, format: Option<&str>) -> Result<()> {
-        let refuse = |name, value: String, expected: String| Error::Parameter { name, value, expected };
         let names = || format!("one of {}", Form::BOXES.map(|(name, _)| name).join(", "));
         let known = |name: &str| Form::BOXES.into_iter().find(|(known, _)| *known == name);
         let form = match format {
-            Some(name) => known(name).ok_or_else(|| refuse("format", name.into(), format!("must be {}", names())))?.1,
+            Some(name) => {
+                known(name).ok_or_else(|| Error::parameter("format", name, format!("must be {}", names())))?.1
+            }
             None => Form::of(to, self.named).unwrap_or(Form::Overlay),
         };
         if form == Form::Otb && self.targets.len() > 1 {
-            return Err(refuse("format", "otb".into(), "it has no place for several targets: take mot".into()));
+            return Err(Error::parameter("format", "otb", "it has no place for several targets: take mot"));
         }
         let Self { source, frames, error, .. } = self;
-        let layout = Layout { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false };
         let unclear =
-            || refuse("path", to.display().to_string(), format!("its ending names no format: give {}", names()));
-        let exporter = form.boxes(&to.into(), &layout).ok_or_else(unclear)??;
+            || Error::parameter("path", to.display(), format!("its ending names no format: give {}", names()));
+        let exporter = form.boxes(&to.into(), &Layout::of(source)).ok_or_else(unclear)??;
         let records: Vec<_> = frames.iter().cloned().map(FrameRecord::rounded).collect();
         let run = self.run();
         let summary = Tally::of(&records).summary(run.named_targets(), None, error.as_deref());
@@ -141,11 +141,10 @@ impl Document {
     /// # Errors
     /// [`Error::Parameter`] for another style, [`Error::FrameLayout`] for a frame that is too large for a picture.
     pub fn draw(&self, frame: &Frame<'_>, style: &str) -> Result<FrameBuf> {
-        let expected = || "must be full or box".into();
         let style = match style {
             "full" => Style::Full,
             "box" => Style::Box,
-            other => return Err(Error::Parameter { name: "style", value: other.into(), expected: expected() }),
+            other => return Err(Error::parameter("style", other, "must be full or box")),
         };
         let (width, height) = (frame.width(), frame.height());
         FrameBuf::new(drawn(frame, &self.frames, style)?.into_raw(), width, height, PixelFormat::Rgb8)

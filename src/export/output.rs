@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Coco, Cvat, Exporter, Json, JsonLines, LabelStudio, Table, Yolo};
+use super::{Coco, Cvat, Exporter, Json, JsonLines, LabelStudio, SourceRecord, TOLERANCE, Table, Yolo};
 use crate::atomic_file::{AtomicFile, parent, real, remove, temporary_beside};
 use crate::error::{Error, Result};
 use crate::media::INDEX;
@@ -274,6 +274,13 @@ pub struct Layout {
     pub tolerance: f64,
     /// Whether the frames are written as pictures too.
     pub with_frames: bool,
+}
+
+impl Layout {
+    /// For the boxes of a source, without its frames.
+    pub fn of(source: &SourceRecord) -> Self {
+        Self { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false }
+    }
 }
 
 impl Form {

@@ -226,62 +226,57 @@ fn draw_box(picture: &mut RgbImage, record: &FrameRecord) {
     }
 }
 
-/// Draws the number of targets per state.
-fn caption_of_many<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, letters: &Letters) {
-    let records: Vec<_> = records.collect();
-    let Some(first) = records.first() else { return };
-    let count = |state| records.iter().filter(|record| record.state == state).count();
-    let states = State::ALL.iter().map(|&state| (state, count(state))).filter(|(_, count)| *count > 0);
-    let states: Vec<String> = states.map(|(state, count)| format!("{count} {state}")).collect();
-    let words = format!("#{}   {}", first.index, states.join(", "));
+/// Draws a caption at the top or, if that hides a box or the inset, at the bottom; `ink` is a square before it.
+fn caption(
+    picture: &mut RgbImage,
+    parts: &[String],
+    ink: Option<Rgb<u8>>,
+    boxes: &[BBox],
+    inset: Option<BBox>,
+    letters: &Letters,
+) {
     let size = (picture.width().min(picture.height()) as f32 / 22.0).clamp(12.0, 120.0);
     let padding = (size / 3.0) as u32;
-    let (width, height) = letters.extent(&words, size);
-    let (width, height) = (width + 2 * padding, height + 2 * padding);
-    if width > picture.width() || height.saturating_mul(3) > picture.height() {
-        return;
-    }
-    let top = picture.height() - height;
-    let [padding, top, width, height] = [padding, top, width, height].map(|v| v as i32);
-    darken(picture, [0, top, width, top + height]);
-    letters.write(picture, &words, (padding, top + padding), size, TEXT);
-}
-
-/// Draws the caption at the top or, if that hides a box or the inset, at the bottom.
-fn caption(picture: &mut RgbImage, record: &FrameRecord, [bbox, truth, inset]: [Option<&BBox>; 3], letters: &Letters) {
-    let short_side = picture.width().min(picture.height());
-    let size = (short_side as f32 / 22.0).clamp(12.0, 120.0);
-    let mut parts = caption_parts(record, bbox, truth);
-    if bbox.is_some_and(|bbox| bbox.visible_share(picture.width() as usize, picture.height() as usize) == 0.0) {
-        parts.insert(2, "off the image".into());
-    }
-    let padding = (size / 3.0) as u32;
-    let square = (size * 0.7) as u32;
+    let square = if ink.is_some() { (size * 0.7) as u32 + padding } else { 0 };
     // The last parts are dropped first.
     let fitting = (1..=parts.len()).rev().map(|count| parts[..count].join("   ")).find_map(|words| {
         let (width, height) = letters.extent(&words, size);
-        let (width, height) = (width + square + 3 * padding, height + 2 * padding);
+        let (width, height) = (width + square + 2 * padding, height + 2 * padding);
         (width <= picture.width() && height.saturating_mul(3) <= picture.height()).then_some((words, width, height))
     });
     let Some((words, width, height)) = fitting else { return };
     let bottom = picture.height() - height;
-    let hides = |top: u32, what: &[Option<&BBox>]| {
+    let all: Vec<BBox> = boxes.iter().copied().chain(inset).collect();
+    let hides = |top: u32, what: &[BBox]| {
         let strip = BBox::new(0.0, f64::from(top), f64::from(width), f64::from(height));
-        what.iter().flatten().any(|what| what.intersection(&strip) > 0.0)
+        what.iter().any(|what| what.intersection(&strip) > 0.0)
     };
-    let boxes = [bbox, truth];
-    let down = hides(0, &boxes) || hides(0, &[inset]) && !hides(bottom, &[bbox, truth, inset]);
+    let down = hides(0, boxes) || hides(0, &all) && !hides(bottom, &all);
     let top = if down { bottom } else { 0 };
     let [padding, square, top, width, height] = [padding, square, top, width, height].map(|v| v as i32);
     darken(picture, [0, top, width, top + height]);
-    let middle = top + (height - square) / 2;
-    fill(picture, [padding, middle, padding + square, middle + square], ink(record.state));
-    letters.write(picture, &words, (2 * padding + square, top + padding), size, TEXT);
+    if let Some(ink) = ink {
+        let (side, middle) = (square - padding, top + (height - square + padding) / 2);
+        fill(picture, [padding, middle, padding + side, middle + side], ink);
+    }
+    letters.write(picture, &words, (padding + square, top + padding), size, TEXT);
+}
+
+/// The frame, and the number of targets per state.
+fn parts_of_many<'a>(records: impl Iterator<Item = &'a FrameRecord> + Clone) -> Vec<String> {
+    let count = |state| records.clone().filter(|record| record.state == state).count();
+    let states = State::ALL.iter().map(|&state| (state, count(state))).filter(|(_, count)| *count > 0);
+    let states: Vec<String> = states.map(|(state, count)| format!("{count} {state}")).collect();
+    let first = records.clone().next().map(|first| format!("#{}", first.index));
+    first.into_iter().chain([states.join(", ")]).collect()
 }
 
 /// The parts of a caption, the most important first.
-fn caption_parts(record: &FrameRecord, bbox: Option<&BBox>, truth: Option<&BBox>) -> Vec<String> {
+fn parts_of_one(record: &FrameRecord, truth: Option<&BBox>, size: (u32, u32)) -> Vec<String> {
+    let (bbox, (width, height)) = (record.finite_box(), size);
     let mut parts = vec![format!("#{}", record.index), record.state.to_string()];
+    let is_off = bbox.is_some_and(|bbox| bbox.visible_share(width as usize, height as usize) == 0.0);
+    parts.extend(is_off.then(|| "off the image".into()));
     // The response to the training frame says nothing about tracking.
     let found = Some(record).filter(|record| record.state != State::Initial);
     parts.extend(found.and_then(|record| record.confidence).map(|confidence| format!("confidence {confidence:.2}")));
@@ -386,14 +381,17 @@ impl Painting {
         if let Some(truth) = truth {
             outline(picture, truth, -stroke(picture), 0, TRUTH);
         }
+        let mut boxes: Vec<BBox> = records().filter_map(FrameRecord::finite_box).collect();
+        boxes.extend(*truth);
         match &targets[..] {
             _ if !full => {}
             [Drawn { record, .. }] if record.id.is_none() => {
-                caption(picture, record, [record.finite_box().as_ref(), truth.as_ref(), inset.as_ref()], letters);
+                let parts = parts_of_one(record, truth.as_ref(), picture.dimensions());
+                caption(picture, &parts, Some(ink(record.state)), &boxes, inset, letters);
             }
             _ => {
                 labels(picture, records(), letters);
-                caption_of_many(picture, records(), letters);
+                caption(picture, &parts_of_many(records()), None, &boxes, inset, letters);
             }
         }
     }

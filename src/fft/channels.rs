@@ -73,7 +73,7 @@ impl ChannelPlan {
 
     /// Rows and columns of cells.
     pub fn size(&self) -> (usize, usize) {
-        (self.lanes.rows(), self.lanes.cols())
+        (self.lanes.rows, self.lanes.cols)
     }
 
     /// Blocks of 32 channels.
@@ -110,7 +110,7 @@ impl ChannelPlan {
     /// The spectra of the channels of `map`, whose values are overwritten.
     pub fn forward(&self, map: &mut [f32], spectra: &mut [f32], scratch: &mut [f32]) {
         self.check(map.len(), spectra.len());
-        self.transform_from_top(map, self.lanes.rows(), scratch);
+        self.transform_from_top(map, self.lanes.rows, scratch);
         let (rows, cols) = self.size();
         for (block, map) in self.blocks_of(map) {
             to_channels(map.as_chunks().0, rows, cols, block, self.blocks, spectra.as_chunks_mut().0);

@@ -27,8 +27,8 @@ fn column_block(rows: usize) -> usize {
 /// [`AlignedBuf`](super::AlignedBuf).
 #[derive(Clone, Debug)]
 pub struct LanePlan {
-    rows: usize,
-    cols: usize,
+    pub rows: usize,
+    pub cols: usize,
     along_rows: LinePlan,
     along_cols: LinePlan,
 }
@@ -37,16 +37,6 @@ impl LanePlan {
     /// A plan for maps of `rows` x `cols` cells.
     pub fn new(rows: usize, cols: usize) -> Self {
         Self { rows, cols, along_rows: LinePlan::new(cols), along_cols: LinePlan::new(rows) }
-    }
-
-    /// Rows of cells.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Columns of cells.
-    pub fn cols(&self) -> usize {
-        self.cols
     }
 
     /// Floats of a map: `rows * cols * 32`.

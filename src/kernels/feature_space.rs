@@ -131,8 +131,8 @@ impl Mahalanobis {
     /// not finite, or all of them are equal.
     pub fn of_samples(samples: ArrayView2<f64>, ridge: f64) -> Result<Self> {
         if !(1e-12..=1e12).contains(&ridge) {
-            let expected = "the ridge of a metric must lie between 1e-12 and 1e12".into();
-            return Err(Error::Parameter { name: "ridge", value: ridge.to_string(), expected });
+            let expected = "the ridge of a metric must lie between 1e-12 and 1e12";
+            return Err(Error::parameter("ridge", ridge, expected));
         }
         let (n, dims) = samples.dim();
         let wrong = |reason: &str| Err(Error::Samples { reason: reason.into() });

@@ -85,8 +85,8 @@ impl Kdspe {
     /// [`Error::Parameter`] for [`Preserved::Neighbours`] without an iteration: its weights all come from the l1 step.
     pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize], preserved: Preserved) -> Result<Embedding> {
         if preserved == Preserved::Neighbours && self.0.iterations == 0 {
-            let expected = "must be above 0 for neighbour weights, which come from the l1 step".into();
-            return Err(Error::Parameter { name: "kdspe.iterations", value: "0".into(), expected });
+            let expected = "must be above 0 for neighbour weights, which come from the l1 step";
+            return Err(Error::parameter("kdspe.iterations", "0", expected));
         }
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;

@@ -130,13 +130,12 @@ impl std::str::FromStr for MachineKind {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| Error::Parameter {
-            name: "machine",
-            value: name.into(),
-            expected: format!(
-                "must be one of {}",
-                Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
-            ),
+        Self::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
+            Error::parameter(
+                "machine",
+                name,
+                format!("must be one of {}", Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")),
+            )
         })
     }
 }
@@ -153,15 +152,12 @@ pub fn from_name(name: &str, settings: &serde_json::Value) -> Result<Arc<dyn Mac
     }
     // A list would be read as the settings in some order.
     if !settings.is_object() {
-        let expected = "must be an object of settings, or null".into();
-        return Err(Error::Parameter { name: kind.name(), value: settings.to_string(), expected });
+        let expected = "must be an object of settings, or null";
+        return Err(Error::parameter(kind.name(), settings, expected));
     }
     let given = serde_json::json!({ name: settings });
-    let params: MachineParams = serde_json::from_value(given).map_err(|error| Error::Parameter {
-        name: kind.name(),
-        value: settings.to_string(),
-        expected: error.to_string(),
-    })?;
+    let params: MachineParams =
+        serde_json::from_value(given).map_err(|error| Error::parameter(kind.name(), settings, error.to_string()))?;
     params.build()
 }
 

@@ -114,8 +114,8 @@ fn accuracy(machine: &dyn Machine, k: ArrayView2<f64>, labels: &[f64], fold: &[u
 /// fold: the fold takes that many of each class, in the order of the samples.
 fn stratified(labels: &[f64], folds: usize) -> Result<Vec<Vec<usize>>> {
     if folds < 2 {
-        let expected = "at least two folds are needed, one to learn from and one to decide".into();
-        return Err(Error::Parameter { name: "folds", value: folds.to_string(), expected });
+        let expected = "at least two folds are needed, one to learn from and one to decide";
+        return Err(Error::parameter("folds", folds, expected));
     }
     if let Some(label) = labels.iter().find(|label| label.abs() != 1.0) {
         return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });

@@ -127,7 +127,7 @@ impl Info {
                     Some(length) => format!("there are {length} frames, counted from 1"),
                     None => "frames are counted from 1".into(),
                 };
-                return Err(Error::Parameter { name, value: value.to_string(), expected });
+                return Err(Error::parameter(name, value, expected));
             }
         }
         let first = start.unwrap_or(self.default_span.first);
@@ -136,7 +136,7 @@ impl Info {
             Some(last) if last < first => {
                 let from = if start.is_some() { "" } else { ", the first frame with a true box" };
                 let expected = format!("it lies before start {first}{from}");
-                Err(Error::Parameter { name: "end", value: last.to_string(), expected })
+                Err(Error::parameter("end", last, expected))
             }
             last => Ok(Span { first, last }),
         }

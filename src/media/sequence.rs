@@ -176,11 +176,11 @@ impl TruthFile {
             }
         }
         match (options.target, folders) {
-            (Some(target), [folder, ..]) => Err(Error::Parameter {
-                name: "target",
-                value: target.to_string(),
-                expected: format!("{}: there is no groundtruth_rect.{target}.txt", folder.display()),
-            }),
+            (Some(target), [folder, ..]) => Err(Error::parameter(
+                "target",
+                target,
+                format!("{}: there is no groundtruth_rect.{target}.txt", folder.display()),
+            )),
             _ => Ok(None),
         }
     }
@@ -220,7 +220,7 @@ fn no_target(path: &Path, target: u32, there: &[u32]) -> Error {
         [] => format!("{path}: its truth is of one target"),
         there => format!("{path}: there is a truth of the targets {}", numbers(there)),
     };
-    Error::Parameter { name: "target", value: target.to_string(), expected }
+    Error::parameter("target", target, expected)
 }
 
 /// The first dozen of `all`, as text.

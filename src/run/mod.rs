@@ -31,7 +31,6 @@ mod command;
 mod offline;
 mod session;
 
-use std::fmt;
 #[cfg(feature = "files")]
 use std::path::{Path, PathBuf};
 
@@ -98,52 +97,39 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
 
 /// An error that ended a session, and the frame at which it did.
 #[cfg(feature = "files")]
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", told(*.position, .path.as_deref(), .cause))]
 pub struct Halt {
     /// Position of the frame, from 1.
     pub position: usize,
     /// The frame's file, if it has one.
     pub path: Option<PathBuf>,
     /// The error.
+    #[source]
     pub cause: Cause,
 }
 
 /// The error of a frame.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// The frame could not be read, or its size has changed.
-    Frame(Error),
+    #[error("{0}")]
+    Frame(#[source] Error),
     /// A target could not be learned or followed.
+    #[error("{error}")]
     Target {
         /// Number of the target in the session.
         target: usize,
         /// The error.
+        #[source]
         error: Error,
     },
     /// The watcher of the session failed.
-    Watch(Error),
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error().fmt(f)
-    }
-}
-
-impl std::error::Error for Cause {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(self.error())
-    }
+    #[error("{0}")]
+    Watch(#[source] Error),
 }
 
 impl Cause {
-    /// The error itself.
-    pub fn error(&self) -> &Error {
-        match self {
-            Self::Frame(error) | Self::Target { error, .. } | Self::Watch(error) => error,
-        }
-    }
-
     /// The error itself, by value.
     pub fn into_error(self) -> Error {
         match self {
@@ -153,19 +139,11 @@ impl Cause {
 }
 
 #[cfg(feature = "files")]
-impl fmt::Display for Halt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            Cause::Watch(error) => error.fmt(f),
-            cause => f.write_str(&at_frame(self.position, self.path.as_deref(), cause.error())),
-        }
-    }
-}
-
-#[cfg(feature = "files")]
-impl std::error::Error for Halt {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(self.cause.error())
+/// What ended a session; a watcher's error stands for itself.
+fn told(position: usize, path: Option<&Path>, cause: &Cause) -> String {
+    match cause {
+        Cause::Watch(error) => error.to_string(),
+        Cause::Frame(error) | Cause::Target { error, .. } => at_frame(position, path, error),
     }
 }
 

@@ -134,21 +134,21 @@ impl<F: Follower> Session<F> {
             self.size = Some((frame.width(), frame.height()));
         }
         let several = self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1;
-        match several {
+        let feed = |target: &mut Target<F>| target.feed(position, &frame);
+        let answers: Vec<_> = match several {
             #[cfg(feature = "files")]
-            true => self.targets.par_iter_mut().for_each(|target| target.feed(position, &frame)),
-            _ => self.targets.iter_mut().for_each(|target| target.feed(position, &frame)),
-        }
+            true => self.targets.par_iter_mut().map(feed).collect(),
+            _ => self.targets.iter_mut().map(feed).collect(),
+        };
         let mut failed = None;
-        for (number, target) in self.targets.iter_mut().enumerate() {
-            let Some((result, took)) = target.take() else { continue };
-            match result {
-                Ok(estimate) => {
-                    let bbox = target.last().unwrap_or(estimate.bbox);
-                    self.outcomes.push(Outcome { target: number, bbox, estimate: Some(estimate), took });
+        for (target, answer) in answers.into_iter().enumerate() {
+            match answer {
+                Some((Ok(estimate), took)) => {
+                    let bbox = self.targets[target].last().unwrap_or(estimate.bbox);
+                    self.outcomes.push(Outcome { target, bbox, estimate: Some(estimate), took });
                 }
-                Err(error) if failed.is_none() => failed = Some((number, error)),
-                Err(_) => {}
+                Some((Err(error), _)) if failed.is_none() => failed = Some((target, error)),
+                _ => {}
             }
         }
         match failed {
@@ -178,25 +178,11 @@ struct Target<F> {
     last: Option<BBox>,
     /// Whether it could not begin.
     failed: bool,
-    /// The answer to the current frame, until it is taken.
-    answer: Pending,
-}
-
-/// An answer that is not cloned with its target.
-#[derive(Debug, Default)]
-struct Pending(Option<Answer>);
-
-impl Clone for Pending {
-    fn clone(&self) -> Self {
-        Self(None)
-    }
 }
 
 impl<F> Target<F> {
     fn new(follower: F, start: usize, bbox: BBox) -> Self {
-        let answer = Pending::default();
-        let planned = BTreeMap::from([(start, Some(bbox))]);
-        Self { follower: Some(follower), planned, last: None, failed: false, answer }
+        Self { follower: Some(follower), planned: BTreeMap::from([(start, Some(bbox))]), last: None, failed: false }
     }
 
     /// Its follower; `None` once it is dropped.
@@ -239,34 +225,30 @@ impl<F> Target<F> {
     fn end(&mut self) -> bool {
         self.follower.take().is_some()
     }
-
-    /// The answer to the frame that was fed last, once.
-    fn take(&mut self) -> Option<Answer> {
-        self.answer.0.take().filter(|_| self.follower.is_some())
-    }
 }
 
 impl<F: Follower> Target<F> {
-    /// Follows the target in the frame at this position, or begins. Replaces the last answer.
-    fn feed(&mut self, position: usize, frame: &Frame<'_>) {
-        self.answer = Pending(None);
+    /// Follows the target in the frame at this position, or begins; `None` without a target.
+    fn feed(&mut self, position: usize, frame: &Frame<'_>) -> Option<Answer> {
         let begun = Instant::now();
         let due = self.due(position);
-        let Some(follower) = &mut self.follower else { return };
-        let answer = match (due, self.last) {
-            (Some(Some(given)), _) => {
+        let follower = self.follower.as_mut()?;
+        let answer = match due {
+            Some(Some(given)) => {
                 let learned = follower.init(frame, given);
                 (self.last, self.failed) = (learned.is_ok().then_some(given), learned.is_err());
                 learned
             }
-            (Some(None), _) => {
+            Some(None) => {
                 self.last = None;
-                return;
+                return None;
             }
-            (None, Some(_)) => follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox)),
-            (None, None) => return,
+            None => {
+                self.last?;
+                follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox))
+            }
         };
-        self.answer = Pending(Some((answer, begun.elapsed())));
+        Some((answer, begun.elapsed()))
     }
 }
 

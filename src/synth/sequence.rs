@@ -84,12 +84,7 @@ pub fn write_sequence(
     progress: impl Fn() + Sync,
 ) -> Result<()> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        let value = out.display().to_string();
-        return Err(Error::Parameter {
-            name: "out",
-            value,
-            expected: "the folder is not empty: choose another".into(),
-        });
+        return Err(Error::parameter("out", out.display(), "the folder is not empty: choose another"));
     }
     let frames: Vec<Truth> = (0..scene.frames()).into_par_iter().map(|index| scene.truth(index)).collect();
     let rows: String = frames.iter().map(otb_line).collect();

@@ -24,13 +24,13 @@ const MIN_SIGMA: f64 = 1e-3;
 pub(super) struct SearchArea {
     sampler: Sampler,
     /// Width and height in pixels that are searched.
-    size: (usize, usize),
+    pub size: (usize, usize),
     /// Rows and columns of cells.
-    cells: (usize, usize),
+    pub cells: (usize, usize),
     /// Standard deviation of the labels in cells.
-    sigma: f64,
+    pub sigma: f64,
     /// Units of the position from one cell to the next.
-    pitch: f64,
+    pub pitch: f64,
     patch: Vec<u8>,
 }
 
@@ -84,26 +84,6 @@ impl SearchArea {
             pitch,
             patch: vec![0; size.0 * size.1],
         })
-    }
-
-    /// Width and height of the patch in pixels.
-    pub fn size(&self) -> (usize, usize) {
-        self.size
-    }
-
-    /// Rows and columns of cells.
-    pub fn cells(&self) -> (usize, usize) {
-        self.cells
-    }
-
-    /// Standard deviation of the labels in cells.
-    pub fn sigma(&self) -> f64 {
-        self.sigma
-    }
-
-    /// Units of the position from one cell to the next.
-    pub fn pitch(&self) -> f64 {
-        self.pitch
     }
 
     /// Pixels of the frame from one cell to the next.

@@ -48,9 +48,9 @@ impl FilterSearch {
         check_box(frames.size, bbox)?;
         let (_, largest) = scale::limits((bbox.w, bbox.h), frames.size);
         let area = SearchArea::new(params, bbox, largest)?;
-        let ((rows, cols), (patch_w, patch_h)) = (area.cells(), area.size());
+        let ((rows, cols), (patch_w, patch_h)) = (area.cells, area.size);
         let features = params.feature.extractor(patch_w, patch_h);
-        let labels = gaussian_labels(rows, cols, area.sigma());
+        let labels = gaussian_labels(rows, cols, area.sigma);
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
         let mut search = Self {
@@ -63,7 +63,7 @@ impl FilterSearch {
             window: Window::hann(rows, cols),
             filter: Kcf::new(rows, cols, features.channels(), params.kernel, params.lambda, &labels),
             // Three standard deviations of the labels: the peak that the filter was taught.
-            peak_radius: (3.0 * area.sigma()).ceil().max(1.0) as usize,
+            peak_radius: (3.0 * area.sigma).ceil().max(1.0) as usize,
             features,
             area,
         };
@@ -80,7 +80,7 @@ impl FilterSearch {
         if self.area.is_free() {
             (self.position, self.pose) = (at.center, at);
         } else if at.center != self.pose.center {
-            let ratio = self.area.step() / self.area.pitch();
+            let ratio = self.area.step() / self.area.pitch;
             self.position.0 += ((at.center.0 - self.pose.center.0) / ratio).round();
             self.position.1 += ((at.center.1 - self.pose.center.1) / ratio).round();
             self.pose = at.at(self.area.center(self.position));
@@ -89,7 +89,7 @@ impl FilterSearch {
 
     /// Moves the position by the last shift.
     fn follow(&mut self) {
-        let pitch = self.area.pitch() * self.pose.scale;
+        let pitch = self.area.pitch * self.pose.scale;
         self.position.0 += pitch * self.shift.1;
         self.position.1 += pitch * self.shift.0;
         self.pose = self.pose.at(self.area.center(self.position));
@@ -168,7 +168,7 @@ impl FilterSearch {
 
     /// The input and the result of the last detection.
     pub(crate) fn snapshot(&mut self) -> FilterSnapshot {
-        let (cells, size) = (self.area.cells(), self.area.size());
+        let (cells, size) = (self.area.cells, self.area.size);
         let patch = self.area.patch_and_place(self.position).0.to_vec();
         // The filter's own copy has become a spectrum.
         let mut features = vec![0.0; self.filter.input().len()];
@@ -176,7 +176,7 @@ impl FilterSearch {
         let Window { rows, cols } = &self.window;
         FilterSnapshot {
             window: rows.iter().flat_map(|row| cols.iter().map(move |col| row * col)).collect(),
-            labels: gaussian_labels(cells.0, cells.1, self.area.sigma()),
+            labels: gaussian_labels(cells.0, cells.1, self.area.sigma),
             features,
             planes: self.filter.planes(),
             response: self.filter.response().to_vec(),

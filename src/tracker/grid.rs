@@ -36,14 +36,14 @@ pub(super) struct WindowGrid {
     /// Width and height of the target.
     size: (f64, f64),
     /// Rows and columns of cells of a template and of a search map.
-    template: (usize, usize),
-    map: (usize, usize),
+    pub template: (usize, usize),
+    pub map: (usize, usize),
     /// Pixels of the frame from one cell to the next, at the size of the initial box.
     step: f64,
     /// The target's size now, over that of the initial box.
     scale: f64,
     /// The target's centre on the frame that the middle window stands for.
-    middle: (f64, f64),
+    pub middle: (f64, f64),
 }
 
 impl WindowGrid {
@@ -67,16 +67,6 @@ impl WindowGrid {
         Ok(Self { size: (bbox.w, bbox.h), template, map, step, scale: 1.0, middle: bbox.center() })
     }
 
-    /// Rows and columns of cells of a template.
-    pub fn template(&self) -> (usize, usize) {
-        self.template
-    }
-
-    /// Rows and columns of cells of a search map.
-    pub fn map(&self) -> (usize, usize) {
-        self.map
-    }
-
     /// Rows and columns of windows.
     pub fn windows(&self) -> (usize, usize) {
         (self.map.0 - self.template.0 + 1, self.map.1 - self.template.1 + 1)
@@ -85,11 +75,6 @@ impl WindowGrid {
     /// Pixels of the frame from one window to the next.
     pub fn step(&self) -> f64 {
         self.step * self.scale
-    }
-
-    /// The target's centre on the frame that the middle window stands for.
-    pub fn middle(&self) -> (f64, f64) {
-        self.middle
     }
 
     /// How far from the middle the windows reach, in pixels (x, y).

@@ -69,12 +69,12 @@ impl WindowSearch {
         check_box(frames.size, bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid, frames);
-        let mut first = vec![0.0; grid.map().0 * grid.map().1 * hog::LANES];
+        let mut first = vec![0.0; grid.map.0 * grid.map.1 * hog::LANES];
         cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first, watch);
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
-        let (map, template) = (grid.map(), grid.template());
+        let (map, template) = (grid.map, grid.template);
         let settings = WindowSettings {
             kernel: params.kernel,
             size: map,
@@ -299,7 +299,7 @@ impl Search for WindowSearch {
             values: ArrayView2::from_shape(self.grid.windows(), self.detector.response())
                 .expect("a response has the grid's size"),
             layout: ResponseLayout::Centered,
-            center: self.grid.middle(),
+            center: self.grid.middle,
             step: (step, step),
             angle: 0.0,
         }

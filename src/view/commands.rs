@@ -111,7 +111,7 @@ impl Controller {
             Command::Play => {
                 // At the last frame, playing still tracks what a correction left open.
                 let all = |last| self.position() >= last && self.wanted(last).is_none();
-                if self.cache.last().is_some_and(all) {
+                if self.cache.last.is_some_and(all) {
                     return Err("this is the last frame: go back to play again".into());
                 }
                 self.due = Instant::now();
@@ -124,7 +124,7 @@ impl Controller {
                 let from = under_way.map_or(self.position(), |goal| goal.position);
                 let frames = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
                 let to = if by < 0 { from.saturating_sub(frames) } else { from.saturating_add(frames) };
-                let to = to.max(self.cache.first()).min(self.cache.last().unwrap_or(usize::MAX));
+                let to = to.max(self.cache.span.first).min(self.cache.last.unwrap_or(usize::MAX));
                 self.go(to, by > 0)?;
             }
             Command::Seek { position } => self.go(position, false)?,
@@ -147,16 +147,16 @@ impl Controller {
 
     /// Goes to a frame and pauses there.
     fn go(&mut self, position: usize, track: bool) -> Result<(), String> {
-        let (oldest, last) = (self.cache.oldest(), self.cache.last());
+        let (oldest, last) = (self.cache.oldest(), self.cache.last);
         let live = self.cache.info().live;
-        if position < oldest && live && position >= self.cache.first() {
+        if position < oldest && live && position >= self.cache.span.first {
             return Err(format!("frame {position} is gone: only frames from {oldest} on are kept of such a source"));
         }
-        if position < self.cache.first() || last.is_some_and(|last| position > last) {
+        if position < self.cache.span.first || last.is_some_and(|last| position > last) {
             let last = last.map_or("the end".to_owned(), |last| last.to_string());
-            return Err(format!("there is no frame {position}: they go from {} to {last}", self.cache.first()));
+            return Err(format!("there is no frame {position}: they go from {} to {last}", self.cache.span.first));
         }
-        if live && !track && position > self.cache.newest() {
+        if live && !track && position > self.cache.newest {
             return Err(format!("frame {position} has not come yet: play up to it"));
         }
         self.head_for(Goal { position, track });
@@ -190,7 +190,7 @@ impl Controller {
     }
 
     fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Checkpoint, Seen), Refusal> {
-        let (first, newest, live) = (self.cache.first(), self.cache.newest(), self.cache.info().live);
+        let (first, newest, live) = (self.cache.span.first, self.cache.newest, self.cache.info().live);
         if position < first || live && position > newest.max(first) {
             return Err(format!("there is no frame {position} to give a box in").into());
         }

@@ -87,7 +87,7 @@ impl Controller {
         params: Params,
     ) -> Self {
         Self {
-            goal: Some(Goal { position: cache.first(), track: true }),
+            goal: Some(Goal { position: cache.span.first, track: true }),
             checkpoints: BTreeMap::new(),
             due: Instant::now(),
             shown: None,
@@ -132,7 +132,7 @@ impl Controller {
 
     /// The position that is shown, or the first one before that.
     pub fn position(&self) -> usize {
-        self.shown.as_ref().map_or(self.cache.first(), |item| item.position)
+        self.shown.as_ref().map_or(self.cache.span.first, |item| item.position)
     }
 
     /// Reads one frame on the way to the goal.
@@ -142,7 +142,7 @@ impl Controller {
         let mut position = wanted.unwrap_or(goal.position);
         if self.cache.info().live {
             // Frame by frame, so that commands are handled in between.
-            position = position.min((self.cache.newest() + 1).max(self.cache.first()));
+            position = position.min((self.cache.newest + 1).max(self.cache.span.first));
         }
         match self.cache.read(position, POLL_INTERVAL) {
             Ok(Reading::NotYet) => {}
@@ -166,9 +166,9 @@ impl Controller {
 
     /// Stops behind the last frame and shows it.
     fn end_of_frames(&mut self, goal: Goal) {
-        let last = self.cache.last().filter(|_| self.cache.newest() >= self.cache.first());
+        let last = self.cache.last.filter(|_| self.cache.newest >= self.cache.span.first);
         self.stop_with(&last.map_or("there is no frame".into(), |last| format!("frame {last} is the last one")));
-        if let Some(last) = last.filter(|last| (self.cache.first()..goal.position).contains(last))
+        if let Some(last) = last.filter(|last| (self.cache.span.first..goal.position).contains(last))
             && self.position() != last
         {
             self.head_for(Goal { position: last, ..goal });
@@ -187,7 +187,7 @@ impl Controller {
             state.status.catching_up = None;
             change(state);
             let (status, cache) = (&mut state.status, &self.cache);
-            (status.oldest, status.newest, status.last) = (cache.oldest(), cache.newest(), cache.last());
+            (status.oldest, status.newest, status.last) = (cache.oldest(), cache.newest, cache.last);
             status.going_to = self.goal.filter(|_| !status.playing).map(|goal| goal.position);
         });
     }

@@ -33,7 +33,8 @@ const MAX_SKIP: usize = 48;
 #[derive(Debug)]
 pub struct FrameCache {
     source: Arc<dyn Source>,
-    span: Span,
+    /// The positions of the view.
+    pub span: Span,
     demand: Demand,
     stream: Option<Prefetch>,
     /// The next position of the stream.
@@ -42,13 +43,13 @@ pub struct FrameCache {
     begun: usize,
     /// A position at and beyond which there are no frames.
     beyond: usize,
-    /// The last position that was read so far.
-    newest: usize,
+    /// The last position that was read so far; 0 before the first.
+    pub newest: usize,
     /// The latest frames, the oldest first.
     kept: VecDeque<Arc<Item>>,
     most: usize,
     /// The last position, if it is known.
-    last: Option<usize>,
+    pub last: Option<usize>,
 }
 
 /// The result of a request for a frame.
@@ -68,26 +69,6 @@ impl FrameCache {
         let (kept, last) = (VecDeque::new(), span.last);
         let (next, begun, beyond) = (span.first, span.first, usize::MAX);
         Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, most, last }
-    }
-
-    /// The positions of the view.
-    pub fn span(&self) -> Span {
-        self.span
-    }
-
-    /// The first position.
-    pub fn first(&self) -> usize {
-        self.span.first
-    }
-
-    /// The last position, if it is known.
-    pub fn last(&self) -> Option<usize> {
-        self.last
-    }
-
-    /// The last position that has been read; 0 before the first.
-    pub fn newest(&self) -> usize {
-        self.newest
     }
 
     /// What is known of the source.
@@ -445,10 +426,10 @@ mod tests {
         let gone = cache.read(12, SOON).unwrap_err().to_string();
         assert!(gone.contains("frame 12 is gone"), "{gone}");
         assert_eq!(level(cache.read(21, SOON).unwrap()), 21);
-        assert_eq!(cache.last(), None);
+        assert_eq!(cache.last, None);
         assert_eq!(level(cache.read(50, SOON).unwrap()), 50);
         assert!(matches!(cache.read(51, SOON), Ok(Reading::End)));
-        assert_eq!(cache.last(), Some(50));
+        assert_eq!(cache.last, Some(50));
         assert!(matches!(cache.read(51, SOON), Ok(Reading::End)));
         assert_eq!(level(cache.read(44, SOON).unwrap()), 44);
     }
@@ -461,7 +442,7 @@ mod tests {
             let mut cache = FrameCache::new(Arc::new(source), span, Channels::Luma.into(), 0);
             // A stream that begins far behind the end has no frame.
             assert!(matches!(cache.read(9000, SOON), Ok(Reading::End)));
-            assert_eq!((cache.last(), cache.newest()), (Some(100), 100));
+            assert_eq!((cache.last, cache.newest), (Some(100), 100));
             assert_eq!(level(cache.read(100, SOON).unwrap()), 100);
         }
     }

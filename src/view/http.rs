@@ -35,7 +35,8 @@ type Handler = dyn Fn(&Request) -> Response + Send + Sync;
 /// Answers requests until it is dropped.
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
+    /// Where it listens.
+    pub address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -56,11 +57,6 @@ impl Server {
         let thread = thread.spawn(move || accept(&listener, &handler, &stopped));
         let thread = thread.map_err(|source| Error::io("a thread to serve on", source))?;
         Ok(Self { address, stop, thread: Some(thread) })
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 }
 

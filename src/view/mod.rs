@@ -113,7 +113,7 @@ impl View {
         };
         let host = host.to_owned();
         let Setup { cache, path, preset, params, named, session, targets, frames, clip, pick, stop } = setup;
-        let (info, span) = (cache.info(), cache.span());
+        let (info, span) = (cache.info(), cache.span);
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
             source: info.name.clone(),
@@ -154,7 +154,7 @@ impl View {
 
     /// The address for a browser; `HOST` stands for the machine's name if the view listens at all addresses.
     pub fn url(&self) -> String {
-        let address = self.server.address();
+        let address = self.server.address;
         let host = match address.ip() {
             ip if ip.is_unspecified() => "HOST".to_owned(),
             _ if self.host.parse::<std::net::IpAddr>().is_err() => self.host.clone(),
@@ -167,7 +167,7 @@ impl View {
 
     /// A note on the address if a browser cannot open it as printed.
     pub fn url_note(&self) -> Option<&'static str> {
-        let any = self.server.address().ip().is_unspecified();
+        let any = self.server.address.ip().is_unspecified();
         any.then_some("HOST stands for the name or the address by which this machine is reached")
     }
 
@@ -181,7 +181,7 @@ impl View {
 
     /// Where it is served, with the port and the token that were chosen.
     pub fn address(&self) -> Address {
-        Address { host: self.host.clone(), port: self.server.address().port(), token: self.token.clone() }
+        Address { host: self.host.clone(), port: self.server.address.port(), token: self.token.clone() }
     }
 
     /// The clip that the page asks for, from 1.

@@ -11,9 +11,7 @@ use super::state::{SharedState, Track, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::export::{
-    Destination, Exporter, FrameRecord, Json, Run, SourceRecord, Summary, Table, Tally, Yolo, write_all,
-};
+use crate::export::{Form, FrameRecord, Json, Layout, Run, SourceRecord, Summary, Tally, Yolo, write_all};
 
 /// The run's data besides its records.
 pub struct Results {
@@ -26,30 +24,20 @@ pub struct Results {
 }
 
 impl Results {
-    /// All targets in the format of an exporter.
+    /// All targets in a format of one file.
     ///
     /// # Errors
     /// When there is no record, or no place for a temporary file.
-    pub fn all<E: Exporter + 'static>(
-        &self,
-        shared: &SharedState,
-        name: &str,
-        create: impl FnOnce(&Destination) -> Result<E>,
-    ) -> Result<Vec<u8>> {
-        self.bytes(name, create, &self.some_found(shared)?)
+    pub fn all(&self, shared: &SharedState, form: Form) -> Result<Vec<u8>> {
+        self.bytes(form, &self.some_found(shared)?)
     }
 
-    /// What an exporter writes to a file of this name.
-    fn bytes<E: Exporter + 'static>(
-        &self,
-        name: &str,
-        create: impl FnOnce(&Destination) -> Result<E>,
-        found: &Found,
-    ) -> Result<Vec<u8>> {
+    fn bytes(&self, form: Form, found: &Found) -> Result<Vec<u8>> {
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
-        let path = folder.path().join(name);
-        write_all(Box::new(create(&path.as_path().into())?), &found.run, &found.records, &found.summary)?;
+        let path = folder.path().join("result");
+        let exporter = form.boxes(&path.as_path().into(), &Layout::of(&self.source)).ok_or_else(no_record)??;
+        write_all(exporter, &found.run, &found.records, &found.summary)?;
         std::fs::read(&path).map_err(io)
     }
 
@@ -98,11 +86,7 @@ impl Results {
     /// # Errors
     /// As [`Results::all`], and when there is no such target.
     pub fn otb(&self, shared: &SharedState, target: u32) -> Result<Vec<u8>> {
-        let none = || Error::Parameter {
-            name: "target",
-            value: target.to_string(),
-            expected: "there is no such target".into(),
-        };
+        let none = || Error::parameter("target", target, "there is no such target");
         let until = |track: &Track| track.missing(usize::MAX).map_or(usize::MAX, |(missing, _)| missing);
         let before_gap =
             |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
@@ -120,7 +104,7 @@ impl Results {
             }
             rows.push(record);
         }
-        self.bytes("result", Table::otb, &Found { records: rows, ..self.found(shared) })
+        self.bytes(Form::Otb, &Found { records: rows, ..self.found(shared) })
     }
 
     /// What was found, unless it is nothing.

@@ -13,7 +13,7 @@ use super::http::{Request, Response};
 use super::results::Results;
 use super::state::{SharedState, Wants};
 use crate::error::{Error, Result};
-use crate::export::{Coco, Cvat, Destination, Exporter, Json, LabelStudio, TOLERANCE, Table};
+use crate::export::Form;
 use crate::run::Command;
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
@@ -133,17 +133,11 @@ impl Routes {
             ("GET", "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
             ("GET", "/icon.svg") => Response::ok("image/svg+xml", ICON),
             ("GET", "/news") => self.news(request)?,
-            ("GET", "/result.json") => self.result("application/json", "result", Json::create),
-            ("GET", "/result-mot.txt") => self.result(TEXT, "result", Table::mot),
-            ("GET", "/result-coco.json") => self.result("application/json", "result", |to| Coco::create(to, false)),
-            ("GET", "/result-cvat.xml") => {
-                let frames = self.results.source.frames;
-                self.result("application/xml", "result.xml", |to| Cvat::create(to, frames, TOLERANCE))
-            }
-            ("GET", "/result-label-studio.json") => {
-                let rate = self.results.source.rate;
-                self.result("application/json", "result", |to| LabelStudio::create(to, rate, TOLERANCE))
-            }
+            ("GET", "/result.json") => self.result("application/json", Form::Json),
+            ("GET", "/result-mot.txt") => self.result(TEXT, Form::Mot),
+            ("GET", "/result-coco.json") => self.result("application/json", Form::Coco),
+            ("GET", "/result-cvat.xml") => self.result("application/xml", Form::Cvat),
+            ("GET", "/result-label-studio.json") => self.result("application/json", Form::LabelStudio),
             ("GET", "/result-yolo.zip") => download("application/zip", self.results.yolo(&self.shared)),
             ("GET", "/result-otb.txt") => {
                 let target = integer(request, "target")?;
@@ -155,14 +149,9 @@ impl Routes {
         })
     }
 
-    /// All targets in the format of an exporter, whose file has this name.
-    fn result<E: Exporter + 'static>(
-        &self,
-        media: &str,
-        name: &str,
-        create: impl FnOnce(&Destination) -> Result<E>,
-    ) -> Response {
-        download(media, self.results.all(&self.shared, name, create))
+    /// All targets in a format of one file.
+    fn result(&self, media: &str, form: Form) -> Response {
+        download(media, self.results.all(&self.shared, form))
     }
 
     /// News for a page: the length of a JSON text in four bytes, the text, the JPEG and the levels of a map; their

@@ -39,7 +39,7 @@ fn a_missing_box_is_an_error_that_names_the_remedies() {
     fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
     let remedies = contains("--init").and(contains("--pick")).and(contains("view"));
     place.run("").assert().code(2).stdout("").stderr(remedies);
-    let done = run([place.seq().join("img")]).args(["--init", "40", "30", "24", "32"]).assert().success();
+    let done = run([place.seq().join("img")]).args(["--init", "40,30,24,32"]).assert().success();
     done.stdout(contains("2 frames").and(contains("precision").not()));
 }
 
@@ -68,9 +68,12 @@ fn errors_of_settings_name_the_setting_and_write_nothing() {
         ("--preset none", "--preset"),
         ("--detector none", "--detector"),
         ("--guard kpca", "guard"),
-        ("--detector svm --feature gray", "--feature gray"),
-        ("--preset paper --kernel cubic", "--kernel cubic"),
-        ("--scale none --set search.background.scale.filter.step=1.05", "search.background.scale.filter.step"),
+        ("--detector svm --set search.filter.feature=gray", "search.filter.feature"),
+        ("--preset paper --set search.filter.kernel=cubic", "search.filter.kernel"),
+        (
+            "--set search.background.scale=none --set search.background.scale.filter.step=1",
+            "search.background.scale.filter.step",
+        ),
         ("--detector svm --set search.machine.windows.channels=20", "search.machine.windows.channels"),
         ("--timeout 0", "--timeout"),
         ("--jobs 0", "--jobs"),
@@ -91,7 +94,7 @@ fn settings_reach_the_tracker() {
     let place = place(3);
     for (line, values) in [
         (
-            "--detector svm --kernel polynomial --set search.machine.windows.machine.svm.c=3 \
+            "--detector svm --set search.machine.windows.kernel=polynomial --set search.machine.windows.machine.svm.c=3 \
              --set search.machine.windows.template-size=24",
             &[
                 ("/search/machine/windows/machine/svm/c", "3.0"),
@@ -104,7 +107,7 @@ fn settings_reach_the_tracker() {
             &[("/guard/windows/machine/krr/lambda", "0.1"), ("/guard/tiles", "6")],
         ),
         (
-            "--preset paper --feature gray --kernel linear --scale filter --set search.filter.padding=2",
+            "--preset paper --set search.filter.feature=gray --set search.filter.kernel=linear --set search.filter.padding=2",
             &[("/preset", "\"paper\""), ("/search/filter/padding", "2.0"), ("/search/filter/kernel", "\"linear\"")],
         ),
     ] {

@@ -21,9 +21,6 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, fail
         sections.push(("attributes", "Attributes", text));
     }
     sections.push(("sequences", "Sequences", by_sequence(report)));
-    if !report.differences.is_empty() {
-        sections.push(("differences", "Differences", differences(report)));
-    }
     sections.push(("failures", "Failures", failures.into()));
     sections.push(("method", "How it was scored", method(report)));
 
@@ -48,8 +45,8 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, fail
          <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · {} · \
          intervals: 95 %, \
          bootstrap over sequences</p>\n{noted}<nav>{links}</nav></header>\n<main>\n{body}</main>\n\
-         <footer>Made by kcf-track {}. The numbers are in report.json, in scores.csv, and the plots as SVG and \
-         PNG beside this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         <footer>Made by kcf-track {}. The numbers are in report.json and in scores.csv, and the plots as SVG \
+         beside this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         plural(report.trackers.len(), "tracker", "trackers"),
         report.toolkit,
         report.bases(),
@@ -223,34 +220,6 @@ fn by_sequence(report: &Report) -> String {
             };
         }
         text += &format!("<td class=\"left soft\">{}</td></tr>\n", escape(&sequence.attributes.join(" ")));
-    }
-    text + "</tbody></table></div>\n"
-}
-
-fn differences(report: &Report) -> String {
-    let mut text = String::from(
-        "<p>AUC of the row less AUC of the column, mean over the sequences that both have. In bold where the paired \
-         bootstrap interval leaves zero out; point at a number for the interval.</p>\n<div class=\"scroll\"><table \
-         id=\"differences-table\"><thead><tr><th></th>",
-    );
-    for tracker in &report.trackers {
-        text += &format!("<th>{}</th>", escape(&tracker.name));
-    }
-    text += "</tr></thead>\n<tbody>\n";
-    for row in &report.trackers {
-        text += &format!("<tr>{}", name_cell(report, &row.name));
-        for column in &report.trackers {
-            text += &match difference(report, &row.name, &column.name) {
-                Some((d, ci)) => {
-                    let certain = if ci.is_some_and(|ci| ci.excludes_zero()) { "certain" } else { "soft" };
-                    let minus = if d < 0.0 { " minus" } else { "" };
-                    let hint = ci.map_or(String::new(), |i| format!("{} to {}", signed(i.low), signed(i.high)));
-                    format!("<td class=\"{certain}{minus}\" title=\"{hint}\">{}</td>", signed(d))
-                }
-                None => "<td></td>".into(),
-            };
-        }
-        text += "</tr>\n";
     }
     text + "</tbody></table></div>\n"
 }

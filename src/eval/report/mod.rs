@@ -5,7 +5,7 @@
 //! | `report.html` | everything on one page that needs no network |
 //! | `report.json` | all numbers, [`Report`]; the same for the same boxes, to the byte |
 //! | `timings.json` | frames per second, which differ from run to run |
-//! | `success`, `precision`, `normalized_precision` as `.svg` and `.png` | plots for papers |
+//! | `success`, `precision`, `normalized_precision` as `.svg` | plots for papers |
 //! | `scores.csv` | the scores by sequence and tracker, with the attributes of the sequence |
 //! | `attributes.csv` | the mean scores by attribute and tracker |
 
@@ -68,17 +68,17 @@ impl Plots {
         for (short, long, n) in attributes(report).into_iter().filter(|(.., n)| *n >= MIN_SEQUENCES) {
             let title = format!("Success, {long} ({n})");
             let series = series(|s| s.auc, |s| &s.success, Some((short, n)));
-            by_attribute.push((title.clone(), Plot::new(success_axes(title), series)?));
+            by_attribute.push((title.clone(), Plot::new(&success_axes(title), series)?));
         }
         let title = |what: &str| format!("{what} plots of {}", report.protocol.name().to_uppercase());
         let overall = [
-            Plot::new(success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
+            Plot::new(&success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
             Plot::new(
-                axes(title("Precision"), "Location error threshold (px)", "Precision", 50.0, 0),
+                &axes(title("Precision"), "Location error threshold (px)", "Precision", 50.0, 0),
                 series(|s| s.precision_20, |s| &s.precision, None),
             )?,
             Plot::new(
-                axes(title("Normalised precision"), "Normalised location error threshold", "Precision", 0.5, 2),
+                &axes(title("Normalised precision"), "Normalised location error threshold", "Precision", 0.5, 2),
                 series(|s| s.normalized_precision, |s| &s.normalized, None),
             )?,
         ];
@@ -105,7 +105,6 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     let plots = Plots::draw(report)?;
     for (name, plot) in ["success", "precision", "normalized_precision"].into_iter().zip(&plots.overall) {
         atomic_file::write(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
-        atomic_file::write(&out.join(format!("{name}.png")), &plot.png()?)?;
     }
     let focus = focus(report);
     let mut failures = failures(evaluation, evaluated, focus);

@@ -1,26 +1,20 @@
-//! The plots of a report, as SVG for pages and papers and as PNG.
+//! The plots of a report, as SVG for pages and papers.
 //!
 //! Success and precision plots follow the field: curves over the thresholds, a legend `name [score]` sorted by score. A
 //! tracker has one colour and one dash in all plots of a report. Legends stand beside the axes, where they hide no
 //! curve.
 
-use std::sync::Once;
-
-use image::ExtendedColorType;
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+use plotters::style::FontStyle;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, register_font};
 
-use crate::encode;
 use crate::error::{Error, Result};
 
 /// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
 const HEIGHT: u32 = 440;
 const AXES_WIDTH: i32 = 530;
-/// PNG plots are drawn this much larger, for print.
-const PNG_SCALE: u32 = 2;
 /// Where the text of the legend begins, from its left edge.
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
@@ -63,21 +57,19 @@ impl Series {
         COLORS[self.style % COLORS.len()]
     }
 
-    /// Dash and gap in pixels of a plot of this scale; `None` for a solid line.
-    fn dash(&self, scale: u32) -> Option<(u32, u32)> {
+    /// Dash and gap in pixels; `None` for a solid line.
+    fn dash(&self) -> Option<(u32, u32)> {
         // A colour that is used again gets another dash, as 13 is not a multiple of 3.
         match self.style % 3 {
             0 => None,
-            1 => Some((10 * scale, 4 * scale)),
-            _ => Some((3 * scale, 3 * scale)),
+            1 => Some((10, 4)),
+            _ => Some((3, 3)),
         }
     }
 
-    /// The line's colour and width in a plot of this scale.
-    fn stroke(&self, scale: u32) -> ShapeStyle {
-        // In half pixels, which PNG plots have.
-        let halves = if self.emphasis { 7 } else { 4 };
-        self.color().stroke_width((halves * scale).div_ceil(2))
+    /// The line's colour and width.
+    fn stroke(&self) -> ShapeStyle {
+        self.color().stroke_width(if self.emphasis { 4 } else { 2 })
     }
 
     /// Its line of the legend.
@@ -112,9 +104,6 @@ pub struct Axes {
 pub struct Plot {
     /// A complete SVG document.
     pub svg: String,
-    axes: Axes,
-    /// The best first.
-    series: Vec<Series>,
 }
 
 impl Plot {
@@ -122,34 +111,16 @@ impl Plot {
     ///
     /// # Errors
     /// [`Error::Evaluation`] when drawing fails.
-    pub fn new(axes: Axes, mut series: Vec<Series>) -> Result<Self> {
+    pub fn new(axes: &Axes, mut series: Vec<Series>) -> Result<Self> {
         series.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
-        let plot = Self { svg: String::new(), axes, series };
+        let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
+        // What the axes and the longest line of the legend need.
+        let width = AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9;
         let mut svg = String::new();
-        plot.draw(SVGBackend::with_string(&mut svg, (plot.width(), HEIGHT)).into_drawing_area(), 1)?;
-        Ok(Self { svg, ..plot })
-    }
-
-    /// The width that the axes and the longest line of the legend need.
-    fn width(&self) -> u32 {
-        let letters = self.series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
-        AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9
-    }
-
-    /// The plot as a PNG file.
-    ///
-    /// # Errors
-    /// [`Error::Evaluation`] when drawing fails.
-    pub fn png(&self) -> Result<Vec<u8>> {
-        let size = (self.width() * PNG_SCALE, HEIGHT * PNG_SCALE);
-        let mut pixels = vec![0u8; size.0 as usize * size.1 as usize * 3];
-        self.draw(BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), PNG_SCALE)?;
-        encode::png(&pixels, size, ExtendedColorType::Rgb8).map_err(wrong)
-    }
-
-    fn draw<DB: DrawingBackend>(&self, root: DrawingArea<DB, Shift>, scale: u32) -> Result<()> {
-        fonts();
-        draw_curves(&root, scale, &self.axes, &self.series).map_err(wrong)
+        let area = SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area();
+        draw_curves(&area, axes, &series).map_err(wrong)?;
+        drop(area);
+        Ok(Self { svg })
     }
 }
 
@@ -157,86 +128,67 @@ fn wrong(reason: impl ToString) -> Error {
     Error::Evaluation { what: "drawing a plot".into(), reason: reason.to_string() }
 }
 
-/// The font of PNG plots. It stands for bold too, which would add 330 kB. In SVG the reader's own sans-serif is used.
-fn fonts() {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        for style in [FontStyle::Normal, FontStyle::Bold] {
-            let registered = register_font(FONT, style, dejavu::sans_mono::regular());
-            assert!(registered.is_ok(), "the built-in font is a font");
-        }
-    });
-}
-
 type Drawn<E> = std::result::Result<(), DrawingAreaErrorKind<E>>;
 
 fn draw_curves<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
-    scale: u32,
     axes: &Axes,
     series: &[Series],
 ) -> Drawn<DB::ErrorType> {
-    let px = |v: u32| v * scale;
     root.fill(&WHITE)?;
-    let (plot, legend) = root.split_horizontally(AXES_WIDTH * scale as i32);
+    let (plot, legend) = root.split_horizontally(AXES_WIDTH);
     let mut chart = ChartBuilder::on(&plot)
-        .caption(&axes.title, (FONT, px(19)).into_font().style(FontStyle::Bold))
-        .margin(px(10))
-        .x_label_area_size(px(48))
-        .y_label_area_size(px(58))
+        .caption(&axes.title, (FONT, 19).into_font().style(FontStyle::Bold))
+        .margin(10)
+        .x_label_area_size(48)
+        .y_label_area_size(58)
         .build_cartesian_2d(0.0..axes.x_max, 0.0..1.0)?;
     let decimals = axes.x_decimals;
     chart
         .configure_mesh()
         .x_desc(axes.x_label)
         .y_desc(axes.y_label)
-        .axis_desc_style((FONT, px(16)))
-        .label_style((FONT, px(14)))
+        .axis_desc_style((FONT, 16))
+        .label_style((FONT, 14))
         .x_labels(11)
         .y_labels(11)
         .x_label_formatter(&|x| format!("{x:.decimals$}"))
         .y_label_formatter(&|y| format!("{y:.1}"))
         .light_line_style(TRANSPARENT)
-        .bold_line_style(RGBColor(222, 222, 222).stroke_width(scale))
-        .axis_style(RGBColor(70, 70, 70).stroke_width(scale))
+        .bold_line_style(RGBColor(222, 222, 222).stroke_width(1))
+        .axis_style(RGBColor(70, 70, 70).stroke_width(1))
         .draw()?;
     // The best curve is drawn last, on top.
     for one in series.iter().rev() {
         let step = axes.x_max / (one.values.len().max(2) - 1) as f64;
         let points = one.values.iter().enumerate().map(|(i, &v)| (i as f64 * step, v));
-        match one.dash(scale) {
-            None => chart.draw_series(LineSeries::new(points, one.stroke(scale)))?,
-            Some((dash, gap)) => chart.draw_series(DashedLineSeries::new(points, dash, gap, one.stroke(scale)))?,
+        match one.dash() {
+            None => chart.draw_series(LineSeries::new(points, one.stroke()))?,
+            Some((dash, gap)) => chart.draw_series(DashedLineSeries::new(points, dash, gap, one.stroke()))?,
         };
     }
-    legend_on(&legend, scale, series, 44)?;
+    legend_on(&legend, series, 44)?;
     root.present()
 }
 
 /// One line a tracker: a piece of its curve and `name [score]`.
-fn legend_on<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>,
-    scale: u32,
-    series: &[Series],
-    top: i32,
-) -> Drawn<DB::ErrorType> {
-    let s = scale as i32;
+fn legend_on<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, series: &[Series], top: i32) -> Drawn<DB::ErrorType> {
     let room = HEIGHT as i32 - top - 14;
     let line = (room / series.len().max(1) as i32).clamp(11, 23);
     let size = (line - 6).clamp(8, 15) as u32;
     for (i, one) in series.iter().enumerate() {
-        let y = (top + line * i as i32 + line / 2) * s;
-        let ends = [(6 * s, y), (46 * s, y)];
-        match one.dash(scale) {
-            None => area.draw(&PathElement::new(ends, one.stroke(scale)))?,
-            Some((dash, gap)) => area.draw(&DashedPathElement::new(ends, dash, gap, one.stroke(scale)))?,
+        let y = top + line * i as i32 + line / 2;
+        let ends = [(6, y), (46, y)];
+        match one.dash() {
+            None => area.draw(&PathElement::new(ends, one.stroke()))?,
+            Some((dash, gap)) => area.draw(&DashedPathElement::new(ends, dash, gap, one.stroke()))?,
         }
-        let mut font = (FONT, size * scale).into_font();
+        let mut font = (FONT, size).into_font();
         if one.emphasis {
             font = font.style(FontStyle::Bold);
         }
         let text = TextStyle::from(font).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(one.label(), (LEGEND_TEXT * s, y), text))?;
+        area.draw(&Text::new(one.label(), (LEGEND_TEXT, y), text))?;
     }
     Ok(())
 }
@@ -271,7 +223,7 @@ mod tests {
     fn legends_are_sorted_and_escaped() {
         let mut unsorted = series();
         unsorted.reverse();
-        let plot = Plot::new(axes(), unsorted).unwrap();
+        let plot = Plot::new(&axes(), unsorted).unwrap();
         let places: Vec<usize> =
             (0..12).map(|i| plot.svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
         assert!(places.is_sorted());
@@ -279,15 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_hold_the_curves() {
-        let plot = Plot::new(axes(), series()).unwrap();
+    fn all_curves_are_drawn() {
+        let plot = Plot::new(&axes(), series()).unwrap();
         for color in &COLORS[..12] {
             let RGBColor(r, g, b) = *color;
             assert!(plot.svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
         }
-        let picture = image::load_from_memory(&plot.png().unwrap()).unwrap().into_rgb8();
-        assert_eq!(picture.height(), HEIGHT * PNG_SCALE);
-        let RGBColor(r, g, b) = COLORS[0];
-        assert!(picture.pixels().filter(|p| p.0 == [r, g, b]).count() > 500);
     }
 }

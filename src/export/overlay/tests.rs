@@ -148,15 +148,14 @@ fn every_pixel_format_gives_the_same_picture() {
 fn a_caption_drops_psr_and_peak_first() {
     let mut record = run().1[1].clone();
     let parts = ["#2", "tracking", "confidence 0.75", "decision 0.25", "peak 0.50", "PSR 9.1"];
-    assert_eq!(caption_parts(&record, None, None), parts);
+    assert_eq!(parts_of_one(&record, None, (64, 48)), parts);
     record.state = State::Initial;
-    assert_eq!(caption_parts(&record, None, None), ["#2", "initial", "decision 0.25"]);
+    assert_eq!(parts_of_one(&record, None, (64, 48)), ["#2", "initial", "decision 0.25"]);
 
     // A portrait picture has no space for the whole line: the frame and the state stay, at the left.
     let drawn = |width| {
-        let record = FrameRecord { bbox: BBox::new(f64::NAN, 0.0, 0.0, 0.0), ..run().1[1].clone() };
         let mut picture = RgbImage::from_pixel(width, 640, Rgb([200; 3]));
-        caption(&mut picture, &record, [None; 3], &letters());
+        caption(&mut picture, &parts.map(String::from), Some(TRUTH), &[], None, &letters());
         picture
     };
     let (wide, portrait) = (drawn(2000), drawn(360));

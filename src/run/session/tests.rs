@@ -226,7 +226,7 @@ fn a_halt_has_its_error_as_source() {
         let inner = std::error::Error::source(&cause).unwrap();
         assert!(inner.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe));
         let halt = Halt { position: 3, path: None, cause };
-        let inner = std::error::Error::source(&halt).unwrap();
+        let inner = std::error::Error::source(&halt).unwrap().source().unwrap();
         assert!(inner.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe));
         let system = inner.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
         assert_eq!(system.kind(), std::io::ErrorKind::BrokenPipe);

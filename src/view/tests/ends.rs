@@ -12,7 +12,7 @@ fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
     let source = SourceRecord::new("scenery".into(), &Info::default(), span);
     let results = Results { source, parameters: serde_json::Value::Null, named: false };
-    serde_json::from_slice(&results.all(&seat.view.shared, "result", crate::export::Json::create).unwrap()).unwrap()
+    serde_json::from_slice(&results.all(&seat.view.shared, crate::export::Form::Json).unwrap()).unwrap()
 }
 
 #[test]
