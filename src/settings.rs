@@ -3,7 +3,9 @@
 //! [`settings!`] makes a struct whose fields are settings, [`choice!`] an enum that selects a branch. Both implement
 //! [`Setting`], which lists all values with their paths and sets one by its path.
 
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
@@ -78,21 +80,6 @@ impl<'a> Field<'a> {
             _ => self.range.to_string(),
         }
     }
-
-    /// The error for a value that it does not accept.
-    pub fn refuse(&self, value: impl ToString, expected: impl Into<String>) -> Error {
-        Error::Setting { path: self.path.into(), value: value.to_string(), expected: expected.into() }
-    }
-
-    /// The error for an unknown path.
-    pub fn unknown(&self, rest: &str, names: &[String]) -> Error {
-        let expected = match names {
-            [] => format!("unknown setting: {} has no settings below it", self.path),
-            names if self.path.is_empty() => format!("unknown setting: expected one of {}", names.join(", ")),
-            names => format!("unknown setting: {} has {}", self.path, names.join(", ")),
-        };
-        Error::Setting { path: self.below(rest), value: String::new(), expected }
-    }
 }
 
 /// A value, a struct or an enum that can be set by its path.
@@ -100,12 +87,60 @@ pub trait Setting {
     /// Calls `visit` with each value at and below `field`, in the order of declaration.
     fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value));
 
-    /// Sets the value at `rest` below `field` to what `text` says. Where `choose` is set, a path through a branch
-    /// selects that branch with its defaults; otherwise such a path is an error.
+    /// Sets the value at `rest` below `path` to what `text` says. The name of a variant selects it with its defaults. Where
+    /// `choose` is set, a path through a branch selects that branch too; otherwise such a path is an error.
     ///
     /// # Errors
     /// [`Error::Setting`] for an unknown path, a value of another type, and one out of range.
-    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, choose: bool) -> Result<()>;
+    fn set(&mut self, path: &str, rest: &str, text: &str, choose: bool) -> Result<()>
+    where
+        Self: Serialize + DeserializeOwned,
+    {
+        let (text, place) = (text.trim(), Field { path, ..Field::ROOT }.below(rest));
+        let refuse = |expected: String| Err(Error::setting(&place, text, expected));
+        let mut known = None;
+        self.visit(&Field { path, ..Field::ROOT }, &mut |field, value| {
+            if field.path == place {
+                known = Some((field.range, value));
+            }
+        });
+        let mut values = vec![Value::from(text), json!({ text: {} })];
+        values.extend(serde_json::from_str(text));
+        match known {
+            Some((range, Value::Number(old))) => {
+                let (number, what) = match old.is_f64() {
+                    true => (text.parse::<f64>().map(Value::from).ok(), "a number"),
+                    false => (text.parse::<u64>().map(Value::from).ok(), "a non-negative integer"),
+                };
+                let Some(number) = number else { return refuse(format!("must be {what} ({range})")) };
+                if !number.as_f64().is_some_and(|number| range.accepts(number)) {
+                    return refuse(format!("must be {range}"));
+                }
+                values = vec![number];
+            }
+            Some((_, Value::Bool(_))) if text.parse::<bool>().is_err() => {
+                return refuse("must be true or false".into());
+            }
+            _ => {}
+        }
+        let tree = serde_json::to_value(&*self).unwrap_or_default();
+        let mut reason = String::new();
+        for value in values {
+            let mut tree = tree.clone();
+            let branch = put(&mut tree, path, rest, value);
+            match (serde_json::from_value::<Self>(tree), branch) {
+                (Ok(_), Some(branch)) if !choose => return refuse(format!("needs {branch}")),
+                (Ok(changed), _) => {
+                    changed.check_ranges(path)?;
+                    *self = changed;
+                    return Ok(());
+                }
+                (Err(error), _) if reason.is_empty() => reason = error.to_string(),
+                _ => {}
+            }
+        }
+        refuse(reason)
+    }
 
     /// Whether every number lies in its range.
     ///
@@ -120,7 +155,7 @@ pub trait Setting {
                 _ => return,
             };
             if result.is_ok() && !number.is_some_and(|number| field.range.accepts(number)) {
-                result = Err(field.refuse(text_of(&value), format!("must be {}", field.range)));
+                result = Err(Error::setting(field.path, text_of(&value), format!("must be {}", field.range)));
             }
         });
         result
@@ -135,45 +170,39 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
+/// Puts a value at `rest` below `path`, unless it names the variant that is there. Returns the branch on the way that was
+/// not selected, as `PATH = NAME`.
+fn put(tree: &mut Value, path: &str, rest: &str, value: Value) -> Option<String> {
+    let (mut node, mut branch, mut place) = (tree, None, path.to_owned());
+    for key in rest.split_terminator('.') {
+        // Some documents have names in snake case.
+        let known = [key.to_owned(), key.replace('-', "_")].into_iter().find(|key| node.get(key).is_some());
+        let known = known.unwrap_or_else(|| {
+            branch.get_or_insert(format!("{place} = {key}"));
+            *node = json!({ key: {} });
+            key.to_owned()
+        });
+        place = Field { path: &place, ..Field::ROOT }.below(key);
+        node = &mut node[known];
+    }
+    let variant = node.as_object().filter(|fields| fields.len() == 1);
+    if !variant.zip(value.as_str()).is_some_and(|(fields, name)| fields.contains_key(name)) {
+        *node = value;
+    }
+    branch
+}
+
 macro_rules! leaf {
-    ($($type:ty: |$text:ident, $field:ident| $parse:expr;)*) => {$(
+    ($($type:ty),*) => {$(
         impl Setting for $type {
             fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
                 visit(field, self.clone().into());
-            }
-
-            fn set(&mut self, $field: &Field<'_>, rest: &str, $text: &str, _: bool) -> Result<()> {
-                if !rest.is_empty() {
-                    return Err($field.unknown(rest, &[]));
-                }
-                *self = $parse?;
-                Ok(())
             }
         }
     )*};
 }
 
-leaf! {
-    f64: |text, field| number(text, field, "a number", |number| number);
-    usize: |text, field| number(text, field, "a non-negative integer", |number| number as f64);
-    u32: |text, field| number(text, field, "a non-negative integer", f64::from);
-    bool: |text, field| text.trim().parse().map_err(|_| field.refuse(text, "must be true or false"));
-    String: |text, field| Ok::<_, Error>(text.to_owned());
-}
-
-/// Parses a number of the field's range.
-fn number<T: Copy + std::str::FromStr>(
-    text: &str,
-    field: &Field<'_>,
-    what: &str,
-    value: impl Fn(T) -> f64,
-) -> Result<T> {
-    let number = text.trim().parse().map_err(|_| field.refuse(text, format!("must be {what} ({})", field.range)))?;
-    match field.range.accepts(value(number)) {
-        true => Ok(number),
-        false => Err(field.refuse(text, format!("must be {}", field.range))),
-    }
-}
+leaf! { f64, usize, u32, bool, String }
 
 /// The name of a field or a variant as paths and files have it: `kebab-case`.
 pub fn kebab(name: &str) -> String {
@@ -224,24 +253,6 @@ macro_rules! settings {
                     $crate::settings::Setting::visit(&self.$field, &place, visit);
                 })*
             }
-
-            fn set(
-                &mut self,
-                field: &$crate::settings::Field<'_>,
-                rest: &str,
-                text: &str,
-                choose: bool,
-            ) -> $crate::error::Result<()> {
-                #[allow(unused_imports)]
-                use $crate::settings::{Field, Range::{self, *}};
-                let (first, below) = rest.split_once('.').unwrap_or((rest, ""));
-                $(if first == $crate::settings::kebab(stringify!($field)) {
-                    let path = field.below(first);
-                    let place = Field { path: &path, range: settings!(@range $($range)?), ..Field::ROOT };
-                    return $crate::settings::Setting::set(&mut self.$field, &place, below, text, choose);
-                })*
-                Err(field.unknown(rest, &[$($crate::settings::kebab(stringify!($field))),*]))
-            }
         }
     };
     (@range) => { Range::Any };
@@ -282,17 +293,6 @@ macro_rules! choice {
                 &NAMES
             }
 
-            /// The variant of that name with its defaults.
-            fn of_name(name: &str) -> Option<Self> {
-                if name == $crate::settings::kebab(stringify!($first)) {
-                    return Some(Self::$first $((<$first_inner>::default()))?);
-                }
-                $(if name == $crate::settings::kebab(stringify!($variant)) {
-                    return Some(Self::$variant $((<$inner>::default()))?);
-                })*
-                None
-            }
-
             /// The name of this variant.
             pub fn name(&self) -> &'static str {
                 let index = match self {
@@ -316,46 +316,6 @@ macro_rules! choice {
                 choice!(@visit self $first [$($first_inner)?] field below visit);
                 $(choice!(@visit self $variant [$($inner)?] field below visit);)*
             }
-
-            fn set(
-                &mut self,
-                field: &$crate::settings::Field<'_>,
-                rest: &str,
-                text: &str,
-                choose: bool,
-            ) -> $crate::error::Result<()> {
-                let (name, below) = match rest {
-                    "" => (text.trim(), None),
-                    rest => {
-                        let (first, below) = rest.split_once('.').unwrap_or((rest, ""));
-                        (first, Some(below))
-                    }
-                };
-                if name != self.name() {
-                    let Some(other) = Self::of_name(name) else {
-                        return Err(match below {
-                            None => field.refuse(text, format!("must be one of {}", Self::names().join(", "))),
-                            Some(_) => field.unknown(rest, &Self::names().iter().map(|name| name.to_string()).collect::<Vec<_>>()),
-                        });
-                    };
-                    if below.is_some() && !choose {
-                        let expected = format!("needs {} = {name}, which is {}", field.path, self.name());
-                        return Err($crate::error::Error::Setting {
-                            path: field.below(rest),
-                            value: text.into(),
-                            expected,
-                        });
-                    }
-                    *self = other;
-                }
-                let Some(below) = below else { return Ok(()) };
-                let path = field.below(name);
-                let place = $crate::settings::Field { path: &path, ..$crate::settings::Field::ROOT };
-                let _ = (&place, below);
-                choice!(@set self $first [$($first_inner)?] place below text choose);
-                $(choice!(@set self $variant [$($inner)?] place below text choose);)*
-                Err(place.unknown(below, &[]))
-            }
         }
     };
     (@any $variant:ident) => { Self::$variant };
@@ -369,12 +329,6 @@ macro_rules! choice {
     (@visit $self:ident $variant:ident [$inner:ty] $field:ident $below:ident $visit:ident) => {
         if let Self::$variant(inner) = $self {
             $crate::settings::Setting::visit(inner, &$below, $visit);
-        }
-    };
-    (@set $self:ident $variant:ident [] $place:ident $rest:ident $text:ident $choose:ident) => {};
-    (@set $self:ident $variant:ident [$inner:ty] $place:ident $rest:ident $text:ident $choose:ident) => {
-        if let Self::$variant(inner) = $self {
-            return $crate::settings::Setting::set(inner, &$place, $rest, $text, $choose);
         }
     };
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
+use super::progress::bar;
 use crate::Error;
 use crate::settings::{Field, Setting};
 use crate::synth::{Format, Preset, Scene, SceneParams, write_sequence};
@@ -69,13 +70,13 @@ impl SynthArgs {
         (params.target_width, params.target_height) =
             self.target.unwrap_or((params.target_width, params.target_height));
         for (name, value) in [("frames", &self.frames), ("seed", &self.seed)] {
-            value.iter().try_for_each(|value| params.set(&Field::ROOT, name, value, false))?;
+            value.iter().try_for_each(|value| params.set("", name, value, false))?;
         }
         for setting in &self.set {
             let (name, value) = setting
                 .split_once('=')
                 .ok_or_else(|| Failure::usage(format!("--set {setting}: must be NAME=VALUE")))?;
-            params.set(&Field::ROOT, name.trim(), value, false)?;
+            params.set("", name.trim(), value, false)?;
         }
         Ok(params)
     }
@@ -84,14 +85,14 @@ impl SynthArgs {
 /// Renders the sequence and prints what was written.
 pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     if args.out.as_os_str() == "-" {
-        let expected = "pictures do not go to the standard output: name a folder".into();
-        return Err(Error::Parameter { name: "out", value: "-".into(), expected }.into());
+        let expected = "pictures do not go to the standard output: name a folder";
+        return Err(Error::parameter("out", "-", expected).into());
     }
     let scene = Scene::new(args.params()?)?;
     let arguments = std::env::args_os().skip_while(|argument| argument != "synth");
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let command = std::iter::once("kcf-track".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
-    let bar = indicatif::ProgressBar::new(scene.frames() as u64);
+    let bar = bar(Some(scene.frames()), true);
     let written = write_sequence(&scene, &args.out, args.format, Some(command), || bar.inc(1));
     bar.finish_and_clear();
     written?;

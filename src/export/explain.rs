@@ -38,10 +38,12 @@ impl Replay {
             }
             _ => None,
         };
-        let params = filter.ok_or_else(|| Error::Setting {
-            path: "search".into(),
-            value: params.search.detector().into(),
-            expected: "the tracker of the paper: take --preset paper, paper-dcf or paper-gray".into(),
+        let params = filter.ok_or_else(|| {
+            Error::setting(
+                "search",
+                params.search.detector(),
+                "the tracker of the paper: take --preset paper, paper-dcf or paper-gray",
+            )
         })?;
         let search = FilterSearch::new(&params, frame, bbox, &mut Stopwatch::default())?;
         Ok(Self { params, size: (bbox.w, bbox.h), search })

@@ -24,17 +24,32 @@ pub enum Kernel {
     /// `exp(-max(0, ‖a‖² + ‖b‖² - 2 a·b) / (D σ²))`, section 6.2 of Henriques et al., TPAMI 2015.
     Gaussian {
         /// Bandwidth σ, 0.000001 to 1000000.
+        #[serde(default = "hog_sigma")]
         sigma: f64,
     },
     /// `(a·b / D + a)^b`, section 6.1 of the same paper.
     Polynomial {
         /// The additive constant, not negative (with a negative one the matrix is not positive semidefinite).
+        #[serde(default = "hog_constant")]
         a: f64,
         /// The degree, 1 to 32. Only whole degrees make a kernel.
+        #[serde(default = "hog_degree")]
         b: u32,
     },
     /// `a·b / D`: the dual correlation filter.
     Linear,
+}
+
+fn hog_sigma() -> f64 {
+    0.5
+}
+
+fn hog_constant() -> f64 {
+    1.0
+}
+
+fn hog_degree() -> u32 {
+    9
 }
 
 impl Setting for Kernel {
@@ -52,31 +67,6 @@ impl Setting for Kernel {
             Self::Linear => visit(&Field { names: &Self::NAMES, ..*field }, "linear".into()),
         }
     }
-
-    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, choose: bool) -> Result<()> {
-        let (name, below) =
-            if rest.is_empty() { (text.trim(), "") } else { rest.split_once('.').unwrap_or((rest, "")) };
-        if name != self.name() {
-            let other = Self::from_name(name)
-                .map_err(|_| field.refuse(name, format!("must be one of {}", Self::NAMES.join(", "))))?;
-            if !rest.is_empty() && !choose {
-                let expected = format!("needs {} = {name}, which is {}", field.path, self.name());
-                return Err(Error::Setting { path: field.below(rest), value: text.into(), expected });
-            }
-            *self = other;
-        }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let path = field.below(rest);
-        let place = |range| Field { path: &path, range, ..Field::ROOT };
-        match (self, below) {
-            (Self::Gaussian { sigma }, "sigma") => sigma.set(&place(SIGMA), "", text, choose),
-            (Self::Polynomial { a, .. }, "a") => a.set(&place(CONSTANT), "", text, choose),
-            (Self::Polynomial { b, .. }, "b") => b.set(&place(DEGREE), "", text, choose),
-            _ => Err(field.unknown(rest, &[])),
-        }
-    }
 }
 
 impl Kernel {
@@ -89,14 +79,10 @@ impl Kernel {
     /// [`Error::Parameter`] for an unknown name.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
-            "gaussian" => Ok(Self::Gaussian { sigma: 0.5 }),
-            "polynomial" => Ok(Self::Polynomial { a: 1.0, b: 9 }),
+            "gaussian" => Ok(Self::Gaussian { sigma: hog_sigma() }),
+            "polynomial" => Ok(Self::Polynomial { a: hog_constant(), b: hog_degree() }),
             "linear" => Ok(Self::Linear),
-            _ => Err(Error::Parameter {
-                name: "kernel",
-                value: name.into(),
-                expected: format!("one of {}", Self::NAMES.join(", ")),
-            }),
+            _ => Err(Error::parameter("kernel", name, format!("one of {}", Self::NAMES.join(", ")))),
         }
     }
 
@@ -230,11 +216,9 @@ impl GramKernel {
         match name {
             "intersection" => Ok(Self::Intersection),
             "chi-squared" => Ok(Self::ChiSquared { gamma: 1.0 }),
-            _ => Kernel::from_name(name).map(Self::Dot).map_err(|_| Error::Parameter {
-                name: "kernel",
-                value: name.into(),
-                expected: format!("one of {}", Self::NAMES.join(", ")),
-            }),
+            _ => Kernel::from_name(name)
+                .map(Self::Dot)
+                .map_err(|_| Error::parameter("kernel", name, format!("one of {}", Self::NAMES.join(", ")))),
         }
     }
 
@@ -245,11 +229,11 @@ impl GramKernel {
     pub fn checked(self) -> Result<Self> {
         match self {
             Self::Dot(kernel) => kernel.checked().map(Self::Dot),
-            Self::ChiSquared { gamma } if !(1e-9..=1e9).contains(&gamma) => Err(Error::Parameter {
-                name: "gamma",
-                value: gamma.to_string(),
-                expected: "the factor of the chi-squared kernel must lie between 1e-9 and 1e9".into(),
-            }),
+            Self::ChiSquared { gamma } if !(1e-9..=1e9).contains(&gamma) => Err(Error::parameter(
+                "gamma",
+                gamma,
+                "the factor of the chi-squared kernel must lie between 1e-9 and 1e9",
+            )),
             _ => Ok(self),
         }
     }

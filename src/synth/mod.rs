@@ -208,11 +208,11 @@ impl SceneParams {
             return Ok(());
         }
         let (w, h) = (w.ceil(), h.ceil());
-        Err(Error::Setting {
-            path: "target".into(),
-            value: format!("{}x{}", self.target_width, self.target_height),
-            expected: format!("grows to {w}x{h} pixels, more than the image of {}x{}", self.width, self.height),
-        })
+        Err(Error::setting(
+            "target",
+            format!("{}x{}", self.target_width, self.target_height),
+            format!("grows to {w}x{h} pixels, more than the image of {}x{}", self.width, self.height),
+        ))
     }
 
     /// How far the background moves along each axis at most, in pixels.

@@ -495,33 +495,6 @@ impl Setting for Option<GuardParams> {
             Some(guard) => guard.visit(field, visit),
         }
     }
-
-    fn set(&mut self, field: &Field<'_>, rest: &str, text: &str, choose: bool) -> Result<()> {
-        if rest.is_empty() {
-            *self = match text.trim() {
-                "none" => None,
-                name => {
-                    let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
-                    let kind = kind
-                        .ok_or_else(|| field.refuse(name, format!("must be one of {}", Params::guards().join(", "))))?;
-                    match self.take() {
-                        Some(guard) if guard.windows.machine.kind() == kind => Some(guard),
-                        _ => Some(GuardParams::of(kind)),
-                    }
-                }
-            };
-            return Ok(());
-        }
-        if choose {
-            self.get_or_insert_default();
-        }
-        match self {
-            Some(guard) => guard.set(field, rest, text, choose),
-            None => {
-                Err(Field { path: &field.below(rest), ..*field }.refuse(text, "needs a guard, such as guard = krr"))
-            }
-        }
-    }
 }
 
 /// `robust` without what costs most: angles and the comparison with what was given. It learns less often and compares
@@ -588,7 +561,7 @@ impl Params {
             _ => {
                 let names = Self::presets().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
                 let expected = format!("must be one of {names}");
-                return Err(Field { path: "preset", ..Field::ROOT }.refuse(name, expected));
+                return Err(Error::setting("preset", name, expected));
             }
         })
     }
@@ -644,7 +617,6 @@ impl Params {
     pub(crate) fn set_at(&mut self, path: &str, text: &str, choose: bool) -> Result<()> {
         let path = path.replace('_', "-");
         let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
-        let place = |path| Field { path, ..Field::ROOT };
         let before = match (first, &self.search, &self.guard) {
             ("guard", _, Some(guard)) => Some(guard.windows.machine.kind()),
             ("search", SearchParams::Machine(search), _) => Some(search.windows.machine.kind()),
@@ -657,15 +629,22 @@ impl Params {
                     self.search = SearchParams::default();
                 }
                 let SearchParams::Filter(filter) = &mut self.search else {
-                    return Err(place(&path).refuse(text, "needs search = kcf"));
+                    return Err(Error::setting(&path, text, "needs search = kcf"));
                 };
                 let before = filter.clone();
-                filter.set(&place("search.filter"), &rest["filter.".len()..], text, choose)?;
+                filter.set("search.filter", &rest["filter.".len()..], text, choose)?;
                 filter.take_published(&before);
             }
-            ("search", rest) => self.search.set(&place("search"), rest, text, choose)?,
-            ("guard", rest) => self.guard.set(&place("guard"), rest, text, choose)?,
-            _ => return Err(Field::ROOT.unknown(&path, &["search".into(), "guard".into()])),
+            ("search", rest) => self.search.set("search", rest, text, choose)?,
+            ("guard", "") => self.set_guard(text.trim())?,
+            ("guard", rest) => {
+                if choose {
+                    self.guard.get_or_insert_default();
+                }
+                let needed = || Error::setting(&path, text, "needs a guard, such as guard = krr");
+                self.guard.as_mut().ok_or_else(needed)?.set("guard", rest, text, choose)?;
+            }
+            _ => return Err(Error::setting(&path, "", "unknown setting: it begins with search or guard")),
         }
         // Another machine brings its gate, another kind of kernel between windows its bandwidth.
         let guard = self.guard.as_mut().map(|guard| (&mut guard.windows, Some(&mut guard.accept_above)));
@@ -686,6 +665,19 @@ impl Params {
         Ok(())
     }
 
+    fn set_guard(&mut self, name: &str) -> Result<()> {
+        let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
+        let Some(kind) = kind else {
+            self.guard = None;
+            let expected = || format!("must be one of {}", Self::guards().join(", "));
+            return if name == "none" { Ok(()) } else { Err(Error::setting("guard", name, expected())) };
+        };
+        if self.guard.as_ref().is_none_or(|guard| guard.windows.machine.kind() != kind) {
+            self.guard = Some(GuardParams::of(kind));
+        }
+        Ok(())
+    }
+
     fn set_detector(&mut self, name: &str) -> Result<()> {
         if name == self.search.detector() || name == self.search.name() {
             return Ok(());
@@ -701,7 +693,7 @@ impl Params {
                 Err(_) => {
                     let names: Vec<_> = Self::detectors().collect();
                     let expected = format!("must be one of {}", names.join(", "));
-                    return Err(Field { path: "search", ..Field::ROOT }.refuse(name, expected));
+                    return Err(Error::setting("search", name, expected));
                 }
             },
         };
@@ -727,8 +719,7 @@ impl Params {
     pub fn check(&self) -> Result<()> {
         self.search.check_ranges("search")?;
         self.guard.check_ranges("guard")?;
-        let refuse =
-            |path: &str, value: String, expected: String| Err(Error::Setting { path: path.into(), value, expected });
+        let refuse = |path: &str, value: String, expected: String| Err(Error::setting(path, value, expected));
         let confidence_path = match &self.search {
             SearchParams::Filter(FilterParams { states, .. }) if states.uncertain_below < states.lost_below => {
                 let expected = format!("must not be below search.filter.states.lost-below {}", states.lost_below);
@@ -816,11 +807,9 @@ impl Params {
                 }
             }
         }
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| Error::Setting {
-            path: "TOML".into(),
-            value: String::new(),
-            expected: error.to_string().trim_end().into(),
-        })?;
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| Error::setting("TOML", String::new(), error.to_string().trim_end()))?;
         let mut all = Vec::new();
         values(&table, "", &mut all);
         let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
