@@ -69,7 +69,7 @@ impl Control {
     pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, mut added: impl FnMut(TargetRecord)) {
         // A box needs pixels: commands wait for a frame that can be read.
         let Ok(frame) = &item.frame else { return };
-        let size = (frame.as_frame().width(), frame.as_frame().height());
+        let size = frame.as_frame().size();
         let waiting: Vec<Line> = self.lines.try_iter().take(MAX_WAITING).collect();
         for (number, command) in waiting {
             let done = command.and_then(|command| {

@@ -211,7 +211,7 @@ impl Writer<'_, '_> {
     /// Checks the boxes of later frames in the first frame: a wrong one is an error now, not after hours.
     fn check_targets(&mut self, item: &Item) -> Result<(), Error> {
         let Ok(frame) = &item.frame else { return Ok(()) };
-        let size = (frame.as_frame().width(), frame.as_frame().height());
+        let size = frame.as_frame().size();
         for target in self.unchecked.take().unwrap_or_default() {
             for (position, bbox) in target.boxes() {
                 check_start(size, bbox).inspect_err(|error| {

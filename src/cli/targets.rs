@@ -246,8 +246,7 @@ impl Targets {
 
 /// Width and height of the frames of a source; of a folder, those of its first image.
 pub fn frame_size(info: &Info) -> Option<(usize, usize)> {
-    let first = || decode(info.images.first()?, Channels::Luma).ok();
-    info.size.or_else(|| first().map(|frame| (frame.as_frame().width(), frame.as_frame().height())))
+    info.size.or_else(|| Some(decode(info.images.first()?, Channels::Luma).ok()?.as_frame().size()))
 }
 
 #[cfg(test)]

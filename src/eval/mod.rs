@@ -279,10 +279,7 @@ impl Evaluation {
     fn starts(&self, sequence: &LabelledSequence) -> Result<Vec<Start>> {
         let (width, height) = match (self.protocol, sequence.frames.first()) {
             // Only SRE clips boxes to the image.
-            (Protocol::Sre, Some(path)) => {
-                let frame = decode(path, Channels::Luma)?;
-                (frame.as_frame().width(), frame.as_frame().height())
-            }
+            (Protocol::Sre, Some(path)) => decode(path, Channels::Luma)?.as_frame().size(),
             _ => (0, 0),
         };
         self.protocol.starts(&sequence.truth, width, height)

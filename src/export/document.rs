@@ -146,7 +146,7 @@ impl Document {
             "box" => Style::Box,
             other => return Err(Error::parameter("style", other, "must be full or box")),
         };
-        let (width, height) = (frame.width(), frame.height());
+        let (width, height) = frame.size();
         FrameBuf::new(drawn(frame, &self.frames, style)?.into_raw(), width, height, PixelFormat::Rgb8)
     }
 

@@ -92,7 +92,7 @@ impl<'a> Journal<'a> {
         }
         let pixels = step.item.picture();
         if let Some(frame) = pixels.as_ref().filter(|_| self.frames() == 0) {
-            (self.run.source.width, self.run.source.height) = (frame.width(), frame.height());
+            (self.run.source.width, self.run.source.height) = frame.size();
         }
         let truth = if self.run.named { None } else { self.info.true_box(step.item.position) };
         let mut records = Vec::with_capacity(step.outcomes.len());

@@ -165,14 +165,14 @@ fn is_jpeg(extension: &str) -> bool {
 fn picture(frame: &FrameResult<'_>) -> Result<RgbImage> {
     let (width, height) = (frame.run.source.width, frame.run.source.height);
     match &frame.pixels {
-        Some(pixels) if width == 0 || (pixels.width(), pixels.height()) == (width, height) => in_color(pixels),
+        Some(pixels) if width == 0 || pixels.size() == (width, height) => in_color(pixels),
         _ => Ok(RgbImage::from_pixel(width.max(1) as u32, height.max(1) as u32, NO_PICTURE)),
     }
 }
 
 /// Copies a frame as RGB.
 pub fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
-    let (width, height) = (frame.width(), frame.height());
+    let (width, height) = frame.size();
     let mut pixels = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
     for y in 0..height {
         let row = frame.row(y);

@@ -141,6 +141,11 @@ impl<'a> Frame<'a> {
         &self.data[y * self.stride..][..self.width * self.format.bytes()]
     }
 
+    /// Width and height.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
     /// The gray value at column `x`, row `y`: the byte itself, or the luma of a colour pixel.
     ///
     /// # Panics

@@ -131,7 +131,7 @@ impl<F: Follower> Session<F> {
         self.outcomes.clear();
         check_size(self.size, &frame)?;
         if !self.is_empty() {
-            self.size = Some((frame.width(), frame.height()));
+            self.size = Some(frame.size());
         }
         let several = self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1;
         let feed = |target: &mut Target<F>| target.feed(position, &frame);
@@ -254,7 +254,7 @@ impl<F: Follower> Target<F> {
 
 /// Whether a frame has the size of the first one.
 fn check_size(first: Option<(usize, usize)>, frame: &Frame<'_>) -> Result<(), Cause> {
-    let got = (frame.width(), frame.height());
+    let got = frame.size();
     match first {
         Some(expected) if expected != got => Err(Cause::Frame(Error::FrameSize { expected, got })),
         _ => Ok(()),

@@ -200,7 +200,7 @@ impl Engine {
     fn scan_tiles(&mut self, frame: &Frame<'_>, finds: Finds) -> Option<Detection> {
         let area = self.search.response();
         let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
-        let size = (frame.width(), frame.height());
+        let size = frame.size();
         // One size a pass, so that each place is searched at all of them.
         let last = match finds.frames {
             0 | 1 => self.pose,

@@ -110,7 +110,7 @@ impl Guard {
         watch: &mut Stopwatch,
     ) -> Option<(f64, (f64, f64))> {
         let reach = self.detector.reach();
-        let size = (frame.width(), frame.height());
+        let size = frame.size();
         let mut best: Option<(f64, (f64, f64))> = None;
         // Areas whose windows meet: every place of the frame is the centre of one.
         let step = (2.0 * reach.0, 2.0 * reach.1);

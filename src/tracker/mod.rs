@@ -170,7 +170,7 @@ impl Tracker {
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
         let Target { frames, engine, .. } = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
-        let got = (frame.width(), frame.height());
+        let got = frame.size();
         if got != frames.size {
             return Err(Error::FrameSize { expected: frames.size, got });
         }

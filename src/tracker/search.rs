@@ -162,7 +162,7 @@ pub(super) struct FrameKind {
 impl FrameKind {
     /// Of a run that begins with `frame`.
     pub fn of(frame: &Frame<'_>) -> Self {
-        Self { size: (frame.width(), frame.height()), color: frame.format() != PixelFormat::Gray8 }
+        Self { size: frame.size(), color: frame.format() != PixelFormat::Gray8 }
     }
 }
 

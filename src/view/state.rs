@@ -590,7 +590,7 @@ impl Picture {
 
     /// Width and height of the frame itself; `None` of one that could not be read.
     pub fn size(&self) -> Option<(usize, usize)> {
-        self.item.picture().map(|frame| (frame.width(), frame.height()))
+        self.item.picture().map(|frame| frame.size())
     }
 
     /// The frame as JPEG, at most [`MAX_SIDE`] wide and high; empty of one that could not be read.
