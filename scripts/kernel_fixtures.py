@@ -47,8 +47,6 @@ save(
     linear_test=T @ X.T,
     poly=dict(degree=3, gamma=1 / DIM, coef0=1.0, test=pairwise.polynomial_kernel(T, X, 3, gamma=1 / DIM, coef0=1)),
     poly_cov=dict(degree=2, gamma=1.0, coef0=1.0, train=pairwise.polynomial_kernel(X, X, 2, gamma=1, coef0=1)),
-    intersection_test=np.minimum(B[:, None], A[None]).sum(2),
-    chi2_test=dict(gamma=0.5, values=pairwise.chi2_kernel(B, A, gamma=0.5)),
 )
 
 # Centring with a plain and a weighted mean.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args as Flags;
-use kcf_track::kernels::{GramKernel, cross_gram, gram};
+use kcf_track::kernels::{Kernel, cross_gram, gram};
 use kcf_track::machines::{Build, Samples, from_name, kdspe, klda, kpca};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn table(path: &Path) -> anyhow::Result<(Vec<f64>, Array2<f64>)> {
 }
 
 /// The kernel values of samples with themselves.
-fn own(kernel: GramKernel, samples: &Array2<f64>) -> anyhow::Result<Array1<f64>> {
+fn own(kernel: Kernel, samples: &Array2<f64>) -> anyhow::Result<Array1<f64>> {
     let each = samples.axis_chunks_iter(Axis(0), 1).map(|row| Ok(cross_gram(kernel, row, row)?[[0, 0]]));
     each.collect()
 }
@@ -77,9 +77,7 @@ fn coordinates(
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let kernel: GramKernel = serde_json::from_str::<GramKernel>(&args.kernel)
-        .or_else(|_| serde_json::from_str(&args.kernel).map(GramKernel::Dot))
-        .context("--kernel")?;
+    let kernel: Kernel = serde_json::from_str(&args.kernel).context("--kernel")?;
     let settings: Value = serde_json::from_str(&args.settings).context("--settings")?;
     let (labels, train) = table(&args.train)?;
     let (_, test) = table(&args.test)?;

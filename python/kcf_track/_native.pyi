@@ -218,7 +218,7 @@ def draw_document(text: str, frame: FrameLike, order: Order, style: str) -> Fram
 class Kernel:
     """A kernel between the rows of arrays of float64."""
     def __new__(
-        cls, name: str, *, sigma: float = 0.5, offset: float = 1.0, degree: int = 9, gamma: float = 1.0
+        cls, name: str, *, sigma: float = 0.5, offset: float = 1.0, degree: int = 9
     ) -> Self: ...
     def gram(self, samples: Matrix) -> Matrix:
         """The kernel values of all pairs of rows: (n, n)."""

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kcf_track::Error;
 use kcf_track::cancel::CancelToken;
-use kcf_track::kernels::{GramKernel, Kernel as Dot, cross_gram, gram, own_values};
+use kcf_track::kernels::{Kernel as Dot, cross_gram, gram, own_values};
 use kcf_track::machines::kdspe::{Kdspe, Preserved};
 use kcf_track::machines::klda::Klda;
 use kcf_track::machines::kpca::Kpca;
@@ -25,26 +25,23 @@ type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 
 /// A kernel between the rows of arrays of float64.
 ///
-/// ``gaussian`` has the bandwidth ``sigma``, ``polynomial`` the constant ``offset`` and the ``degree``, ``chi-squared``
-/// the factor ``gamma``; ``linear`` and ``intersection`` have none. Distances and inner products are divided by the
-/// number of features.
+/// ``gaussian`` has the bandwidth ``sigma``, ``polynomial`` the constant ``offset`` and the ``degree``; ``linear`` has
+/// none. Distances and inner products are divided by the number of features.
 #[pyclass(frozen, module = "kcf_track._native")]
 #[derive(Clone, Copy)]
-pub struct Kernel(GramKernel);
+pub struct Kernel(Dot);
 
 #[pymethods]
 impl Kernel {
     #[new]
-    #[pyo3(signature = (name, *, sigma = 0.5, offset = 1.0, degree = 9, gamma = 1.0))]
-    fn new(py: Python<'_>, name: &str, sigma: f64, offset: f64, degree: i64, gamma: f64) -> PyResult<Self> {
+    #[pyo3(signature = (name, *, sigma = 0.5, offset = 1.0, degree = 9))]
+    fn new(py: Python<'_>, name: &str, sigma: f64, offset: f64, degree: i64) -> PyResult<Self> {
         let kernel = match name {
-            "gaussian" => Dot::Gaussian { sigma }.into(),
-            "polynomial" => Dot::Polynomial { a: offset, b: u32::try_from(degree).unwrap_or(u32::MAX) }.into(),
-            "linear" => Dot::Linear.into(),
-            "intersection" => GramKernel::Intersection,
-            "chi-squared" => GramKernel::ChiSquared { gamma },
+            "gaussian" => Dot::Gaussian { sigma },
+            "polynomial" => Dot::Polynomial { a: offset, b: u32::try_from(degree).unwrap_or(u32::MAX) },
+            "linear" => Dot::Linear,
             _ => {
-                let names = GramKernel::NAMES.join(", ");
+                let names = Dot::NAMES.join(", ");
                 let message = format!("kernel {name:?}: must be one of {names}, precomputed");
                 return Err(exception(py, "SettingError", message));
             }

@@ -87,13 +87,10 @@ def test_a_precomputed_gram_matrix_gives_the_same_decisions(digits, made):
     assert cross_val_score(made(kernel="precomputed"), kernel.gram(train), y, cv=3).mean() > 0.8
 
 
-@pytest.mark.parametrize(
-    ("kernel", "options"),
-    [("gaussian", {}), ("polynomial", {}), ("linear", {}), ("intersection", {}), ("chi-squared", {"gamma": 0.1})],
-)
-def test_every_kernel_classifies(digits, kernel, options):
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial", "linear"])
+def test_every_kernel_classifies(digits, kernel):
     x, y = digits
-    assert cross_val_score(machines.SVM(kernel=kernel, C=100, **options), x, y, cv=3).mean() > 0.85
+    assert cross_val_score(machines.SVM(kernel=kernel, C=100), x, y, cv=3).mean() > 0.85
 
 
 def test_the_parts_of_a_head_must_fit():
@@ -197,7 +194,6 @@ def test_principal_components_remove_noise(digits):
         (machines.SVM(kernel="polynomial", degree=10**10), "^degree = .*: must be 1 to 32"),
         (machines.SVM(kernel="polynomial", degree=10**30), "^degree = 1000.*: must be a non-negative integer"),
         (machines.SVM(kernel="polynomial", offset=-1), "^offset = -1.0: must be"),
-        (machines.SVM(kernel="chi-squared", gamma=0), "^gamma 0: "),
         (machines.KernelFisher(ridge="none"), "klda: .*`none`.*`gram`"),
         (machines.KDSPE(0), "^n_components = 0: must be 1 to"),
         (machines.KernelPCA(None), "^n_components = None: must be a non-negative integer"),
@@ -272,8 +268,6 @@ def test_wrong_gram_matrices_are_refused(digits):
         machines.SVM(kernel="precomputed").fit(gram, y[:50])
     with pytest.raises(ValueError, match="NaN"):
         machines.SVM().fit(np.where(x > 0.5, np.nan, x), y)
-    with pytest.raises(kcf_track.FitError, match="at least zero"):
-        machines.SVM(kernel="intersection").fit(-x[:50], y[:50])
 
 
 @pytest.mark.parametrize("made", ALL)

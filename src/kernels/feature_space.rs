@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array2, ArrayView2};
 
 use super::factor::symmetric_eigen;
-use super::function::{GramKernel, Kernel};
+use super::function::Kernel;
 use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram};
 use crate::error::{Error, Result};
 
@@ -180,9 +180,9 @@ impl Mahalanobis {
 
     /// The coordinates of `samples`; for a kernel of distances, from the first of `train`, as far from the origin
     /// rounding would hide their differences.
-    fn coordinates(&self, kernel: GramKernel, samples: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+    fn coordinates(&self, kernel: Kernel, samples: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
         match (kernel, train.outer_iter().next()) {
-            (GramKernel::Dot(Kernel::Gaussian { .. }), Some(origin)) if origin.len() == samples.ncols() => {
+            (Kernel::Gaussian { .. }, Some(origin)) if origin.len() == samples.ncols() => {
                 self.transform((&samples - &origin).view())
             }
             _ => self.transform(samples),
@@ -193,8 +193,7 @@ impl Mahalanobis {
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`gram()`].
-    pub fn gram(&self, kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-        let kernel = kernel.into();
+    pub fn gram(&self, kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         gram(kernel, self.coordinates(kernel, samples, samples)?.view())
     }
 
@@ -202,13 +201,7 @@ impl Mahalanobis {
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`cross_gram`].
-    pub fn cross_gram(
-        &self,
-        kernel: impl Into<GramKernel>,
-        test: ArrayView2<f64>,
-        train: ArrayView2<f64>,
-    ) -> Result<Array2<f64>> {
-        let kernel = kernel.into();
+    pub fn cross_gram(&self, kernel: Kernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
         let (test, train) = (self.coordinates(kernel, test, train)?, self.coordinates(kernel, train, train)?);
         cross_gram(kernel, test.view(), train.view())
     }

@@ -182,68 +182,6 @@ impl Kernel {
     }
 }
 
-/// A kernel for Gram matrices: every [`Kernel`], and two for histograms (no value below zero) that are sums over the
-/// feature values and so have no kernel map by FFT.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum GramKernel {
-    /// A function of the inner product and the norms.
-    Dot(Kernel),
-    /// Histogram intersection, `Σ min(aᵢ, bᵢ)`.
-    Intersection,
-    /// Exponential χ², `exp(-γ Σ (aᵢ - bᵢ)² / (aᵢ + bᵢ))`; 0/0 counts as 0.
-    ChiSquared {
-        /// The factor γ, above zero.
-        gamma: f64,
-    },
-}
-
-impl From<Kernel> for GramKernel {
-    fn from(kernel: Kernel) -> Self {
-        Self::Dot(kernel)
-    }
-}
-
-impl GramKernel {
-    /// The names that [`GramKernel::from_name`] knows.
-    pub const NAMES: [&'static str; 5] = ["gaussian", "polynomial", "linear", "intersection", "chi-squared"];
-
-    /// The kernel of that name: as [`Kernel::from_name`], or `intersection`, or `chi-squared` with γ = 1.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for an unknown name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "intersection" => Ok(Self::Intersection),
-            "chi-squared" => Ok(Self::ChiSquared { gamma: 1.0 }),
-            _ => Kernel::from_name(name)
-                .map(Self::Dot)
-                .map_err(|_| Error::parameter("kernel", name, format!("one of {}", Self::NAMES.join(", ")))),
-        }
-    }
-
-    /// The kernel itself if its parameters are in range.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] as [`Kernel::checked`]; [`Error::Parameter`] for a γ that is not 1e-9 to 1e9.
-    pub fn checked(self) -> Result<Self> {
-        match self {
-            Self::Dot(kernel) => kernel.checked().map(Self::Dot),
-            Self::ChiSquared { gamma } if !(1e-9..=1e9).contains(&gamma) => Err(Error::parameter(
-                "gamma",
-                gamma,
-                "the factor of the chi-squared kernel must lie between 1e-9 and 1e9",
-            )),
-            _ => Ok(self),
-        }
-    }
-
-    /// Whether the kernel is defined for values of at least zero only.
-    pub fn needs_histograms(&self) -> bool {
-        !matches!(self, Self::Dot(_))
-    }
-}
-
 /// `exp(x)` for `x <= 0` to 2 units in the last place, 0 below -87, in plain arithmetic: a loop over it becomes vector
 /// instructions, and the result is the same bits on every CPU (no library call, no fused multiply-add). NaN gives NaN.
 ///
@@ -426,11 +364,10 @@ mod tests {
 
     #[test]
     fn unknown_kernel_settings_are_errors() {
-        let read = |text: &str| serde_json::from_str::<GramKernel>(text);
-        assert!(read(r#"{ "chi-squared": { "gamma": 1.0 } }"#).is_ok());
-        let error = read(r#"{ "chi-squared": { "gamma": 1.0, "sigma": 2.0 } }"#).unwrap_err();
-        assert!(error.to_string().contains("sigma"), "{error}");
-        assert!(read(r#"{ "dot": { "gaussian": { "sigma": 1.0, "gamma": 2.0 } } }"#).is_err());
+        let read = |text: &str| serde_json::from_str::<Kernel>(text);
+        assert_eq!(read(r#"{ "gaussian": {} }"#).unwrap(), Kernel::from_name("gaussian").unwrap());
+        let error = read(r#"{ "gaussian": { "sigma": 1.0, "gamma": 2.0 } }"#).unwrap_err();
+        assert!(error.to_string().contains("gamma"), "{error}");
     }
 
     #[test]
@@ -442,12 +379,10 @@ mod tests {
         assert!(Kernel::Polynomial { a: -0.1, b: 2 }.checked().is_err());
         assert!(Kernel::Polynomial { a: 1.0, b: 0 }.checked().is_err());
         assert!(Kernel::Polynomial { a: 1.0, b: 33 }.checked().is_err());
-        assert!(GramKernel::ChiSquared { gamma: 0.0 }.checked().is_err());
         assert!(Kernel::from_name("cubic").unwrap_err().to_string().contains("gaussian, polynomial, linear"));
-        for name in GramKernel::NAMES {
-            GramKernel::from_name(name).unwrap().checked().unwrap();
+        for name in Kernel::NAMES {
+            Kernel::from_name(name).unwrap().checked().unwrap();
         }
-        assert!(GramKernel::from_name("").is_err());
     }
 
     #[test]

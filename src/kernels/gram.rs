@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
-use super::function::GramKernel;
+use super::function::Kernel;
 use crate::cancel;
 use crate::error::{Error, Result};
 
@@ -26,11 +26,11 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 /// The Gram matrix of the rows of `samples` (n x D): n x n, symmetric to the last bit.
 ///
 /// # Errors
-/// [`Error::Setting`] and [`Error::Parameter`] from [`GramKernel::checked`]; [`Error::Samples`] if there are no samples,
+/// [`Error::Setting`] from [`Kernel::checked`]; [`Error::Samples`] if there are no samples,
 /// values that are not finite, features so large that a kernel value is not, or negative values under a kernel of
 /// histograms.
-pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let (kernel, n) = (checked(kernel.into(), samples, samples)?, samples.nrows());
+pub fn gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let (kernel, n) = (checked(kernel, samples, samples)?, samples.nrows());
     let mut values = Array2::zeros((n, n));
     // The lower triangle by blocks of rows, and its mirror image.
     for start in (0..n).step_by(BLOCK) {
@@ -53,8 +53,7 @@ pub fn gram(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<A
 ///
 /// # Errors
 /// As [`gram`], without a check for infinite values.
-pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<Array1<f64>> {
-    let kernel = kernel.into();
+pub fn own_values(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array1<f64>> {
     let own = |row: ArrayView2<f64>| {
         let mut value = Array2::zeros((1, 1));
         raw_values(checked(kernel, row, row)?, row, row, value.view_mut());
@@ -67,9 +66,9 @@ pub fn own_values(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Re
 ///
 /// # Errors
 /// As [`gram`], and [`Error::Samples`] if the rows differ in length.
-pub fn cross_gram(kernel: impl Into<GramKernel>, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
+pub fn cross_gram(kernel: Kernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Array2<f64>> {
     let mut values = Array2::zeros((test.nrows(), train.nrows()));
-    raw_values(checked(kernel.into(), test, train)?, test, train, values.view_mut());
+    raw_values(checked(kernel, test, train)?, test, train, values.view_mut());
     finite_values(values)
 }
 
@@ -84,7 +83,7 @@ fn finite_values(values: Array2<f64>) -> Result<Array2<f64>> {
 }
 
 /// The kernel, if it is defined for the rows of `test` and `train`.
-fn checked(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<GramKernel> {
+fn checked(kernel: Kernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Kernel> {
     let kernel = kernel.checked()?;
     let wrong = |reason: String| Err(Error::Samples { reason });
     let (rows, other) = (test.ncols(), train.ncols());
@@ -97,47 +96,31 @@ fn checked(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>) ->
     if test.iter().chain(train.iter()).any(|v| !v.is_finite()) {
         return wrong("a feature value is not a finite number".into());
     }
-    if kernel.needs_histograms() && test.iter().chain(train.iter()).any(|&v| v < 0.0) {
-        return wrong("a kernel of histograms needs feature values of at least zero".into());
-    }
     Ok(kernel)
 }
 
 /// Kernel values as in [`cross_gram`], also infinite, to `values`.
-fn raw_values(kernel: GramKernel, test: ArrayView2<f64>, train: ArrayView2<f64>, mut values: ArrayViewMut2<f64>) {
+fn raw_values(kernel: Kernel, test: ArrayView2<f64>, train: ArrayView2<f64>, mut values: ArrayViewMut2<f64>) {
     let (test, train) = (test.as_standard_layout(), train.as_standard_layout());
-    match kernel {
-        GramKernel::Dot(kernel) => {
-            let inv_d = 1.0 / test.ncols() as f64;
-            let (aa, bb) = (squared_norms(test.view()), squared_norms(train.view()));
-            let largest = bb.iter().copied().fold(0.0, f64::max);
-            general_mat_mul(1.0, &test, &train.t(), 0.0, &mut values);
-            for (i, mut row) in values.outer_iter_mut().enumerate() {
-                // Norms that overflow count as too large too.
-                if kernel.cancellation(aa[i], largest) <= GAUSSIAN_ERROR
-                    && let Some(row) = row.as_slice_mut()
-                {
-                    kernel.apply64(row, aa[i], &bb, inv_d);
-                    continue;
-                }
-                for (j, (value, &bb)) in row.iter_mut().zip(&bb).enumerate() {
-                    *value = if kernel.cancellation(aa[i], bb) <= GAUSSIAN_ERROR {
-                        kernel.eval64(*value, aa[i], bb, inv_d)
-                    } else {
-                        let apart = test.row(i).iter().zip(train.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
-                        kernel.of_distance(apart, inv_d)
-                    };
-                }
-            }
+    let inv_d = 1.0 / test.ncols() as f64;
+    let (aa, bb) = (squared_norms(test.view()), squared_norms(train.view()));
+    let largest = bb.iter().copied().fold(0.0, f64::max);
+    general_mat_mul(1.0, &test, &train.t(), 0.0, &mut values);
+    for (i, mut row) in values.outer_iter_mut().enumerate() {
+        // Norms that overflow count as too large too.
+        if kernel.cancellation(aa[i], largest) <= GAUSSIAN_ERROR
+            && let Some(row) = row.as_slice_mut()
+        {
+            kernel.apply64(row, aa[i], &bb, inv_d);
+            continue;
         }
-        GramKernel::Intersection => pairwise(test.view(), train.view(), |a, b| a.min(b), |sum| sum, values),
-        GramKernel::ChiSquared { gamma } => {
-            let term = |a: f64, b: f64| match a + b {
-                sum if sum.is_infinite() => (a - b) * ((0.5 * a - 0.5 * b) / (0.5 * a + 0.5 * b)),
-                sum if sum > 0.0 => (a - b) * ((a - b) / sum),
-                _ => 0.0,
+        for (j, (value, &bb)) in row.iter_mut().zip(&bb).enumerate() {
+            *value = if kernel.cancellation(aa[i], bb) <= GAUSSIAN_ERROR {
+                kernel.eval64(*value, aa[i], bb, inv_d)
+            } else {
+                let apart = test.row(i).iter().zip(train.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+                kernel.of_distance(apart, inv_d)
             };
-            pairwise(test.view(), train.view(), term, |sum| (-gamma * sum).exp(), values);
         }
     }
 }
@@ -153,18 +136,6 @@ pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, reason
 /// `‖a‖²` of each row.
 fn squared_norms(samples: ArrayView2<f64>) -> Vec<f64> {
     samples.outer_iter().map(|row| row.dot(&row)).collect()
-}
-
-fn pairwise(
-    test: ArrayView2<f64>,
-    train: ArrayView2<f64>,
-    term: impl Fn(f64, f64) -> f64,
-    finish: impl Fn(f64) -> f64,
-    mut values: ArrayViewMut2<f64>,
-) {
-    for ((i, j), value) in values.indexed_iter_mut() {
-        *value = finish(test.row(i).iter().zip(train.row(j)).map(|(&a, &b)| term(a, b)).sum());
-    }
 }
 
 /// A Gram matrix that came from outside, checked and made symmetric to the last bit, for the linear algebra inside.
@@ -212,7 +183,7 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
 ///
 /// # Errors
 /// As [`gram`] and [`check_gram`].
-pub(crate) fn gram_matrix(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>) -> Result<DMatrix<f64>> {
+pub(crate) fn gram_matrix(kernel: Kernel, samples: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     let values = gram(kernel, samples)?;
     check_entries(values.view())?;
     Ok(DMatrix::from_vec(values.nrows(), values.ncols(), values.into_raw_vec_and_offset().0))
@@ -328,21 +299,11 @@ mod tests {
     #[test]
     fn invalid_samples_have_distinct_errors() {
         let x = array![[1.0, -2.0], [0.5, 1.0]];
-        let bad = |kernel: GramKernel, x: &Array2<f64>| gram(kernel, x.view()).unwrap_err().to_string();
-        assert!(bad(GramKernel::Intersection, &x).contains("histograms"));
-        assert!(bad(Kernel::Linear.into(), &array![[f64::NAN]]).contains("finite"));
-        assert!(bad(Kernel::Linear.into(), &Array2::zeros((0, 2))).contains("no samples"));
-        assert!(bad(Kernel::Gaussian { sigma: 0.0 }.into(), &x).contains("kernel.gaussian.sigma"));
+        let bad = |kernel: Kernel, x: &Array2<f64>| gram(kernel, x.view()).unwrap_err().to_string();
+        assert!(bad(Kernel::Linear, &array![[f64::NAN]]).contains("finite"));
+        assert!(bad(Kernel::Linear, &Array2::zeros((0, 2))).contains("no samples"));
+        assert!(bad(Kernel::Gaussian { sigma: 0.0 }, &x).contains("kernel.gaussian.sigma"));
         assert!(cross_gram(Kernel::Linear, x.view(), array![[1.0]].view()).is_err());
-    }
-
-    #[test]
-    fn empty_histogram_bins_do_not_divide_by_zero() {
-        let x = array![[0.0, 1.0], [0.0, 0.5]];
-        let k = gram(GramKernel::ChiSquared { gamma: 2.0 }, x.view()).unwrap();
-        assert!((k[[0, 1]] - (-2.0f64 * 0.25 / 1.5).exp()).abs() < 1e-15);
-        assert_eq!(k[[0, 0]], 1.0);
-        assert_eq!(gram(GramKernel::Intersection, x.view()).unwrap()[[0, 1]], 0.5);
     }
 
     #[test]
@@ -367,12 +328,6 @@ mod tests {
     }
 
     #[test]
-    fn chi_squared_adds_bins_beyond_the_largest_number() {
-        let k = gram(GramKernel::ChiSquared { gamma: 1.0 }, array![[1.5e308], [0.5e308], [1.5e308]].view()).unwrap();
-        assert_eq!(k, array![[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]);
-    }
-
-    #[test]
     fn overflowing_kernel_values_are_errors() {
         let x = array![[1e200, -1e200], [1e200, 1e200]];
         for kernel in [Kernel::Linear, Kernel::Polynomial { a: 1.0, b: 2 }] {
@@ -380,6 +335,5 @@ mod tests {
             assert!(matches!(error, Error::Samples { .. }), "{error}");
             assert!(error.to_string().contains("sample 0 with sample 0 is inf"), "{error}");
         }
-        assert!(gram(GramKernel::Intersection, array![[1e308, 1e308]].view()).is_err());
     }
 }

@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 
 use super::{Head, Machine};
 use crate::error::{Error, Result};
-use crate::kernels::GramKernel;
+use crate::kernels::Kernel;
 use crate::kernels::factor::scale_rows;
 use crate::kernels::gram::{check_gram, gram_matrix};
 
@@ -38,7 +38,7 @@ impl Samples {
     ///
     /// # Errors
     /// As [`Samples::new`] and [`gram`](crate::kernels::gram()).
-    pub fn of_rows(kernel: impl Into<GramKernel>, samples: ArrayView2<f64>, labels: &[f64]) -> Result<Self> {
+    pub fn of_rows(kernel: Kernel, samples: ArrayView2<f64>, labels: &[f64]) -> Result<Self> {
         Self::of_matrix(gram_matrix(kernel, samples)?, labels)
     }
 

@@ -2,7 +2,7 @@
 //! on the order of the samples.
 
 use crate::Error;
-use crate::kernels::{GramKernel, Kernel, cross_gram, gram, own_values};
+use crate::kernels::{Kernel, cross_gram, gram, own_values};
 use crate::machines::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
@@ -150,8 +150,8 @@ proptest! {
     ) {
         let x = Array2::from_shape_vec((10, 3), points).unwrap();
         let c = Array1::from(c);
-        for name in GramKernel::NAMES {
-            let k = gram(GramKernel::from_name(name).unwrap(), x.view()).unwrap();
+        for name in Kernel::NAMES {
+            let k = gram(Kernel::from_name(name).unwrap(), x.view()).unwrap();
             prop_assert_eq!(&k, &k.t(), "{}", name);
             prop_assert!(c.dot(&k.dot(&c)) >= -1e-9 * k.diag().sum(), "{}", name);
         }

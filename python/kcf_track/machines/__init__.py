@@ -13,8 +13,8 @@ They need scikit-learn: `pip install ".[machines]"` in a clone of kcf-track.
 | `SLEM` | square-loss exemplar machines | `decision_function`, `predict` |
 | `KDSPE` | discriminative sparsity-preserving embedding | `decision_function`, `predict`, `transform` |
 
-Each takes a `kernel`: `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear`, `intersection` and
-`chi-squared` (`gamma`) for histograms, or `precomputed`. Distances and inner products are divided by the number of
+Each takes a `kernel`: `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear`, or
+`precomputed`. Distances and inner products are divided by the number of
 features, so that a bandwidth means the same for any number of them. More than two classes are separated one against the
 rest, on one Gram matrix; by `SVM` in pairs. Ctrl-C ends a fit.
 

@@ -25,7 +25,6 @@ class _Machine:
     sigma: float
     offset: float
     degree: int
-    gamma: float
     n_features_in_: int
     #: The names of the columns, if any.
     feature_names_in_: NDArray[Any]
@@ -74,7 +73,6 @@ class SVM(_Weighted):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
 
 class KernelRidgeClassifier(_Weighted):
@@ -89,7 +87,6 @@ class KernelRidgeClassifier(_Weighted):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
 
 class KernelPCAClassifier(_Weighted):
@@ -102,7 +99,6 @@ class KernelPCAClassifier(_Weighted):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
 
 class SLEM(_Weighted):
@@ -119,7 +115,6 @@ class SLEM(_Weighted):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
 
 class KernelFisher(_Embedding, _Classifier):
@@ -136,7 +131,6 @@ class KernelFisher(_Embedding, _Classifier):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]: ...
@@ -161,7 +155,6 @@ class KDSPE(_Embedding, _Classifier):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self: ...
     def fit_transform(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]: ...
@@ -176,7 +169,6 @@ class KernelPCA(_Embedding):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
     def fit(self, X: ArrayLike, y: object = None) -> Self: ...
     def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[np.float64]: ...
@@ -196,7 +188,6 @@ class KernelRidge(_Machine):
         sigma: float = 1.0,
         offset: float = 1.0,
         degree: int = 3,
-        gamma: float = 1.0,
     ) -> None: ...
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...

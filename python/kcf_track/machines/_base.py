@@ -45,14 +45,13 @@ class KernelMachine(BaseEstimator):
     #: The indices of samples with a weight, where some have none.
     _kept = None
 
-    def _set_kernel(self, kernel, sigma, offset, degree, gamma):
-        """Store the five parameters of a kernel."""
-        self.kernel, self.sigma, self.offset, self.degree, self.gamma = kernel, sigma, offset, degree, gamma
+    def _set_kernel(self, kernel, sigma, offset, degree):
+        """Store the parameters of a kernel."""
+        self.kernel, self.sigma, self.offset, self.degree = kernel, sigma, offset, degree
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in ("intersection", "chi-squared")
         return tags
 
     def _make_kernel(self):
@@ -132,7 +131,7 @@ class KernelMachine(BaseEstimator):
 
 
 #: The parameters of kernels, and their types.
-KERNEL = {"sigma": float, "offset": float, "degree": int, "gamma": float}
+KERNEL = {"sigma": float, "offset": float, "degree": int}
 #: The range of weights.
 LEAST, MOST = 1e-12, 1e12
 

@@ -45,11 +45,10 @@ class SVM(KernelClassifier):
         sigma=1.0,
         offset=1.0,
         degree=3,
-        gamma=1.0,
     ):
         self.C, self.balance, self.tolerance, self.max_steps = C, balance, tolerance, max_steps
         self.multiclass = multiclass
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -66,10 +65,10 @@ class KernelRidgeClassifier(KernelClassifier):
     _parameters = {"alpha": ("lambda", float), "bias": ("bias", bool)}
 
     def __init__(
-        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0
+        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3
     ):
         self.alpha, self.bias = alpha, bias
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
 
 class KernelPCAClassifier(KernelClassifier):
@@ -86,9 +85,9 @@ class KernelPCAClassifier(KernelClassifier):
     _parameters = {"n_components": ("rank", int)}
     _fixed = {"two-class": True}
 
-    def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0):
+    def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3):
         self.n_components = n_components
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
 
 class SLEM(KernelClassifier):
@@ -117,10 +116,9 @@ class SLEM(KernelClassifier):
         sigma=1.0,
         offset=1.0,
         degree=3,
-        gamma=1.0,
     ):
         self.theta, self.alpha, self.tolerance = theta, alpha, tolerance
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
 
 class KernelRidge(RegressorMixin, KernelMachine):
@@ -137,10 +135,10 @@ class KernelRidge(RegressorMixin, KernelMachine):
     _parameters = {"alpha": ("lambda", float), "bias": ("bias", bool)}
 
     def __init__(
-        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0
+        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3
     ):
         self.alpha, self.bias = alpha, bias
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
     @atomic
     def fit(self, X, y, sample_weight=None):
@@ -219,10 +217,9 @@ class KernelFisher(_EmbeddingClassifier):
         sigma=1.0,
         offset=1.0,
         degree=3,
-        gamma=1.0,
     ):
         self.eps, self.ridge, self.balance = eps, ridge, balance
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
 
 class KDSPE(_EmbeddingClassifier):
@@ -263,11 +260,10 @@ class KDSPE(_EmbeddingClassifier):
         sigma=1.0,
         offset=1.0,
         degree=3,
-        gamma=1.0,
     ):
         self.n_components, self.ridge, self.tau = n_components, ridge, tau
         self.iterations, self.eps, self.rule = iterations, eps, rule
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
 
 class KernelPCA(_Embedding, KernelMachine):
@@ -286,9 +282,9 @@ class KernelPCA(_Embedding, KernelMachine):
     _machine = "kpca"
     _parameters = {"n_components": ("rank", int)}
 
-    def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3, gamma=1.0):
+    def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3):
         self.n_components = n_components
-        self._set_kernel(kernel, sigma, offset, degree, gamma)
+        self._set_kernel(kernel, sigma, offset, degree)
 
     @atomic
     def fit(self, X, y=None):
