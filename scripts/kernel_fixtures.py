@@ -226,18 +226,7 @@ for name, k, kt in [("linear", X @ X.T, T @ X.T), ("gauss", K, KT)]:
     right = kc @ kc + eps * kc + 1e-9 * np.trace(kc) * np.eye(n)
     values, vectors = scipy.linalg.eigh(kc @ m @ kc, right)
     embedded = KernelCenterer().fit(k).transform(kt) @ vectors[:, ::-1][:, :3]
-    # Sparsity preserving projections: few of all other samples, the sum one.
-    sparse, few = np.zeros((n, n)), 0.01
-    for j in range(n):
-        rest = [i for i in range(n) if i != j]
-        root = np.linalg.cholesky(k[np.ix_(rest, rest)] + 1e-12 * np.eye(n - 1))
-        s = cp.Variable(n - 1)
-        cp.Problem(
-            cp.Minimize(0.5 * cp.sum_squares(root.T @ s) - k[rest, j] @ s + few * cp.norm1(s)), [cp.sum(s) == 1]
-        ).solve(**TIGHT)
-        sparse[rest, j] = np.where(np.abs(s.value) < 1e-8, 0, s.value)
     spe[name] = dict(
-        spp=dict(l1=few, D_columns=sparse),
         ridge=ridge,
         l1=tau,
         eps=eps,

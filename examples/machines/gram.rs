@@ -69,9 +69,7 @@ fn coordinates(
     Ok(match args.machine.as_str() {
         "kpca" => kpca::Kpca::new(serde_json::from_value(settings)?)?.embed(k)?.embedding,
         "klda" => klda::Klda::new(serde_json::from_value(settings)?)?.embed(k, &classes)?,
-        "kdspe" => {
-            kdspe::Kdspe::new(serde_json::from_value(settings)?)?.embed(k, &classes, kdspe::Preserved::Classes)?
-        }
+        "kdspe" => kdspe::Kdspe::new(serde_json::from_value(settings)?)?.embed(k, &classes)?,
         other => bail!("{other} has no coordinates: kpca, klda and kdspe have"),
     })
 }

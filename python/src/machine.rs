@@ -6,7 +6,7 @@ use std::time::Duration;
 use kcf_track::Error;
 use kcf_track::cancel::CancelToken;
 use kcf_track::kernels::{Kernel as Dot, cross_gram, gram, own_values};
-use kcf_track::machines::kdspe::{Kdspe, Preserved};
+use kcf_track::machines::kdspe::Kdspe;
 use kcf_track::machines::klda::Klda;
 use kcf_track::machines::kpca::Kpca;
 use kcf_track::machines::{
@@ -258,9 +258,7 @@ impl Recipe {
         Ok(match machine {
             MachineParams::Kpca(params) => Made::Novelty(Kpca::new(params)?.embed(gram)?),
             MachineParams::Klda(params) => Made::Map(Klda::new(params)?.embed(gram, &self.classes)?),
-            MachineParams::Kdspe(params) => {
-                Made::Map(Kdspe::new(params)?.embed(gram, &self.classes, Preserved::Classes)?)
-            }
+            MachineParams::Kdspe(params) => Made::Map(Kdspe::new(params)?.embed(gram, &self.classes)?),
             other => return Err(Error::Samples { reason: format!("{} has no embedding", other.kind()) }),
         })
     }

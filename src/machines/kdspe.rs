@@ -11,7 +11,7 @@ use ndarray::ArrayView2;
 
 use super::{Embedding, Head, Machine, Samples, classes_of};
 use crate::cancel;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, inverse, lift_diagonal, scale_rows};
 use crate::kernels::gram::{Centring, check_gram};
 use crate::settings::settings;
@@ -35,15 +35,6 @@ settings! {
     }
 }
 
-/// Whose reconstruction weights an embedding preserves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preserved {
-    /// The own class first, few others after it (DSPE).
-    Classes,
-    /// Few samples of any class (SPP): no labels are used.
-    Neighbours,
-}
-
 /// The detector: a regularised Fisher discriminant in the embedding, scaled so that the class means have the decisions
 /// +1 and -1.
 ///
@@ -57,7 +48,7 @@ impl Machine for Kdspe {
     fn solve(&self, samples: &Samples) -> Result<Head> {
         let (target, background) = samples.two_classes()?;
         let shares = [samples.shares(&target), samples.shares(&background)];
-        let (a, _, _) = self.directions(&samples.gram, &[target, background], &samples.weights, Preserved::Classes)?;
+        let (a, _, _) = self.directions(&samples.gram, &[target, background], &samples.weights)?;
         // Fisher's rule for y = Aᵀκ, with equal weight of both classes.
         let y = &samples.gram * &a;
         let means = shares.each_ref().map(|share| y.tr_mul(share));
@@ -77,21 +68,17 @@ impl Kdspe {
     /// The embedding of samples of any number of `classes` (any numbers, one per sample). [`Embedding::values`] are the
     /// generalised eigenvalues, 1 at most: the share of a coordinate that the weights reconstruct.
     ///
-    /// On the Gram matrix of [`Kernel::Linear`](crate::kernels::Kernel::Linear) it is linear DSPE (or SPP). Fewer coordinates than asked for come from samples that span fewer
-    /// dimensions.
+    /// On the Gram matrix of [`Kernel::Linear`](crate::kernels::Kernel::Linear) it is linear DSPE. Fewer coordinates than
+    /// asked for come from samples that span fewer dimensions.
     ///
     /// # Errors
-    /// [`Error::Gram`] for an invalid Gram matrix, [`Error::Samples`] for another number of classes than samples,
-    /// [`Error::Parameter`] for [`Preserved::Neighbours`] without an iteration: its weights all come from the l1 step.
-    pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize], preserved: Preserved) -> Result<Embedding> {
-        if preserved == Preserved::Neighbours && self.0.iterations == 0 {
-            let expected = "must be above 0 for neighbour weights, which come from the l1 step";
-            return Err(Error::parameter("kdspe.iterations", "0", expected));
-        }
+    /// [`Error::Gram`](crate::Error::Gram) for an invalid Gram matrix, [`Error::Samples`](crate::Error::Samples) for
+    /// another number of classes than samples.
+    pub fn embed(&self, gram: ArrayView2<f64>, classes: &[usize]) -> Result<Embedding> {
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;
         let weights = DVector::from_element(gram.nrows(), 1.0);
-        let (a, constant, values) = self.directions(&gram, &members, &weights, preserved)?;
+        let (a, constant, values) = self.directions(&gram, &members, &weights)?;
         Embedding::raw(&a, &constant, values.as_slice())
     }
 
@@ -101,20 +88,11 @@ impl Kdspe {
         gram: &DMatrix<f64>,
         classes: &[Vec<usize>],
         weights: &DVector<f64>,
-        preserved: Preserved,
     ) -> Result<(DMatrix<f64>, DVector<f64>, DVector<f64>)> {
         let Params { dims, ridge, tau, iterations, eps, .. } = self.0;
-        let sparse = Sparse { tau, iterations };
-        let d = match preserved {
-            Preserved::Classes => discriminative(gram, classes, ridge, sparse)?,
-            Preserved::Neighbours => unsupervised(gram, sparse)?,
-        };
+        let d = discriminative(gram, classes, ridge, Sparse { tau, iterations })?;
         // Samples without weights do not count.
-        let mut kept: Vec<usize> = match preserved {
-            Preserved::Classes => classes.iter().filter(|class| class.len() > 1).flatten().copied().collect(),
-            Preserved::Neighbours if gram.nrows() > 1 => (0..gram.nrows()).collect(),
-            Preserved::Neighbours => Vec::new(),
-        };
+        let mut kept: Vec<usize> = classes.iter().filter(|class| class.len() > 1).flatten().copied().collect();
         kept.sort_unstable();
         if kept.is_empty() {
             return Ok((DMatrix::zeros(gram.nrows(), 0), DVector::zeros(0), DVector::zeros(0)));
@@ -167,7 +145,7 @@ pub(crate) fn discriminative(
         // The residual of the own class, in terms of the others: g_j = K_Oj - K_OI t_j.
         let across = gram.select_rows(&others).select_columns(class);
         let unexplained = &across - &across * within;
-        let rest = lasso(&gram.select_rows(&others).select_columns(&others), unexplained, 0.0, false, sparse)?;
+        let rest = lasso(&gram.select_rows(&others).select_columns(&others), unexplained, sparse)?;
         for (a, &i) in others.iter().enumerate() {
             for (b, &j) in class.iter().enumerate() {
                 weights[(i, j)] = rest[(a, b)];
@@ -175,12 +153,6 @@ pub(crate) fn discriminative(
         }
     }
     Ok(weights)
-}
-
-/// The weights of sparsity preserving projections, n x n:
-/// `min ½‖φ_j - Φs‖² + τ‖s‖₁, 1ᵀs = 1, s_j = 0`.
-pub(crate) fn unsupervised(gram: &DMatrix<f64>, sparse: Sparse) -> Result<DMatrix<f64>> {
-    lasso(gram, gram.clone(), 1.0, true, sparse)
 }
 
 /// Each sample from all others of its class: `min ‖φ_j - Φt‖² + ρ‖t‖², 1ᵀt = 1, t_j = 0`.
@@ -206,9 +178,8 @@ pub(super) fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f6
     Ok(weights)
 }
 
-/// `min ½ sᵀHs - gᵀs + τ‖s‖₁, 1ᵀs = total` for each column `g`, by ADMM; with `leave_out`, `s_j = 0` in
-/// column j.
-fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse: Sparse) -> Result<DMatrix<f64>> {
+/// `min ½ sᵀHs - gᵀs + τ‖s‖₁, 1ᵀs = 0` for each column `g`, by ADMM.
+fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, sparse: Sparse) -> Result<DMatrix<f64>> {
     let (n, m) = (h.nrows(), g.ncols());
     let rho = (h.trace() / n as f64).max(f64::MIN_POSITIVE);
     let mut lifted = h.clone();
@@ -220,16 +191,8 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse:
     for _ in 0..sparse.iterations {
         cancel::check()?;
         let mut x = &inverse * (&g + (&z - &u) * rho);
-        for (j, mut column) in x.column_iter_mut().enumerate() {
-            let mut share = ones.clone();
-            if leave_out {
-                let q = inverse.column(j);
-                column.axpy(-column[j] / q[j], &q, 1.0);
-                share.axpy(-ones[j] / q[j], &q, 1.0);
-                column[j] = 0.0;
-                share[j] = 0.0;
-            }
-            column.axpy((total - column.sum()) / share.sum(), &share, 1.0);
+        for mut column in x.column_iter_mut() {
+            column.axpy(-column.sum() / ones.sum(), &ones, 1.0);
         }
         u += &x;
         let mut moved = 0.0f64;
@@ -244,13 +207,10 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, total: f64, leave_out: bool, sparse:
         }
     }
     // An iteration cut short leaves a sum that is not quite right, and with it a centre of gravity that moves.
-    for (j, mut column) in z.column_iter_mut().enumerate() {
+    for mut column in z.column_iter_mut() {
         let used = column.iter().filter(|v| **v != 0.0).count();
-        let short = total - column.sum();
-        let places = |i: usize, v: f64| v != 0.0 || (used == 0 && !(leave_out && i == j));
-        let count = (0..n).filter(|&i| places(i, column[i])).count().max(1) as f64;
-        let add = DVector::from_fn(n, |i, _| if places(i, column[i]) { short / count } else { 0.0 });
-        column += add;
+        let add = -column.sum() / if used > 0 { used as f64 } else { n as f64 };
+        column.iter_mut().filter(|v| used == 0 || **v != 0.0).for_each(|v| *v += add);
     }
     Ok(z)
 }

@@ -195,8 +195,7 @@ proptest! {
         let classes: Vec<usize> = (0..n).map(|i| i % 2).collect();
         let sparse = kdspe::Kdspe::new(kdspe::Params { iterations: 5, ..Default::default() }).unwrap();
         let found = [
-            sparse.embed(k.view(), &classes, kdspe::Preserved::Classes),
-            sparse.embed(k.view(), &classes, kdspe::Preserved::Neighbours),
+            sparse.embed(k.view(), &classes),
             klda::Klda::new(Default::default()).unwrap().embed(k.view(), &classes),
             kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).map(|novelty| novelty.embedding),
         ];
@@ -228,7 +227,7 @@ fn invalid_gram_matrices_are_errors() {
         assert!(kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).is_err());
         assert!(slem::Slem::new(Default::default()).unwrap().encoder(k.view()).is_err());
         let machine = kdspe::Kdspe::new(Default::default()).unwrap();
-        assert!(machine.embed(k.view(), &classes, kdspe::Preserved::Neighbours).is_err());
+        assert!(machine.embed(k.view(), &classes).is_err());
     }
 }
 
@@ -261,10 +260,8 @@ fn denormal_kernel_values_give_finite_decisions() {
             assert!(values.iter().all(|v| v.is_finite()), "{name}: {values}");
         }
         let machine = kdspe::Kdspe::new(kdspe::Params { iterations: 5, ..Default::default() }).unwrap();
-        for preserved in [kdspe::Preserved::Classes, kdspe::Preserved::Neighbours] {
-            if let Ok(embedding) = machine.embed(k.view(), &[0, 0, 1, 1, 2, 2], preserved) {
-                assert!(embedding.coefficients.iter().all(|v| v.is_finite()));
-            }
+        if let Ok(embedding) = machine.embed(k.view(), &[0, 0, 1, 1, 2, 2]) {
+            assert!(embedding.coefficients.iter().all(|v| v.is_finite()));
         }
     }
 }
@@ -390,19 +387,4 @@ fn an_affine_decision_needs_no_kernel_values_of_samples_with_themselves() {
     let novelty = fit("kpca", &k, &[1.0; 4]).unwrap();
     let error = novelty.decision(cross.view(), own.view()).unwrap_err();
     assert!(error.to_string().contains("sample 0 with itself is inf"), "{error}");
-}
-
-/// Without the l1 step all weights would be equal.
-#[test]
-fn an_embedding_of_neighbours_needs_its_sparse_step() {
-    let x = Array2::from_shape_fn((9, 4), |(i, j)| ((i * 5 + j * 3) as f64).sin());
-    let k = gram(Kernel::Linear, x.view()).unwrap();
-    let machine = |iterations: usize| kdspe::Kdspe::new(kdspe::Params { iterations, ..Default::default() }).unwrap();
-    let classes = [0, 0, 0, 1, 1, 1, 2, 2, 2];
-    match machine(0).embed(k.view(), &classes, kdspe::Preserved::Neighbours) {
-        Err(Error::Parameter { name, .. }) => assert_eq!(name, "kdspe.iterations"),
-        other => panic!("{other:?}"),
-    }
-    assert!(machine(1).embed(k.view(), &classes, kdspe::Preserved::Neighbours).is_ok());
-    assert!(machine(0).embed(k.view(), &classes, kdspe::Preserved::Classes).is_ok());
 }

@@ -2,7 +2,7 @@
 //! held to the same file. `KCF_TRACK_BLESS=1` writes it anew.
 
 use crate::kernels::{Kernel, cross_gram, gram};
-use crate::machines::kdspe::{self, Kdspe, Preserved};
+use crate::machines::kdspe::{self, Kdspe};
 use crate::machines::klda::{self, Klda};
 use crate::machines::kpca::{self, Kpca};
 use crate::machines::{Build, Samples, from_name};
@@ -51,7 +51,7 @@ fn made() -> crate::Result<Value> {
             "kpca" => Some(Kpca::new(kpca::Params { rank: 3, ..Default::default() })?.embed(k.view())?.embedding),
             "kdspe" => {
                 let params = kdspe::Params { dims: 3, ..Default::default() };
-                Some(Kdspe::new(params)?.embed(k.view(), &classes, Preserved::Classes)?)
+                Some(Kdspe::new(params)?.embed(k.view(), &classes)?)
             }
             _ => None,
         };
