@@ -1,8 +1,7 @@
-//! The tracker and its stages.
+//! The tracker.
 //!
 //!     cargo bench --bench tracker              # divan's table
 //!     cargo bench --bench tracker -- update    # one part of it
-//!     cargo bench --bench tracker -- stages    # where the time of an update goes
 //!     cargo bench --bench tracker -- growth    # time and memory against window area and against the position in a
 //!                                              # sequence, as a table and as target/growth/growth.svg
 
@@ -29,7 +28,6 @@ fn main() {
     match words[..] {
         [growth::CHILD, preset, side] => growth::child(preset, side),
         _ if words.contains(&"growth") => growth::run(),
-        _ if words.contains(&"stages") => stages(),
         _ => divan::main(),
     }
 }
@@ -99,12 +97,6 @@ impl Still {
         Self { tracker, gray, side }
     }
 
-    /// The frame with everything moved to the left.
-    fn moved(&self, by: usize) -> Vec<u8> {
-        let (width, _) = self.side;
-        (0..self.gray.len()).map(|i| self.gray[i / width * width + (i % width + by) % width]).collect()
-    }
-
     fn update(&mut self) {
         let frame = Frame::gray(&self.gray, self.side.0, self.side.1).unwrap();
         black_box(self.tracker.update(frame).unwrap().bbox);
@@ -121,24 +113,5 @@ impl Still {
             .collect();
         times.sort_by(f64::total_cmp);
         (times[0], times[count / 2])
-    }
-}
-
-/// Where the time of an update goes, by the tracker's own stopwatches: one frame in two the target has moved.
-fn stages() {
-    for preset in ["paper", "paper-dcf", "paper-gray", "fast"] {
-        for (w, h) in TARGETS {
-            let mut still = Still::new(preset, w, h);
-            (0..20).for_each(|_| still.update());
-            still.tracker.switch_profile(true);
-            let other = still.moved(5);
-            const PAIRS: u64 = 150;
-            for _ in 0..PAIRS {
-                still.update();
-                still.tracker.update(Frame::gray(&other, still.side.0, still.side.1).unwrap()).unwrap();
-            }
-            println!("{preset}, target {w}x{h}");
-            println!("{}", still.tracker.profile().table(2 * PAIRS));
-        }
     }
 }

@@ -108,7 +108,6 @@ pub mod kernels;
 pub mod machines;
 #[cfg(feature = "files")]
 pub mod media;
-mod profile;
 pub mod run;
 pub(crate) mod settings;
 mod simd;
@@ -125,7 +124,6 @@ pub use export::Document;
 pub use frame::{Channels, Frame, FrameBuf, PixelFormat};
 
 pub use kernels::Kernel;
-pub use profile::Profile;
 pub use tracker::{Estimate, Evidence, Params, ResponseMap, State, Tracker};
 
 #[cfg(test)]

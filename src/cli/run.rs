@@ -13,7 +13,6 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Item, Prefetch, Source, Span};
-use crate::profile::Profile;
 use crate::run::{Cause, End, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
 
@@ -45,8 +44,6 @@ pub struct RunConfig<'a> {
 pub struct RunSummary {
     /// The counts and means of all frames.
     pub summary: Summary,
-    /// The time of the stages.
-    pub profile: Profile,
     /// Whether the run did what was asked.
     pub result: Result<(), Failure>,
 }
@@ -54,7 +51,7 @@ pub struct RunSummary {
 impl RunSummary {
     /// A run that failed before its first frame.
     fn failed(failure: Failure) -> Self {
-        Self { summary: Summary::default(), profile: Profile::default(), result: Err(failure) }
+        Self { summary: Summary::default(), result: Err(failure) }
     }
 }
 
@@ -80,7 +77,6 @@ impl RunConfig<'_> {
         let parameters = self.parameters.clone();
         let mut journal = Journal::new(exports, self.source.info(), self.path.clone(), self.span, parameters);
         journal.set_targets(self.targets.clone(), self.named);
-        journal.switch_profile(self.args.profile);
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
         let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());
@@ -117,11 +113,7 @@ impl RunConfig<'_> {
             (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::print_error(error),
             _ => {}
         }
-        let pilots = (0..self.targets.len()).filter_map(|target| session.follower(target));
-        let trackers = pilots.filter_map(Pilot::tracker).map(Tracker::profile);
-        let trackers = trackers.fold(Profile::default(), |sum, each| sum.plus(&each));
-        let profile = session.profile().plus(journal.profile()).plus(&trackers);
-        RunSummary { summary, profile, result }
+        RunSummary { summary, result }
     }
 
     /// Whether all frames are tracked before anything is written.
@@ -148,9 +140,7 @@ impl RunConfig<'_> {
 
     /// What follows a target.
     fn pilot(&self) -> Pilot {
-        let mut tracker = self.tracker.clone();
-        tracker.switch_profile(self.args.profile);
-        Pilot::Live(tracker, (self.args.smooth && !self.has_two_passes()).then(OneSided::default))
+        Pilot::Live(self.tracker.clone(), (self.args.smooth && !self.has_two_passes()).then(OneSided::default))
     }
 
     /// A session of all targets.
@@ -165,7 +155,6 @@ impl RunConfig<'_> {
             }
         }
         session.skip_bad_frames(self.args.skip_bad_frames);
-        session.switch_profile(self.args.profile);
         let is_parallel = self.args.jobs.is_none_or(|jobs| jobs > 1);
         session.parallel(is_parallel && (self.targets.len() > 1 || self.args.commands.is_some()));
         session

@@ -74,9 +74,6 @@ pub struct TrackArgs {
     /// Print no progress and no summary; twice: no warnings either
     #[arg(long, short, action = ArgAction::Count)]
     quiet: u8,
-    /// Print how long each stage took
-    #[arg(long, hide_short_help = true)]
-    pub profile: bool,
     #[command(flatten)]
     output: OutputArgs,
     /// Preset to start from [default: robust]
@@ -180,7 +177,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         quit,
     };
     let frames = Box::new(first.into_iter().chain(frames));
-    let RunSummary { summary, profile, result } = config.run(exports, frames, &mut progress);
+    let RunSummary { summary, result } = config.run(exports, frames, &mut progress);
     progress.finish();
     result?;
     if args.quiet == 0 {
@@ -193,9 +190,6 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             true => _ = std::io::stderr().write_all(text.as_bytes()),
             false => std::io::stdout().write_all(text.as_bytes())?,
         }
-    }
-    if args.profile {
-        let _ = std::io::stderr().write_all(profile.table(summary.frames as u64).as_bytes());
     }
     Ok(())
 }

@@ -15,7 +15,6 @@ use crate::encode;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;
-use crate::profile::Stopwatch;
 use crate::tracker::{FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
 
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
@@ -45,7 +44,7 @@ impl Replay {
                 "the tracker of the paper: take --preset paper, paper-dcf or paper-gray",
             )
         })?;
-        let search = FilterSearch::new(&params, frame, bbox, &mut Stopwatch::default())?;
+        let search = FilterSearch::new(&params, frame, bbox)?;
         Ok(Self { params, size: (bbox.w, bbox.h), search })
     }
 

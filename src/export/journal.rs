@@ -11,7 +11,6 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::eval::score_labelled;
 use crate::media::{Info, Span};
-use crate::profile::{Profile, Stage, Stopwatch};
 use crate::run::{Follower, Step};
 use crate::tracker::State;
 
@@ -27,7 +26,6 @@ pub struct Journal<'a> {
     labelled: Vec<(BBox, BBox)>,
     /// Whether one of them was tracked rather than given.
     is_scored: bool,
-    clock: Stopwatch,
     /// Position of the latest frame, and how many before it were left out.
     last: usize,
     dropped: usize,
@@ -47,7 +45,6 @@ impl<'a> Journal<'a> {
             tally: Tally::default(),
             labelled: Vec::new(),
             is_scored: false,
-            clock: Stopwatch::default(),
             last: span.first.saturating_sub(1),
             dropped: 0,
             repeats: false,
@@ -63,16 +60,6 @@ impl<'a> Journal<'a> {
     /// Adds a target that begins while the session runs.
     pub fn add_target(&mut self, target: TargetRecord) {
         self.run.targets.push(target);
-    }
-
-    /// Switches the measurement of the time spent on writing.
-    pub fn switch_profile(&mut self, on: bool) {
-        self.clock.switch(on);
-    }
-
-    /// The time spent on writing.
-    pub fn profile(&self) -> &Profile {
-        self.clock.profile()
     }
 
     /// Frames written.
@@ -109,9 +96,7 @@ impl<'a> Journal<'a> {
         let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
         let path = step.item.path.as_deref();
         let frame = FrameResult { run: &self.run, records: &records, path, pixels, truth, responses: &responses };
-        self.clock.start();
         let written = self.exports.write(&frame);
-        self.clock.lap(Stage::Export);
         match written {
             Err(error) if error.is_broken_pipe() && !self.exports.is_empty() => Ok(()),
             written => written,
@@ -125,9 +110,7 @@ impl<'a> Journal<'a> {
         let fps = summary.fps.filter(|_| !self.repeats);
         let summary = Summary { dropped: self.dropped, fps, ..summary };
         let exports = std::mem::take(&mut self.exports);
-        self.clock.start();
         let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&self.run, &summary) };
-        self.clock.lap(Stage::Export);
         (summary, finished)
     }
 

@@ -13,7 +13,6 @@
 
 use std::ops::Range;
 
-use crate::profile::{Stage, Stopwatch};
 use crate::simd::{block_starts, leveled, sums_of_four};
 
 /// Channels of a cell: 18 signed orientations, 9 unsigned ones, 4 texture energies.
@@ -127,18 +126,11 @@ impl Hog {
     ///
     /// # Panics
     /// If a slice does not have the length for the size of the patch.
-    pub fn extract(
-        &mut self,
-        patch: &[u8],
-        row_taper: &[f32],
-        col_taper: &[f32],
-        out: &mut [f32],
-        watch: &mut Stopwatch,
-    ) {
+    pub fn extract(&mut self, patch: &[u8], row_taper: &[f32], col_taper: &[f32], out: &mut [f32]) {
         assert_eq!(patch.len(), self.width * self.height);
         assert_eq!((row_taper.len(), col_taper.len()), (self.rows, self.cols));
         assert_eq!(out.len(), self.rows * self.cols * LANES);
-        extract(self, patch, row_taper, col_taper, out.as_chunks_mut().0, watch);
+        extract(self, patch, row_taper, col_taper, out.as_chunks_mut().0);
     }
 
     /// The pixels (of rows or columns) that belong to gap `gap` of `cells` cells, and the phase of the first.
@@ -152,14 +144,13 @@ impl Hog {
 
     /// Sums of row `row` of gaps, to one of the two rows in memory.
     #[inline(always)]
-    fn sum_gaps(&mut self, patch: &[u8], row: usize, watch: &mut Stopwatch) {
+    fn sum_gaps(&mut self, patch: &[u8], row: usize) {
         let (pixel_rows, phase) = self.gap_pixels(row, self.rows);
         let stride = self.cols * self.cell;
         for (i, y) in pixel_rows.clone().enumerate() {
             let (magnitude, bin) = (&mut self.magnitude[i * stride..][..stride], &mut self.bin[i * stride..][..stride]);
             gradient_row(patch, self.width, self.height, y, magnitude, bin);
         }
-        watch.lap(Stage::Gradient);
         let mut gaps = std::mem::take(&mut self.gaps[row % 2]);
         for gap in &mut gaps {
             gap[..SIGNED].as_flattened_mut().fill(0.0);
@@ -184,7 +175,6 @@ impl Hog {
             self.share_gap(gap, column, &pixel_rows, phase);
         }
         self.gaps[row % 2] = gaps;
-        watch.lap(Stage::Cells);
     }
 
     /// Adds four rows of pixels to the sums of neighbouring gaps from `column` on, four pixels a row to each, interleaved:
@@ -219,7 +209,7 @@ impl Hog {
     /// Row `row` of the histogram from the gaps above and below it, with the border gain, the unsigned orientations and
     /// the cells' energies.
     #[inline(always)]
-    fn sum_cells(&mut self, row: usize, watch: &mut Stopwatch) {
+    fn sum_cells(&mut self, row: usize) {
         let (above, below) = (&self.gaps[row % 2], &self.gaps[(row + 1) % 2]);
         let cells = &mut self.histogram[row * self.cols..][..self.cols];
         let energies = &mut self.energy[row * self.cols..][..self.cols];
@@ -245,7 +235,6 @@ impl Hog {
             }
             *energy = squares.iter().sum();
         }
-        watch.lap(Stage::Cells);
     }
 
     /// Reciprocal norms of all 2x2 blocks; a block over the border has the norm of its inner neighbour.
@@ -295,21 +284,18 @@ leveled! {
         patch: &[u8],
         row_taper: &[f32],
         col_taper: &[f32],
-        out: &mut [[f32; LANES]],
-        watch: &mut Stopwatch,
+        out: &mut [[f32; LANES]]
     ) {
-        watch.start();
-        hog.sum_gaps(patch, 0, watch);
+        hog.sum_gaps(patch, 0);
         for row in 0..hog.rows {
-            hog.sum_gaps(patch, row + 1, watch);
-            hog.sum_cells(row, watch);
+            hog.sum_gaps(patch, row + 1);
+            hog.sum_cells(row);
         }
         hog.block_norms();
         match hog.has_unsigned {
             true => hog.normalise::<16>(row_taper, col_taper, out),
             false => hog.normalise::<4>(row_taper, col_taper, out),
         }
-        watch.lap(Stage::Normalise);
     }
 }
 

@@ -14,7 +14,6 @@ use std::sync::OnceLock;
 
 use super::hog::{Hog, LANES, SIGNED, UNSIGNED};
 use crate::frame::luma;
-use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
 
 /// The number of colour bins: 32 levels each of red, green and blue.
@@ -211,22 +210,12 @@ impl HogColors {
     ///
     /// # Panics
     /// If a slice does not have the length for the size of the patch.
-    pub fn extract(
-        &mut self,
-        gray: &[u8],
-        bins: &[u16],
-        rows: &[f32],
-        cols: &[f32],
-        out: &mut [f32],
-        watch: &mut Stopwatch,
-    ) -> bool {
+    pub fn extract(&mut self, gray: &[u8], bins: &[u16], rows: &[f32], cols: &[f32], out: &mut [f32]) -> bool {
         let (height, width) = self.size();
         assert_eq!((rows.len(), cols.len()), (height, width));
         assert_eq!(bins.len(), gray.len());
-        self.hog.extract(gray, &self.flat[..height], &self.flat[..width], out, watch);
-        let seen = finish(self.names, bins, self.width, rows, cols, out.as_chunks_mut().0);
-        watch.lap(Stage::Normalise);
-        seen
+        self.hog.extract(gray, &self.flat[..height], &self.flat[..width], out);
+        finish(self.names, bins, self.width, rows, cols, out.as_chunks_mut().0)
     }
 }
 

@@ -16,8 +16,6 @@ pub(crate) use hog_batch::{CELL as BATCH_CELL, GROUP, Group, HogBatch, Lanes, PA
 pub(crate) use hog_colors::{HogColors, gray_and_bins, is_color};
 pub(crate) use window::{Window, gaussian_labels};
 
-use crate::profile::{Stage, Stopwatch};
-
 /// The features of a filter of the paper, for gray patches of one size. A feature is a variant here.
 #[derive(Clone, Debug)]
 pub(crate) enum Features {
@@ -35,13 +33,11 @@ impl Features {
     }
 
     /// Writes the features of `patch` (row-major), times `window`, to `out`.
-    pub fn extract(&mut self, patch: &[u8], window: &Window, out: &mut [f32], watch: &mut Stopwatch) {
+    pub fn extract(&mut self, patch: &[u8], window: &Window, out: &mut [f32]) {
         match self {
-            Self::Hog(hog) => hog.extract(patch, &window.rows, &window.cols, out, watch),
+            Self::Hog(hog) => hog.extract(patch, &window.rows, &window.cols, out),
             Self::Gray => {
-                watch.start();
                 gray(patch, window, out);
-                watch.lap(Stage::Normalise);
             }
         }
     }

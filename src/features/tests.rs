@@ -13,7 +13,7 @@ fn hog_has_the_same_bits_at_every_simd_level() {
             let mut hog = Hog::new(width, height, cell);
             let tapers = (vec![1.0; hog.rows()], vec![0.5; hog.cols()]);
             let mut out = vec![f32::NAN; hog.rows() * hog.cols() * LANES];
-            hog.extract(&patch, &tapers.0, &tapers.1, &mut out, &mut Stopwatch::default());
+            hog.extract(&patch, &tapers.0, &tapers.1, &mut out);
             assert!(out.iter().all(|v| v.is_finite()));
             out.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
         });
@@ -55,7 +55,7 @@ fn batches_agree_with_single_patches() {
             let mut hog = Hog::new(width, height, 4);
             let (rows, cols) = (vec![1.0; hog.rows()], vec![1.0; hog.cols()]);
             let mut expected = vec![0.0; cells * LANES];
-            hog.extract(&patch, &rows, &cols, &mut expected, &mut Default::default());
+            hog.extract(&patch, &rows, &cols, &mut expected);
             for (i, expected) in expected.chunks(LANES).enumerate() {
                 for d in 0..CHANNELS {
                     let got = map[i * CHANNELS + d];
@@ -81,7 +81,7 @@ fn gradients_and_colours_have_unit_energy_before_the_window() {
     let (rows, cols) = feature.size();
     let mut flat = vec![0.0; rows * cols * LANES];
     let (ones, halves) = ((vec![1.0; rows], vec![1.0; cols]), (vec![0.5; rows], vec![0.25; cols]));
-    assert!(feature.extract(&gray, &bins, &ones.0, &ones.1, &mut flat, &mut Stopwatch::default()));
+    assert!(feature.extract(&gray, &bins, &ones.0, &ones.1, &mut flat));
     let is_color = |l: usize| (18..27).contains(&l) || l == 31;
     for (color, lanes) in [(true, 10), (false, 22)] {
         let values = flat.iter().enumerate().filter(|(i, _)| is_color(i % LANES) == color);
@@ -89,7 +89,7 @@ fn gradients_and_colours_have_unit_energy_before_the_window() {
         assert!((mean - 1.0).abs() < 1e-4, "{color}: {mean}");
     }
     let mut tapered = vec![0.0; rows * cols * LANES];
-    feature.extract(&gray, &bins, &halves.0, &halves.1, &mut tapered, &mut Stopwatch::default());
+    feature.extract(&gray, &bins, &halves.0, &halves.1, &mut tapered);
     assert!(flat.iter().zip(&tapered).all(|(a, b)| (a * 0.125 - b).abs() < 1e-6));
 }
 
@@ -97,7 +97,7 @@ fn gradients_and_colours_have_unit_energy_before_the_window() {
 fn a_uniform_patch_has_no_gradients() {
     let mut feature = HogColors::new(16, 16, 4);
     let mut map = vec![f32::NAN; 16 * LANES];
-    assert!(!feature.extract(&[70; 256], &[5; 256], &[1.0; 4], &[1.0; 4], &mut map, &mut Stopwatch::default()));
+    assert!(!feature.extract(&[70; 256], &[5; 256], &[1.0; 4], &[1.0; 4], &mut map));
     assert!(map.iter().all(|v| v.is_finite()));
     assert!(map.chunks(LANES).all(|cell| cell[..18].iter().chain(&cell[27..31]).all(|v| *v == 0.0)));
 }

@@ -4,7 +4,6 @@
 use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::kernels::Kernel;
 use crate::kernels::KernelCorrelator;
-use crate::profile::{Stage, Stopwatch};
 use rustfft::num_complex::Complex32;
 
 /// A filter for feature maps of one size.
@@ -64,45 +63,35 @@ impl Kcf {
 
     /// The response to every cyclic shift of the input map, `f = F^-1(k̂^xz ⊙ α̂)` (equation 22): element (r, c) is
     /// the score of the target displaced by r rows and c columns, wrapped around.
-    pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
+    pub fn respond(&mut self) -> &[f32] {
         let Self { plan, scratch, correlation, response, .. } = self;
-        watch.start();
         plan.transform(&mut self.input, scratch);
-        watch.lap(Stage::Forward);
         let energy = Some(self.model_energy);
-        self.correlator.correlate(plan, &self.input, &self.model, energy, correlation, scratch, watch);
-        watch.start();
+        self.correlator.correlate(plan, &self.input, &self.model, energy, correlation, scratch);
         // The inverse transform leaves a factor of the number of cells.
         let per_cell = 1.0 / response.len() as f32;
         correlation.iter_mut().zip(&self.alpha).for_each(|(k, a)| *k *= a * per_cell);
         plan.inverse(correlation, response, scratch);
-        watch.lap(Stage::Inverse);
         response
     }
 
     /// Learns the input map as the target at zero shift: solves for the coefficients, `α̂ = ŷ ⊘ (k̂^xx + lambda)`
     /// (equation 17), and moves the model by `rate` towards them; the first map is taken as it is.
-    pub fn learn(&mut self, rate: f64, watch: &mut Stopwatch) {
-        watch.start();
+    pub fn learn(&mut self, rate: f64) {
         self.plan.transform(&mut self.input, &mut self.scratch);
-        watch.lap(Stage::Forward);
-        self.learn_again(rate, watch);
+        self.learn_again(rate);
     }
 
     /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still
     /// there.
-    pub fn learn_again(&mut self, rate: f64, watch: &mut Stopwatch) {
+    pub fn learn_again(&mut self, rate: f64) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
-        watch.start();
         self.model_energy = plan.interpolate(model, input, rate);
-        watch.lap(Stage::Interpolate);
-        correlator.correlate(plan, input, input, None, correlation, scratch, watch);
-        watch.start();
+        correlator.correlate(plan, input, input, None, correlation, scratch);
         for ((alpha, k), y) in self.alpha.iter_mut().zip(correlation).zip(&self.labels) {
             *alpha = *alpha * (1.0 - rate) + y / (*k + self.lambda) * rate;
         }
-        watch.lap(Stage::Alpha);
         self.trained = true;
     }
 
@@ -124,7 +113,7 @@ impl Kcf {
             plane
         };
         let energy = Some(self.model_energy);
-        correlator.correlate(plan, input, model, energy, correlation, scratch, &mut Stopwatch::default());
+        correlator.correlate(plan, input, model, energy, correlation, scratch);
         let kernel = plane(correlation, scratch);
         let alpha = plane(&self.alpha, scratch);
         plan.cross_power(model, model, correlation, scratch);
@@ -144,10 +133,6 @@ mod tests {
     use super::*;
     use crate::features::gaussian_labels as gaussian;
 
-    fn off() -> Stopwatch {
-        Stopwatch::default()
-    }
-
     fn value(i: usize, seed: usize) -> f32 {
         ((i * 7919 + seed * 104_729) % 1013) as f32 / 1013.0
     }
@@ -156,7 +141,7 @@ mod tests {
         let labels = gaussian(rows, cols, 0.8);
         let mut filter = Kcf::new(rows, cols, channels, Kernel::Gaussian { sigma: 0.5 }, 1e-4, &labels);
         write(&mut filter, 1, (0, 0));
-        filter.learn(1.0, &mut off());
+        filter.learn(1.0);
         filter
     }
 
@@ -174,7 +159,7 @@ mod tests {
     /// The answer to a map of its own, to the last bit.
     fn answer(filter: &mut Kcf) -> Vec<u32> {
         write(filter, 3, (1, 2));
-        filter.respond(&mut off()).iter().map(|v| v.to_bits()).collect()
+        filter.respond().iter().map(|v| v.to_bits()).collect()
     }
 
     #[test]
@@ -182,10 +167,10 @@ mod tests {
         for (size, channels) in [((5, 6), 31), ((7, 4), 31), ((9, 8), 1)] {
             let (mut anew, mut again) = (filter(size, channels), filter(size, channels));
             write(&mut anew, 2, (0, 0));
-            anew.learn(0.3, &mut off());
+            anew.learn(0.3);
             write(&mut again, 2, (0, 0));
-            again.respond(&mut off());
-            again.learn_again(0.3, &mut off());
+            again.respond();
+            again.learn_again(0.3);
             assert_eq!(answer(&mut anew), answer(&mut again), "{size:?}, {channels}");
         }
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::fft::{FeatureMap, MapPlan, Scratch};
-use crate::profile::{Stage, Stopwatch};
 use crate::settings::{Field, Range, Setting};
 use crate::simd::leveled;
 
@@ -284,26 +283,19 @@ impl KernelCorrelator {
         xx: Option<f32>,
         out: &mut [Complex32],
         scratch: &mut Scratch,
-        watch: &mut Stopwatch,
     ) {
-        watch.start();
         let zz = plan.cross_power(z, x, out, scratch);
-        watch.lap(Stage::CrossPower);
         let d = self.per_feature;
         if self.kernel == Kernel::Linear {
             out.iter_mut().for_each(|v| *v *= d);
-            watch.lap(Stage::KernelMap);
             return;
         }
         plan.inverse(out, &mut self.plane, scratch);
-        watch.lap(Stage::KernelInverse);
         let (rows, cols) = plan.size();
         let normalise = 1.0 / (rows * cols) as f32;
         self.plane.iter_mut().for_each(|v| *v *= normalise);
         self.kernel.apply(&mut self.plane, zz, xx.unwrap_or(zz), d);
-        watch.lap(Stage::KernelMap);
         plan.forward(&self.plane, out, scratch);
-        watch.lap(Stage::KernelForward);
     }
 }
 

@@ -30,8 +30,6 @@ pub struct Session<F> {
     size: Option<(usize, usize)>,
     skip_bad_frames: bool,
     parallel: bool,
-    #[cfg(feature = "files")]
-    clock: crate::profile::Stopwatch,
 }
 
 /// The result for one target in one frame.
@@ -49,15 +47,7 @@ pub struct Outcome {
 
 impl<F> Default for Session<F> {
     fn default() -> Self {
-        Self {
-            targets: Vec::new(),
-            outcomes: Vec::new(),
-            size: None,
-            skip_bad_frames: false,
-            parallel: false,
-            #[cfg(feature = "files")]
-            clock: Default::default(),
-        }
+        Self { targets: Vec::new(), outcomes: Vec::new(), size: None, skip_bad_frames: false, parallel: false }
     }
 }
 

@@ -1,7 +1,6 @@
 //! HOG against the scalar reference.
 
 use crate::features::hog::{CHANNELS, Hog, LANES};
-use crate::profile::Stopwatch;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
@@ -24,7 +23,7 @@ fn check(patch: &[u8], width: usize, height: usize, cell: usize, what: &str) {
         };
         let (row_window, col_window) = (window(rows), window(cols));
         let mut found = vec![f32::NAN; rows * cols * LANES];
-        hog.extract(patch, &row_window, &col_window, &mut found, &mut Stopwatch::default());
+        hog.extract(patch, &row_window, &col_window, &mut found);
         for (i, (found, expected)) in found.chunks_exact(LANES).zip(expected.chunks_exact(CHANNELS)).enumerate() {
             let (r, c) = (i / cols, i % cols);
             assert!(found[CHANNELS..].iter().all(|&v| v == 0.0), "{what}: the last lane is not zero");
@@ -100,7 +99,7 @@ fn constant_patches_have_no_features() {
         }
     }
     let mut found = vec![1.0; 9 * LANES];
-    Hog::new(12, 12, 4).extract(&[77; 144], &[1.0; 3], &[1.0; 3], &mut found, &mut Stopwatch::default());
+    Hog::new(12, 12, 4).extract(&[77; 144], &[1.0; 3], &[1.0; 3], &mut found);
     assert!(found.iter().all(|&v| v == 0.0));
 }
 
@@ -153,7 +152,7 @@ fn a_reused_extractor_agrees_with_a_new_one() {
     let mut hog = Hog::new(width, height, 4);
     let extract = |hog: &mut Hog, patch: &[u8]| {
         let mut out = vec![f32::NAN; 6 * 9 * LANES];
-        hog.extract(patch, &ones.0, &ones.1, &mut out, &mut Stopwatch::default());
+        hog.extract(patch, &ones.0, &ones.1, &mut out);
         out
     };
     let patches: Vec<_> = (0..4).map(|seed| noise(width, height, 255, seed)).chain([vec![5; width * height]]).collect();

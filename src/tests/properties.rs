@@ -4,7 +4,6 @@ use crate::features::hog::{self, Hog};
 use crate::features::{Features, Window, gaussian_labels};
 use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
-use crate::profile::Stopwatch;
 use crate::synth::{Preset, SceneParams};
 use crate::tracker::FeatureParams;
 use crate::{BBox, Frame, Params, Tracker};
@@ -71,15 +70,15 @@ proptest! {
         let patch = noise(16 * rows * cols, seed);
         let mut hog = Hog::new(4 * cols, 4 * rows, 4);
         let mut map = vec![0.0; rows * cols * hog::LANES];
-        hog.extract(&patch, &vec![1.0; rows], &vec![1.0; cols], &mut map, &mut Stopwatch::default());
+        hog.extract(&patch, &vec![1.0; rows], &vec![1.0; cols], &mut map);
         let mut filter = filter(rows, cols, hog::CHANNELS, kernel);
         filter.input().copy_from_slice(&map);
-        filter.learn(1.0, &mut Stopwatch::default());
+        filter.learn(1.0);
         filter.input().copy_from_slice(&map);
-        let still = filter.respond(&mut Stopwatch::default()).to_vec();
+        let still = filter.respond().to_vec();
         prop_assert_eq!(highest(&still, cols), (0, 0));
         filter.input().copy_from_slice(&rolled(&map, (rows, cols), hog::LANES, shift));
-        let moved = filter.respond(&mut Stopwatch::default());
+        let moved = filter.respond();
         prop_assert_eq!(highest(moved, cols), shift);
         for (a, b) in rolled(&still, (rows, cols), 1, shift).iter().zip(moved) {
             prop_assert!((a - b).abs() < 2e-2, "{} {}", a, b);
@@ -95,11 +94,11 @@ proptest! {
         let patch = noise(rows * cols, seed);
         let flat = Window { rows: vec![1.0; rows], cols: vec![1.0; cols] };
         let mut filter = filter(rows, cols, 1, kernel);
-        Features::Gray.extract(&patch, &flat, filter.input(), &mut Default::default());
-        filter.learn(1.0, &mut Stopwatch::default());
+        Features::Gray.extract(&patch, &flat, filter.input());
+        filter.learn(1.0);
         let moved = rolled(&patch, (rows, cols), 1, shift);
-        Features::Gray.extract(&moved, &flat, filter.input(), &mut Default::default());
-        prop_assert_eq!(highest(filter.respond(&mut Stopwatch::default()), cols), shift);
+        Features::Gray.extract(&moved, &flat, filter.input());
+        prop_assert_eq!(highest(filter.respond(), cols), shift);
     }
 
     /// A picture that moves as a whole takes the box with it, by cells at most half a cell off.

@@ -3,7 +3,6 @@
 use crate::features::gaussian_labels;
 use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
-use crate::profile::Stopwatch;
 use nalgebra::{DMatrix, DVector};
 
 use super::reference::{ReferenceKcf, Size, kernel};
@@ -17,12 +16,12 @@ fn filter(size: Size, kind: Kernel, lambda: f64, target: &[f64]) -> Kcf {
 
 fn learn(filter: &mut Kcf, size: Size, x: &[f64], rate: f64) {
     write(size, x, filter.input());
-    filter.learn(rate, &mut Stopwatch::default());
+    filter.learn(rate);
 }
 
 fn respond(filter: &mut Kcf, size: Size, z: &[f64]) -> Vec<f32> {
     write(size, z, filter.input());
-    filter.respond(&mut Stopwatch::default()).to_vec()
+    filter.respond().to_vec()
 }
 
 /// The published target, and one without any symmetry: that finds a spectrum that is conjugated or mirrored.

@@ -35,7 +35,6 @@ use crate::features::window::half_sample_hann;
 use crate::filters::background::BackgroundAware;
 use crate::frame::{Channels, Frame, PixelFormat};
 use crate::frame::{Region, Resampler};
-use crate::profile::{Stage, Stopwatch};
 
 /// Sides of the search area in cells: numbers that transform fast.
 const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
@@ -125,7 +124,7 @@ impl BackgroundSearch {
     ///
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
-    pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+    pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let frames = FrameKind::of(frame);
         check_box(frames.size, bbox)?;
         let size = (bbox.w, bbox.h);
@@ -191,7 +190,7 @@ impl BackgroundSearch {
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
         }
-        if !search.learn_at(frame, first, 1.0, watch) {
+        if !search.learn_at(frame, first, 1.0) {
             return Err(uniform(bbox));
         }
         if search.identity.is_some() {
@@ -202,27 +201,21 @@ impl BackgroundSearch {
     }
 
     /// Cuts the area at `pose` and hands its features to the filter; false where they are blank.
-    fn take(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) -> bool {
-        watch.start();
+    fn take(&mut self, frame: &Frame<'_>, pose: Pose) -> bool {
         self.view.cut(frame, pose, &mut self.resampler);
-        watch.lap(Stage::Crop);
         (self.view_is_current, self.found) = (true, None);
         let View { gray, bins, map, .. } = &mut self.view;
-        let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input(), watch);
+        let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input());
         if let Some(identity) = &mut self.identity {
-            watch.start();
             identity.observe(self.filter.input(), frame.format() != PixelFormat::Gray8, map);
-            watch.lap(Stage::Identity);
         }
         seen
     }
 
     /// Completes the evidence of the place at `shift` of the view.
-    fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64), watch: &mut Stopwatch) -> Evidence {
+    fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64)) -> Evidence {
         if let Some(identity) = &mut self.identity {
-            watch.start();
             evidence.identity = identity.decision(self.view.features(), shift).map(|decision| decision as f32);
-            watch.lap(Stage::Identity);
             let (params, decision) = (identity.params(), evidence.identity.map(f64::from));
             self.denied = decision.is_some_and(|decision| decision < params.deny_below);
             let agrees = decision.is_some_and(|decision| decision > params.learn_from);
@@ -245,13 +238,11 @@ impl BackgroundSearch {
     }
 
     /// The best place in the view; `None` where the response is not finite.
-    fn answer(&mut self, frame: &Frame<'_>, place: Place, watch: &mut Stopwatch) -> Option<Answer> {
-        self.filter.respond(watch);
-        watch.start();
+    fn answer(&mut self, frame: &Frame<'_>, place: Place) -> Option<Answer> {
+        self.filter.respond();
         let n = self.cells;
         let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
         let colors = model.map(|model| model.respond(&self.view));
-        watch.lap(Stage::Color);
         let share = self.params.color_weight as f32;
         let answers = self.filter.response();
         let wrapped = |i: usize| (i + n - n / 2) % n;
@@ -289,15 +280,14 @@ impl BackgroundSearch {
         let shift = (row as f64 - (n / 2) as f64 + dr, col as f64 - (n / 2) as f64 + dc);
         let long_term = Some(self.filter.slow_score_at(shift) as f32);
         let color = colors.map(|colors| colors[best]);
-        watch.lap(Stage::Peak);
         let evidence = Evidence { peak: value, psr, apce, long_term, color, ..Evidence::default() };
         value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
     }
 
     /// The best place in a view at `pose`; `None` where there is nothing to see.
-    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place, watch: &mut Stopwatch) -> Option<Answer> {
-        let seen = self.take(frame, pose, watch);
-        self.answer(frame, place, watch).filter(|_| seen)
+    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
+        let seen = self.take(frame, pose);
+        self.answer(frame, place).filter(|_| seen)
     }
 
     /// The detection of a frame with nothing to see at `at`.
@@ -314,30 +304,27 @@ impl BackgroundSearch {
     }
 
     /// Learns the target at `pose`. The filter is held near the one before by the share `past` of what it usually is.
-    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64, watch: &mut Stopwatch) -> bool {
+    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
         let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
             self.filter.forget(1.0 - past);
-            self.filter.learn_again(shift, watch);
+            self.filter.learn_again(shift);
             (self.view.point(shift), pose.scale / self.view.pose.scale)
         } else {
-            if !self.take(frame, pose, watch) {
+            if !self.take(frame, pose) {
                 self.view_is_current = false;
                 return false;
             }
             self.filter.forget(1.0 - past);
-            self.filter.learn(watch);
+            self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
-        watch.start();
         if let Some(identity) = &mut self.identity {
             identity.learn(self.view.features(), self.view.shift_at(center), self.certain);
-            watch.lap(Stage::Identity);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
-            watch.lap(Stage::Color);
         }
         // Rarer learning has a higher rate.
         let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
@@ -347,29 +334,25 @@ impl BackgroundSearch {
                 true => scale.learn_found(times),
                 false => scale.learn(self.view.gray_patch(), center, zoom, times),
             }
-            watch.lap(Stage::Scale);
         }
         if let Some(rotation) = &mut self.rotation {
             match is_found {
                 true => rotation.learn_found(times),
                 false => rotation.learn(self.view.gray_patch(), center, 0.0, times),
             }
-            watch.lap(Stage::Rotation);
         }
         true
     }
 
     /// From the best place in the view to the target's pose: its angle and its size there.
-    fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer, watch: &mut Stopwatch) -> (Pose, Answer) {
+    fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer) -> (Pose, Answer) {
         let mut is_turned = false;
         if let (Some(rotation), RotationParams::Filter(params)) = (&mut self.rotation, self.params.rotation) {
-            watch.start();
             let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
-            watch.lap(Stage::Rotation);
             if degrees.abs() >= params.min_turn {
                 let angle = self.view.pose.angle + degrees.to_radians();
                 let turned = Pose { center: self.view.in_frame(best.shift), angle, ..self.view.pose };
-                if let Some(better) = self.challenge(frame, turned, &best, params.margin, watch) {
+                if let Some(better) = self.challenge(frame, turned, &best, params.margin) {
                     (best, is_turned) = (better, true);
                 }
             }
@@ -381,27 +364,18 @@ impl BackgroundSearch {
         let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
         let mut pose = self.view.pose.at(center);
         if let Some(scale) = &mut self.scale {
-            watch.start();
             let limits = scale::limits(self.size, (frame.width(), frame.height()));
             let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
             pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
-            watch.lap(Stage::Scale);
         }
         self.found = (!is_turned).then_some(best.shift);
         (pose, best)
     }
 
     /// The answer in a view at `pose` if it is better than `best` by the share `margin`; the view is then that one.
-    fn challenge(
-        &mut self,
-        frame: &Frame<'_>,
-        pose: Pose,
-        best: &Answer,
-        margin: f64,
-        watch: &mut Stopwatch,
-    ) -> Option<Answer> {
+    fn challenge(&mut self, frame: &Frame<'_>, pose: Pose, best: &Answer, margin: f64) -> Option<Answer> {
         std::mem::swap(&mut self.view, &mut self.other);
-        let other = self.best_in_view(frame, pose, Place::Anywhere, watch);
+        let other = self.best_in_view(frame, pose, Place::Anywhere);
         let better = other.filter(|other| other.merged * (1.0 - margin) > best.merged);
         if better.is_none() {
             std::mem::swap(&mut self.view, &mut self.other);
@@ -416,33 +390,33 @@ impl Search for BackgroundSearch {
         self.first
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         self.frames += 1;
-        let Some(best) = self.best_in_view(frame, at, Place::Anywhere, watch) else { return self.nothing(at) };
-        let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best, watch);
-        Detection { pose, evidence: self.compare(evidence, shift, watch), seen: true, guess: None }
+        let Some(best) = self.best_in_view(frame, at, Place::Anywhere) else { return self.nothing(at) };
+        let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best);
+        Detection { pose, evidence: self.compare(evidence, shift), seen: true, guess: None }
     }
 
-    fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let Some(best) = self.best_in_view(frame, at, Place::Anywhere, watch) else { return self.nothing(at) };
+    fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let Some(best) = self.best_in_view(frame, at, Place::Anywhere) else { return self.nothing(at) };
         let pose = at.at(self.view.in_frame(best.shift));
-        Detection { pose, evidence: self.compare(best.evidence, best.shift, watch), seen: true, guess: None }
+        Detection { pose, evidence: self.compare(best.evidence, best.shift), seen: true, guess: None }
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let Some(best) = self.best_in_view(frame, at, Place::Middle, watch) else { return self.nothing(at) };
-        Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0), watch), seen: true, guess: None }
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let Some(best) = self.best_in_view(frame, at, Place::Middle) else { return self.nothing(at) };
+        Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0)), seen: true, guess: None }
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
         self.save(at);
         match rate {
-            None if due && !self.denied => self.learn_at(frame, at, 1.0, watch),
+            None if due && !self.denied => self.learn_at(frame, at, 1.0),
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
                 let past = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, past.clamp(0.0, 1.0), watch)
+                self.learn_at(frame, at, past.clamp(0.0, 1.0))
             }
             _ => false,
         };

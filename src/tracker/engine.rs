@@ -18,7 +18,6 @@ use super::{Estimate, Params, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::profile::{Profile, Stopwatch};
 
 /// Visible share of a box below which its state is at most uncertain: a box whose target leaves stays at the border,
 /// and its search learns the border, which the evidence does not show.
@@ -43,7 +42,6 @@ pub(super) struct Engine {
     candidate: Option<(Pose, usize)>,
     /// The centre in the last frame that was `tracking`.
     sure_center: (f64, f64),
-    watch: Stopwatch,
 }
 
 impl Engine {
@@ -51,43 +49,41 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked; the error of a machine's first fit.
-    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox, profiling: bool) -> Result<(Self, Estimate)> {
-        let mut watch = Stopwatch::default();
-        watch.switch(profiling);
+    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<(Self, Estimate)> {
         let mut search: Box<dyn Search> = match &params.search {
             SearchParams::Filter(params) => {
-                let search = Box::new(FilterSearch::new(params, frame, bbox, &mut watch)?);
-                ScaleSearch::around(search, params.scale, frame, bbox, &mut watch)
+                let search = Box::new(FilterSearch::new(params, frame, bbox)?);
+                ScaleSearch::around(search, params.scale, frame, bbox)
             }
             // It follows the size itself, in its own view.
-            SearchParams::Background(params) => Box::new(BackgroundSearch::new(params, frame, bbox, &mut watch)?),
+            SearchParams::Background(params) => Box::new(BackgroundSearch::new(params, frame, bbox)?),
             #[cfg(feature = "neural")]
             SearchParams::Siamese(params) => Box::new(SiameseSearch::new(params, frame, bbox)?),
             #[cfg(feature = "neural")]
-            SearchParams::Expert(params) => Box::new(ExpertSearch::new(params, frame, bbox, &mut watch)?),
+            SearchParams::Expert(params) => Box::new(ExpertSearch::new(params, frame, bbox)?),
             #[cfg(not(feature = "neural"))]
             SearchParams::Siamese(_) | SearchParams::Expert(_) => unreachable!("the settings were checked"),
             SearchParams::Machine(params) => {
-                let search = WindowSearch::new(&params.windows, params.lost_below, frame, bbox, &mut watch)?;
-                ScaleSearch::around(Box::new(search), params.scale, frame, bbox, &mut watch)
+                let search = WindowSearch::new(&params.windows, params.lost_below, frame, bbox)?;
+                ScaleSearch::around(Box::new(search), params.scale, frame, bbox)
             }
         };
-        let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox, &mut watch)).transpose()?;
+        let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
         let pose = search.pose();
-        let mut evidence = search.evaluate_at(frame, pose, &mut watch).evidence;
+        let mut evidence = search.evaluate_at(frame, pose).evidence;
         let states = params.search.confidence().map(StateMachine::new);
         let (size, scan) = ((bbox.w, bbox.h), TileScan::default());
         let sure_center = pose.center;
-        let mut engine = Self { size, pose, search, guard, states, scan, candidate: None, sure_center, watch };
+        let mut engine = Self { size, pose, search, guard, states, scan, candidate: None, sure_center };
         if let Some(guard) = &mut engine.guard {
-            evidence.decision = guard.first_decision(frame, pose, &mut engine.watch);
+            evidence.decision = guard.first_decision(frame, pose);
         }
         Ok((engine, Estimate { bbox, polygon: None, state: State::Initial, evidence }))
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns its appearance there.
     pub fn update(&mut self, frame: &Frame<'_>) -> Estimate {
-        let mut detection = self.search.detect(frame, self.pose, &mut self.watch);
+        let mut detection = self.search.detect(frame, self.pose);
         let (mut state, mut learned) = (State::Lost, Learned::Done);
         let was_lost = self.is_lost();
         if let Some(by_confidence) = self.state_by_confidence(&mut detection) {
@@ -112,10 +108,10 @@ impl Engine {
             }
         }
         let lost = self.is_lost();
-        let Self { search, guard, states, watch, .. } = self;
+        let Self { search, guard, states, .. } = self;
         if detection.seen && !lost {
             self.pose = detection.pose;
-            learned = search.learn(frame, self.pose, None, watch);
+            learned = search.learn(frame, self.pose, None);
             if states.is_none() {
                 state = search.state(&detection.evidence);
             }
@@ -129,14 +125,14 @@ impl Engine {
             self.sure_center = self.pose.center;
         }
         if let Some(guard) = guard {
-            let verdict = guard.watch(frame, self.pose, watch);
+            let verdict = guard.watch(frame, self.pose);
             if let Some(found) = verdict.found {
                 // The evidence there says how far the search's model has drifted; the guard vouches for the box.
-                detection = search.evaluate_at(frame, found, watch);
+                detection = search.evaluate_at(frame, found);
                 detection.evidence.confidence = search.confidence(&detection.evidence).map(|p| p as f32);
                 self.pose = detection.pose;
                 if detection.seen {
-                    learned = search.learn(frame, self.pose, Some(guard.relearn_rate()), watch);
+                    learned = search.learn(frame, self.pose, Some(guard.relearn_rate()));
                     state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
                 }
             }
@@ -184,7 +180,7 @@ impl Engine {
         // One or the other, so that the time of a frame is bounded.
         let (detection, frames) = match self.candidate.take() {
             Some((pose, frames)) => {
-                let detection = self.search.detect(frame, pose, &mut self.watch);
+                let detection = self.search.detect(frame, pose);
                 (self.accepted(detection, finds)?.1, frames + 1)
             }
             None => (self.scan_tiles(frame, finds)?, 1),
@@ -210,7 +206,7 @@ impl Engine {
         // Areas that overlap by half: the window hides what lies at the border of one.
         for _ in 0..self.states.as_ref()?.tiles().min(TileScan::tiles(size, reach)) {
             let there = self.scan.next(size, reach, last);
-            let detection = self.search.probe(frame, there, &mut self.watch);
+            let detection = self.search.probe(frame, there);
             let found = self.accepted(detection, finds);
             best = found.into_iter().chain(best).reduce(|a, b| if b.0 > a.0 { b } else { a });
         }
@@ -237,16 +233,6 @@ impl Engine {
     /// The scores of the last search area.
     pub fn response(&self) -> ResponseMap<'_> {
         self.search.response()
-    }
-
-    /// Switches the measuring of stages on or off.
-    pub fn switch_watch(&mut self, on: bool) {
-        self.watch.switch(on);
-    }
-
-    /// The time of the stages while that was on.
-    pub fn profile(&self) -> Profile {
-        *self.watch.profile()
     }
 }
 

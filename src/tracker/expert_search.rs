@@ -15,7 +15,6 @@ use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::profile::{Stage, Stopwatch};
 
 /// Overlap from which two boxes show the same target.
 const SAME: f64 = 0.3;
@@ -86,10 +85,10 @@ impl ExpertSearch {
     ///
     /// # Errors
     /// As [`BackgroundSearch::new`] and [`SiameseSearch::new`].
-    pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+    pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let siamese = SiameseParams { model: params.model.clone(), confidence: params.filter.confidence };
         let network = SiameseSearch::new(&siamese, frame, bbox)?;
-        let filter = BackgroundSearch::new(&params.filter, frame, bbox, watch)?;
+        let filter = BackgroundSearch::new(&params.filter, frame, bbox)?;
         let at = filter.pose();
         Ok(Self {
             params: params.clone(),
@@ -142,7 +141,7 @@ impl Search for ExpertSearch {
         self.filter.pose()
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         let from = std::mem::replace(&mut self.from, at);
         let guessed = self.guess.take() == Some(at);
         let lost = std::mem::take(&mut self.restored) || at == from || guessed;
@@ -158,7 +157,7 @@ impl Search for ExpertSearch {
             }
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
-        let mut found = self.filter.detect(frame, self.filter_at, watch);
+        let mut found = self.filter.detect(frame, self.filter_at);
         let sure = self.filter_confidence(&found);
         if found.seen {
             self.filter_at = found.pose;
@@ -176,9 +175,7 @@ impl Search for ExpertSearch {
             return self.concluded(found);
         }
         self.waited = 0;
-        watch.start();
         let seen = self.network.locate(frame, self.network_at);
-        watch.lap(Stage::Network);
         let Some((network, score)) = seen else {
             // The filter goes on alone.
             self.last_answer = None;
@@ -204,7 +201,7 @@ impl Search for ExpertSearch {
         } else {
             self.apart += 1;
             let place = Pose { aspect: 1.0, angle: self.filter_at.angle, ..network };
-            let there = self.filter.evaluate_at(frame, place, watch);
+            let there = self.filter.evaluate_at(frame, place);
             let identity = |evidence: &Evidence| f64::from(evidence.identity.unwrap_or(0.0)).clamp(-1.0, 1.0);
             let by_identity = identity(&there.evidence) - identity(&found.evidence);
             let by_confidence = probability(score) - sure;
@@ -238,31 +235,29 @@ impl Search for ExpertSearch {
         found
     }
 
-    fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let mut found = self.filter.probe(frame, Pose { aspect: 1.0, ..at }, watch);
+    fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let mut found = self.filter.probe(frame, Pose { aspect: 1.0, ..at });
         if self.filter_confidence(&found) >= self.params.filter.confidence.tracking_from {
-            watch.start();
             let similarity = self.network.similarity_at(frame, self.joint(found.pose));
             found.seen &= similarity.is_none_or(|similarity| similarity > LIKE);
-            watch.lap(Stage::Network);
         }
         found
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let detection = self.filter.evaluate_at(frame, Pose { aspect: 1.0, ..at }, watch);
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let detection = self.filter.evaluate_at(frame, Pose { aspect: 1.0, ..at });
         Detection { pose: at, ..detection }
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
         if rate.is_some() {
-            return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, rate, watch);
+            return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, rate);
         }
         // The filter does not learn while the evidence favours the network.
         if self.apart > 0 && self.doubt > 0.0 {
             return Learned::Done;
         }
-        self.filter.learn(frame, self.filter_at, None, watch)
+        self.filter.learn(frame, self.filter_at, None)
     }
 
     fn restore(&mut self) -> Option<Pose> {
@@ -380,19 +375,18 @@ mod tests {
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
         let mut params = ExpertParams { model: folder("").to_str().unwrap().into(), ..ExpertParams::default() };
         params.filter.padding = 2.0;
-        let off = &mut Stopwatch::default();
         let given = BBox::new(here.0, here.1, 48.0, 48.0);
-        let mut search = ExpertSearch::new(&params, &view, given, off).unwrap();
+        let mut search = ExpertSearch::new(&params, &view, given).unwrap();
         for _ in 0..15 {
             let at = search.last;
-            let found = search.detect(&view, at, off);
-            search.learn(&view, found.pose, None, off);
+            let found = search.detect(&view, at);
+            search.learn(&view, found.pose, None);
         }
         search.filter_at = search.filter_at.at((twin.0 + 24.0, twin.1 + 24.0));
         for _ in 0..3 * MIN_APART {
             let at = search.last;
-            let found = search.detect(&view, at, off);
-            search.learn(&view, found.pose, None, off);
+            let found = search.detect(&view, at);
+            search.learn(&view, found.pose, None);
         }
         assert!(search.filter_at.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.filter_at);
         assert!(search.last.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.last);
@@ -403,7 +397,7 @@ mod tests {
     fn expert_with_similarity(view: &Frame<'_>, cosine: f32) -> ExpertSearch {
         let params = ExpertParams { model: folder("").to_str().unwrap().into(), every: 1, ..ExpertParams::default() };
         let given = BBox::new(80.0, 90.0, 48.0, 48.0);
-        let mut search = ExpertSearch::new(&params, view, given, &mut Stopwatch::default()).unwrap();
+        let mut search = ExpertSearch::new(&params, view, given).unwrap();
         let sine = (1.0 - cosine * cosine).sqrt();
         // Turned by that angle in each plane of two channels.
         for [a, b] in search.network.given.as_chunks_mut().0 {
@@ -416,13 +410,12 @@ mod tests {
     fn both_that_follow_what_is_unlike_the_given_lose_it() {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        let off = &mut Stopwatch::default();
         for (cosine, lost) in [(0.8, false), (0.45, true)] {
             let mut search = expert_with_similarity(&view, cosine);
-            assert_eq!(search.probe(&view, search.last, off).seen, !lost, "elsewhere it must be like the given, too");
+            assert_eq!(search.probe(&view, search.last).seen, !lost, "elsewhere it must be like the given, too");
             let states: Vec<_> = (0..60)
                 .map(|_| {
-                    let found = search.detect(&view, search.last, off);
+                    let found = search.detect(&view, search.last);
                     search.state(&found.evidence)
                 })
                 .collect();
@@ -438,7 +431,7 @@ mod tests {
         for (cosine, stays) in [(0.8, false), (-0.5, true)] {
             let mut search = expert_with_similarity(&first, cosine);
             let at = search.last;
-            let found = search.detect(&second, at, &mut Stopwatch::default());
+            let found = search.detect(&second, at);
             assert_eq!((found.pose == at, found.seen), (stays, !stays), "{cosine}: {:?}", found.pose);
         }
     }
@@ -447,15 +440,14 @@ mod tests {
     fn the_network_follows_on_when_the_target_is_lost() {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        let off = &mut Stopwatch::default();
         for restored in [false, true] {
             let mut search = expert_with_similarity(&view, 1.0);
             let elsewhere = search.last.at((220.0, 170.0));
-            search.detect(&view, search.last, off);
+            search.detect(&view, search.last);
             if restored {
                 search.restore();
             }
-            let guess = search.detect(&view, elsewhere, off).guess;
+            let guess = search.detect(&view, elsewhere).guess;
             let center = search.network_at.center;
             assert_eq!(guess, restored.then_some(search.network_at));
             assert_eq!((center.0 - 104.0).hypot(center.1 - 114.0) < 12.0, restored, "{center:?}");

@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::features::{Features, Window, gaussian_labels};
 use crate::filters::kcf::Kcf;
 use crate::frame::Frame;
-use crate::profile::{Stage, Stopwatch};
 
 #[derive(Clone, Debug)]
 pub(crate) struct FilterSearch {
@@ -43,7 +42,7 @@ impl FilterSearch {
     ///
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
-    pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+    pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let frames = FrameKind::of(frame);
         check_box(frames.size, bbox)?;
         let (_, largest) = scale::limits((bbox.w, bbox.h), frames.size);
@@ -67,11 +66,11 @@ impl FilterSearch {
             features,
             area,
         };
-        search.extract(frame, watch);
+        search.extract(frame);
         if is_blank(search.filter.input()) {
             return Err(uniform(bbox));
         }
-        search.filter.learn(params.learning_rate, watch);
+        search.filter.learn(params.learning_rate);
         Ok(search)
     }
 
@@ -96,12 +95,12 @@ impl FilterSearch {
     }
 
     /// Cuts the area at `at` and has the filter respond to it; whether there was any texture in it.
-    fn respond(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> bool {
+    fn respond(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
         self.place(at);
-        self.extract(frame, watch);
+        self.extract(frame);
         // Without texture all translations score the same, and rounding would move the box.
         let textured = !is_blank(self.filter.input());
-        self.filter.respond(watch);
+        self.filter.respond();
         (self.searched, self.shift) = (self.pose, (0.0, 0.0));
         textured
     }
@@ -114,11 +113,9 @@ impl FilterSearch {
     }
 
     /// Cuts the area at the present position and hands its features to the filter.
-    fn extract(&mut self, frame: &Frame<'_>, watch: &mut Stopwatch) {
-        watch.start();
+    fn extract(&mut self, frame: &Frame<'_>) {
         let patch = self.area.cut(frame, self.position, self.pose.scale);
-        watch.lap(Stage::Crop);
-        self.features.extract(patch, &self.window, self.filter.input(), watch);
+        self.features.extract(patch, &self.window, self.filter.input());
     }
 }
 
@@ -148,12 +145,12 @@ pub(crate) struct FilterSnapshot {
 impl FilterSearch {
     /// Finds the target in the next frame; returns whether there was anything to see.
     pub(crate) fn find(&mut self, frame: &Frame<'_>) -> bool {
-        self.detect(frame, self.pose, &mut Stopwatch::default()).seen
+        self.detect(frame, self.pose).seen
     }
 
     /// Learns the target where it was found.
     pub(crate) fn learn_here(&mut self, frame: &Frame<'_>) {
-        self.learn(frame, self.pose, None, &mut Stopwatch::default());
+        self.learn(frame, self.pose, None);
     }
 
     /// The box of a target whose first box has this size.
@@ -172,7 +169,7 @@ impl FilterSearch {
         let patch = self.area.patch_and_place(self.position).0.to_vec();
         // The filter's own copy has become a spectrum.
         let mut features = vec![0.0; self.filter.input().len()];
-        self.features.extract(&patch, &self.window, &mut features, &mut Stopwatch::default());
+        self.features.extract(&patch, &self.window, &mut features);
         let Window { rows, cols } = &self.window;
         FilterSnapshot {
             window: rows.iter().flat_map(|row| cols.iter().map(move |col| row * col)).collect(),
@@ -194,13 +191,11 @@ impl Search for FilterSearch {
         self.pose
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let textured = self.respond(frame, at, watch);
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let textured = self.respond(frame, at);
         let size = self.filter.size();
         let response = self.filter.response();
-        watch.start();
         let peak = Peak::find(response, size, self.peak_radius, ResponseLayout::Wrapped);
-        watch.lap(Stage::Peak);
         let seen = textured && peak.value.is_finite();
         if seen {
             self.shift = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
@@ -209,23 +204,23 @@ impl Search for FilterSearch {
         self.detection(&peak, seen)
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let textured = self.respond(frame, at, watch);
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let textured = self.respond(frame, at);
         let size = self.filter.size();
         let peak = Peak::at(self.filter.response(), size, (0, 0), self.peak_radius, ResponseLayout::Wrapped);
         self.detection(&peak, textured && peak.value.is_finite())
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
         let rate = rate.unwrap_or(self.params.learning_rate);
         let stands = at.center == self.pose.center && at.scale == self.pose.scale;
         if stands && self.shift == (0.0, 0.0) {
             // A new area would hold the same pixels.
-            self.filter.learn_again(rate, watch);
+            self.filter.learn_again(rate);
         } else {
             self.place(at);
-            self.extract(frame, watch);
-            self.filter.learn(rate, watch);
+            self.extract(frame);
+            self.filter.learn(rate);
         }
         Learned::Done
     }

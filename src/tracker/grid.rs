@@ -11,7 +11,6 @@ use crate::features::hog::{self, Hog};
 use crate::fft::fast_length_of_parity;
 use crate::frame::Resampler;
 use crate::frame::{Channels, Frame};
-use crate::profile::{Stage, Stopwatch};
 
 /// Pixels of a cell's side, at the size that is searched.
 const CELL: usize = 4;
@@ -152,15 +151,13 @@ impl Cutter {
 
     /// Writes the features of the patch around a target at `pose`, to whole pixels of the frame; where its middle
     /// really is.
-    fn cut(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32], watch: &mut Stopwatch) -> (f64, f64) {
-        watch.start();
+    fn cut(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) -> (f64, f64) {
         let scale = self.scale * pose.scale;
         let (width, height) = self.sampler.size();
         let (width, height) = (width as f64 * scale, height as f64 * scale);
         let (left, top) = ((pose.center.0 - width / 2.0).round(), (pose.center.1 - height / 2.0).round());
         self.sampler.cut_from(frame, (left, top), scale, &mut self.patch);
-        watch.lap(Stage::Crop);
-        self.hog.extract(&self.patch, &self.flat[0], &self.flat[1], out, watch);
+        self.hog.extract(&self.patch, &self.flat[0], &self.flat[1], out);
         (left + width / 2.0, top + height / 2.0)
     }
 }
@@ -180,21 +177,14 @@ impl WindowCutter {
     }
 
     /// Writes the search map around `pose` to `out`, `[row][column][hog::LANES]`, and moves the grid there.
-    pub fn cut_map(
-        &mut self,
-        grid: &mut WindowGrid,
-        frame: &Frame<'_>,
-        pose: Pose,
-        out: &mut [f32],
-        watch: &mut Stopwatch,
-    ) {
+    pub fn cut_map(&mut self, grid: &mut WindowGrid, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) {
         grid.scale = pose.scale;
-        grid.middle = self.map.cut(frame, pose, out, watch);
+        grid.middle = self.map.cut(frame, pose, out);
     }
 
     /// Writes the template of a target at `pose` to `out`, `[row][column][hog::LANES]`.
-    pub fn cut_template(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32], watch: &mut Stopwatch) {
-        self.template.cut(frame, pose, &mut self.margined, watch);
+    pub fn cut_template(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) {
+        self.template.cut(frame, pose, &mut self.margined);
         let (cols, around) = (self.columns, self.columns + 2 * MARGIN);
         for (r, to) in out.chunks_exact_mut(cols * hog::LANES).enumerate() {
             let from = ((r + MARGIN) * around + MARGIN) * hog::LANES;

@@ -13,7 +13,6 @@ use super::window_search::WindowSearch;
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::profile::Stopwatch;
 
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
@@ -42,21 +41,21 @@ impl Guard {
     ///
     /// # Errors
     /// As [`WindowSearch::new`].
-    pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+    pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         // Its own state is not used.
-        let detector = WindowSearch::new(&params.windows, f64::NEG_INFINITY, frame, bbox, watch)?;
+        let detector = WindowSearch::new(&params.windows, f64::NEG_INFINITY, frame, bbox)?;
         Ok(Self { params: params.clone(), detector, doubts: 0, scale: 1.0, scan: TileScan::default() })
     }
 
     /// Judges the target's place `here`. In doubt it looks around; after `lost-after` doubtful frames,
     /// everywhere.
-    pub fn watch(&mut self, frame: &Frame<'_>, here: Pose, watch: &mut Stopwatch) -> Verdict {
-        let seen = self.detector.scan(frame, here, watch);
+    pub fn watch(&mut self, frame: &Frame<'_>, here: Pose) -> Verdict {
+        let seen = self.detector.scan(frame, here);
         let score = if seen { self.detector.score_at_middle() } else { f64::NEG_INFINITY };
         let decision = seen.then_some(score as f32);
         if score >= self.params.uncertain_below {
             (self.doubts, self.scale) = (0, here.scale);
-            let learned = self.detector.learn_above_gate(frame, here, score, watch);
+            let learned = self.detector.learn_above_gate(frame, here, score);
             return Verdict { decision, found: None, learned };
         }
         self.doubts += 1;
@@ -66,7 +65,7 @@ impl Guard {
         let found = if seen && near.score > self.params.accept_above.max(elsewhere) {
             Some((near.score, near.center))
         } else if self.doubts >= self.params.lost_after {
-            self.search_tiles(frame, there, (self.params.accept_above + self.params.far_margin).max(elsewhere), watch)
+            self.search_tiles(frame, there, (self.params.accept_above + self.params.far_margin).max(elsewhere))
         } else {
             None
         };
@@ -81,8 +80,8 @@ impl Guard {
     }
 
     /// The decision at `here`, of a scan that teaches nothing.
-    pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose, watch: &mut Stopwatch) -> Option<f32> {
-        self.detector.scan(frame, here, watch).then(|| self.detector.score_at_middle() as f32)
+    pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f32> {
+        self.detector.scan(frame, here).then(|| self.detector.score_at_middle() as f32)
     }
 
     /// The state after the last verdict.
@@ -102,13 +101,7 @@ impl Guard {
     }
 
     /// Score and centre of the best window of the next search areas, if it is accepted.
-    fn search_tiles(
-        &mut self,
-        frame: &Frame<'_>,
-        here: Pose,
-        accept_above: f64,
-        watch: &mut Stopwatch,
-    ) -> Option<(f64, (f64, f64))> {
+    fn search_tiles(&mut self, frame: &Frame<'_>, here: Pose, accept_above: f64) -> Option<(f64, (f64, f64))> {
         let reach = self.detector.reach();
         let size = frame.size();
         let mut best: Option<(f64, (f64, f64))> = None;
@@ -116,7 +109,7 @@ impl Guard {
         let step = (2.0 * reach.0, 2.0 * reach.1);
         for _ in 0..self.params.tiles.min(TileScan::tiles(size, step)) {
             let there = self.scan.next(size, step, here);
-            if !self.detector.scan(frame, there, watch) {
+            if !self.detector.scan(frame, there) {
                 continue;
             }
             let found = self.detector.best(false);

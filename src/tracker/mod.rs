@@ -49,7 +49,6 @@ use serde::Serialize;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::profile::Profile;
 use engine::Engine;
 use search::FrameKind;
 
@@ -103,7 +102,6 @@ pub struct Estimate {
 #[derive(Clone, Debug)]
 pub struct Tracker {
     params: Params,
-    profiling: bool,
     /// Kept, so that each target finds them loaded.
     #[cfg(feature = "neural")]
     _networks: Option<std::sync::Arc<network::Networks>>,
@@ -130,7 +128,6 @@ impl Tracker {
         let _networks = params.search.model().map(|model| network::Networks::load(model.as_ref())).transpose()?;
         Ok(Self {
             params,
-            profiling: false,
             #[cfg(feature = "neural")]
             _networks,
             target: None,
@@ -151,7 +148,7 @@ impl Tracker {
     /// all, as with settings far off the default. The earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
-        let (engine, estimate) = Engine::new(&self.params, &frame, bbox, self.profiling)?;
+        let (engine, estimate) = Engine::new(&self.params, &frame, bbox)?;
         self.target = Some(Target { frames: FrameKind::of(&frame), engine });
         Ok(estimate)
     }
@@ -181,19 +178,6 @@ impl Tracker {
     /// target is lost, that area may be anywhere in the frame.
     pub fn response(&self) -> Option<ResponseMap<'_>> {
         self.target.as_ref().map(|target| target.engine.response())
-    }
-
-    /// Measures from now on how long the stages of the updates take, or no longer does.
-    pub fn switch_profile(&mut self, on: bool) {
-        self.profiling = on;
-        if let Some(target) = &mut self.target {
-            target.engine.switch_watch(on);
-        }
-    }
-
-    /// The time of the stages since [`Tracker::init`], while that was switched on.
-    pub fn profile(&self) -> Profile {
-        self.target.as_ref().map(|target| target.engine.profile()).unwrap_or_default()
     }
 
     /// Where the target was last; `None` before [`Tracker::init`].

@@ -14,7 +14,6 @@ use crate::features::{BATCH_CELL, GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
 use crate::frame::{Channels, Frame};
 use crate::frame::{Region, Resampler};
-use crate::profile::{Stage, Stopwatch};
 use crate::simd::{leveled, whole};
 
 /// Shortest side of the smallest box in pixels.
@@ -249,13 +248,7 @@ pub(super) struct ScaleSearch {
 
 impl ScaleSearch {
     /// `search`, following the size of its target at `bbox` of `frame` as `params` say.
-    pub fn around(
-        search: Box<dyn Search>,
-        params: ScaleParams,
-        frame: &Frame<'_>,
-        bbox: BBox,
-        watch: &mut Stopwatch,
-    ) -> Box<dyn Search> {
+    pub fn around(search: Box<dyn Search>, params: ScaleParams, frame: &Frame<'_>, bbox: BBox) -> Box<dyn Search> {
         let size = (bbox.w, bbox.h);
         let limits = limits(size, FrameKind::of(frame).size);
         let ScaleParams::Filter(params) = params else { return search };
@@ -270,7 +263,7 @@ impl ScaleSearch {
         resampler.reserve(step * limits.1);
         let (filter, patch) = (ScaleFilter::new(seen, params), vec![0; width * height]);
         let mut search = Self { search, limits, filter, resampler, patch, step, cut_at: None };
-        search.learn_scale(frame, Pose::of(bbox), watch);
+        search.learn_scale(frame, Pose::of(bbox));
         Box::new(search)
     }
 
@@ -287,8 +280,7 @@ impl ScaleSearch {
     }
 
     /// Learns the size of the target at `pose`, from the last patch if it was cut around the same place.
-    fn learn_scale(&mut self, frame: &Frame<'_>, pose: Pose, watch: &mut Stopwatch) {
-        watch.start();
+    fn learn_scale(&mut self, frame: &Frame<'_>, pose: Pose) {
         let cut_at = self.cut_at.filter(|cut_at| cut_at.center == pose.center);
         if cut_at.is_none() {
             self.cut(frame, pose);
@@ -297,7 +289,6 @@ impl ScaleSearch {
         let (filter, patch, middle) = self.parts();
         filter.learn(patch, middle, zoom, 1.0);
         self.cut_at = None;
-        watch.lap(Stage::Scale);
     }
 }
 
@@ -306,28 +297,26 @@ impl Search for ScaleSearch {
         self.search.pose()
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         self.cut_at = None;
-        let mut detection = self.search.detect(frame, at, watch);
+        let mut detection = self.search.detect(frame, at);
         if detection.seen {
-            watch.start();
             self.cut(frame, detection.pose);
             let (filter, patch, middle) = self.parts();
             let scale = detection.pose.scale * filter.find(patch, middle);
             detection.pose.scale = scale.clamp(self.limits.0, self.limits.1);
-            watch.lap(Stage::Scale);
         }
         detection
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         self.cut_at = None;
-        self.search.evaluate_at(frame, at, watch)
+        self.search.evaluate_at(frame, at)
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
-        let learned = self.search.learn(frame, at, rate, watch);
-        self.learn_scale(frame, at, watch);
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
+        let learned = self.search.learn(frame, at, rate);
+        self.learn_scale(frame, at);
         learned
     }
 

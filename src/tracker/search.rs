@@ -8,7 +8,6 @@ use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
-use crate::profile::Stopwatch;
 
 /// A bounded search area can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
@@ -102,14 +101,14 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     fn pose(&self) -> Pose;
 
     /// Scores all translations around `at` and finds the best. The model stays as it is.
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection;
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection;
 
     /// As [`Search::detect`], but scores only `at`. The pose stays `at`.
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection;
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection;
 
     /// Offers the last detection's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
     /// search's own rate, gate, schedule and frames.
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned;
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned;
 
     /// The state of a frame with this evidence.
     fn state(&self, evidence: &Evidence) -> State;
@@ -122,8 +121,8 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     }
 
     /// As [`Search::detect`], without following size and angle: cheaper, for places where the target may be.
-    fn probe(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        self.detect(frame, at, watch)
+    fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        self.detect(frame, at)
     }
 
     /// Undoes what was learned since the target was last certain, and returns its pose then; `None` of a search that

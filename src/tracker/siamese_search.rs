@@ -18,7 +18,6 @@ use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::{Frame, PixelFormat};
-use crate::profile::{Stage, Stopwatch};
 use crate::simd::leveled;
 
 /// Smallest side of a box in pixels.
@@ -298,10 +297,8 @@ impl Search for SiameseSearch {
         self.first
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        watch.start();
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         let found = self.locate(frame, at);
-        watch.lap(Stage::Network);
         match found {
             Some((pose, score)) => {
                 let (score, similarity) = (score as f32, self.similarity(pose));
@@ -312,11 +309,11 @@ impl Search for SiameseSearch {
         }
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        Detection { pose: at, ..self.detect(frame, at, watch) }
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        Detection { pose: at, ..self.detect(frame, at) }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>, _: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>) -> Learned {
         Learned::Done
     }
 

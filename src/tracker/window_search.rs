@@ -16,7 +16,6 @@ use crate::features::hog;
 use crate::features::window::hann;
 use crate::filters::windows::{WindowDetector, WindowSettings};
 use crate::frame::Frame;
-use crate::profile::{Stage, Stopwatch};
 
 /// Samples of the background that the first frame gives, at most.
 const FIRST_NEGATIVES: usize = 32;
@@ -64,13 +63,13 @@ impl WindowSearch {
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
     /// what the machine says of its first fit.
-    pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox, watch: &mut Stopwatch) -> Result<Self> {
+    pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let frames = FrameKind::of(frame);
         check_box(frames.size, bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid, frames);
         let mut first = vec![0.0; grid.map.0 * grid.map.1 * hog::LANES];
-        cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first, watch);
+        cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first);
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
@@ -113,13 +112,11 @@ impl WindowSearch {
     }
 
     /// Scores all windows around the target's place `at`; false where there is nothing to see in the whole area.
-    pub fn scan(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> bool {
-        self.cutter.cut_map(&mut self.grid, frame, at, self.detector.input(), watch);
+    pub fn scan(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
+        self.cutter.cut_map(&mut self.grid, frame, at, self.detector.input());
         let seen = !is_blank(self.detector.input());
-        watch.start();
         self.detector.take_input();
         self.detector.respond();
-        watch.lap(Stage::Windows);
         seen
     }
 
@@ -194,32 +191,30 @@ impl WindowSearch {
     }
 
     /// Learns the target at `at` if its `score` passes the gate, and it is the turn of this frame.
-    pub fn learn_above_gate(&mut self, frame: &Frame<'_>, at: Pose, score: f64, watch: &mut Stopwatch) -> Learned {
+    pub fn learn_above_gate(&mut self, frame: &Frame<'_>, at: Pose, score: f64) -> Learned {
         self.accepted += usize::from(score > self.params.gate);
         if self.accepted < self.params.interval {
             return Learned::Done;
         }
         self.accepted = 0;
-        self.learn_at(frame, at, watch)
+        self.learn_at(frame, at)
     }
 
     /// Learns the sample of the target at `at` with the share that a newest one has.
-    pub fn learn_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Learned {
-        self.learn_sample(frame, at, self.params.sample_share, watch)
+    pub fn learn_at(&mut self, frame: &Frame<'_>, at: Pose) -> Learned {
+        self.learn_sample(frame, at, self.params.sample_share)
     }
 
     /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last
     /// scan that scored highest and lie elsewhere.
-    fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64, watch: &mut Stopwatch) -> Learned {
-        self.cutter.cut_template(frame, at, &mut self.template, watch);
-        watch.start();
+    fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64) -> Learned {
+        self.cutter.cut_template(frame, at, &mut self.template);
         self.detector.add_positive(&self.template, share, 1.0);
         self.find_distractors(self.grid.place_of(at.center));
         for &(_, r, c) in &self.peaks {
             self.detector.add_negative_at(r, c);
         }
         let fitted = self.detector.fit();
-        watch.lap(Stage::Refit);
         if fitted.is_ok() { Learned::Done } else { Learned::KeptModel }
     }
 
@@ -258,23 +253,23 @@ impl Search for WindowSearch {
         self.pose
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        if !self.scan(frame, at, watch) {
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        if !self.scan(frame, at) {
             return self.detection(at, self.place_at_middle(), false);
         }
         let found = self.best(true);
         self.detection(at.at(found.center), found.place, true)
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        let seen = self.scan(frame, at, watch);
+    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        let seen = self.scan(frame, at);
         self.detection(at, self.place_at_middle(), seen)
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>, watch: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
         match rate {
-            None => self.learn_above_gate(frame, at, self.decision, watch),
-            Some(share) => self.learn_sample(frame, at, share, watch),
+            None => self.learn_above_gate(frame, at, self.decision),
+            Some(share) => self.learn_sample(frame, at, share),
         }
     }
 

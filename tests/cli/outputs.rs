@@ -272,16 +272,6 @@ fn no_input_is_overwritten() {
 }
 
 #[test]
-fn a_profile_lists_stages_and_changes_no_box() {
-    let place = place(5);
-    place.run("--otb @plain.txt").assert().success();
-    let done = place.run("--profile --otb @profiled.txt").assert().success();
-    done.stderr(contains("cell histograms").and(contains("forward FFT")).and(contains("peak")));
-    assert_eq!(place.read("profiled.txt"), place.read("plain.txt"));
-}
-
-/// On an error in the middle, every output has the frames before it.
-#[test]
 fn a_run_that_fails_completes_its_outputs() {
     let place = place(8);
     fs::write(place.frame(5), "").unwrap();

@@ -30,7 +30,6 @@ use std::ops::Range;
 use rustfft::num_complex::Complex32;
 
 use crate::fft::{AlignedBuf, CHANNELS, LanePlan, PlanePlan, phase_shift};
-use crate::profile::{Stage, Stopwatch};
 
 /// How a [`BackgroundAware`] filter learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -180,18 +179,14 @@ impl BackgroundAware {
 
     /// The answer to every cyclic shift of the input map, `F^-1(Σ_d ẑ_d conj(f̂_d))`: element (r, c) is the score of
     /// the target displaced by r rows and c columns, wrapped around.
-    pub fn respond(&mut self, watch: &mut Stopwatch) -> &[f32] {
-        watch.start();
+    pub fn respond(&mut self) -> &[f32] {
         self.transform_input();
-        watch.lap(Stage::Forward);
         let size = (self.rows, self.cols, self.blocks);
         let model = (&*self.filter, &*self.slow);
         solve::answers(cells(&self.input), size, model, &mut self.answer, &mut self.slow_answer);
-        watch.lap(Stage::CrossPower);
         self.plane.inverse(&self.answer, &mut self.response, &mut self.scratch[..self.plane.scratch_len()]);
         let per_cell = 1.0 / (self.rows * self.cols) as f32;
         self.response.iter_mut().for_each(|v| *v *= per_cell);
-        watch.lap(Stage::Inverse);
         &self.response
     }
 
@@ -213,25 +208,21 @@ impl BackgroundAware {
     }
 
     /// Learns the input map as the target at no shift.
-    pub fn learn(&mut self, watch: &mut Stopwatch) {
-        watch.start();
+    pub fn learn(&mut self) {
         self.transform_input();
-        watch.lap(Stage::Forward);
-        self.learn_again((0.0, 0.0), watch);
+        self.learn_again((0.0, 0.0));
     }
 
     /// As [`learn`](Self::learn), from the input that was used last, its target at `shift` (rows, columns; in cells,
     /// fractions welcome). The map is taken as cyclic: the taper stands beside the target, which does no harm for
     /// shifts of about a cell.
-    pub fn learn_again(&mut self, shift: (f64, f64), watch: &mut Stopwatch) {
-        watch.start();
+    pub fn learn_again(&mut self, shift: (f64, f64)) {
         let rate = if self.trained { self.settings.sample_rate as f32 } else { 1.0 };
         let [row_shifts, col_shifts] = &mut self.phase_shifts;
         phase_shift(shift.0, self.rows, row_shifts);
         phase_shift(shift.1, self.cols, col_shifts);
         let size = (self.rows, self.cols, self.blocks);
         solve::update_sample(cells(&self.input), size, rate, row_shifts, col_shifts, &mut self.sample);
-        watch.lap(Stage::Interpolate);
         let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };
         self.past = 1.0;
         match self.uniform {
@@ -240,7 +231,6 @@ impl BackgroundAware {
         }
         let slow_rate = if self.trained { self.settings.slow_rate as f32 } else { 1.0 };
         solve::follow(&self.filter, slow_rate, &mut self.slow);
-        watch.lap(Stage::Solve);
         self.trained = true;
     }
 

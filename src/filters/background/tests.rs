@@ -30,11 +30,6 @@ impl BackgroundAware {
     }
 }
 
-/// A stopwatch that measures nothing.
-fn off() -> Stopwatch {
-    Stopwatch::default()
-}
-
 fn noise(i: usize, seed: usize) -> f32 {
     ((i * 7919 + seed * 104_729) % 1013) as f32 / 1013.0 - 0.5
 }
@@ -135,14 +130,14 @@ fn many_steps_find_the_dense_solution_over_frames() {
             let mut samples = shifts(size, channels, 1);
             let mut expected = problem.solve(&samples, 0.0, &DVector::zeros(samples.ncols()));
             problem.write(&mut filter, 1);
-            filter.learn(&mut off());
+            filter.learn();
             let first = problem.error(&filter, &expected);
             assert!(first < 2e-3, "{size:?}, {channels} channels: {first}");
             for seed in [2, 3] {
                 samples = samples * (1.0 - rate) + shifts(size, channels, seed) * rate;
                 expected = problem.solve(&samples, temporal, &expected);
                 problem.write(&mut filter, seed);
-                filter.learn(&mut off());
+                filter.learn();
                 let error = problem.error(&filter, &expected);
                 assert!(error < 2e-3, "{size:?}, {channels} channels, {temporal}, {rate}: {error}");
             }
@@ -150,7 +145,7 @@ fn many_steps_find_the_dense_solution_over_frames() {
             problem.write(&mut filter, 9);
             let answers = shifts(size, channels, 9) * &expected;
             let scale = answers.amax();
-            for (got, expected) in filter.respond(&mut off()).iter().zip(answers.iter()) {
+            for (got, expected) in filter.respond().iter().zip(answers.iter()) {
                 assert!((f64::from(*got) - expected).abs() < 5e-3 * scale, "{size:?}, {channels} channels");
             }
         }
@@ -165,7 +160,7 @@ fn no_value_stands_where_none_may() {
     let mut filter = problem.filter(BackgroundSettings::default());
     for seed in 1..5 {
         problem.write(&mut filter, seed);
-        filter.learn(&mut off());
+        filter.learn();
     }
     let taps = filter.taps();
     let largest = taps.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -185,13 +180,13 @@ fn without_mask_and_past_it_is_the_dual_linear_filter() {
         let mut primal = problem.filter(settings);
         problem.write(&mut primal, 4);
         let map = primal.input().to_vec();
-        primal.learn(&mut off());
+        primal.learn();
         dual.input().copy_from_slice(&map);
-        dual.learn(1.0, &mut off());
+        dual.learn(1.0);
         problem.write(&mut primal, 5);
         let map = primal.input().to_vec();
         dual.input().copy_from_slice(&map);
-        let (expected, got) = (dual.respond(&mut off()).to_vec(), primal.respond(&mut off()));
+        let (expected, got) = (dual.respond().to_vec(), primal.respond());
         let scale = expected.iter().fold(0.0, |m: f32, v| m.max(v.abs()));
         assert!(scale > 1e-3);
         for (expected, got) in expected.iter().zip(got) {
@@ -209,18 +204,18 @@ fn a_shifted_target_is_learned_where_it_lies() {
     let (mut anew, mut again) = (problem.filter(Default::default()), problem.filter(Default::default()));
     problem.write(&mut anew, 1);
     let map = anew.input().to_vec();
-    anew.learn(&mut off());
+    anew.learn();
     // The same map, its cell (r, c) at (r + 2, c + 1).
     for (i, v) in again.input().iter_mut().enumerate() {
         let (lane, cell) = (i % CHANNELS, i / CHANNELS);
         let from = (cell / 7 + 8 - 2) % 8 * 7 + (cell % 7 + 7 - 1) % 7;
         *v = map[(i / CHANNELS / cells * cells + from) * CHANNELS + lane];
     }
-    again.respond(&mut off());
-    again.learn_again((2.0, 1.0), &mut off());
+    again.respond();
+    again.learn_again((2.0, 1.0));
     for filter in [&mut anew, &mut again] {
         problem.write(filter, 2);
-        filter.respond(&mut off());
+        filter.respond();
     }
     let scale = anew.response().iter().fold(0.0, |m: f32, v| m.max(v.abs()));
     for (a, b) in anew.response().iter().zip(again.response()) {
@@ -249,9 +244,9 @@ fn the_slow_filter_follows_by_its_rate() {
         // The answers of filter and slow filter to their own map, after so many frames.
         let mut answers = |seed: usize| {
             problem.write(&mut filter, seed);
-            filter.learn(&mut off());
+            filter.learn();
             problem.write(&mut filter, 9);
-            filter.respond(&mut off());
+            filter.respond();
             (series(&filter.answer, 9, (1.0, 2.0), &mut filter.turns), filter.slow_score_at((1.0, 2.0)))
         };
         let (first, mut slow) = answers(1);
@@ -275,7 +270,7 @@ fn what_is_forgotten_is_forgotten_once() {
         for (seed, share) in (1..).zip(shares) {
             share.into_iter().for_each(|share| filter.forget(share));
             problem.write(&mut filter, seed);
-            filter.learn(&mut off());
+            filter.learn();
         }
         filter.taps()
     };
@@ -298,10 +293,10 @@ fn nothing_is_allocated_in_a_frame() {
     let used = allocation_counter::measure(|| {
         for seed in 0..3 {
             problem.write(&mut filter, seed);
-            filter.respond(&mut off());
-            filter.learn_again((0.5, -0.25), &mut off());
+            filter.respond();
+            filter.learn_again((0.5, -0.25));
             problem.write(&mut filter, seed);
-            filter.learn(&mut off());
+            filter.learn();
             assert!(filter.slow_score_at((0.0, 0.5)).is_finite());
         }
     });

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::super::{Halt, at_frame};
 use super::*;
 use crate::media::Item;
-use crate::profile::{Profile, Stage};
 use crate::tracker::ResponseMap;
 
 /// One frame of a session, and the outcome of each target that has begun.
@@ -66,16 +65,6 @@ impl<F, W: FnMut(&Step<'_, F>) -> Result<()>> Watch<F> for W {
 }
 
 impl<F: Follower> Session<F> {
-    /// Switches the measurement of the wait for frames.
-    pub fn switch_profile(&mut self, on: bool) {
-        self.clock.switch(on);
-    }
-
-    /// The measured wait for frames.
-    pub fn profile(&self) -> &Profile {
-        self.clock.profile()
-    }
-
     /// Takes the frames of a stream until it ends or the watcher stops it. To continue after a stop, pass the same
     /// stream by reference.
     ///
@@ -88,9 +77,7 @@ impl<F: Follower> Session<F> {
             if begun && watch.wants_to_stop() {
                 return Ok(End::Stopped);
             }
-            self.clock.start();
             let Some(item) = frames.next() else { return Ok(End::Complete) };
-            self.clock.lap(Stage::Wait);
             begun = true;
             watch.before(self, &item);
             self.take(item, watch)?;

@@ -48,16 +48,15 @@ struct Run {
 
 impl Run {
     fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox) -> Self {
-        let search = BackgroundSearch::new(params, frame, bbox, &mut Stopwatch::default()).unwrap();
+        let search = BackgroundSearch::new(params, frame, bbox).unwrap();
         Self { pose: search.pose(), search }
     }
 
     fn step(&mut self, frame: &Frame<'_>) -> Detection {
-        let off = &mut Stopwatch::default();
-        let detection = self.search.detect(frame, self.pose, off);
+        let detection = self.search.detect(frame, self.pose);
         self.pose = detection.pose;
         if detection.seen {
-            self.search.learn(frame, self.pose, None, off);
+            self.search.learn(frame, self.pose, None);
         }
         detection
     }
@@ -136,7 +135,7 @@ fn a_target_that_turns_is_followed_in_its_angle() {
 fn evidence_and_answers_are_of_the_place_that_is_said() {
     let mut run = Run::new(&BackgroundParams::default(), &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
     let moved = frame((90.0, 65.0), 1.0, 0.0);
-    let found = run.search.detect(&view(&moved), run.pose, &mut Stopwatch::default());
+    let found = run.search.detect(&view(&moved), run.pose);
     let response = run.search.response();
     let ((row, col), step) = (response.middle(), response.step);
     let at = |center: (f64, f64)| {
@@ -146,8 +145,8 @@ fn evidence_and_answers_are_of_the_place_that_is_said() {
     let highest = response.values.iter().fold(f32::MIN, |m, v| m.max(*v));
     assert_eq!(at(found.pose.center), highest);
     // The target has left its old place; the pose stays the one that was asked for.
-    let there = run.search.evaluate_at(&view(&moved), found.pose, &mut Stopwatch::default());
-    let here = run.search.evaluate_at(&view(&moved), Pose::of(BOX), &mut Stopwatch::default());
+    let there = run.search.evaluate_at(&view(&moved), found.pose);
+    let here = run.search.evaluate_at(&view(&moved), Pose::of(BOX));
     assert_eq!(here.pose, Pose::of(BOX));
     assert!(there.evidence.peak > 2.0 * here.evidence.peak && there.evidence.psr > here.evidence.psr);
     assert!(there.evidence.long_term > here.evidence.long_term && there.evidence.color > here.evidence.color);
@@ -200,7 +199,7 @@ fn odd_boxes_and_frames_are_no_panic() {
 fn there_is_nothing_to_search_in_a_plain_picture() {
     let plain = vec![77; 3 * WIDTH * HEIGHT];
     let params = BackgroundParams::default();
-    assert!(BackgroundSearch::new(&params, &view(&plain), BOX, &mut Stopwatch::default()).is_err());
+    assert!(BackgroundSearch::new(&params, &view(&plain), BOX).is_err());
     let rgb = frame((80.0, 70.0), 1.0, 0.0);
     let mut run = Run::new(&params, &view(&rgb), BOX);
     let found = run.step(&view(&plain));

@@ -101,7 +101,7 @@ impl Search for Scripted {
         self.found
     }
 
-    fn detect(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
+    fn detect(&mut self, _: &Frame<'_>, at: Pose) -> Detection {
         self.note(Call::Look(at));
         let seen = self.seen && self.blank != Some(at);
         let (found, confidence) = match self.looks.pop_front() {
@@ -113,12 +113,12 @@ impl Search for Scripted {
         Detection { pose: found, evidence, seen, guess: self.guess }
     }
 
-    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
+    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose) -> Detection {
         self.note(Call::LookAt(at));
         Detection { pose: at, evidence: evidence(PEAKS.1), seen: self.seen, guess: None }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>, _: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
         self.note(Call::Learn(at, rate));
         self.learned
     }
@@ -157,8 +157,7 @@ fn picture(corner: (f64, f64)) -> Picture {
 /// An engine that stood at [`START`], over `search`.
 fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     let (first, bbox) = (picture(START), target_at(START));
-    let mut watch = Stopwatch::default();
-    let guard = guard.map(|params| Guard::new(&params, &first.frame(), bbox, &mut watch).unwrap());
+    let guard = guard.map(|params| Guard::new(&params, &first.frame(), bbox).unwrap());
     Engine {
         size: (SIDE, SIDE),
         pose: Pose::of(bbox),
@@ -168,7 +167,6 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         scan: TileScan::default(),
         candidate: None,
         sure_center: bbox.center(),
-        watch,
     }
 }
 

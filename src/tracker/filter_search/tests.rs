@@ -17,7 +17,7 @@ fn picture(corner: (f64, f64)) -> Picture {
 fn search(change: impl FnOnce(&mut FilterParams)) -> FilterSearch {
     let mut params = FilterParams::default();
     change(&mut params);
-    FilterSearch::new(&params, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
+    FilterSearch::new(&params, &picture(START).frame(), target_at(START)).unwrap()
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_frame_whose_ratio_is_below_the_limit_is_lost() {
     let state = |beside: f64| {
         let look = |search: &mut FilterSearch| {
             let at = search.pose();
-            search.detect(&gone.frame(), at, &mut Stopwatch::default()).evidence
+            search.detect(&gone.frame(), at).evidence
         };
         let psr = f64::from(look(&mut search(|_| {})).psr);
         let mut search = search(|p| p.states = PsrParams { uncertain_below: 100.0, lost_below: psr + beside });
@@ -49,7 +49,7 @@ fn a_frame_whose_ratio_is_below_the_limit_is_lost() {
 /// Whether learning cuts the area anew: only then are there other features than those of the detection.
 fn cut_anew(search: &mut FilterSearch, frame: &Picture, at: Pose) -> bool {
     let before = search.filter.input().to_vec();
-    search.learn(&frame.frame(), at, None, &mut Stopwatch::default());
+    search.learn(&frame.frame(), at, None);
     search.filter.input() != before
 }
 
@@ -62,7 +62,7 @@ fn an_area_is_cut_anew_for_a_target_that_has_moved_or_changed_its_size() {
         let next = picture((START.0 + by.0, START.1 + by.1));
         let mut search = search(|p| p.scale = ScaleParams::Filter(ScaleFilterParams::default()));
         let at = search.pose();
-        let found = search.detect(&next.frame(), at, &mut Stopwatch::default()).pose;
+        let found = search.detect(&next.frame(), at).pose;
         let moved = (found.center.0 - search.searched.center.0, found.center.1 - search.searched.center.1);
         assert_eq!(moved, by, "found where it is");
         assert_eq!(cut_anew(&mut search, &next, Pose { scale, ..found }), anew, "{by:?}, {scale}");
@@ -75,7 +75,7 @@ fn a_ratio_leaves_out_three_standard_deviations_around_the_peak() {
     for (feature, radius) in [(FeatureParams::default(), 2), (FeatureParams::Gray, 8)] {
         let mut search = search(|p| *p = FilterParams::paper(feature, Kernel::Gaussian { sigma: 1.0 }));
         let at = search.pose();
-        let found = search.detect(&picture(NEAR).frame(), at, &mut Stopwatch::default()).evidence;
+        let found = search.detect(&picture(NEAR).frame(), at).evidence;
         let of = |radius: usize| Peak::find(search.filter.response(), search.filter.size(), radius, WRAPPED).psr;
         assert_eq!(found.psr, of(radius), "{feature:?}");
         assert_ne!(found.psr, of(radius - 1), "{feature:?}");

@@ -28,24 +28,24 @@ fn here() -> Pose {
 fn doubting(change: impl FnOnce(&mut GuardParams)) -> Guard {
     let mut params = GuardParams { uncertain_below: 100.0, ..GuardParams::of(MachineKind::Klda) };
     change(&mut params);
-    Guard::new(&params, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
+    Guard::new(&params, &picture(START).frame(), target_at(START)).unwrap()
 }
 
 fn watch(guard: &mut Guard, picture: &Picture) -> Verdict {
-    guard.watch(&picture.frame(), here(), &mut Stopwatch::default())
+    guard.watch(&picture.frame(), here())
 }
 
 /// The score at [`START`] and the best one nearby, nearness counted.
 fn scores(picture: &Picture) -> (f64, f64) {
     let mut guard = doubting(|_| {});
-    assert!(guard.detector.scan(&picture.frame(), here(), &mut Stopwatch::default()));
+    assert!(guard.detector.scan(&picture.frame(), here()));
     (guard.detector.score_at_middle(), guard.detector.best(true).score)
 }
 
 /// The best score in all of the picture.
 fn score_anywhere(picture: &Picture) -> f64 {
     let mut guard = doubting(|p| (p.accept_above, p.far_margin, p.margin, p.tiles) = (-100.0, 0.0, 0.0, ALL_TILES));
-    let anywhere = guard.search_tiles(&picture.frame(), here(), -100.0, &mut Stopwatch::default());
+    let anywhere = guard.search_tiles(&picture.frame(), here(), -100.0);
     anywhere.expect("something is best").0
 }
 
@@ -227,10 +227,10 @@ fn where_there_is_nothing_to_see_there_is_no_decision() {
     let black = Frame::gray(&black, 260, 200).unwrap();
     let mut guard =
         doubting(|p| (p.uncertain_below, p.accept_above, p.margin, p.lost_after) = (-100.0, -100.0, 0.0, 1));
-    let verdict = guard.watch(&black, here(), &mut Stopwatch::default());
+    let verdict = guard.watch(&black, here());
     assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
     assert_eq!(guard.doubts, 1);
-    assert_eq!(guard.first_decision(&black, here(), &mut Stopwatch::default()), None);
+    assert_eq!(guard.first_decision(&black, here()), None);
 }
 
 /// The first decision is of the place that was asked for, and teaches nothing.
@@ -238,9 +238,9 @@ fn where_there_is_nothing_to_see_there_is_no_decision() {
 fn the_first_decision_is_that_of_the_first_frame() {
     let first = picture(START);
     let mut guard = doubting(|p| p.windows.gate = -100.0);
-    let decision = guard.first_decision(&first.frame(), here(), &mut Stopwatch::default());
+    let decision = guard.first_decision(&first.frame(), here());
     assert_eq!(decision, Some(scores(&first).0 as f32));
-    assert_eq!(guard.first_decision(&first.frame(), here(), &mut Stopwatch::default()), decision);
+    assert_eq!(guard.first_decision(&first.frame(), here()), decision);
     assert!((guard.relearn_rate() - GuardParams::of(MachineKind::Klda).relearn_rate).abs() < f64::EPSILON);
 }
 
@@ -250,7 +250,7 @@ fn a_target_that_is_found_elsewhere_has_the_size_that_it_had() {
     let next = picture(AWAY);
     let mut guard = doubting(|p| (p.margin, p.lost_after, p.tiles) = (0.0, 1, ALL_TILES));
     let grown = Pose { scale: 2.5, ..here() };
-    let verdict = guard.watch(&next.frame(), grown, &mut Stopwatch::default());
+    let verdict = guard.watch(&next.frame(), grown);
     let found = verdict.found.expect("it is there");
     assert_eq!(found.scale, here().scale);
     at(Some(found), AWAY);

@@ -22,15 +22,15 @@ impl Search for Answers {
         Pose::of(BOX)
     }
 
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose, watch: &mut Stopwatch) -> Detection {
-        self.evaluate_at(frame, Pose { scale: self.grown * at.scale, ..at }, watch)
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        self.evaluate_at(frame, Pose { scale: self.grown * at.scale, ..at })
     }
 
-    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose, _: &mut Stopwatch) -> Detection {
+    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose) -> Detection {
         Detection { pose: at, evidence: Evidence::default(), seen: true, guess: None }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>, _: &mut Stopwatch) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>) -> Learned {
         Learned::Done
     }
 
@@ -60,7 +60,7 @@ fn frame(pixels: &[u8]) -> Frame<'_> {
 /// A search that follows the size, and has learned the first picture.
 fn following(grown: f64, params: ScaleFilterParams) -> Box<dyn Search> {
     let (first, search) = (picture(1.0), Box::new(Answers { grown }));
-    ScaleSearch::around(search, ScaleParams::Filter(params), &frame(&first), BOX, &mut Stopwatch::default())
+    ScaleSearch::around(search, ScaleParams::Filter(params), &frame(&first), BOX)
 }
 
 /// Even if the search, or the filter for the scale, would go on.
@@ -69,7 +69,7 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
     for (grown, end) in [(0.01, LIMITS.0), (100.0, LIMITS.1)] {
         let (mut search, pixels) = (following(grown, ScaleFilterParams::default()), picture(1.0));
         let at = search.pose();
-        assert_eq!(search.detect(&frame(&pixels), at, &mut Stopwatch::default()).pose.scale, end);
+        assert_eq!(search.detect(&frame(&pixels), at).pose.scale, end);
     }
 }
 
@@ -80,12 +80,12 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
     let settings = ScaleFilterParams { rate: 1.0, ..ScaleFilterParams::default() };
     for zoom in [1.12, 0.9] {
         let mut search = following(1.0, settings);
-        let (pixels, mut watch) = (picture(zoom), Stopwatch::default());
+        let pixels = picture(zoom);
         let mut at = search.pose();
         for look in 0..3 {
-            at = search.detect(&frame(&pixels), at, &mut watch).pose;
+            at = search.detect(&frame(&pixels), at).pose;
             assert!((at.scale / zoom).ln().abs() < 0.025, "look {look}: {} for {zoom}", at.scale);
-            search.learn(&frame(&pixels), at, None, &mut watch);
+            search.learn(&frame(&pixels), at, None);
         }
     }
 }

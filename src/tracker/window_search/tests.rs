@@ -16,7 +16,7 @@ fn picture(corner: (f64, f64)) -> Picture {
 fn search(machine: MachineKind, change: impl FnOnce(&mut WindowParams)) -> WindowSearch {
     let mut params = WindowParams::of(machine);
     change(&mut params);
-    WindowSearch::new(&params, -0.3, &picture(START).frame(), target_at(START), &mut Stopwatch::default()).unwrap()
+    WindowSearch::new(&params, -0.3, &picture(START).frame(), target_at(START)).unwrap()
 }
 
 fn here() -> Pose {
@@ -24,11 +24,11 @@ fn here() -> Pose {
 }
 
 fn scan(search: &mut WindowSearch, picture: &Picture) {
-    assert!(search.scan(&picture.frame(), here(), &mut Stopwatch::default()));
+    assert!(search.scan(&picture.frame(), here()));
 }
 
 fn learn(search: &mut WindowSearch, picture: &Picture, rate: Option<f64>) {
-    let learned = search.learn(&picture.frame(), here(), rate, &mut Stopwatch::default());
+    let learned = search.learn(&picture.frame(), here(), rate);
     assert_eq!(learned, Learned::Done);
 }
 
@@ -51,7 +51,7 @@ fn a_target_between_two_cells_is_found_between_them() {
         for moved in [(2.0, 0.0), (0.0, 2.0), (-1.5, 1.5)] {
             let corner = (START.0 + moved.0, START.1 + moved.1);
             let mut search = search(kind, |_| {});
-            let found = search.detect(&picture(corner).frame(), here(), &mut Stopwatch::default()).pose;
+            let found = search.detect(&picture(corner).frame(), here()).pose;
             let off = distance(found.center, corner);
             assert!(off < 1.6, "{kind}, moved by {moved:?}: {off} pixels off");
         }
@@ -110,7 +110,7 @@ fn a_new_sample_gets_the_share_that_is_set() {
     let share = WindowParams::of(MachineKind::Klda).sample_share;
     let response = |rate: Option<f64>| {
         let mut search = search(MachineKind::Klda, |p| p.gate = -100.0);
-        search.detect(&changed.frame(), here(), &mut Stopwatch::default());
+        search.detect(&changed.frame(), here());
         learn(&mut search, &changed, rate);
         scan(&mut search, &changed);
         search.detector.response().to_vec()
@@ -158,9 +158,9 @@ fn nothing() -> Evidence {
 fn a_search_without_its_target_is_lost() {
     for kind in [MachineKind::Svm, MachineKind::Klda] {
         let mut search = search(kind, |_| {});
-        let gone = search.detect(&Picture::ground(180, 150).frame(), here(), &mut Stopwatch::default());
+        let gone = search.detect(&Picture::ground(180, 150).frame(), here());
         assert!(gone.seen && search.state(&gone.evidence) == State::Lost, "{kind}: {gone:?}");
-        let there = search.detect(&picture(START).frame(), here(), &mut Stopwatch::default());
+        let there = search.detect(&picture(START).frame(), here());
         assert_eq!(search.state(&there.evidence), State::Tracking, "{kind}: {there:?}");
     }
 }
@@ -169,8 +169,8 @@ fn a_search_without_its_target_is_lost() {
 fn an_evaluation_at_one_place_stays_there() {
     let mut search = search(MachineKind::Klda, |_| {});
     let beside = picture(BESIDE);
-    let at = search.evaluate_at(&beside.frame(), here(), &mut Stopwatch::default());
-    let best = search.detect(&beside.frame(), here(), &mut Stopwatch::default());
+    let at = search.evaluate_at(&beside.frame(), here());
+    let best = search.detect(&beside.frame(), here());
     assert_eq!(at.pose, here());
     assert!(distance(best.pose.center, BESIDE) < 4.0 && best.evidence.peak > at.evidence.peak + 0.5, "{at:?} {best:?}");
 }
@@ -184,12 +184,7 @@ fn only_accepted_frames_count() {
     for score in [0.3, 0.1, 0.3, 0.1, 0.3, 0.3] {
         scan(&mut search, &same);
         let before = search.detector.response().to_vec();
-        search.learn_above_gate(
-            &Picture::ground(180, 150).with_likeness(START, 0.5).frame(),
-            here(),
-            score,
-            &mut Stopwatch::default(),
-        );
+        search.learn_above_gate(&Picture::ground(180, 150).with_likeness(START, 0.5).frame(), here(), score);
         scan(&mut search, &same);
         learned.push(search.detector.response() != before);
     }
@@ -339,7 +334,7 @@ fn a_score_at_a_bound_has_passed_neither() {
     scan(&mut search, &picture(START));
     let before = search.detector.response().to_vec();
     let half = Picture::ground(180, 150).with_likeness(START, 0.5);
-    search.learn_above_gate(&half.frame(), here(), 0.25, &mut Stopwatch::default());
+    search.learn_above_gate(&half.frame(), here(), 0.25);
     scan(&mut search, &picture(START));
     assert_eq!(search.detector.response(), before);
 }

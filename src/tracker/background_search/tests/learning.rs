@@ -37,10 +37,9 @@ fn an_area_is_reused_where_the_target_has_hardly_moved_and_not_turned() {
         ((0.0, 0.0), 0.1, false),
     ] {
         let mut run = run(&turning());
-        let off = &mut Stopwatch::default();
-        let found = run.search.detect(&view(&still), run.pose, off).pose;
+        let found = run.search.detect(&view(&still), run.pose).pose;
         let at = Pose { angle, ..found.at(run.search.view.in_frame(shift)) };
-        run.search.learn(&view(&still), at, None, off);
+        run.search.learn(&view(&still), at, None);
         assert_eq!(run.search.view.pose, if reused { run.pose } else { at }, "{shift:?}, {angle}");
     }
 }
@@ -51,11 +50,10 @@ fn a_lost_challenge_changes_nothing() {
     let next = frame((82.0, 71.0), 1.0, 0.0);
     let learned = |rotation: RotationParams| {
         let mut run = run(&BackgroundParams { rotation, ..plain() });
-        let off = &mut Stopwatch::default();
-        let Detection { pose: found, evidence, .. } = run.search.detect(&view(&next), run.pose, off);
+        let Detection { pose: found, evidence, .. } = run.search.detect(&view(&next), run.pose);
         // So that both cut the target's area anew.
         run.search.view_is_current &= run.search.params.rotation != RotationParams::None;
-        run.search.learn(&view(&next), found, None, off);
+        run.search.learn(&view(&next), found, None);
         (found, evidence.identity, run.search.filter.spectrum())
     };
     assert!(learned(never) == learned(RotationParams::None));

@@ -10,7 +10,7 @@ fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin(
         let rotation =
             RotationParams::Filter(RotationFilterParams { min_turn, margin, ..RotationFilterParams::default() });
         let mut run = Run::new(&BackgroundParams { rotation, ..plain() }, &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
-        run.search.detect(&view(&turned), run.pose, &mut Stopwatch::default()).pose.angle
+        run.search.detect(&view(&turned), run.pose).pose.angle
     };
     let accepted = angle(4.0, 0.05);
     assert!((accepted - turn).abs() < 0.15, "{accepted}");
@@ -26,7 +26,7 @@ fn a_size_stays_within_its_limits() {
     let params = BackgroundParams { rotation: RotationParams::None, ..Default::default() };
     for (scale, limit) in [(0.1, 5.0 / 24.0), (12.0, WIDTH as f64 / 30.0)] {
         let mut run = Run::new(&params, &view(&still), BOX);
-        let found = run.search.detect(&view(&still), Pose { scale, ..run.pose }, &mut Stopwatch::default());
+        let found = run.search.detect(&view(&still), Pose { scale, ..run.pose });
         assert!(found.seen);
         assert_eq!(found.pose.scale, limit);
     }
@@ -47,7 +47,7 @@ fn the_middle_of_a_target_leaves_no_frame() {
     ] {
         let bbox = BBox::new(from.0 - 15.0, from.1 - 12.0, 30.0, 24.0);
         let mut run = Run::new(&plain(), &view(&frame(from, 1.0, 0.0)), bbox);
-        let found = run.search.detect(&view(&frame(to, 1.0, 0.0)), run.pose, &mut Stopwatch::default()).pose.center;
+        let found = run.search.detect(&view(&frame(to, 1.0, 0.0)), run.pose).pose.center;
         let (dx, dy) = (found.0 - said.0, found.1 - said.1);
         assert!(dx.abs().max(dy.abs()) < 1.5, "{found:?} from {from:?} to {to:?}");
         // To the very border.
