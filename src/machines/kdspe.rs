@@ -1,7 +1,7 @@
-//! Kernel discriminative sparsity preserving embedding, and the projections that it grew from.
+//! Kernel discriminative sparsity preserving embedding.
 //!
-//! [Weights](Preserved) that reconstruct each sample from others are found first, then the few coordinates in which the
-//! same weights reconstruct best.
+//! Weights that reconstruct each sample from others are found first, then the few coordinates in which the same weights
+//! reconstruct best.
 //!
 //! In problems of few dimensions the first coordinates follow the shape of the classes before they tell them apart:
 //! give it a dozen.
