@@ -279,6 +279,9 @@ struct Depthwise {
 impl Depthwise {
     /// The convolution of a node that is one, with the same stride and padding on all sides.
     fn of(node: &NodeProto, constants: &HashMap<Option<&String>, &TensorProto>) -> Option<Self> {
+        if node.op_type.as_deref() != Some("Conv") {
+            return None;
+        }
         let attribute = |name: &str| node.attribute.iter().find(|attribute| attribute.name.as_deref() == Some(name));
         let same = |name: &str, default: usize| {
             let values = attribute(name).map_or(&[][..], |attribute| &attribute.ints);
@@ -295,17 +298,17 @@ impl Depthwise {
         };
         let (&[channels, 1, rows, columns], weights) = constant(1)? else { return None };
         let shape @ [count, _, rows, columns] = [channels, 1, rows, columns].map(|length| length as usize);
-        let bias =
-            if node.input.len() > 2 { constant(2)?.1 } else { vec![0.0; weights.len() / (rows * columns).max(1)] };
         let (stride, padding) = (same("strides", 1)?, same("pads", 0)?);
-        let depthwise = attribute("group")?.i == Some(channels) && channels > 1 && bias.len() == count;
+        let depthwise = attribute("group")?.i == Some(channels) && channels > 1;
         let plain = attribute("auto_pad").is_none() && same("dilations", 1)? == 1;
         // So that each number counts.
         let dense = (1..=rows.min(columns)).contains(&stride) && padding < rows.min(columns);
-        if node.op_type.as_deref() != Some("Conv") || !depthwise || !plain || !dense {
+        if !(depthwise && plain && dense) {
             return None;
         }
-        Some(Self { weights: Map::try_from_data(shape, weights).ok()?, bias, stride, padding })
+        let weights = Map::try_from_data(shape, weights).ok()?;
+        let bias = if node.input.len() > 2 { constant(2)?.1 } else { vec![0.0; count] };
+        (bias.len() == count).then_some(Self { weights, bias, stride, padding })
     }
 
     fn run(&self, map: NdTensorView<'_, f32, 4>) -> std::result::Result<Map, &'static str> {
