@@ -2,8 +2,6 @@
 //!
 //! The page runs the search of the tracker a step at a time, and shows what lies between.
 
-use std::fmt::Write;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use image::ExtendedColorType;
@@ -31,21 +29,16 @@ impl Replay {
     /// # Errors
     /// [`Error::Setting`] for settings that are not the paper's; [`Error::Box`] for a box that cannot be tracked.
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let filter = match &params.search {
+        match &params.search {
             SearchParams::Filter(filter) if filter.scale == ScaleParams::None && params.guard.is_none() => {
-                Some(filter.clone())
+                let search = FilterSearch::new(filter, frame, bbox)?;
+                Ok(Self { params: filter.clone(), size: (bbox.w, bbox.h), search })
             }
-            _ => None,
-        };
-        let params = filter.ok_or_else(|| {
-            Error::setting(
-                "search",
-                params.search.detector(),
-                "the tracker of the paper: take --preset paper, paper-dcf or paper-gray",
-            )
-        })?;
-        let search = FilterSearch::new(&params, frame, bbox)?;
-        Ok(Self { params, size: (bbox.w, bbox.h), search })
+            other => {
+                let expected = "the tracker of the paper: take --preset paper, paper-dcf or paper-gray";
+                Err(Error::setting("search", other.detector(), expected))
+            }
+        }
     }
 
     /// Finds the target in the next frame and learns it there.
@@ -71,18 +64,13 @@ impl Replay {
             self.search.snapshot();
         let [kernel, alpha, power] = planes;
         let (rows, cols) = cells;
+        let centred = |values: &[f32], range: [f32; 2]| heat_map(values, cells, (rows / 2, cols / 2), range);
         let unit = [0.0, 1.0];
-        let plane = |values: &[f32], range: [f32; 2], centred: bool| {
-            heat_map(values, cells, if centred { (rows / 2, cols / 2) } else { (0, 0) }, range)
-        };
         let largest = alpha.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
         let high = |values: &[f32]| values.iter().copied().fold(f32::MIN, f32::max);
         let low = |values: &[f32]| values.iter().copied().fold(f32::MAX, f32::min);
         let spectrum: Vec<f32> = power.iter().map(|power| power.abs().max(1e-12).log10()).collect();
         let peak = high(&spectrum);
-        let highest = high(&response);
-        let (dy, dx) = shift;
-        let at = |place: &str| format!("<code>{place}</code>");
         let kernel_equation = match self.params.kernel {
             Kernel::Gaussian { sigma } => format!(
                 "k<sup>zx</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*)) / (D σ²)), σ = {sigma} \
@@ -93,85 +81,38 @@ impl Replay {
             ),
             _ => "k<sup>zx</sup> = F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D (eq. 29)".into(),
         };
-        let steps = [
-            (
-                "The patch",
-                format!("z = the frame around the target of frame {}, {} times its size", number - 1, 1.0 + self.params.padding),
-                at("src/tracker/area.rs, SearchArea::cut"),
-                image(&patch, (size.0 as u32, size.1 as u32), ExtendedColorType::L8)?,
-                "gray values".to_owned(),
-            ),
-            (
-                "The window",
-                "w<sub>rc</sub> = ¼ (1 − cos 2πr/(R−1)) (1 − cos 2πc/(C−1)): the patch fades to its border, as shifts are cyclic".into(),
-                at("src/features/window.rs, Window::hann"),
-                plane(&window, unit, false)?,
-                "0 to 1".into(),
-            ),
-            (
-                "The features",
-                "z<sub>c</sub> = w ⊙ features<sub>c</sub>(patch): for HOG nine directions of edges and four textures of 31 channels".into(),
-                at("src/features/hog.rs, Hog::extract"),
-                channels(&features, cells)?,
-                "0 to .4 (gray values: −.5 to .5)".into(),
-            ),
-            (
-                "The model's spectrum",
-                "Σ<sub>c</sub> |x̂<sub>c</sub>|², x̂ ← (1 − η) x̂ + η ẑ, η = ".to_owned() + &self.params.learning_rate.to_string() + "; frequency 0 in the middle",
-                at("src/filters/kcf.rs, Kcf::learn_again; src/fft/map.rs"),
-                plane(&spectrum, [peak - 6.0, peak], true)?,
-                format!("powers of ten, {:.1} to {peak:.1}", peak - 6.0),
-            ),
-            (
-                "The labels",
-                "y = exp(−(r² + c²) / 2s²): 1 for no shift, which is the middle here and below".into(),
-                at("src/features/window.rs, gaussian_labels"),
-                plane(&labels, unit, true)?,
-                "0 to 1".into(),
-            ),
-            (
-                "The kernel correlation",
-                kernel_equation,
-                at("src/kernels/function.rs, KernelCorrelator::correlate"),
-                plane(&kernel, unit, true)?,
-                format!("0 to 1, here {:.3} to {:.3}", low(&kernel), high(&kernel)),
-            ),
-            (
-                "The coefficients",
-                format!("α̂ = ŷ ⊘ (k̂<sup>xx</sup> + λ), λ = {} (eq. 17); here α, a weight for each shift of x", self.params.lambda),
-                at("src/filters/kcf.rs, Kcf::learn_again"),
-                plane(&alpha, [-largest, largest], true)?,
-                format!("−{largest:.3} to {largest:.3}"),
-            ),
-            (
-                "The response",
-                format!(
-                    "f = F⁻¹(k̂<sup>zx</sup> ⊙ α̂) (eq. 22). Its peak {highest:.3} lies {dx:+} columns and {dy:+} rows from the middle: \
-                     the target moved by {:+}, {:+} pixels",
-                    dx * step,
-                    dy * step
-                ),
-                at("src/filters/kcf.rs, Kcf::respond; src/tracker/filter_search.rs, detect"),
-                plane(&response, unit, true)?,
-                "0 to 1".into(),
-            ),
-        ];
-        let mut text = String::new();
-        for (count, (title, equation, code, picture, range)) in (1..).zip(steps) {
-            let _ = writeln!(
-                text,
-                "<section><h2>{count}. {title}</h2><p class=\"equation\">{equation}</p>{picture}<p class=\"note\">{range} · \
-                 {code}</p></section>"
-            );
-        }
         let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
-        Ok(PAGE
-            .replace("{name}", &escape(name))
-            .replace("{number}", &number.to_string())
-            .replace("{cells}", &format!("{cols} × {rows} cells of {step} pixels"))
-            .replace("{frame}", &self.frame(shown, before)?)
-            .replace("{scale}", &heat_map(&scale, (1, 256), (0, 0), unit)?)
-            .replace("{steps}", &text))
+        let parts = [
+            ("number", number.to_string()),
+            ("cells", format!("{cols} × {rows} cells of {step} pixels")),
+            ("frame", self.frame(shown, before)?),
+            ("scale", heat_map(&scale, (1, 256), (0, 0), unit)?),
+            ("before", (number - 1).to_string()),
+            ("area", (1.0 + self.params.padding).to_string()),
+            ("patch", image(&patch, (size.0 as u32, size.1 as u32), ExtendedColorType::L8)?),
+            ("window", heat_map(&window, cells, (0, 0), unit)?),
+            ("features", channels(&features, cells)?),
+            ("rate", self.params.learning_rate.to_string()),
+            ("spectrum", centred(&spectrum, [peak - 6.0, peak])?),
+            ("low power", format!("{:.1}", peak - 6.0)),
+            ("high power", format!("{peak:.1}")),
+            ("labels", centred(&labels, unit)?),
+            ("kernel equation", kernel_equation),
+            ("kernel", centred(&kernel, unit)?),
+            ("low kernel", format!("{:.3}", low(&kernel))),
+            ("high kernel", format!("{:.3}", high(&kernel))),
+            ("lambda", self.params.lambda.to_string()),
+            ("alpha", centred(&alpha, [-largest, largest])?),
+            ("largest", format!("{largest:.3}")),
+            ("peak", format!("{:.3}", high(&response))),
+            ("columns", format!("{:+}", shift.1)),
+            ("rows", format!("{:+}", shift.0)),
+            ("right", format!("{:+}", shift.1 * step)),
+            ("down", format!("{:+}", shift.0 * step)),
+            ("response", centred(&response, unit)?),
+            ("name", escape(name)),
+        ];
+        Ok(parts.iter().fold(PAGE.into(), |page, (mark, part)| page.replace(&format!("{{{mark}}}"), part)))
     }
 
     /// The frame with the box and the area before (dashed), and the box now.
@@ -264,6 +205,7 @@ mod tests {
                 assert_eq!(replay.bbox(), estimate.bbox, "{preset}, frame {number}");
                 assert!(page.contains("&lt;a&gt;") && page.matches("data:image/png").count() >= 9);
                 assert!(!page.contains("http"), "the page needs no network");
+                assert!(!page.split_once("</style>").unwrap().1.contains('{'), "every part is filled in");
                 // The response is the sum over all shifts of x, as the representer theorem has it.
                 let FilterSnapshot { planes: [kernel, alpha, _], response, cells: (rows, cols), .. } =
                     replay.search.snapshot();
