@@ -29,7 +29,7 @@ use kcf_track::kernels::{Kernel, cross_gram, gram};
 use kcf_track::machines::kdspe::{self, Kdspe};
 use kcf_track::machines::klda::{self, Klda};
 use kcf_track::machines::kpca::{self, Kpca};
-use kcf_track::machines::{Build, Embedding, preimage};
+use kcf_track::machines::{Embedding, preimage};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use serde_json::json;
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Args as Flags;
 use kcf_track::kernels::{Kernel, cross_gram, gram};
-use kcf_track::machines::{Build, Samples, from_name, kdspe, klda, kpca};
+use kcf_track::machines::{Samples, from_name, kdspe, klda, kpca};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde_json::Value;
 

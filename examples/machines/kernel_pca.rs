@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::plot::{Figure, View};
 use kcf_track::kernels::{Kernel, cross_gram, gram};
-use kcf_track::machines::{Build, kpca};
+use kcf_track::machines::kpca;
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 

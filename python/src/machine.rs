@@ -10,7 +10,7 @@ use kcf_track::machines::kdspe::Kdspe;
 use kcf_track::machines::klda::Klda;
 use kcf_track::machines::kpca::Kpca;
 use kcf_track::machines::{
-    Affine, Build, Embedding as Map, Head as Function, MachineParams, Multiclass, Novelty, Samples, Subspace,
+    Affine, Embedding as Map, Head as Function, MachineParams, Multiclass, Novelty, Samples, Subspace,
     fit_classes, preimage,
 };
 use ndarray::Array2;

@@ -90,13 +90,6 @@ impl ColorHistogram {
         self.trained = true;
     }
 
-    /// The likelihood that a colour belongs to the target, 0 to 1; 0.5 for an unseen colour.
-    #[inline(always)]
-    #[cfg(test)]
-    pub fn likelihood(&self, bin: u16) -> f32 {
-        likelihood(self.shares[usize::from(bin) % BINS])
-    }
-
     /// The mean likelihood of each whole cell of four pixels a side of a patch of `width` pixels a row, to `out`
     /// (`[row][column]`). Uses every second pixel of every second row.
     pub fn likelihood_map(&self, bins: &[u16], width: usize, out: &mut [f32]) {
@@ -105,9 +98,9 @@ impl ColorHistogram {
     }
 }
 
-/// The likelihood of a colour with these shares.
+/// The likelihood that a colour with these shares belongs to the target, 0 to 1; 0.5 for an unseen colour.
 #[inline(always)]
-fn likelihood([target, around]: [f32; 2]) -> f32 {
+pub(super) fn likelihood([target, around]: [f32; 2]) -> f32 {
     let sum = target + around;
     if sum > 0.0 { target / sum } else { 0.5 }
 }

@@ -96,12 +96,6 @@ impl SampleBank {
         (0..self.entries.len()).filter(|&slot| self.entries[slot].is_some())
     }
 
-    /// How many windows of a class there are.
-    #[cfg(test)]
-    pub fn count(&self, class: Class) -> usize {
-        self.of(class).count()
-    }
-
     fn of(&self, class: Class) -> impl Iterator<Item = usize> {
         (0..self.entries.len()).filter(move |&slot| self.entries[slot].is_some_and(|entry| entry.class == class))
     }

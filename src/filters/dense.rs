@@ -40,7 +40,7 @@ pub struct DenseKernel {
     kernel: Kernel,
     /// 1 / D: D is the number of feature values that a masked window counts for.
     per_feature: f32,
-    size: (usize, usize),
+    pub(super) size: (usize, usize),
     template: (usize, usize),
     /// The squared mask, `[row][column]` of the template.
     weights: Vec<f32>,
@@ -56,7 +56,7 @@ pub struct DenseKernel {
     energy_half: Vec<Complex32>,
     mask_half: Vec<Complex32>,
     /// For each 32 supports a map of correlations, then of kernel values: `[row][column][32]`.
-    maps: Vec<AlignedBuf>,
+    pub(super) maps: Vec<AlignedBuf>,
 }
 
 leveled! {
@@ -268,12 +268,6 @@ impl DenseKernel {
                 normalise,
             );
         }
-    }
-
-    /// The kernel value of the support in `slot` with the window at `row`, `col`, after [`DenseKernel::search`].
-    #[cfg(test)]
-    pub(super) fn value(&self, slot: usize, row: usize, col: usize) -> f32 {
-        self.maps[slot / CHANNELS][(row * self.size.1 + col) * CHANNELS + slot % CHANNELS]
     }
 
     /// The decision of `head` for every window, `[row][column]`, to `out`.

@@ -37,7 +37,7 @@ pub struct WindowDetector {
     settings: WindowSettings,
     machine: Arc<dyn Machine>,
     projection: Option<Projection>,
-    dense: DenseKernel,
+    pub(super) dense: DenseKernel,
     bank: SampleBank,
     head: DenseHead,
     /// Places whose windows the dense kernel has not seen yet.
@@ -47,7 +47,8 @@ pub struct WindowDetector {
     input: Vec<f32>,
     map: Vec<f32>,
     template: Vec<f32>,
-    response: Vec<f32>,
+    /// The last response, `[row][column]`.
+    pub(crate) response: Vec<f32>,
     scratch: Vec<f32>,
 }
 
@@ -89,12 +90,6 @@ impl WindowDetector {
         }
     }
 
-    /// Rows and columns of the response: the offsets of windows in the search map.
-    #[cfg(test)]
-    pub fn windows(&self) -> (usize, usize) {
-        self.dense.windows()
-    }
-
     /// The memory to write the next search map to, `[row][column][32]`.
     pub fn input(&mut self) -> &mut [f32] {
         &mut self.input
@@ -120,12 +115,6 @@ impl WindowDetector {
     /// The last response, `[row][column]`.
     pub fn response(&self) -> &[f32] {
         &self.response
-    }
-
-    /// The last response, to be another one.
-    #[cfg(test)]
-    pub(crate) fn response_mut(&mut self) -> &mut [f32] {
-        &mut self.response
     }
 
     /// Remembers the template `[row][column][32]` as a sample of the target, with `share` of the weight of all its

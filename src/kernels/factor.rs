@@ -100,7 +100,8 @@ pub fn scale_rows(matrix: &DMatrix<f64>, scales: &DVector<f64>) -> DMatrix<f64> 
 #[derive(Clone, Debug)]
 pub struct PivotedCholesky {
     factor: DMatrix<f64>,
-    pivots: Vec<usize>,
+    /// The samples chosen, in order.
+    pub(crate) pivots: Vec<usize>,
     landmarks: DMatrix<f64>,
 }
 
@@ -154,12 +155,6 @@ impl PivotedCholesky {
     /// `B`, n x r.
     pub fn factor(&self) -> &DMatrix<f64> {
         &self.factor
-    }
-
-    /// The samples chosen, in order.
-    #[cfg(test)]
-    pub fn pivots(&self) -> &[usize] {
-        &self.pivots
     }
 
     /// The rank r that the tolerance left.

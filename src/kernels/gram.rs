@@ -241,13 +241,6 @@ impl Centring {
         DMatrix::from_fn(gram.nrows(), gram.ncols(), |i, j| gram[(i, j)] - (self.mean[i] + self.mean[j]) + self.norm)
     }
 
-    #[cfg(test)]
-    /// Kernel values of new samples (rows) with the training samples (columns), both minus the mean of training.
-    pub fn test(&self, cross: &DMatrix<f64>) -> DMatrix<f64> {
-        let with_mean = cross * &self.weights;
-        DMatrix::from_fn(cross.nrows(), cross.ncols(), |i, j| cross[(i, j)] - self.mean[j] - with_mean[i] + self.norm)
-    }
-
     /// Coefficients of centred kernel values turned into those of raw ones:
     /// `Aᵀκ̃ = (returned matrix)ᵀκ + (returned vector)`.
     pub fn fold(&self, coefficients: &DMatrix<f64>) -> (DMatrix<f64>, DVector<f64>) {
@@ -263,6 +256,15 @@ mod tests {
     use ndarray::{array, s};
 
     use super::*;
+
+    impl Centring {
+        /// Kernel values of new samples (rows) with the training samples (columns), both minus the mean of training.
+        pub(crate) fn test(&self, cross: &DMatrix<f64>) -> DMatrix<f64> {
+            let with_mean = cross * &self.weights;
+            let value = |i, j| cross[(i, j)] - self.mean[j] - with_mean[i] + self.norm;
+            DMatrix::from_fn(cross.nrows(), cross.ncols(), value)
+        }
+    }
     use crate::kernels::Kernel;
 
     #[test]

@@ -138,7 +138,6 @@ mod tests {
     use super::*;
     use crate::kernels::gram::to_matrix;
     use crate::kernels::{Kernel, gram};
-    use crate::machines::Build;
 
     /// `(N + ε R)⁻¹ (μ₁ - μ₂)` with `N = Σ W_c K (diag(p_c) - p_c p_cᵀ) K` written out, for means of +1 and -1.
     fn by_definition(k: &DMatrix<f64>, labels: &[f64], params: Params) -> DVector<f64> {

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::kernels::{Kernel, gram};
-    use crate::machines::{Build, kpca};
+    use crate::machines::kpca;
 
     fn corners() -> Novelty {
         let x = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];

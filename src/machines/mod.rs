@@ -45,9 +45,6 @@ pub mod slem;
 pub mod sparse;
 pub mod svm;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 pub use head::{Affine, Embedding, Head, Subspace};
 pub use kpca::Novelty;
 pub use registry::{MachineKind, MachineParams, from_name};
@@ -74,18 +71,6 @@ pub trait Machine: std::fmt::Debug + Send + Sync {
     fn fit(&self, samples: &Samples) -> Result<Head> {
         self.solve(samples)?.checked()
     }
-}
-
-/// Construction of a machine from parameters.
-pub trait Build: Machine + Sized + 'static {
-    /// The parameters, each with a default; read from JSON by name.
-    type Params: Default + Serialize + DeserializeOwned;
-
-    /// The machine with these parameters.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for a parameter out of its range.
-    fn new(params: Self::Params) -> Result<Self>;
 }
 
 /// How machines for two classes tell several apart.

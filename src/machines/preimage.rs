@@ -80,7 +80,7 @@ fn fixed_point(
 mod tests {
     use super::*;
     use crate::kernels::gram;
-    use crate::machines::{Build, kpca};
+    use crate::machines::kpca;
 
     #[test]
     fn noise_across_an_arc_is_removed() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Machine, kdspe, klda, kpca, krr, slem, svm};
+use super::{Machine, kdspe, klda, kpca, krr, slem, svm};
 use crate::error::{Error, Result};
 use crate::settings::{Setting, choice};
 
@@ -30,10 +30,12 @@ macro_rules! machines {
             }
         }
 
-        $(impl Build for $module::$kind {
-            type Params = $module::Params;
-
-            fn new(params: Self::Params) -> Result<Self> {
+        $(impl $module::$kind {
+            /// The machine with these parameters.
+            ///
+            /// # Errors
+            /// [`Error::Setting`] for a parameter out of its range.
+            pub fn new(params: $module::Params) -> Result<Self> {
                 params.check_ranges($name)?;
                 Ok(Self(params))
             }

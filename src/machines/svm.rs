@@ -189,7 +189,6 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::machines::Build;
 
     /// Samples that are all alike put every coefficient on its bound, and the two classes sum to the same.
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::kernels::{Kernel, cross_gram, gram, own_values};
-use crate::machines::{Build, Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
+use crate::machines::{Head, MachineKind, Samples, from_name, kdspe, klda, kpca, preimage, slem};
 use ndarray::{Array1, Array2, ArrayView2, array};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -246,12 +246,6 @@ impl BackgroundAware {
         }
     }
 
-    /// The filter's spectrum, to see whether it has learned.
-    #[cfg(test)]
-    pub fn spectrum(&self) -> Vec<f32> {
-        self.filter.to_vec()
-    }
-
     fn transform_input(&mut self) {
         let scratch = &mut self.scratch[..self.lanes.scratch_len()];
         for map in self.input.chunks_exact_mut(self.lanes.map_len()) {

@@ -8,6 +8,11 @@ use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 
 impl BackgroundAware {
+    /// The filter's spectrum, to see whether it has learned.
+    pub(crate) fn spectrum(&self) -> Vec<f32> {
+        self.filter.to_vec()
+    }
+
     /// The filter itself, `[block][row][column][32]`, in double precision.
     fn taps(&self) -> Vec<f64> {
         let (rows, cols) = (self.rows, self.cols);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fft::CHANNELS;
 use crate::filters::windows::{WindowDetector, WindowSettings};
 use crate::kernels::Kernel;
-use crate::machines::{Affine, Build, Head, Machine, Samples, klda, krr};
+use crate::machines::{Affine, Head, Machine, Samples, klda, krr};
 
 const SIZE: (usize, usize) = (12, 14);
 const TEMPLATE: (usize, usize) = (4, 5);
@@ -46,7 +46,7 @@ fn the_soft_labels_are_what_a_regression_answers() {
         detector.add_negative_at(row, col);
     }
     detector.fit().unwrap();
-    let width = detector.windows().1;
+    let width = detector.dense.windows().1;
     let response = detector.respond().to_vec();
     let expected = told.into_iter().chain([((0, 9), -1.0), ((8, 0), -1.0), ((8, 9), -1.0)]);
     for ((row, col), label) in expected {
@@ -82,7 +82,7 @@ fn a_fit_that_fails_keeps_the_earlier_decision() {
     assert!(detector.respond().iter().all(|&v| v == 0.0));
     detector.add_negative_at(8, 9);
     detector.fit().unwrap();
-    let width = detector.windows().1;
+    let width = detector.dense.windows().1;
     let before = detector.respond().to_vec();
     assert!((before[3 * width + 4] - 1.0).abs() < 1e-3 && (before[8 * width + 9] + 1.0).abs() < 1e-3);
     // Told, but not fitted to yet.

@@ -5,7 +5,7 @@ use crate::kernels::{Kernel, cross_gram, gram};
 use crate::machines::kdspe::{self, Kdspe};
 use crate::machines::klda::{self, Klda};
 use crate::machines::kpca::{self, Kpca};
-use crate::machines::{Build, Samples, from_name};
+use crate::machines::{Samples, from_name};
 use ndarray::{Array1, Array2};
 use serde_json::{Value, json};
 

@@ -284,12 +284,12 @@ fn where_no_window_is_better_the_target_has_not_moved() {
     let mut search = search(MachineKind::Klda, |_| {});
     let (height, width) = search.grid.windows();
     for score in [-1.0, -3.0, f32::NAN] {
-        search.detector.response_mut().fill(score);
+        search.detector.response.fill(score);
         for near in [true, false] {
             assert_eq!(search.best(near).place, (height / 2, width / 2), "{score}, {near}");
         }
     }
-    search.detector.response_mut()[width + 2] = -0.5;
+    search.detector.response[width + 2] = -0.5;
     assert_eq!([true, false].map(|near| search.best(near).place), [(1, 2); 2]);
 }
 
