@@ -174,7 +174,7 @@ fn read_file(path: &Path, format: BoxFormat) -> Result<Labels, Failure> {
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(Labels { targets: wanted, relative: false }),
+        false => Ok(Labels { targets: wanted, ..Labels::default() }),
     }
 }
 

@@ -48,8 +48,8 @@ impl Coco {
             "given": record.state == State::Initial,
             "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
         });
-        if let Some(name) = run.target(record.id).and_then(|target| target.name.as_ref()) {
-            attributes["name"] = name.as_str().into();
+        if let Some(name) = run.name(record.id) {
+            attributes["name"] = name.into();
         }
         if outline.is_some() {
             attributes["box"] = json!(bbox);

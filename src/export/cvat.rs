@@ -46,11 +46,6 @@ impl Cvat {
     }
 }
 
-/// The group of a target; ids beyond CVAT's 32 bits have none.
-fn group(id: u32) -> i32 {
-    i32::try_from(id).unwrap_or(0)
-}
-
 fn corners(shape: &Shape) -> [f64; 4] {
     let [x, y, w, h] = <[f64; 4]>::from(shape.bbox);
     [x, y, x + w, y + h].map(|at| rounded(at, BOX_DIGITS))
@@ -66,11 +61,6 @@ fn thin(track: &mut Track, tolerance: f64) {
     let values: Vec<_> = track.shapes.iter().map(value).collect();
     let mut keep = keyframes(&track.shapes, &values, tolerance).into_iter();
     track.shapes.retain(|_| keep.next().unwrap_or(true));
-}
-
-/// The name of a target, or nothing.
-fn name(run: &Run, id: u32) -> &str {
-    run.target(Some(id)).and_then(|target| target.name.as_deref()).unwrap_or_default()
 }
 
 /// The attributes of every label.
@@ -99,10 +89,10 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
 "#
     );
     for Track { id, shapes } in &tracks.0 {
-        // CVAT renumbers tracks; the group keeps the id.
-        let group = group(*id);
+        // CVAT renumbers tracks; the group keeps the id. Ids beyond its 32 bits have none.
+        let group = i32::try_from(*id).unwrap_or(0);
         let class = escape(run.class(Some(*id)));
-        let name = escape(name(run, *id));
+        let name = escape(run.name(Some(*id)).unwrap_or_default());
         let _ = writeln!(text, r#"  <track id="{id}" label="{class}" source="auto" group_id="{group}">"#);
         for shape in shapes {
             let [left, top, right, bottom] = corners(shape);
@@ -175,7 +165,11 @@ mod tests {
         assert_eq!(lines[track + 2], expected);
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
         assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);
-        assert_eq!([0, 2_147_483_647, 2_147_483_648].map(group), [0, 2_147_483_647, 0]);
+        for (id, group) in [(2_147_483_647, 2_147_483_647), (2_147_483_648_u32, 0)] {
+            let mut tracks = Tracks::default();
+            tracks.add(&FrameRecord { id: Some(id), ..run().1[1].clone() });
+            assert!(xml(&tracks, &run().0, 2).contains(&format!(r#" group_id="{group}""#)));
+        }
         assert!(Cvat::create(&Path::new("backup.json").into(), None, 0.0).is_err());
     }
 

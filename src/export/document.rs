@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::labels::{Content, Found, Wrong, gather, not_whole};
+use super::labels::{Found, Labels, Wrong, gather, not_whole};
 use super::output::{Form, Layout};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TargetRecord};
@@ -60,20 +60,17 @@ impl Document {
     /// The reason why it cannot be read.
     pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
         let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
-        let labels = match Content::read(path)?.ok_or(unknown)? {
-            Content::Document(document) => return Ok(*document),
-            Content::Labels(labels) => labels,
-        };
-        let (width, height) = match (labels.relative, size) {
-            (true, None) => {
-                return Err("its boxes are shares of the frame's size: give size, its width and height".into());
-            }
-            (_, size) => size.unwrap_or_default(),
-        };
-        let (mut targets, named) = (labels.targets, true);
+        let Labels { mut targets, relative, document } = Labels::read(path)?.ok_or(unknown)?;
+        if let Some(document) = document {
+            return Ok(*document);
+        }
+        if relative && size.is_none() {
+            return Err("its boxes are shares of the frame's size: give size, its width and height".into());
+        }
+        let (width, height) = size.unwrap_or_default();
         let mut frames = Vec::new();
         for target in &mut targets {
-            if labels.relative {
+            if relative {
                 target.scale(width as f64, height as f64);
             }
             for (frame, bbox) in target.boxes() {
@@ -86,7 +83,7 @@ impl Document {
         frames.sort_by_key(|record| record.index);
         let path = path.to_string_lossy().into();
         let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
-        Ok(Self { source, parameters: json!({}), targets, frames, named, error: None })
+        Ok(Self { source, parameters: json!({}), targets, frames, named: true, error: None })
     }
 
     /// Reads the text of a document.

@@ -6,7 +6,6 @@ use image::imageops::{FilterType, crop_imm, fast_blur, replace, resize};
 use image::{Rgb, RgbImage};
 
 use super::FrameRecord;
-use crate::bbox::BBox;
 
 /// How pixels are hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,9 +150,4 @@ fn local_fit(values: impl Iterator<Item = (f64, f64)>, sigma: f64) -> f64 {
     } else {
         sum / weights
     }
-}
-
-/// A box moved by whole pixels.
-pub(super) fn moved(bbox: &BBox, (left, top): (i64, i64)) -> BBox {
-    BBox { x: bbox.x - left as f64, y: bbox.y - top as f64, ..*bbox }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::output::{Destination, Output};
-use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
+use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::{Error, Result};
 
 /// The JSON document of a run, one line per record: `assets/result.schema.json`. Memory does not grow with the run.
@@ -72,23 +72,17 @@ impl JsonLines {
     pub fn create(to: &Destination) -> Result<Self> {
         Output::create(to).map(Self)
     }
-
-    /// Writes one record.
-    ///
-    /// # Errors
-    /// [`Error::Io`] with the path.
-    pub fn record(&mut self, record: &FrameRecord) -> Result<()> {
-        let io = |error| Error::io(self.0.path(), error);
-        let mut line = serde_json::to_vec(record).map_err(|error| io(error.into()))?;
-        line.push(b'\n');
-        self.0.append(&line)?;
-        self.0.publish()
-    }
 }
 
 impl Exporter for JsonLines {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        frame.records.iter().try_for_each(|record| self.record(record))
+        for record in frame.records {
+            let mut line = serde_json::to_vec(record).map_err(|error| Error::io(self.0.path(), error.into()))?;
+            line.push(b'\n');
+            self.0.append(&line)?;
+            self.0.publish()?;
+        }
+        Ok(())
     }
 
     fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {

@@ -84,14 +84,13 @@ impl LabelStudio {
         let goes_on = |place: usize| shapes.get(place + 1).is_some_and(|next| next.visible);
         let kept = (0..shapes.len()).filter(|&place| keep[place] && shapes[place].visible);
         let sequence: Vec<Value> = kept.map(|place| shape(&shapes[place], goes_on(place))).collect();
-        let target = run.target(Some(track.id));
         json!({
             "id": format!("target-{}", track.id),
             "type": "videorectangle",
             "from_name": "box",
             "to_name": "video",
             "origin": "prediction",
-            "meta": { "text": target.and_then(|target| target.name.as_deref()).into_iter().collect::<Vec<_>>() },
+            "meta": { "text": run.name(Some(track.id)).into_iter().collect::<Vec<_>>() },
             "value": {
                 "framesCount": frames,
                 "duration": rounded(frames as f64 / rate, DIGITS),

@@ -14,34 +14,31 @@ use super::document::Document;
 use super::record::{FrameRecord, Given, TargetRecord};
 use super::yolo::TRACKS;
 use crate::bbox::BBox;
-use crate::media::annotation::Base;
+use crate::error::Error;
+use crate::media::annotation::{Annotations, Base, Entry};
 use crate::tracker::State;
 
 /// Targets of a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Labels {
     pub targets: Vec<TargetRecord>,
     /// Whether boxes are shares of the frame's size.
     pub relative: bool,
+    /// The document that they are from.
+    pub document: Option<Box<Document>>,
 }
 
 /// What is wrong with labels.
 pub(super) type Wrong<T> = Result<T, String>;
 
-/// What a file of boxes holds.
-pub(super) enum Content {
-    Document(Box<Document>),
-    Labels(Labels),
-}
-
-impl Content {
+impl Labels {
     /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats.
     ///
     /// # Errors
     /// What cannot be read or understood.
     pub fn read(path: &Path) -> Wrong<Option<Self>> {
         if path.is_dir() {
-            return Ok(Some(Self::Labels(Labels { targets: gather(yolo(path)?)?, relative: true })));
+            return Ok(Some(Self { targets: gather(yolo(path)?)?, relative: true, document: None }));
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -52,7 +49,9 @@ impl Content {
                 let mut values = values.collect::<Result<Vec<Value>, _>>().map_err(|error| not_whole(&error))?;
                 match values.first() {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
-                        return Ok(Some(Self::Document(Document::parse(values.remove(0))?.into())));
+                        let document = Box::new(Document::parse(values.remove(0))?);
+                        let targets = document.targets.clone();
+                        return Ok(Some(Self { targets, relative, document: Some(document) }));
                     }
                     Some(one) if one.get("images").is_some() => coco(one),
                     Some(one) if one.pointer("/0/data").is_some() => {
@@ -68,20 +67,7 @@ impl Content {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Self::Labels(Labels { targets: gather(found?)?, relative })))
-    }
-}
-
-impl Labels {
-    /// The targets of what [`Content::read`] reads.
-    ///
-    /// # Errors
-    /// What cannot be read or understood.
-    pub fn read(path: &Path) -> Wrong<Option<Self>> {
-        Ok(Content::read(path)?.map(|content| match content {
-            Content::Document(document) => Self { targets: document.targets, relative: false },
-            Content::Labels(labels) => labels,
-        }))
+        Ok(Some(Self { targets: gather(found?)?, relative, document: None }))
     }
 }
 
@@ -152,20 +138,24 @@ fn lines(values: Vec<Value>) -> Wrong<Vec<Found>> {
 
 /// The rows of a MOT file; `None` if the first line has another number of columns.
 fn mot(text: &str) -> Option<Wrong<Vec<Found>>> {
-    let rows = text.lines().map(str::trim).zip(1..).filter(|(row, _)| !row.is_empty());
-    let mut rows = rows.map(|(row, line)| (row.split(',').map(str::trim).collect::<Vec<_>>(), line)).peekable();
-    rows.peek().filter(|(words, _)| matches!(words.len(), 9 | 10) && words[0].parse::<f64>().is_ok())?;
-    let row = |(words, line): (Vec<&str>, usize)| {
-        let wrong = || format!("line {line}: it must be frame,id,x,y,w,h,confidence,-1,-1,-1");
-        let numbers =
-            words.iter().map(|word| word.parse::<f64>()).collect::<Result<Vec<_>, _>>().map_err(|_| wrong())?;
-        let [_, _, x, y, w, h, confidence, ..] = numbers[..] else { return Err(wrong()) };
-        let (frame, id) = (words[0].parse().map_err(|_| wrong())?, words[1].parse().map_err(|_| wrong())?);
-        let bbox = Some(Base::One.to_bbox([x, y, w, h]));
+    let words: Vec<_> = text.lines().next()?.split(',').collect();
+    let is_mot = matches!(words.len(), 9 | 10) && words[0].trim().parse::<f64>().is_ok();
+    let row = |entry: &Entry| {
+        let &Entry { frame, target, numbers, confidence } = entry;
         // MOT marks boxes that do not count by 0.
-        Ok((confidence != 0.0).then(|| Found { id, frame, bbox, given: confidence == 1.0, ..Found::default() }))
+        (confidence != 0.0).then(|| Found {
+            id: target,
+            frame: frame as usize,
+            bbox: Some(Base::One.to_bbox(numbers)),
+            given: confidence == 1.0,
+            ..Found::default()
+        })
     };
-    Some(rows.filter_map(|words| row(words).transpose()).collect())
+    is_mot.then(|| match Annotations::parse(text.as_bytes(), "", Base::One) {
+        Ok(rows) => Ok(rows.entries().iter().filter_map(row).collect()),
+        Err(Error::Annotation { line, reason, .. }) => Err(format!("line {line}: {reason}")),
+        Err(error) => Err(error.to_string()),
+    })
 }
 
 fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {

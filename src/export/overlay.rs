@@ -1,6 +1,6 @@
 //! Frames with boxes, states and truth drawn on them, in a folder or as a video.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,7 +11,7 @@ use image::{ExtendedColorType, Rgb, RgbImage};
 use ndarray::Array2;
 
 use super::drawing::{Letters, darken, dashes, fill, inset, line, outline, stroke};
-use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide, moved};
+use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
@@ -351,9 +351,10 @@ impl Painting {
     /// Cuts a window out of the picture and moves everything into it.
     fn crop(&mut self, crop: &Crop, (left, top): (i64, i64)) {
         self.picture = crop.cut(&self.picture, (left, top));
-        self.truth = self.truth.map(|truth| moved(&truth, (left, top)));
+        let moved = |bbox: BBox| bbox.translated(-left as f64, -top as f64);
+        self.truth = self.truth.map(moved);
         for Drawn { record, trail } in &mut self.targets {
-            record.bbox = moved(&record.bbox, (left, top));
+            record.bbox = moved(record.bbox);
             for (number, place) in record.polygon.iter_mut().flatten().enumerate() {
                 *place -= [left, top][number % 2] as f64;
             }
@@ -416,24 +417,14 @@ fn trail(picture: &mut RgbImage, centers: &[(f32, f32)], ink: Rgb<u8>) {
     }
 }
 
-/// The trails of all targets.
+/// The trails of all targets: centres, the oldest first.
 #[derive(Clone, Debug, Default)]
-struct Trails(Vec<(Option<u32>, Trail)>);
-
-/// Centres, the oldest first.
-type Trail = VecDeque<(f32, f32)>;
+struct Trails(BTreeMap<Option<u32>, VecDeque<(f32, f32)>>);
 
 impl Trails {
     /// Adds the box of a target and returns its trail.
     pub fn follow(&mut self, record: &FrameRecord) -> Vec<(f32, f32)> {
-        let i = match self.0.iter().position(|(id, _)| *id == record.id) {
-            Some(i) => i,
-            None => {
-                self.0.push((record.id, VecDeque::with_capacity(TRAIL + 1)));
-                self.0.len() - 1
-            }
-        };
-        let trail = &mut self.0[i].1;
+        let trail = self.0.entry(record.id).or_default();
         if let Some(bbox) = record.finite_box() {
             let (x, y) = bbox.center();
             trail.push_back((x as f32, y as f32));

@@ -37,8 +37,13 @@ impl Run {
     }
 
     /// The target of a record.
-    pub(super) fn target(&self, id: Option<u32>) -> Option<&TargetRecord> {
+    fn target(&self, id: Option<u32>) -> Option<&TargetRecord> {
         self.targets.iter().find(|target| id.is_none_or(|id| target.id == id))
+    }
+
+    /// The name of a record's target.
+    pub(super) fn name(&self, id: Option<u32>) -> Option<&str> {
+        self.target(id)?.name.as_deref()
     }
 
     /// The class of a record's target.
@@ -369,14 +374,12 @@ impl Tracks {
     /// Adds a record. A record without a finite box repeats the last box.
     pub fn add(&mut self, record: &FrameRecord) {
         let id = record.id.unwrap_or(1);
-        let track = match self.0.iter().position(|track| track.id == id) {
-            Some(place) => &mut self.0[place],
-            None => {
-                self.0.push(Track { id, shapes: Vec::new() });
-                let last = self.0.len() - 1;
-                &mut self.0[last]
-            }
-        };
+        let known = self.0.iter().position(|track| track.id == id);
+        let place = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push(Track { id, shapes: Vec::new() });
+        }
+        let track = &mut self.0[place];
         let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
         let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
         let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };

@@ -140,7 +140,7 @@ impl Annotations {
                 }
             }
         }
-        let first = entries.iter().min_by_key(|entry| (!entry.counts, entry.frame, entry.target));
+        let first = entries.iter().min_by_key(|entry| (entry.confidence == 0.0, entry.frame, entry.target));
         let target = first.map(|entry| entry.target);
         if let Some(target) = target {
             rows = rows_of(&entries, target);
@@ -163,6 +163,12 @@ impl Annotations {
     pub fn of_target(self, target: u32) -> Option<Self> {
         let rows = rows_of(&self.entries, target);
         (!rows.is_empty()).then_some(Self { rows, target: Some(target), ..self })
+    }
+
+    /// The lines of a MOT file.
+    #[cfg(feature = "cli")]
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// The last frame with a line of any target, in a MOT file.
@@ -209,12 +215,12 @@ fn row(numbers: &[f64]) -> Result<[f64; 4], String> {
 
 /// One line of MOT (Milan, Leal-Taixé, Reid, Roth & Schindler, *MOT16*, 2016).
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    frame: u32,
-    target: u32,
-    numbers: [f64; 4],
-    /// Whether the target is to be tracked: its `conf` is not 0.
-    counts: bool,
+pub(crate) struct Entry {
+    pub frame: u32,
+    pub target: u32,
+    pub numbers: [f64; 4],
+    /// 0 for a target that is not to be tracked.
+    pub confidence: f64,
 }
 
 impl Entry {
@@ -222,7 +228,7 @@ impl Entry {
         let whole = |value: f64, first: u32| {
             (value.fract() == 0.0 && (f64::from(first)..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
         };
-        let Some((&[frame, target, x, y, w, h, conf], [_, -1.0..=1.0] | [_, _, _])) = numbers.split_first_chunk()
+        let Some((&[frame, target, x, y, w, h, confidence], [_, -1.0..=1.0] | [_, _, _])) = numbers.split_first_chunk()
         else {
             return Err("not frame,id,x,y,w,h,conf,class,visibility or frame,id,x,y,w,h,conf,x,y,z".into());
         };
@@ -231,7 +237,7 @@ impl Entry {
         if frame > MAX_FRAME {
             return Err(format!("frame {frame}: a sequence has at most {MAX_FRAME}"));
         }
-        Ok(Self { frame, target, numbers: [x, y, w, h], counts: conf != 0.0 })
+        Ok(Self { frame, target, numbers: [x, y, w, h], confidence })
     }
 }
 
