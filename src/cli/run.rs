@@ -39,40 +39,24 @@ pub struct RunConfig<'a> {
     pub quit: CancelToken,
 }
 
-/// How a run ended.
-#[derive(Debug)]
-pub struct RunSummary {
-    /// The counts and means of all frames.
-    pub summary: Summary,
-    /// Whether the run did what was asked.
-    pub result: Result<(), Failure>,
-}
-
-impl RunSummary {
-    /// A run that failed before its first frame.
-    fn failed(failure: Failure) -> Self {
-        Self { summary: Summary::default(), result: Err(failure) }
-    }
-}
-
 impl RunConfig<'_> {
-    /// Tracks all frames, writes the results, and completes the outputs whatever happens.
+    /// Tracks all frames, writes the results, and completes the outputs whatever happens. Returns the counts and means
+    /// of all frames.
+    ///
+    /// # Errors
+    /// What kept the run from doing what was asked.
     pub fn run<'f>(
         &'f self,
         exports: Exports,
         mut frames: Box<dyn Iterator<Item = Item> + 'f>,
         progress: &mut Progress,
-    ) -> RunSummary {
+    ) -> Result<Summary, Failure> {
         let mut session = self.session(|_| self.pilot());
         let mut first_halt = None;
         if self.has_two_passes() {
-            match self.first_pass(session, frames, progress) {
-                Ok((pilots, again, halt)) => {
-                    session = self.session(|target| pilots[target].clone());
-                    (frames, first_halt) = (Box::new(again), halt);
-                }
-                Err(error) => return RunSummary::failed(error.into()),
-            }
+            let (pilots, again, halt) = self.first_pass(session, frames, progress)?;
+            session = self.session(|target| pilots[target].clone());
+            (frames, first_halt) = (Box::new(again), halt);
         }
         let parameters = self.parameters.clone();
         let mut journal = Journal::new(exports, self.source.info(), self.path.clone(), self.span, parameters);
@@ -80,16 +64,13 @@ impl RunConfig<'_> {
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
         let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());
-        let control = match self.args.commands.as_deref().map(start).transpose() {
-            Ok(control) => control,
-            Err(failure) => return RunSummary::failed(failure),
-        };
+        let control = self.args.commands.as_deref().map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
         let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0 };
         let ended = session.run(frames, &mut writer);
         writer.warn_of_refusals();
         let Writer { mut journal, progress, refused, last, .. } = writer;
-        let mut result = match ended {
+        let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
             Ok(End::Complete) if last == 0 && !self.quit.is_cancelled() => {
@@ -108,12 +89,15 @@ impl RunConfig<'_> {
             progress.warn(&format!("the frames end with {last}, before --end {end}"));
         }
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
-        match (&result, finished) {
-            (Ok(()), Err(error)) => result = Err(error.into()),
-            (Err(_), Err(error)) if !error.is_broken_pipe() => super::failure::print_error(error),
-            _ => {}
+        match (result, finished) {
+            (Ok(()), finished) => finished.map_or_else(|error| Err(error.into()), |()| Ok(summary)),
+            (Err(failure), finished) => {
+                if let Some(error) = finished.err().filter(|error| !error.is_broken_pipe()) {
+                    super::failure::print_error(error);
+                }
+                Err(failure)
+            }
         }
-        RunSummary { summary, result }
     }
 
     /// Whether all frames are tracked before anything is written.

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use super::Failure;
 use super::targets::Targets;
@@ -25,7 +26,7 @@ pub fn open(
     mut options: OpenOptions,
     needs_truth: bool,
     cancel: &CancelToken,
-) -> Result<(Box<dyn Source>, Vec<String>), Failure> {
+) -> Result<(Arc<dyn Source>, Vec<String>), Failure> {
     let mut warnings = Vec::new();
     let (path, is_beside) = (local(given), options.truth == Truth::Beside);
     let opened = match media::open(given, &options, cancel) {
@@ -41,7 +42,7 @@ pub fn open(
         Ok(_) if !is_beside && !path.is_dir() => {
             Err(Failure::usage(format!("--truth needs a folder of images, not {}", given.display())))
         }
-        Ok(source) => Ok((source, warnings)),
+        Ok(source) => Ok((source.into(), warnings)),
         Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
             Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
         }

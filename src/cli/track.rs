@@ -10,11 +10,11 @@ use super::Failure;
 use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::progress::Progress;
-use super::run::{self, RunConfig, RunSummary};
+use super::run::{self, RunConfig};
 use super::settings::{self, SettingsArgs};
 use super::source::{self, Position};
 use super::targets::TargetArgs;
-use super::view::{Picked, pick};
+use super::view::pick;
 use crate::Tracker;
 use crate::export::TargetRecord;
 use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
@@ -110,8 +110,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     };
     let needs_truth = wanted.is_empty() && !args.pick && args.commands.is_none();
     let (source, mut warnings) = source::open(path, options, needs_truth, &cancel)?;
-    let (source, info) = (source.as_ref(), source.info());
-    let span = source::span(source, args.start, args.end, wanted.first(), &cancel);
+    let info = source.info();
+    let span = source::span(source.as_ref(), args.start, args.end, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
     if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {
         let what = if info.live {
@@ -138,7 +138,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {
-            let Picked { bbox, begun } = pick(source, span, &resolved, &cancel)?;
+            let (bbox, begun) = pick(&source, span, &resolved.params, &cancel)?;
             (vec![TargetRecord::new(1, span.first, bbox)], begun)
         }
     };
@@ -159,12 +159,12 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let quit = cancel.child();
     let (first, frames): (_, Box<dyn Iterator<Item = Item>>) = match begun {
         Some((first, frames)) => (Some(first), Box::new(frames)),
-        None if args.latest => (None, Box::new(Latest::open(source, span, demand, &quit)?)),
-        None => (None, Box::new(Prefetch::open(source, span, demand, &quit)?)),
+        None if args.latest => (None, Box::new(Latest::open(source.as_ref(), span, demand, &quit)?)),
+        None => (None, Box::new(Prefetch::open(source.as_ref(), span, demand, &quit)?)),
     };
     let config = RunConfig {
         args,
-        source,
+        source: source.as_ref(),
         path: path.to_string_lossy().into(),
         span,
         demand,
@@ -177,9 +177,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         quit,
     };
     let frames = Box::new(first.into_iter().chain(frames));
-    let RunSummary { summary, result } = config.run(exports, frames, &mut progress);
+    let ended = config.run(exports, frames, &mut progress);
     progress.finish();
-    result?;
+    let summary = ended?;
     if args.quiet == 0 {
         let has_truth = !wanted.named && info.true_box(span.first).is_some();
         let mut text = run::text(&info.name, &summary, started.elapsed(), has_truth);

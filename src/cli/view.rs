@@ -12,6 +12,7 @@ use super::failure::watch_signals;
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, Position};
 use super::targets::{TargetArgs, frame_size};
+use crate::Params;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::export::{Document, SourceRecord, is_video};
@@ -187,7 +188,7 @@ fn serve(
     };
     let demand = Demand { channels: resolved.params.channels(), color: true };
     let setup = Setup {
-        cache: FrameCache::new(Arc::from(source), span, demand, MAX_CACHE_BYTES),
+        cache: FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES),
         path,
         preset: resolved.preset,
         params: resolved.params,
@@ -222,20 +223,19 @@ fn serve(
     if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }
 }
 
-/// A box that was drawn on a page.
-pub struct Picked {
-    pub bbox: BBox,
-    /// For a source that gives each frame once: the frame of the box, and the frames after it.
-    pub begun: Option<(Item, Prefetch)>,
-}
-
-/// Shows the first frame of `span` on a page until a box is drawn on it.
+/// Shows the first frame of `span` on a page until a box is drawn on it, and returns the box. For a source that gives
+/// each frame once it also returns the frame and the frames after it.
 ///
 /// # Errors
 /// A source without frames, a page that cannot be served, and a cancelled wait.
-pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, cancel: &CancelToken) -> Result<Picked, Failure> {
-    let demand = Demand { channels: resolved.params.channels(), color: true };
-    let mut frames = Prefetch::open(source, span, demand, cancel)?;
+pub fn pick(
+    source: &Arc<dyn Source>,
+    span: Span,
+    params: &Params,
+    cancel: &CancelToken,
+) -> Result<(BBox, Option<(Item, Prefetch)>), Failure> {
+    let demand = Demand { channels: params.channels(), color: true };
+    let mut frames = Prefetch::open(source.as_ref(), span, demand, cancel)?;
     let info = source.info();
     let first = match frames.next() {
         Some(item) => item,
@@ -245,9 +245,9 @@ pub fn pick(source: &dyn Source, span: Span, resolved: &Resolved, cancel: &Cance
     let print = |url: &str| {
         let _ = writeln!(std::io::stderr(), "pick: {url}");
     };
-    let picked = view::pick(&first, &info.name, resolved.params.clone(), print, || cancel.is_cancelled())?;
+    let picked = view::pick(Arc::clone(source), &first, params.clone(), print, cancel)?;
     let bbox = picked.ok_or(Failure::Interrupted)?;
-    Ok(Picked { bbox, begun: info.live.then_some((first, frames)) })
+    Ok((bbox, info.live.then_some((first, frames))))
 }
 
 #[cfg(test)]

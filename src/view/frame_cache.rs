@@ -170,7 +170,8 @@ impl FrameCache {
         Ok(())
     }
 
-    fn keep(&mut self, item: &Arc<Item>) {
+    /// Adds a frame that was read.
+    pub fn keep(&mut self, item: &Arc<Item>) {
         self.kept.retain(|known| known.position != item.position);
         self.kept.push_back(Arc::clone(item));
         // Keep the newest frame, however large it is.

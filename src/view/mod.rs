@@ -38,8 +38,7 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::{FrameRecord, Json, SourceRecord, TargetRecord};
-use crate::frame::FrameBuf;
-use crate::media::{Demand, Info, Item, Source, Span, Stream};
+use crate::media::{Demand, Item, Source};
 use crate::run::Command;
 use crate::tracker::Params;
 
@@ -106,7 +105,8 @@ impl View {
     pub fn open(setup: Setup, address: &Address) -> Result<Self> {
         setup.params.check()?;
         let host = bare(&address.host);
-        let (listener, local) = listen(host, address.port)?;
+        let listening = listen(host, address.port);
+        let (listener, local) = if setup.pick { listening.or_else(|_| listen(host, 0))? } else { listening? };
         let token = match &address.token {
             None if !local.ip().is_loopback() => Some(make_token()?),
             given => given.clone(),
@@ -254,79 +254,45 @@ impl Saver {
 /// The default port.
 pub const PORT: u16 = 8787;
 
-/// A source of one frame that is already read.
-struct Still {
-    info: Info,
-    position: usize,
-    file: String,
-    frame: FrameBuf,
-    color: Option<FrameBuf>,
-}
-
-impl Source for Still {
-    fn info(&self) -> &Info {
-        &self.info
-    }
-
-    fn stream(&self, span: Span, _: Demand, _: &CancelToken) -> Result<Stream> {
-        let item = Item {
-            name: self.file.clone(),
-            ..Item::numbered(self.position, None, Ok((self.frame.clone(), self.color.clone())), 0.0)
-        };
-        Ok(Box::new(std::iter::once(item).filter(move |item| span.contains(item.position))))
-    }
-}
-
-/// Serves a page on which a user draws a box on the frame `item` of `source`; `None` if `stop` returns true first. The
+/// Serves a page on which a user draws a box on the frame `item` of `source`; `None` if `stop` is cancelled first. The
 /// page accepts a box that can be tracked with `params`. It is served at [`PORT`] or, if that is taken, at any free
 /// port; `on_url` gets its address.
 ///
 /// # Errors
 /// When the frame could not be read, or no port can be used.
 pub fn pick(
+    source: Arc<dyn Source>,
     item: &Item,
-    source: &str,
     params: Params,
     on_url: impl FnOnce(&str),
-    stop: impl Fn() -> bool,
+    stop: &CancelToken,
 ) -> Result<Option<BBox>> {
+    let (name, position) = (source.info().name.clone(), item.position);
     let frame = item.frame.as_ref().map_err(|error| {
-        let reason = format!("frame {} could not be read: {error}", item.position);
-        Error::Sequence { path: source.into(), reason }
+        let reason = format!("frame {position} could not be read: {error}");
+        Error::Sequence { path: name.clone().into(), reason }
     })?;
-    let setup = || {
-        let still = Still {
-            info: Info { name: source.to_owned(), length: Some(item.position), ..Info::default() },
-            position: item.position,
-            file: item.name.clone(),
-            frame: frame.clone(),
-            color: item.color.clone(),
-        };
-        let span = Span { first: item.position, last: Some(item.position) };
-        let demand = Demand { channels: params.channels(), color: true };
-        let cache = FrameCache::new(Arc::new(still), span, demand, MAX_CACHE_BYTES);
-        let (path, preset, params) = (source.to_owned(), String::new(), params.clone());
-        Setup {
-            cache,
-            path,
-            preset,
-            params,
-            named: false,
-            session: None,
-            targets: Vec::new(),
-            frames: Vec::new(),
-            clip: None,
-            pick: true,
-            stop: CancelToken::default(),
-        }
+    let pictures = Ok((frame.clone(), item.color.clone()));
+    let shown = Item { name: item.name.clone(), ..Item::numbered(position, None, pictures, 0.0) };
+    let demand = Demand { channels: params.channels(), color: true };
+    let mut cache = FrameCache::new(source, (position..=position).into(), demand, MAX_CACHE_BYTES);
+    cache.keep(&Arc::new(shown));
+    let setup = Setup {
+        cache,
+        path: name,
+        preset: String::new(),
+        params,
+        named: false,
+        session: None,
+        targets: Vec::new(),
+        frames: Vec::new(),
+        clip: None,
+        pick: true,
+        stop: stop.clone(),
     };
-    let address = |port| Address { host: "127.0.0.1".into(), port, token: None };
-    let view = match View::open(setup(), &address(PORT)) {
-        Err(Error::Listen { .. }) => View::open(setup(), &address(0))?,
-        opened => opened?,
-    };
+    let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: PORT, token: None })?;
     on_url(&view.url());
-    while view.picked().is_none() && !stop() {
+    while view.picked().is_none() && !stop.is_cancelled() {
         std::thread::sleep(POLL_INTERVAL);
     }
     let picked = view.picked();
