@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -42,19 +41,19 @@ pub struct EvalArgs {
     /// Run the tracker with a preset and changes of it, under a name of its own; repeatable
     ///
     /// As in --tracker wide=fast,search.background.padding=3.
-    #[arg(long = "tracker", value_name = "NAME=PRESET,PATH=VALUE,…", value_parser = named_tracker)]
+    #[arg(long = "tracker", value_name = "NAME=PRESET,PATH=VALUE,…", value_parser = settings::pair)]
     named: Vec<(String, String)>,
     /// TOML file of such trackers, a line each: wide = "fast,search.background.padding=3"
     #[arg(long, value_name = "FILE")]
     trackers: Option<PathBuf>,
     /// Read the boxes of another tracker, one text file a sequence (OTB, GOT-10k, MOT); repeatable
-    #[arg(long, value_name = "NAME=DIR", value_parser = name_and_folder)]
-    results: Vec<(String, PathBuf)>,
+    #[arg(long, value_name = "NAME=DIR", value_parser = settings::pair)]
+    results: Vec<(String, String)>,
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
-    #[arg(long, default_value = "ope", value_parser = names(Protocol::ALL, Protocol::name))]
+    #[arg(long, default_value = "ope", value_enum)]
     protocol: Protocol,
     /// Scoring rules
-    #[arg(long, default_value = "otb", value_parser = names(Toolkit::ALL, Toolkit::name))]
+    #[arg(long, default_value = "otb", value_enum)]
     toolkit: Toolkit,
     /// Sequences at the same time [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
@@ -87,32 +86,6 @@ Examples:
 
 A sequence or result that cannot be used is left out; the report is still written, and the exit code is 1.";
 
-/// A parser of the names of an enum.
-fn names<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
-where
-    T: std::str::FromStr<Err = Error> + Copy + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(all.iter().map(|value| name(*value))).try_map(|name| name.parse())
-}
-
-fn name_and_folder(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, folder)) if !name.trim().is_empty() && !folder.is_empty() => {
-            Ok((name.trim().into(), folder.into()))
-        }
-        _ => Err("expected NAME=DIR".into()),
-    }
-}
-
-fn named_tracker(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, settings)) if !name.trim().is_empty() && !settings.trim().is_empty() => {
-            Ok((name.trim().into(), settings.into()))
-        }
-        _ => Err("expected NAME=PRESET or NAME=PRESET,PATH=VALUE,…".into()),
-    }
-}
-
 /// The trackers of --tracker and --trackers. The other settings hold for them, too, unless they set them themselves.
 fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
     let mut all = Vec::new();
@@ -127,10 +100,14 @@ fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
     }
     all.extend(args.named.iter().cloned());
     let tracker = |(name, settings): (String, String)| {
-        let mut parts = settings.split(',').map(str::trim);
-        let preset = parts.next().unwrap_or_default();
-        let resolved = args.params.resolve_with(Some(preset), parts);
-        let resolved = resolved.map_err(|error| Failure::usage(format!("tracker {name}: {}", error.reason())))?;
+        let wrong = |reason: &str| Failure::usage(format!("tracker {name}: {reason}"));
+        let (preset, changes) = settings.split_once(',').unwrap_or((&settings, ""));
+        let changes = changes
+            .split_terminator(',')
+            .map(|change| settings::pair(change).map_err(|_| wrong(&format!("{change}: must be PATH=VALUE"))));
+        let changes = changes.collect::<Result<Vec<_>, _>>()?;
+        let resolved = args.params.resolve_with(Some(preset.trim()), &changes);
+        let resolved = resolved.map_err(|error| wrong(error.reason()))?;
         Ok(Preset::changed(&resolved.preset, resolved.params)?.renamed(&name))
     };
     all.into_iter().map(tracker).collect()
@@ -191,7 +168,7 @@ struct Manifest<'a> {
     data: &'a Path,
     sequences: &'a [String],
     trackers: &'a [Preset],
-    results: &'a [(String, PathBuf)],
+    results: &'a [(String, String)],
     protocol: Protocol,
     toolkit: Toolkit,
     base: Option<u8>,
@@ -226,7 +203,11 @@ fn open(args: &EvalArgs, data: &Path, presets: &[Preset]) -> Result<Evaluation, 
     let evaluation = Evaluation {
         dataset: Dataset::open(data, &args.sequences, base)?,
         runners,
-        results: args.results.iter().map(|(name, at)| ResultFiles::open(name, at)).collect::<Result<_, _>>()?,
+        results: args
+            .results
+            .iter()
+            .map(|(name, at)| ResultFiles::open(name, Path::new(at)))
+            .collect::<Result<_, _>>()?,
         protocol: args.protocol,
         toolkit: args.toolkit,
     };

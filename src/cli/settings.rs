@@ -18,8 +18,8 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Set any setting of --print-config by its path, as search.background.padding=3; repeatable
-    #[arg(long, value_name = "PATH=VALUE")]
-    set: Vec<String>,
+    #[arg(long, value_name = "PATH=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
     /// Print the settings in force as TOML, with meanings and ranges, and exit
     #[arg(long)]
     pub print_config: bool,
@@ -37,6 +37,13 @@ pub struct SettingsArgs {
 
 fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
     names.map(PossibleValue::new).collect::<Vec<_>>().into()
+}
+
+/// The two parts of `NAME=VALUE`.
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+    let parts = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    parts.map(|(name, value)| (name.into(), value.into())).ok_or_else(|| "two parts with = between them".into())
 }
 
 /// The parser of `--preset`.
@@ -70,18 +77,14 @@ impl SettingsArgs {
     /// # Errors
     /// Wrong usage that names the setting, and the file that it comes from.
     pub fn resolve(&self, preset: Option<&str>) -> Result<Resolved, Failure> {
-        self.resolve_with(preset, std::iter::empty())
+        self.resolve_with(preset, &[])
     }
 
-    /// The same with more `settings`, PATH=VALUE each, which count most.
+    /// The same with more `settings`, paths and values, which count most.
     ///
     /// # Errors
     /// As [`SettingsArgs::resolve`].
-    pub fn resolve_with<'a>(
-        &'a self,
-        preset: Option<&str>,
-        settings: impl Iterator<Item = &'a str>,
-    ) -> Result<Resolved, Failure> {
+    pub fn resolve_with(&self, preset: Option<&str>, settings: &[(String, String)]) -> Result<Resolved, Failure> {
         let default = preset.unwrap_or(Params::DEFAULT_PRESET);
         let (preset, mut params) = match &self.config {
             Some(file) => {
@@ -100,11 +103,8 @@ impl SettingsArgs {
             *place.ok_or_else(|| Failure::usage("--model: needs --preset expert or --detector siamese"))? =
                 model.clone();
         }
-        for setting in self.set.iter().map(String::as_str).chain(settings) {
-            let (path, value) = setting
-                .split_once('=')
-                .ok_or_else(|| Failure::usage(format!("--set {setting}: must be PATH=VALUE")))?;
-            params.set(path.trim(), value).map_err(|error| Failure::usage(format!("--set {error}")))?;
+        for (path, value) in self.set.iter().chain(settings) {
+            params.set(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
         }
         params.check()?;
         Ok(Resolved { preset, params })

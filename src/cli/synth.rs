@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use super::progress::bar;
+use super::settings::pair;
 use crate::Error;
 use crate::settings::{Field, Setting};
 use crate::synth::{Format, Preset, Scene, SceneParams, write_sequence};
@@ -40,8 +41,8 @@ pub struct SynthArgs {
     /// Set any parameter by its name; repeatable
     ///
     /// As in --set occlusion=1 --set hold=20.
-    #[arg(long, value_name = "NAME=VALUE")]
-    set: Vec<String>,
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
     /// How frames are stored
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "jpg")]
     format: Format,
@@ -72,12 +73,7 @@ impl SynthArgs {
         for (name, value) in [("frames", &self.frames), ("seed", &self.seed)] {
             value.iter().try_for_each(|value| params.set("", name, value, false))?;
         }
-        for setting in &self.set {
-            let (name, value) = setting
-                .split_once('=')
-                .ok_or_else(|| Failure::usage(format!("--set {setting}: must be NAME=VALUE")))?;
-            params.set("", name.trim(), value, false)?;
-        }
+        self.set.iter().try_for_each(|(name, value)| params.set("", name, value, false))?;
         Ok(params)
     }
 }

@@ -3,33 +3,21 @@
 //! A [`Dataset`] holds labelled sequences. An [`Evaluation`] runs trackers over them, reads published results beside
 //! them, and sums both up in a [`Report`].
 
-/// The names of an enum on the command line and in reports.
+/// Reads and writes an enum as the name that documents have for it.
 macro_rules! named {
-    ($type:ident, $what:literal: $($variant:ident = $name:literal),*) => {
-        impl $type {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            /// The name on the command line and in reports.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-
+    ($type:ident, $what:literal) => {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.name())
+                self.serialize(f)
             }
         }
 
         impl std::str::FromStr for $type {
             type Err = $crate::Error;
 
-            fn from_str(name: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|known| known.name() == name).ok_or_else(|| {
-                    let expected = format!("one of {}", [$($name),*].join(", "));
-                    $crate::Error::parameter($what, name, expected)
-                })
+            fn from_str(name: &str) -> Result<Self> {
+                let read = serde_json::from_value(name.into());
+                read.map_err(|error| $crate::Error::parameter($what, name, error.to_string()))
             }
         }
     };

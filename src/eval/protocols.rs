@@ -15,6 +15,7 @@ const TRE_MIN_FRAMES: usize = 20;
 /// How often, and from where, a tracker runs over a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Protocol {
     /// One-pass evaluation: one run, from the label of the first frame.
     #[default]
@@ -58,7 +59,7 @@ impl Protocol {
     }
 }
 
-named! { Protocol, "protocol": Ope = "ope", Tre = "tre", Sre = "sre" }
+named! { Protocol, "protocol" }
 
 /// One run of a protocol: the frame it starts from, and the box it starts with. It lasts to the end of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

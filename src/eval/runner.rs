@@ -225,7 +225,7 @@ impl RunKey {
     }
 
     fn path(&self, folder: &Path) -> PathBuf {
-        let tracker = folder.join("runs").join(self.protocol.name()).join(safe_file_name(&self.tracker));
+        let tracker = folder.join("runs").join(self.protocol.to_string()).join(safe_file_name(&self.tracker));
         tracker.join(format!("{}.json", safe_file_name(&self.sequence)))
     }
 

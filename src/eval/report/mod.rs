@@ -70,7 +70,7 @@ impl Plots {
             let series = series(|s| s.auc, |s| &s.success, Some((short, n)));
             by_attribute.push((title.clone(), Plot::new(&success_axes(title), series)?));
         }
-        let title = |what: &str| format!("{what} plots of {}", report.protocol.name().to_uppercase());
+        let title = |what: &str| format!("{what} plots of {}", report.protocol.to_string().to_uppercase());
         let overall = [
             Plot::new(&success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
             Plot::new(
@@ -182,7 +182,7 @@ fn csv_by_attribute(report: &Report) -> String {
 fn heading(report: &Report) -> String {
     let count = report.sequences.len();
     let sequences = if count == 1 { "sequence" } else { "sequences" };
-    format!("{} on {count} {sequences}", report.protocol.name().to_uppercase())
+    format!("{} on {count} {sequences}", report.protocol.to_string().to_uppercase())
 }
 
 /// A short table for a terminal.
