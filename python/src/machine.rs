@@ -10,8 +10,8 @@ use kcf_track::machines::kdspe::Kdspe;
 use kcf_track::machines::klda::Klda;
 use kcf_track::machines::kpca::Kpca;
 use kcf_track::machines::{
-    Affine, Embedding as Map, Head as Function, MachineParams, Multiclass, Novelty, Samples, Subspace,
-    fit_classes, preimage,
+    Affine, Embedding as Map, Head as Function, MachineParams, Multiclass, Novelty, Samples, Subspace, fit_classes,
+    preimage,
 };
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
