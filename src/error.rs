@@ -113,14 +113,6 @@ pub enum Error {
         /// Why not, and what to do.
         reason: String,
     },
-    /// An address or a port cannot be listened on.
-    #[error("{address}: {reason}")]
-    Listen {
-        /// The address and the port.
-        address: String,
-        /// Why not, and what to do.
-        reason: String,
-    },
     /// Boxes cannot be scored, or an evaluation cannot go on.
     #[error("{what}: {reason}")]
     Evaluation {

@@ -5,11 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Failure;
-use super::progress::bar;
+use super::progress::Progress;
 use super::settings::{self, SettingsArgs};
 use super::track::MAX_THREADS;
 use crate::Error;
@@ -152,9 +151,9 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let progress = Progress { bar: bar(Some(0), args.quiet == 0), quiet: args.quiet > 0 };
-    let evaluated = evaluation.run(out, jobs, &|event| progress.show(event));
-    progress.bar.finish_and_clear();
+    let progress = Progress::new(Some(0), args.quiet == 0, true);
+    let evaluated = evaluation.run(out, jobs, &|event| show(&progress, args.quiet > 0, event));
+    progress.finish();
     let evaluated = evaluated?;
     report::write(&evaluation, &evaluated, out)?;
     print(&evaluated, out, args.quiet)
@@ -236,33 +235,26 @@ fn print(evaluated: &Evaluated, out: &Path, quiet: u8) -> Result<(), Failure> {
     }
 }
 
-/// Progress on standard error: a bar over all frames on a terminal, a line per sequence elsewhere.
-struct Progress {
-    bar: ProgressBar,
-    quiet: bool,
-}
-
-impl Progress {
-    fn show(&self, event: Event<'_>) {
-        let line = |text: String| {
-            if !self.quiet {
-                self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{text}")));
-            }
-        };
-        match event {
-            Event::Planned { frames, done } => {
-                self.bar.set_length(frames);
-                // Stored runs must not count for the speed.
-                self.bar.set_position(done);
-                self.bar.reset_eta();
-                if done > 0 {
-                    line(format!("{done} of {frames} frames were done before"));
-                }
-            }
-            Event::Frame => self.bar.inc(1),
-            Event::Finished { tracker, sequence } if self.bar.is_hidden() => line(format!("{tracker}: {sequence}")),
-            Event::Finished { tracker, sequence } => self.bar.set_message(format!(", {tracker}: {sequence}")),
-            Event::Note(text) => line(text),
+/// Shows an event: a bar over all frames on a terminal, a line per sequence elsewhere.
+fn show(progress: &Progress, quiet: bool, event: Event<'_>) {
+    let line = |text: &str| {
+        if !quiet {
+            progress.tell(text);
         }
+    };
+    match event {
+        Event::Planned { frames, done } => {
+            progress.bar.set_length(frames);
+            // Stored runs must not count for the speed.
+            progress.bar.set_position(done);
+            progress.bar.reset_eta();
+            if done > 0 {
+                line(&format!("{done} of {frames} frames were done before"));
+            }
+        }
+        Event::Frame => progress.bar.inc(1),
+        Event::Finished { tracker, sequence } if progress.bar.is_hidden() => line(&format!("{tracker}: {sequence}")),
+        Event::Finished { tracker, sequence } => progress.bar.set_message(format!(", {tracker}: {sequence}")),
+        Event::Note(text) => line(&text),
     }
 }

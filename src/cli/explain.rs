@@ -36,10 +36,10 @@ pub struct ExplainArgs {
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
-    let wanted = args.targets.read()?;
     let cancel = super::failure::watch_signals();
-    let (source, _) = source::open(&args.source, OpenOptions::default(), wanted.is_empty(), &cancel)?;
+    let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), &cancel)?;
     let info = source.info();
+    let wanted = args.targets.read(info)?;
     let span = source::span(source.as_ref(), None, Some(Position::Frame(args.frame)), wanted.first(), &cancel)?;
     let Some((start, bbox)) = wanted.within(span, info)?.first().and_then(|target| target.boxes().next()) else {
         return Ok(());

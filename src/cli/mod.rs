@@ -19,7 +19,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{ffmpeg, simd};
@@ -47,9 +47,15 @@ enum Command {
     /// Render a sequence of frames with its exact truth
     Synth(Box<synth::SynthArgs>),
     /// Print a completion script for a shell
-    Completions(CompletionsArgs),
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Print a page of the manual
-    Man(ManArgs),
+    Man {
+        /// The subcommand [default: the program]
+        command: Option<String>,
+    },
     Eval(Box<eval::EvalArgs>),
     Explain(Box<explain::ExplainArgs>),
     View(Box<view::ViewArgs>),
@@ -94,8 +100,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let result = match &cli.command {
         Some(Command::Synth(args)) => synth::run(args),
-        Some(Command::Completions(args)) => completions(args),
-        Some(Command::Man(args)) => man(args),
+        Some(Command::Completions { shell }) => completions(*shell),
+        Some(Command::Man { command }) => man(command.as_deref()),
         Some(Command::Eval(args)) => eval::run(args),
         Some(Command::Explain(args)) => explain::run(args),
         Some(Command::View(args)) => view::run(args),
@@ -124,31 +130,17 @@ fn long_version() -> String {
     )
 }
 
-/// Print a completion script for a shell.
-#[derive(Debug, Args)]
-struct CompletionsArgs {
-    /// The shell
-    shell: Shell,
-}
-
-/// Print a page of the manual.
-#[derive(Debug, Args)]
-struct ManArgs {
-    /// The subcommand [default: the program]
-    command: Option<String>,
-}
-
-fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+fn completions(shell: Shell) -> Result<(), Failure> {
     // The generator panics when a write fails, as on a closed pipe.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "kcf-track", &mut script);
+    clap_complete::generate(shell, &mut Cli::command(), "kcf-track", &mut script);
     Ok(std::io::stdout().write_all(&script)?)
 }
 
-fn man(args: &ManArgs) -> Result<(), Failure> {
+fn man(command: Option<&str>) -> Result<(), Failure> {
     let mut program = Cli::command();
     program.build();
-    let command = match &args.command {
+    let command = match command {
         None => program,
         Some(name) => {
             let known: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();

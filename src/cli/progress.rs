@@ -9,7 +9,7 @@ use crate::Evidence;
 
 /// The progress of a run, and its warnings.
 pub struct Progress {
-    bar: ProgressBar,
+    pub bar: ProgressBar,
     /// Whether warnings are printed.
     warns: bool,
 }
@@ -32,8 +32,13 @@ impl Progress {
     /// Prints a warning on a line of its own, above the bar.
     pub fn warn(&self, warning: &str) {
         if self.warns {
-            self.bar.suspend(|| drop(writeln!(std::io::stderr(), "warning: {warning}")));
+            self.tell(&format!("warning: {warning}"));
         }
+    }
+
+    /// Prints a line above the bar.
+    pub fn tell(&self, line: &str) {
+        self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{line}")));
     }
 
     /// Removes the bar, so that the next output begins on an empty line.

@@ -107,19 +107,17 @@ pub fn span(
         Some(rate) => (seconds * rate).ceil().max(0.0) as usize,
         None => times.partition_point(|&time| time < seconds),
     };
-    let begin = match start {
-        Some(Position::Time(seconds)) => Some(before(seconds - NEAR).saturating_add(1)),
-        Some(Position::Frame(frame)) => Some(frame),
-        None => None,
-    };
-    let last = match end {
+    let begin = start.map(|place| match place {
+        Position::Time(seconds) => before(seconds - NEAR).saturating_add(1),
+        Position::Frame(frame) => frame,
+    });
+    let last = end.and_then(|place| match place {
         // A video that ends before that time is read to its end.
-        Some(Position::Time(seconds)) => {
+        Position::Time(seconds) => {
             Some(before(seconds + NEAR)).filter(|&last| info.constant_rate || last < times.len())
         }
-        Some(Position::Frame(frame)) => Some(frame),
-        None => None,
-    };
+        Position::Frame(frame) => Some(frame),
+    });
     if let (Some(_), Some(last)) = (latest, last)
         && last < begin.unwrap_or(1)
     {

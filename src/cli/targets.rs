@@ -37,21 +37,19 @@ impl TargetArgs {
         self.init.is_empty() && self.init_file.is_none()
     }
 
-    /// All targets; none where the truth gives the box.
+    /// All targets of a source; none where the truth gives the box.
     ///
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
-    pub fn read(&self) -> Result<Targets, Failure> {
-        let (mut wanted, mut relative) = (Vec::new(), None);
+    pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
+        let mut wanted = Vec::new();
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
         if let Some(path) = &self.init_file {
-            let labels = read_file(path, self.init_format)?;
-            relative = labels.relative.then(|| (path.to_path_buf(), wanted.len()));
-            for target in labels.targets {
+            for target in read_file(path, self.init_format, info)? {
                 if wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
                     return Err(Failure::usage(reason));
@@ -59,7 +57,7 @@ impl TargetArgs {
                 wanted.push(target);
             }
         }
-        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted, relative })
+        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted })
     }
 }
 
@@ -135,18 +133,16 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
 pub struct Targets {
     /// The frame 0 is the first of the run.
     wanted: Vec<TargetRecord>,
-    /// The file whose boxes are shares of the frame's size, and the place of its first target.
-    relative: Option<(PathBuf, usize)>,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
 }
 
 /// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are
 /// skipped.
-fn read_file(path: &Path, format: BoxFormat) -> Result<Labels, Failure> {
+fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Vec<TargetRecord>, Failure> {
     let shown = path.display();
-    match Labels::read(path) {
-        Ok(Some(labels)) => return Ok(labels),
+    match Labels::read(path, || frame_size(info)) {
+        Ok(Some(labels)) => return Ok(labels.targets),
         Ok(None) => {}
         Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
     }
@@ -174,7 +170,7 @@ fn read_file(path: &Path, format: BoxFormat) -> Result<Labels, Failure> {
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(Labels { targets: wanted, ..Labels::default() }),
+        false => Ok(wanted),
     }
 }
 
@@ -213,21 +209,9 @@ impl Targets {
             })?;
             return Ok(vec![TargetRecord::new(1, span.first, bbox)]);
         }
-        let size = match (&self.relative, frame_size(info)) {
-            (None, _) => None,
-            (Some((_, from)), Some((width, height))) => Some((*from, width as f64, height as f64)),
-            (Some((path, _)), None) => {
-                let reason = "its boxes are shares of the frame's size, which this source does not state";
-                return Err(Failure::usage(format!("--init-file {}: {reason}", path.display())));
-            }
-        };
-        let placed = self.wanted.iter().enumerate().map(|(place, target)| {
-            let mut target = target.clone();
+        let placed = self.wanted.iter().cloned().map(|mut target| {
             if let Some(given) = target.given.first_mut().filter(|given| given.frame == 0) {
                 given.frame = span.first;
-            }
-            if let Some((_, width, height)) = size.filter(|(from, ..)| place >= *from) {
-                target.scale(width, height);
             }
             let start = target.start();
             if !span.contains(start) {

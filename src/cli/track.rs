@@ -95,8 +95,6 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         return settings::print(&resolved);
     }
     let tracker = Tracker::new(resolved.params.clone())?;
-    let mut wanted = args.targets.read()?;
-    wanted.named |= args.commands.is_some();
     let path = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("SRC is missing"))?;
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
         return Err(Failure::usage("--commands -: the frames come from the standard input; name a pipe"));
@@ -108,9 +106,11 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         lenient: args.skip_bad_frames,
         timeout: seconds(args.timeout)?,
     };
-    let needs_truth = wanted.is_empty() && !args.pick && args.commands.is_none();
+    let needs_truth = args.targets.is_empty() && !args.pick && args.commands.is_none();
     let (source, mut warnings) = source::open(path, options, needs_truth, &cancel)?;
     let info = source.info();
+    let mut wanted = args.targets.read(info)?;
+    wanted.named |= args.commands.is_some();
     let span = source::span(source.as_ref(), args.start, args.end, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
     if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {

@@ -158,9 +158,9 @@ fn serve(
     if let Some(session) = session.as_ref().filter(|_| args.preset.is_none() && args.settings.is_empty()) {
         resolved = Resolved::of(&session.parameters).unwrap_or(resolved);
     }
-    let wanted = args.targets.read()?;
     let (source, mut warnings) = source::open(given, OpenOptions::default(), false, cancel)?;
     let info = source.info();
+    let wanted = args.targets.read(info)?;
     let span = source::span(source.as_ref(), args.start, args.end, None, cancel)?;
     let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
     if let (Some(file), Some(session)) = (session_path, &session) {

@@ -16,7 +16,6 @@ use crate::tracker::State;
 ///
 /// The frames of a video are not image files, so its images name the video and the 0-based frame in it (`video_id`,
 /// `frame_id`, as CocoVID does), and a `file_name` only if [`Frames`](super::Frames) writes them.
-#[derive(Debug)]
 pub struct Coco {
     output: Output,
     images: Vec<Value>,

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 /// Keyframes are those from which CVAT interpolates the others within a tolerance.
 ///
 /// The form is the XML of "CVAT for video 1.1", for "Upload annotations" in the menu of a task.
-#[derive(Debug)]
 pub struct Cvat {
     output: Output,
     tracks: Tracks,

@@ -60,19 +60,13 @@ impl Document {
     /// The reason why it cannot be read.
     pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
         let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
-        let Labels { mut targets, relative, document } = Labels::read(path)?.ok_or(unknown)?;
+        let Labels { targets, document } = Labels::read(path, || size)?.ok_or(unknown)?;
         if let Some(document) = document {
             return Ok(*document);
         }
-        if relative && size.is_none() {
-            return Err("its boxes are shares of the frame's size: give size, its width and height".into());
-        }
         let (width, height) = size.unwrap_or_default();
         let mut frames = Vec::new();
-        for target in &mut targets {
-            if relative {
-                target.scale(width as f64, height as f64);
-            }
+        for target in &targets {
             for (frame, bbox) in target.boxes() {
                 let estimate = Estimate { bbox, polygon: None, state: State::Initial, evidence: Evidence::default() };
                 let outcome = Outcome { target: 0, bbox, estimate: Some(estimate), took: Default::default() };

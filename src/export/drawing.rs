@@ -2,31 +2,15 @@
 
 use ab_glyph::FontRef;
 use image::{Rgb, RgbImage};
-use imageproc::drawing::{draw_filled_rect_mut, draw_text_mut, text_size};
+use imageproc::drawing::draw_filled_rect_mut;
 use imageproc::rect::Rect;
 use ndarray::ArrayView2;
 
 use crate::bbox::BBox;
 
-/// The letters, DejaVu Sans Mono: half as many bytes as DejaVu Sans.
-#[derive(Debug)]
-pub(super) struct Letters(FontRef<'static>);
-
-impl Letters {
-    /// The built-in font.
-    pub(super) fn load() -> Self {
-        Self(FontRef::try_from_slice(dejavu::sans_mono::regular()).expect("the built-in font is a font"))
-    }
-
-    /// Width and height of a text in pixels, at this font size.
-    pub(super) fn extent(&self, text: &str, size: f32) -> (u32, u32) {
-        text_size(size, &self.0, text)
-    }
-
-    /// Writes a text with its top-left corner at `x, y`.
-    pub(super) fn write(&self, picture: &mut RgbImage, text: &str, (x, y): (i32, i32), size: f32, ink: Rgb<u8>) {
-        draw_text_mut(picture, ink, x, y, size, &self.0, text);
-    }
+/// The built-in font, DejaVu Sans Mono: half as many bytes as DejaVu Sans.
+pub(super) fn font() -> FontRef<'static> {
+    FontRef::try_from_slice(dejavu::sans_mono::regular()).expect("the built-in font is a font")
 }
 
 /// The thickness of lines, which grows with the picture.
@@ -192,25 +176,18 @@ const INSET_MARGIN: usize = 2;
 
 const FRAME: Rgb<u8> = Rgb([230, 230, 230]);
 
-/// The upper right corner of a picture, for a map of this size; `None` if it would be too small.
-fn inset_place((width, height): (u32, u32), (rows, columns): (usize, usize)) -> Option<BBox> {
-    let room = width.min(height) as usize / SIDES_PER_INSET;
-    let longer = rows.max(columns);
+/// Draws a centred map into the upper right corner, framed; returns its area, `None` if it would be too small.
+pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) -> Option<BBox> {
+    let ((rows, columns), (width, height)) = (map.dim(), picture.dimensions());
+    let (room, longer) = (width.min(height) as usize / SIDES_PER_INSET, rows.max(columns));
     if longer == 0 || room < MIN_INSET {
         return None;
     }
     // The size of the inset does not depend on the number of elements.
-    let [wide, high] = [columns, rows].map(|count| (room * count / longer).max(1));
-    let left = (width as usize).saturating_sub(wide + INSET_MARGIN);
-    Some(BBox::new(left as f64, INSET_MARGIN as f64, wide as f64, high as f64))
-}
-
-/// Draws a centred map into the upper right corner, framed; returns its area.
-pub(super) fn inset(picture: &mut RgbImage, map: ArrayView2<'_, f32>) -> Option<BBox> {
-    let (rows, columns) = map.dim();
-    let place = inset_place(picture.dimensions(), (rows, columns))?;
+    let [wide, tall] = [columns, rows].map(|count| (room * count / longer).max(1));
+    let (left, top) = ((width as usize).saturating_sub(wide + INSET_MARGIN), INSET_MARGIN);
+    let place = BBox::new(left as f64, top as f64, wide as f64, tall as f64);
     let (low, high) = range(map);
-    let [left, top, wide, tall] = [place.x, place.y, place.w, place.h].map(|length| length as usize);
     outline(picture, &place, 0, 1, FRAME);
     for y in 0..tall {
         for x in 0..wide {

@@ -15,7 +15,6 @@ use crate::run::{Follower, Step};
 use crate::tracker::State;
 
 /// Writes the steps of a session to [`Exports`] and counts them.
-#[derive(Debug)]
 pub struct Journal<'a> {
     info: &'a Info,
     exports: Exports,
@@ -180,7 +179,7 @@ pub struct LostSpan {
 }
 
 /// Counts and means of one of several targets.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetSummary {
     /// Its id.
@@ -247,34 +246,17 @@ const MAX_SPANS: usize = 1000;
 /// Counts the frames of a run for its [`Summary`]. Its size is limited.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    frames: usize,
+    /// What is counted of all targets.
+    counts: Summary,
     /// Frames that could be read.
     readable: usize,
     decode_ms: f64,
     track_ms: f64,
     psr: Mean,
     decision: Mean,
-    refits_kept: usize,
-    lost: Vec<LostSpan>,
-    all: TargetTally,
-    /// The targets with an id.
-    targets: BTreeMap<u32, TargetTally>,
-}
-
-/// The counts of one target, or of all together.
-#[derive(Clone, Copy, Debug, Default)]
-struct TargetTally {
-    records: usize,
-    states: StateCounts,
     confidence: Mean,
-}
-
-impl TargetTally {
-    fn add(&mut self, record: &FrameRecord) {
-        self.records += 1;
-        *self.states.of(record.state) += 1;
-        self.confidence.add(record.confidence);
-    }
+    /// The targets with an id, and the means of their confidence.
+    targets: BTreeMap<u32, (TargetSummary, Mean)>,
 }
 
 /// A mean of the values that are there.
@@ -307,7 +289,7 @@ impl Tally {
 
     /// Counts a frame. It has one record per target, at least one.
     pub fn add(&mut self, records: &[FrameRecord]) {
-        self.frames += 1;
+        self.counts.frames += 1;
         // A missing frame was neither decoded nor tracked and must not raise the rates.
         if let Some(first) = records.first().filter(|first| first.state != State::Missing) {
             self.readable += 1;
@@ -315,29 +297,34 @@ impl Tally {
         }
         for record in records {
             self.track_ms += record.track_ms;
-            self.refits_kept += usize::from(record.refit_kept);
+            self.counts.refits_kept += usize::from(record.refit_kept);
             // The response to the training frame says nothing about tracking.
             if record.state != State::Initial {
                 self.psr.add(record.psr);
                 self.decision.add(record.decision);
             }
-            self.all.add(record);
+            *self.counts.states.of(record.state) += 1;
+            self.confidence.add(record.confidence);
             self.follow_loss(record);
             if let Some(id) = record.id {
-                self.targets.entry(id).or_default().add(record);
+                let (target, confidence) = self.targets.entry(id).or_default();
+                target.frames += 1;
+                *target.states.of(record.state) += 1;
+                confidence.add(record.confidence);
             }
         }
     }
 
     /// Begins or ends a span in which a target is lost; an unreadable frame does neither.
     fn follow_loss(&mut self, record: &FrameRecord) {
-        let is_full = self.lost.len() >= MAX_SPANS;
-        let open = self.lost.iter_mut().rev().find(|span| span.id == record.id).filter(|span| span.found.is_none());
+        let lost = &mut self.counts.lost;
+        let is_full = lost.len() >= MAX_SPANS;
+        let open = lost.iter_mut().rev().find(|span| span.id == record.id).filter(|span| span.found.is_none());
         let (index, time) = (record.index, record.time);
         match (record.state, open) {
             (State::Lost, None) if !is_full => {
                 let (found, found_time) = (None, None);
-                self.lost.push(LostSpan { id: record.id, lost: index, found, lost_time: time, found_time });
+                lost.push(LostSpan { id: record.id, lost: index, found, lost_time: time, found_time });
             }
             (State::Lost | State::Missing, _) | (_, None) => {}
             (_, Some(span)) => (span.found, span.found_time) = (Some(index), time),
@@ -346,7 +333,7 @@ impl Tally {
 
     /// Frames counted so far.
     pub fn frames(&self) -> usize {
-        self.frames
+        self.counts.frames
     }
 
     /// The summary of a run of these targets, if they have ids. `error` ended the run.
@@ -356,24 +343,20 @@ impl Tally {
             (milliseconds > 0.0 && rate.is_finite()).then_some(rate)
         };
         let of_target = |target: &TargetRecord| {
-            let TargetTally { records, states, confidence } = self.targets.get(&target.id).copied().unwrap_or_default();
-            TargetSummary { id: target.id, frames: records, states, mean_confidence: confidence.value() }
+            let (counts, confidence) = self.targets.get(&target.id).cloned().unwrap_or_default();
+            TargetSummary { id: target.id, mean_confidence: confidence.value(), ..counts }
         };
         Summary {
-            frames: self.frames,
-            states: self.all.states,
             fps: rate(self.track_ms),
             decode_fps: rate(self.decode_ms),
             mean_psr: self.psr.value(),
             mean_decision: self.decision.value(),
-            mean_confidence: self.all.confidence.value(),
-            refits_kept: self.refits_kept,
-            dropped: 0,
-            lost: self.lost.clone(),
+            mean_confidence: self.confidence.value(),
             truth,
             targets: targets.iter().map(of_target).collect(),
             completed: error.is_none(),
             error: error.map(String::from),
+            ..self.counts.clone()
         }
     }
 }

@@ -7,7 +7,6 @@ use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::{Error, Result};
 
 /// The JSON document of a run, one line per record: `assets/result.schema.json`. Memory does not grow with the run.
-#[derive(Debug)]
 pub struct Json {
     output: Output,
     text: Vec<u8>,
@@ -61,7 +60,6 @@ impl Exporter for Json {
 }
 
 /// JSON lines: one object per frame and target, with the fields of an element of `frames` in the JSON document.
-#[derive(Debug)]
 pub struct JsonLines(Output);
 
 impl JsonLines {

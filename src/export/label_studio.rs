@@ -27,7 +27,6 @@ const PLACE_DIGITS: i32 = 7;
 ///
 /// It fits a labelling page with `<Video name="video" value="$video" framerate="$fps"/>`, `<VideoRectangle name="box"
 /// toName="video"/>` and a label for each class, as in docs/use.md.
-#[derive(Debug)]
 pub struct LabelStudio {
     output: Output,
     tracks: Tracks,

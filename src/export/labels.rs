@@ -22,8 +22,6 @@ use crate::tracker::State;
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     pub targets: Vec<TargetRecord>,
-    /// Whether boxes are shares of the frame's size.
-    pub relative: bool,
     /// The document that they are from.
     pub document: Option<Box<Document>>,
 }
@@ -32,17 +30,23 @@ pub struct Labels {
 pub(super) type Wrong<T> = Result<T, String>;
 
 impl Labels {
-    /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats.
+    /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats. `size` is asked for
+    /// the width and height of the frames where boxes are shares of them.
     ///
     /// # Errors
     /// What cannot be read or understood.
-    pub fn read(path: &Path) -> Wrong<Option<Self>> {
+    pub fn read(path: &Path, size: impl FnOnce() -> Option<(usize, usize)>) -> Wrong<Option<Self>> {
+        let sized = |shares: Vec<Found>| {
+            let (width, height) = size().ok_or("its boxes are shares of the frame's size: give that size")?;
+            let mut targets = gather(shares)?;
+            targets.iter_mut().for_each(|target| target.scale(width as f64, height as f64));
+            Ok(Some(Self { targets, document: None }))
+        };
         if path.is_dir() {
-            return Ok(Some(Self { targets: gather(yolo(path)?)?, relative: true, document: None }));
+            return sized(yolo(path)?);
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         let text = text.trim_start_matches('\u{feff}').trim();
-        let mut relative = false;
         let found = match text.chars().next() {
             Some('{' | '[') => {
                 let values = serde_json::Deserializer::from_str(text).into_iter();
@@ -50,14 +54,10 @@ impl Labels {
                 match values.first() {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
                         let document = Box::new(Document::parse(values.remove(0))?);
-                        let targets = document.targets.clone();
-                        return Ok(Some(Self { targets, relative, document: Some(document) }));
+                        return Ok(Some(Self { targets: document.targets.clone(), document: Some(document) }));
                     }
                     Some(one) if one.get("images").is_some() => coco(one),
-                    Some(one) if one.pointer("/0/data").is_some() => {
-                        relative = true;
-                        label_studio(&one[0])
-                    }
+                    Some(one) if one.pointer("/0/data").is_some() => return sized(label_studio(&one[0])?),
                     _ => lines(values),
                 }
             }
@@ -67,7 +67,7 @@ impl Labels {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Self { targets: gather(found?)?, relative, document: None }))
+        Ok(Some(Self { targets: gather(found?)?, document: None }))
     }
 }
 

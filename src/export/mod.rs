@@ -48,7 +48,7 @@ pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::Labels;
 pub use self::output::{Destination, Form, Layout, check_distinct, is_video};
-pub use self::overlay::{OverlayOptions, Overlays, Style, in_color};
+pub use self::overlay::{OverlayOptions, Overlays, Style, in_color, page_jpeg};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TOLERANCE, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::{Table, csv_line};
@@ -140,12 +140,6 @@ pub fn write_all(mut exporter: Box<dyn Exporter>, run: &Run, records: &[FrameRec
 /// All outputs of a run. One that fails is dropped; the others go on.
 #[derive(Default)]
 pub struct Exports(Vec<Box<dyn Exporter>>);
-
-impl std::fmt::Debug for Exports {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Exports").field(&self.0.len()).finish()
-    }
-}
 
 impl Exports {
     /// Adds an exporter.

@@ -95,7 +95,6 @@ pub fn is_video(path: &Path) -> bool {
 
 /// An output under construction. A file replaces the old one at [`publish`](Self::publish) or [`finish`](Self::finish);
 /// the standard output, pipes and devices are written at once.
-#[derive(Debug)]
 pub(super) struct Output {
     path: PathBuf,
     to: To,
@@ -104,12 +103,6 @@ pub(super) struct Output {
 enum To {
     File(AtomicFile),
     Stream(Box<dyn Write + Send>),
-}
-
-impl std::fmt::Debug for To {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if matches!(self, Self::File(_)) { "File" } else { "Stream" })
-    }
 }
 
 impl Output {
@@ -370,7 +363,7 @@ mod tests {
     fn destinations_that_cannot_be_written_are_errors_at_once() {
         let folder = tempfile::tempdir().unwrap();
         for wrong in [folder.path().to_path_buf(), folder.path().join("none/out.csv")] {
-            let error = Output::create(&Destination::File(wrong.clone())).unwrap_err().to_string();
+            let error = Output::create(&Destination::File(wrong.clone())).err().unwrap().to_string();
             assert!(error.contains(wrong.to_str().unwrap()), "{error}");
         }
     }

@@ -7,10 +7,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use ab_glyph::FontRef;
+use image::imageops::thumbnail;
 use image::{ExtendedColorType, Rgb, RgbImage};
+use imageproc::drawing::{draw_text_mut, text_size};
 use ndarray::Array2;
 
-use super::drawing::{Letters, darken, dashes, fill, inset, line, outline, stroke};
+use super::drawing::{darken, dashes, fill, font, inset, line, outline, stroke};
 use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
@@ -71,7 +74,6 @@ pub struct OverlayOptions {
 /// They go to a folder or, by its ending ([`is_video`]), to a video. In a folder JPEG frames stay JPEG, others become
 /// PNG. The frames are those that were tracked; an unreadable one becomes an empty picture with the last box. Other
 /// threads draw and encode.
-#[derive(Debug)]
 pub struct Overlays {
     /// `None` for a video.
     folder: Option<Folder>,
@@ -189,6 +191,18 @@ pub fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
     sizes.and_then(|(w, h)| RgbImage::from_raw(w, h, pixels)).ok_or_else(too_large)
 }
 
+/// A frame as JPEG for a page, at most `limit` wide and high; `None` if it has no pixels left.
+pub fn page_jpeg(frame: &Frame<'_>, limit: (usize, usize), quality: u8, coarse: bool) -> Option<Vec<u8>> {
+    let (width, height) = frame.size();
+    let share = (limit.0 as f64 / width as f64).min(limit.1 as f64 / height as f64);
+    if share >= 1.0 {
+        return encode::jpeg(frame, quality, coarse);
+    }
+    let side = |side: usize| (side as f64 * share).round().max(1.0) as u32;
+    let small = thumbnail(&in_color(frame).ok()?, side(width), side(height));
+    encode::jpeg(&Frame::try_from(&small).ok()?, quality, coarse)
+}
+
 const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);
 const TEXT: Rgb<u8> = Rgb([245, 245, 245]);
 const BLACK: Rgb<u8> = Rgb([0, 0, 0]);
@@ -233,14 +247,14 @@ fn caption(
     ink: Option<Rgb<u8>>,
     boxes: &[BBox],
     inset: Option<BBox>,
-    letters: &Letters,
+    font: &FontRef<'_>,
 ) {
     let size = (picture.width().min(picture.height()) as f32 / 22.0).clamp(12.0, 120.0);
     let padding = (size / 3.0) as u32;
     let square = if ink.is_some() { (size * 0.7) as u32 + padding } else { 0 };
     // The last parts are dropped first.
     let fitting = (1..=parts.len()).rev().map(|count| parts[..count].join("   ")).find_map(|words| {
-        let (width, height) = letters.extent(&words, size);
+        let (width, height) = text_size(size, font, &words);
         let (width, height) = (width + square + 2 * padding, height + 2 * padding);
         (width <= picture.width() && height.saturating_mul(3) <= picture.height()).then_some((words, width, height))
     });
@@ -259,7 +273,7 @@ fn caption(
         let (side, middle) = (square - padding, top + (height - square + padding) / 2);
         fill(picture, [padding, middle, padding + side, middle + side], ink);
     }
-    letters.write(picture, &words, (padding + square, top + padding), size, TEXT);
+    draw_text_mut(picture, TEXT, padding + square, top + padding, size, font, &words);
 }
 
 /// The frame, and the number of targets per state.
@@ -291,17 +305,17 @@ fn parts_of_one(record: &FrameRecord, truth: Option<&BBox>, size: (u32, u32)) ->
 const MARGIN: i32 = 3;
 
 /// Labels all boxes.
-fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, letters: &Letters) {
+fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, font: &FontRef<'_>) {
     let line = stroke(picture);
     let known: Vec<_> = records.filter_map(|record| Some((record, record.finite_box()?))).collect();
     let size = (picture.width().min(picture.height()) as f32 / 28.0).clamp(11.0, 90.0);
     for (record, bbox) in &known {
         let words = label(record);
-        let (width, height) = letters.extent(&words, size);
+        let (width, height) = text_size(size, font, &words);
         let extent = [width, height].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 4) + 2 * MARGIN);
         let area = place(bbox, extent, picture.dimensions(), line);
         darken(picture, area);
-        letters.write(picture, &words, (area[0] + MARGIN, area[1] + MARGIN), size, TEXT);
+        draw_text_mut(picture, TEXT, area[0] + MARGIN, area[1] + MARGIN, size, font, &words);
     }
 }
 
@@ -363,7 +377,7 @@ impl Painting {
     }
 
     /// Hides what is to be hidden, and draws everything; boxes and captions cover the response map.
-    pub fn paint(&mut self, letters: &Letters) {
+    pub fn paint(&mut self, font: &FontRef<'_>) {
         let Self { picture, targets, truth, inset: map, style, hidden } = self;
         let records = || targets.iter().map(|target| &target.record);
         if let Some(hidden) = *hidden {
@@ -388,11 +402,11 @@ impl Painting {
             _ if !full => {}
             [Drawn { record, .. }] if record.id.is_none() => {
                 let parts = parts_of_one(record, truth.as_ref(), picture.dimensions());
-                caption(picture, &parts, Some(ink(record.state)), &boxes, inset, letters);
+                caption(picture, &parts, Some(ink(record.state)), &boxes, inset, font);
             }
             _ => {
-                labels(picture, records(), letters);
-                caption(picture, &parts_of_many(records()), None, &boxes, inset, letters);
+                labels(picture, records(), font);
+                caption(picture, &parts_of_many(records()), None, &boxes, inset, font);
             }
         }
     }
@@ -402,7 +416,7 @@ impl Painting {
 pub(super) fn drawn(frame: &Frame<'_>, records: &[FrameRecord], style: Style) -> Result<RgbImage> {
     let targets = records.iter().map(|record| Drawn { record: record.clone(), trail: Vec::new() }).collect();
     let mut painting = Painting { picture: in_color(frame)?, targets, style, ..Painting::default() };
-    painting.paint(&Letters::load());
+    painting.paint(&font());
     Ok(painting.picture)
 }
 
@@ -445,14 +459,12 @@ struct Job {
 }
 
 /// Where a thread sends its pictures.
-#[derive(Debug)]
 enum Sink {
     Files,
     Video(Box<VideoEncoder>),
 }
 
 /// Threads that draw and write pictures.
-#[derive(Debug)]
 struct Painters {
     /// `None` after the last picture.
     jobs: Option<SyncSender<Job>>,
@@ -466,9 +478,9 @@ impl Painters {
         let receiver = Arc::new(Mutex::new(receiver));
         let mut painters = Self { jobs: Some(jobs), threads: Vec::new() };
         for sink in sinks {
-            let (letters, receiver) = (Letters::load(), Arc::clone(&receiver));
+            let (font, receiver) = (font(), Arc::clone(&receiver));
             let thread = std::thread::Builder::new().name("overlay".into());
-            let thread = thread.spawn(move || draw_all(&receiver, &letters, sink));
+            let thread = thread.spawn(move || draw_all(&receiver, &font, sink));
             painters.threads.push(thread.map_err(|source| Error::io("drawing thread", source))?);
         }
         Ok(painters)
@@ -492,10 +504,10 @@ impl Painters {
     }
 }
 
-fn draw_all(jobs: &Mutex<Receiver<Job>>, letters: &Letters, mut sink: Sink) -> Result<()> {
+fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> Result<()> {
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
     while let Some(Job { mut painting, file, time }) = next() {
-        painting.paint(letters);
+        painting.paint(font);
         match &mut sink {
             Sink::Files => write_picture(&painting.picture, &file)?,
             Sink::Video(video) => video.write(painting.picture, time)?,

@@ -59,7 +59,6 @@ fn format(path: &Path) -> (&'static str, &'static [&'static str], bool) {
 }
 
 /// A running ffmpeg and its log; killed when dropped.
-#[derive(Debug)]
 struct Process {
     child: Child,
     log: NamedTempFile,
@@ -73,7 +72,6 @@ impl Drop for Process {
 }
 
 /// A video under construction. It appears when it is complete.
-#[derive(Debug)]
 pub(super) struct VideoEncoder {
     output: Output,
     /// Frames per second: that of the source, or a higher one if the first two pictures are closer.

@@ -32,7 +32,6 @@ const COLUMNS: &str = "index,file,map,rows,columns,origin_x,origin_y,step_x,step
 ///   step_y`. `peak_row` and `peak_column` are the highest element. A frame without a map has empty cells. The first
 ///   frame's map is the response to the training frame. With several targets the names are `NAME.ID.npy` and
 ///   `NAME.ID.png`.
-#[derive(Debug)]
 pub struct ResponseMaps {
     folder: Folder,
     geometry: Output,

@@ -11,7 +11,6 @@ use crate::tracker::State;
 type Row = fn(&FrameRecord) -> Option<Vec<String>>;
 
 /// A table that grows with each frame.
-#[derive(Debug)]
 pub struct Table {
     output: Output,
     row: Row,

@@ -1,6 +1,5 @@
 //! The 2-D transform of all channels of a feature map at once, over SIMD lanes, and memory that starts on a cache line.
 
-use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 
 use super::line::{Cell, LANES, LinePlan, Lines};
@@ -101,6 +100,7 @@ pub(super) const SLACK: usize = LINE / size_of::<f32>();
 ///
 /// The cells of a map are two cache lines long. Without alignment, every vector of 16 floats straddles two lines, and a
 /// transform takes up to twice as long.
+#[derive(Debug, Default)]
 pub struct AlignedBuf {
     /// Never grows, so its address is stable.
     floats: Vec<f32>,
@@ -149,23 +149,5 @@ impl From<&[f32]> for AlignedBuf {
 impl Clone for AlignedBuf {
     fn clone(&self) -> Self {
         Self::from(&**self)
-    }
-}
-
-impl Default for AlignedBuf {
-    fn default() -> Self {
-        Self::zeroed(0)
-    }
-}
-
-impl PartialEq for AlignedBuf {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl fmt::Debug for AlignedBuf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
     }
 }

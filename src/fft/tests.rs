@@ -157,7 +157,7 @@ fn aligned_buffers_start_on_a_cache_line() {
         let mut buf = AlignedBuf::zeroed(len);
         buf.iter_mut().enumerate().for_each(|(i, v)| *v = i as f32);
         let copy = buf.clone();
-        assert!(copy == buf && buf.len() == len);
+        assert!(copy[..] == buf[..] && buf.len() == len);
         assert!([buf, copy].iter().all(|buf| (buf.as_ptr() as usize).is_multiple_of(64)));
     }
 }

@@ -685,19 +685,13 @@ fn largest_side(size: (usize, usize)) -> usize {
 }
 
 /// A vector whose clone keeps the capacity. With a plain `Vec`, a cloned tracker would allocate in `update`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Preallocated<T>(Vec<T>);
 
 impl<T> Preallocated<T> {
     /// Reserves for `len` values in total.
     pub fn reserve_total(&mut self, len: usize) {
         self.0.reserve(len.saturating_sub(self.0.len()));
-    }
-}
-
-impl<T> Default for Preallocated<T> {
-    fn default() -> Self {
-        Self(Vec::new())
     }
 }
 

@@ -172,23 +172,19 @@ fn lattice(seed: u64, x: i64, y: i64) -> u64 {
     mix(mix(seed ^ x as u64) ^ y as u64)
 }
 
+/// The directions of the gradients.
+const DIRECTIONS: [(f64, f64); 8] = {
+    const D: f64 = std::f64::consts::FRAC_1_SQRT_2;
+    [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (D, D), (-D, D), (D, -D), (-D, -D)]
+};
+
 /// Gradient noise (Perlin 2002) in about -1 to 1; its lattice has the spacing 1.
 fn gradient(seed: u64, x: f64, y: f64) -> f64 {
     let (x0, y0) = (x.floor(), y.floor());
     let (fx, fy) = (x - x0, y - y0);
     let (ix, iy) = (x0 as i64, y0 as i64);
     let corner = |dx: i64, dy: i64| {
-        const DIAGONAL: f64 = std::f64::consts::FRAC_1_SQRT_2;
-        let (gx, gy) = match lattice(seed, ix.wrapping_add(dx), iy.wrapping_add(dy)) >> 61 {
-            0 => (1.0, 0.0),
-            1 => (-1.0, 0.0),
-            2 => (0.0, 1.0),
-            3 => (0.0, -1.0),
-            4 => (DIAGONAL, DIAGONAL),
-            5 => (-DIAGONAL, DIAGONAL),
-            6 => (DIAGONAL, -DIAGONAL),
-            _ => (-DIAGONAL, -DIAGONAL),
-        };
+        let (gx, gy) = DIRECTIONS[(lattice(seed, ix.wrapping_add(dx), iy.wrapping_add(dy)) >> 61) as usize];
         gx * (fx - dx as f64) + gy * (fy - dy as f64)
     };
     let fade = |t: f64| t * t * t * (t * (t * 6.0 - 15.0) + 10.0);

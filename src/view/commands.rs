@@ -1,6 +1,5 @@
 //! The commands of a page, and how the controller handles them.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,27 +13,20 @@ use crate::run::{Command, MAX_TARGETS};
 use crate::tracker::too_small;
 
 /// Why a command was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The command is impossible, with the reason.
+    #[error("{0}")]
     No(String),
     /// The frame has not been read yet; a retry continues.
+    #[error("frame {position} has not come yet: try again")]
     NotYet {
         /// The frame.
         position: usize,
     },
     /// Tracking has ended; [`View::close`](super::View::close) returns the reason.
+    #[error("tracking has ended: start the program again")]
     Ended,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::No(said) => f.write_str(said),
-            Self::NotYet { position } => write!(f, "frame {position} has not come yet: try again"),
-            Self::Ended => f.write_str("tracking has ended: start the program again"),
-        }
-    }
 }
 
 impl<S: Into<String>> From<S> for Refusal {

@@ -101,7 +101,7 @@ impl View {
     /// Reads the first frame and serves the page.
     ///
     /// # Errors
-    /// [`Error::Listen`] for an address or a port that cannot be listened on; errors of the settings and of the output.
+    /// [`Error::Io`] for an address or a port that cannot be listened on; errors of the settings and of the output.
     pub fn open(setup: Setup, address: &Address) -> Result<Self> {
         setup.params.check()?;
         let host = bare(&address.host);
@@ -325,7 +325,7 @@ fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr)> {
             }
             _ => error.to_string(),
         };
-        Error::Listen { address: format!("{host}:{port}"), reason }
+        Error::io(format!("{host}:{port}"), std::io::Error::other(reason))
     };
     let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(wrong)?.collect();
     let listener = TcpListener::bind(&addresses[..]).map_err(wrong)?;

@@ -6,12 +6,11 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use image::imageops::thumbnail;
 use serde::Serialize;
 
 use crate::bbox::BBox;
 use crate::encode;
-use crate::export::{FrameRecord, Given, TargetRecord, in_color};
+use crate::export::{FrameRecord, Given, TargetRecord, page_jpeg};
 use crate::frame::{Frame, FrameBuf};
 use crate::media::Item;
 use crate::tracker::ResponseMap;
@@ -620,17 +619,12 @@ fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
 }
 
 fn sized_jpeg(frame: &Frame<'_>) -> Option<Vec<u8>> {
-    let (width, height, longest) = (frame.width(), frame.height(), frame.width().max(frame.height()));
-    if longest <= MAX_SIDE {
-        return encode::jpeg(frame, QUALITY, true);
-    }
+    let (shorter, longest) = (frame.width().min(frame.height()), frame.width().max(frame.height()));
     let factor = longest.div_ceil(MAX_SIDE);
-    if longest >= 2 * MAX_SIDE && width.min(height) >= factor {
+    if longest >= 2 * MAX_SIDE && shorter >= factor {
         return encode::jpeg(&shrunk(frame, factor)?.as_frame(), QUALITY, true);
     }
-    let side = |side: usize| u32::try_from((side * MAX_SIDE / longest).max(1)).ok();
-    let small = thumbnail(&in_color(frame).ok()?, side(width)?, side(height)?);
-    encode::jpeg(&Frame::try_from(&small).ok()?, QUALITY, true)
+    page_jpeg(frame, (MAX_SIDE, MAX_SIDE), QUALITY, true)
 }
 
 #[cfg(test)]

@@ -4,22 +4,20 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use image::imageops::thumbnail;
 
 use crate::bbox::BBox;
-use crate::encode;
 use crate::eval::dataset::LabelledSequence;
 use crate::eval::metrics::frame_errors;
 use crate::eval::runner::Trace;
 use crate::eval::{Evaluated, Evaluation, Protocol};
-use crate::export::{escape, in_color};
-use crate::frame::{Channels, Frame};
+use crate::export::{escape, page_jpeg};
+use crate::frame::Channels;
 use crate::media::decode;
 
 /// How many sequences are shown.
 const STRIPS: usize = 6;
 /// Largest size of a picture, in pixels.
-const PICTURE: (f64, f64) = (320.0, 240.0);
+const PICTURE: (usize, usize) = (320, 240);
 const QUALITY: u8 = 80;
 
 /// The worst sequences of `tracker`, at most six, as pictures: those where it covers the target less than half of the
@@ -88,7 +86,8 @@ fn picture(
     let frame = decode(file, Channels::Color).ok();
     let view = frame.as_ref().map(|f| f.as_frame());
     let (width, height) = view.map_or((4, 3), |v| (v.width(), v.height()));
-    let image = view.and_then(|v| base64(&v)).map_or(String::new(), |data| {
+    let image = view.and_then(|v| page_jpeg(&v, PICTURE, QUALITY, false)).map_or(String::new(), |jpeg| {
+        let data = STANDARD.encode(jpeg);
         format!(
             "<image href=\"data:image/jpeg;base64,{data}\" width=\"{width}\" height=\"{height}\" \
              preserveAspectRatio=\"none\"/>"
@@ -134,17 +133,6 @@ fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
     picked.sort_by_key(|p| p.0);
     picked.dedup_by_key(|p| p.0);
     picked
-}
-
-fn base64(frame: &Frame<'_>) -> Option<String> {
-    let (width, height) = (frame.width() as f64, frame.height() as f64);
-    let scale = (PICTURE.0 / width).min(PICTURE.1 / height);
-    if scale >= 1.0 {
-        return Some(STANDARD.encode(encode::jpeg(frame, QUALITY, false)?));
-    }
-    let side = |side: f64| (side * scale).round().max(1.0) as u32;
-    let small = thumbnail(&in_color(frame).ok()?, side(width), side(height));
-    Some(STANDARD.encode(encode::jpeg(&Frame::try_from(&small).ok()?, QUALITY, false)?))
 }
 
 #[cfg(test)]
@@ -212,8 +200,8 @@ mod tests {
     #[test]
     fn pictures_are_small_jpegs() {
         let pixels = vec![90u8; 800 * 600];
-        let text = base64(&Frame::gray(&pixels, 800, 600).unwrap()).unwrap();
-        let bytes = STANDARD.decode(text).unwrap();
+        let frame = crate::Frame::gray(&pixels, 800, 600).unwrap();
+        let bytes = page_jpeg(&frame, PICTURE, QUALITY, false).unwrap();
         let picture = decode_bytes(&bytes, "small", Channels::Color).unwrap();
         assert_eq!((picture.as_frame().width(), picture.as_frame().height()), (320, 240));
     }

@@ -145,10 +145,9 @@ pub fn csv(report: &Report) -> String {
     for sequence in &report.sequences {
         for tracker in &report.trackers {
             let Some(s) = tracker.sequences.get(&sequence.name) else { continue };
-            let scores = [s.auc, s.precision_20, s.normalized_precision, s.overlap_rate_50, s.mean_overlap];
             let mut row = vec![sequence.name.clone(), tracker.name.clone()];
             row.extend([s.frames, s.labelled].map(|count| count.to_string()));
-            row.extend(scores.map(|score| score.to_string()));
+            row.extend(means(s));
             row.push(s.mean_center_error.map_or(String::new(), |error| error.to_string()));
             row.push(s.failures.to_string());
             row.push(sequence.attributes.join(";"));
@@ -156,6 +155,12 @@ pub fn csv(report: &Report) -> String {
         }
     }
     text
+}
+
+/// The scores that both tables have.
+fn means(s: &Score) -> [String; 5] {
+    let all = [s.auc, s.precision_20, s.normalized_precision, s.overlap_rate_50, s.mean_overlap];
+    all.map(|score| score.to_string())
 }
 
 /// The mean scores by attribute and tracker as CSV; `all` is over all sequences.
@@ -168,9 +173,8 @@ fn csv_by_attribute(report: &Report) -> String {
         for tracker in &report.trackers {
             let aggregate = if attribute == "all" { Some(&tracker.overall) } else { tracker.attributes.get(attribute) };
             let Some(Aggregate { sequences, mean: s, .. }) = aggregate else { continue };
-            let scores = [s.auc, s.precision_20, s.normalized_precision, s.overlap_rate_50, s.mean_overlap];
             let mut row = vec![attribute.to_owned(), tracker.name.clone(), sequences.to_string()];
-            row.extend(scores.map(|score| score.to_string()));
+            row.extend(means(s));
             row.push(s.failures.to_string());
             text += &csv_line(&row);
         }

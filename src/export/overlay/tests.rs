@@ -12,10 +12,6 @@ fn opened(path: &Path) -> RgbImage {
     RgbImage::from_raw(width as u32, height as u32, rows).unwrap()
 }
 
-fn letters() -> Letters {
-    Letters::load()
-}
-
 fn record(bbox: BBox) -> FrameRecord {
     FrameRecord { file: "0002.png".into(), bbox, ..run().1[1].clone() }
 }
@@ -66,7 +62,7 @@ fn boxes_have_the_colours_of_their_states() {
 
 #[test]
 fn no_box_and_no_size_panics() {
-    let letters = letters();
+    let letters = font();
     let far = [-1e300, -1e6, -5.0, 0.0, 0.4, 7.0, 1e6, 1e300, f64::NAN, f64::INFINITY];
     for (width, height) in [(1, 1), (1, 40), (40, 1), (90, 40)] {
         for (x, w) in far.iter().flat_map(|x| far.map(|w| (*x, w))) {
@@ -155,7 +151,7 @@ fn a_caption_drops_psr_and_peak_first() {
     // A portrait picture has no space for the whole line: the frame and the state stay, at the left.
     let drawn = |width| {
         let mut picture = RgbImage::from_pixel(width, 640, Rgb([200; 3]));
-        caption(&mut picture, &parts.map(String::from), Some(TRUTH), &[], None, &letters());
+        caption(&mut picture, &parts.map(String::from), Some(TRUTH), &[], None, &font());
         picture
     };
     let (wide, portrait) = (drawn(2000), drawn(360));
@@ -269,7 +265,7 @@ fn boxes_cover_the_inset() {
         let targets = vec![Drawn { record: FrameRecord { id, ..record(bbox) }, trail: Vec::new() }];
         let picture = RgbImage::from_pixel(300, 200, Rgb([40; 3]));
         let mut painting = Painting { picture, targets, inset, ..Painting::default() };
-        painting.paint(&letters());
+        painting.paint(&font());
         painting.picture
     };
     let map = || Some(Array2::zeros((9, 9)));
