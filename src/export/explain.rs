@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use image::ExtendedColorType;
 
 use super::drawing::viridis;
-use super::{escape, in_color};
+use super::{escape, fill, in_color};
 use crate::bbox::BBox;
 use crate::encode;
 use crate::error::{Error, Result};
@@ -112,7 +112,7 @@ impl Replay {
             ("response", centred(&response, unit)?),
             ("name", escape(name)),
         ];
-        Ok(parts.iter().fold(PAGE.into(), |page, (mark, part)| page.replace(&format!("{{{mark}}}"), part)))
+        Ok(fill(include_str!("../../assets/explain.html"), &parts))
     }
 
     /// The frame with the box and the area before (dashed), and the box now.
@@ -168,8 +168,6 @@ fn data(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<Str
     Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 
-const PAGE: &str = include_str!("../../assets/explain.html");
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +203,7 @@ mod tests {
                 assert_eq!(replay.bbox(), estimate.bbox, "{preset}, frame {number}");
                 assert!(page.contains("&lt;a&gt;") && page.matches("data:image/png").count() >= 9);
                 assert!(!page.contains("http"), "the page needs no network");
-                assert!(!page.split_once("</style>").unwrap().1.contains('{'), "every part is filled in");
+                assert!(!page.contains("{{") && page.matches("<section>").count() == 8);
                 // The response is the sum over all shifts of x, as the representer theorem has it.
                 let FilterSnapshot { planes: [kernel, alpha, _], response, cells: (rows, cols), .. } =
                     replay.search.snapshot();

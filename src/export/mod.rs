@@ -104,6 +104,20 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
+/// The page of a template, each `{{name}}` of which is the place of a part.
+pub fn fill(template: &str, parts: &[(&str, String)]) -> String {
+    let mut pieces = template.split("{{");
+    let mut page = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
+        let part = parts.iter().find(|(known, _)| *known == name);
+        debug_assert!(part.is_some(), "the template has a part {name}, which is not given");
+        page += part.map_or("", |(_, part)| part);
+        page += rest;
+    }
+    page
+}
+
 /// Writes a run in one format.
 pub trait Exporter: Send {
     /// Whether it draws on the frames and needs their colours.

@@ -4,54 +4,56 @@ use super::plot::{Plot, color_of};
 use super::{Plots, attributes, heading, own_count, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
-use crate::export::escape;
-
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
-/// Nothing may be loaded from anywhere, whatever a name in the data tries.
-const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-                      base-uri 'none'; form-action 'none'";
+use crate::export::{escape, fill};
 
 /// The whole page. `focus` is the tracker that others are compared with; `failures` is that section.
 pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, failures: &str) -> String {
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
-    let title = heading(report);
-    let mut sections = vec![("overall", "Overall", overall(report, timings, plots, focus))];
-    if let Some(text) = by_attribute(report, plots) {
-        sections.push(("attributes", "Attributes", text));
-    }
-    sections.push(("sequences", "Sequences", by_sequence(report)));
-    sections.push(("failures", "Failures", failures.into()));
-    sections.push(("method", "How it was scored", method(report)));
-
-    let links: String = sections.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>\n")).collect();
-    let body: String = sections
-        .iter()
-        .map(|(id, name, text)| format!("<section id=\"{id}\"><h2>{name}</h2>\n{text}</section>\n"))
-        .collect();
-    let noted = if report.left_out.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "<p class=\"minus\">{} left out: <a href=\"#method\">what and why</a>.</p>\n",
-            plural(report.left_out.len(), "result was", "results were"),
-        )
+    let left_out = plural(report.left_out.len(), "result was", "results were");
+    let noted = format!("<p class=\"minus\">{left_out} left out: <a href=\"#method\">what and why</a>.</p>\n");
+    let attributes = by_attribute(report, plots);
+    let link = attributes.as_ref().map_or("", |_| "<a href=\"#attributes\">Attributes</a>\n");
+    let protocol = match report.protocol {
+        Protocol::Ope => "One-pass evaluation: each tracker runs once from the first label.",
+        Protocol::Tre => {
+            "Temporal robustness: runs from up to 20 labels spread over each sequence, pooled by frame. Among these \
+             are frames that the OTB toolkit's lists of occluded frames leave out (in FaceOcc1, Girl and a few \
+             more), so that scores are a little lower there than the toolkit's."
+        }
+        Protocol::Sre => "Spatial robustness: 12 runs from shifted and scaled first labels, pooled by frame.",
     };
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header><h1>{title}</h1>\n<p class=\"soft\">{} · {frames} frames · rules of the <b>{}</b> toolkit · {} · \
-         intervals: 95 %, \
-         bootstrap over sequences</p>\n{noted}<nav>{links}</nav></header>\n<main>\n{body}</main>\n\
-         <footer>Made by kcf-track {}. The numbers are in report.json and in scores.csv, and the plots as SVG \
-         beside this page.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        plural(report.trackers.len(), "tracker", "trackers"),
-        report.toolkit,
-        report.bases(),
-        escape(&report.version),
-    )
+    let rules = match report.toolkit {
+        Toolkit::Otb => {
+            "A label counts when all four of its numbers are above zero, 1-based. A frame without such a label is a \
+             miss for success and a hit for precision. An invalid box repeats the one before."
+        }
+        Toolkit::Got10k => "Every label counts. An invalid box is scored as it is.",
+    };
+    let names: String = report.trackers.iter().map(|t| format!("<th>{}</th>", escape(&t.name))).collect();
+    let [success, precision, _] = &plots.overall;
+    let parts = [
+        ("title", heading(report)),
+        ("style", include_str!("style.css").into()),
+        ("script", include_str!("script.js").into()),
+        ("version", escape(&report.version)),
+        ("trackers", plural(report.trackers.len(), "tracker", "trackers")),
+        ("frames", frames.to_string()),
+        ("toolkit", report.toolkit.to_string()),
+        ("bases", report.bases()),
+        ("noted", if report.left_out.is_empty() { String::new() } else { noted }),
+        ("plots", figure(success, "Success plot") + &figure(precision, "Precision plot")),
+        ("focus", escape(focus)),
+        ("overall", overall(report, timings, focus)),
+        ("attributes link", link.into()),
+        ("attributes", attributes.unwrap_or_default()),
+        ("names", names),
+        ("sequences", by_sequence(report)),
+        ("failures", failures.into()),
+        ("protocol", protocol.into()),
+        ("rules", rules.into()),
+        ("remarks", remarks(report)),
+    ];
+    fill(include_str!("page.html"), &parts)
 }
 
 fn plural(n: usize, one: &str, many: &str) -> String {
@@ -80,16 +82,17 @@ fn name_cell(report: &Report, name: &str) -> String {
     format!("<td><span class=\"swatch\" style=\"background:{color}\"></span>{}</td>", escape(name))
 }
 
-/// A score in the tables: key, heading, meaning, decimals, value.
-type Metric = (&'static str, &'static str, &'static str, usize, fn(&Score) -> Option<f64>);
+/// A score in the tables: its key, its decimals, its value.
+type Metric = (&'static str, usize, fn(&Score) -> Option<f64>);
 
+/// In the order of their columns.
 const METRICS: [Metric; 6] = [
-    ("auc", "AUC", "area under the success curve", 3, |s| Some(s.auc)),
-    ("p20", "P@20", "precision at 20 px", 3, |s| Some(s.precision_20)),
-    ("pn", "P<sub>norm</sub>", "normalised precision at 0.2", 3, |s| Some(s.normalized_precision)),
-    ("or", "OR@0.5", "share of frames with an overlap above 0.5", 3, |s| Some(s.overlap_rate_50)),
-    ("iou", "IoU", "mean overlap", 3, |s| Some(s.mean_overlap)),
-    ("cle", "CLE", "mean centre error in pixels", 1, |s| s.mean_center_error),
+    ("auc", 3, |s| Some(s.auc)),
+    ("p20", 3, |s| Some(s.precision_20)),
+    ("pn", 3, |s| Some(s.normalized_precision)),
+    ("or", 3, |s| Some(s.overlap_rate_50)),
+    ("iou", 3, |s| Some(s.mean_overlap)),
+    ("cle", 1, |s| s.mean_center_error),
 ];
 
 /// A cell with a number that a click on its column sorts by.
@@ -100,24 +103,14 @@ fn number(value: Option<f64>, decimals: usize, more: &str) -> String {
     }
 }
 
-fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> String {
-    let heads: String =
-        METRICS.iter().map(|(_, name, meaning, ..)| format!("<th title=\"{meaning}\">{name}</th>")).collect();
-    let mut text = format!(
-        "<div class=\"plots\">\n{}{}</div>\n<div class=\"scroll\"><table class=\"sortable\" \
-         id=\"overall-table\"><thead><tr><th>Tracker</th>{heads}<th title=\"losses of the target, all \
-         sequences\">Failures</th><th title=\"frames by the time that tracking them took, without decoding; mean over \
-         sequences\">fps</th><th title=\"number of sequences\">Seq.</th><th title=\"mean difference, paired over \
-         sequences\">AUC − {}</th></tr></thead>\n<tbody>\n",
-        figure(&plots.overall[0], "Success plot"),
-        figure(&plots.overall[1], "Precision plot"),
-        escape(focus)
-    );
+/// The rows of the table of all trackers.
+fn overall(report: &Report, timings: &Timings, focus: &str) -> String {
+    let mut text = String::new();
     for tracker in &report.trackers {
         let a = &tracker.overall;
         let own = if tracker.origin == Origin::Run { " class=\"own\"" } else { "" };
         text += &format!("<tr{own}>{}", name_cell(report, &tracker.name));
-        for (key, _, _, decimals, value) in METRICS {
+        for (key, decimals, value) in METRICS {
             let of = match key {
                 "auc" => interval(a.auc_interval),
                 "p20" => interval(a.precision_20_interval),
@@ -137,8 +130,7 @@ fn overall(report: &Report, timings: &Timings, plots: &Plots, focus: &str) -> St
         };
         text += "</tr>\n";
     }
-    text + "</tbody></table></div>\n<p class=\"note\">Click a column to sort. A difference in bold leaves zero \
-        outside its interval.</p>\n"
+    text
 }
 
 /// AUC of `a` less that of `b`, with its interval.
@@ -151,14 +143,12 @@ fn difference(report: &Report, a: &str, b: &str) -> Option<(f64, Option<Interval
         .or_else(|| of(b, a).map(|d| (-d.auc, d.auc_interval.map(|i| Interval { low: -i.high, high: -i.low }))))
 }
 
+/// The section on attributes; `None` without any.
 fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
-    let attributes = attributes(report);
-    if attributes.is_empty() {
-        return None;
-    }
-    let mut text = String::new();
-    text += "<div class=\"scroll\"><table class=\"sortable heat\" \
-        id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>";
+    let attributes = Some(attributes(report)).filter(|attributes| !attributes.is_empty())?;
+    let mut text = "<section id=\"attributes\"><h2>Attributes</h2>\n<div class=\"scroll\"><table \
+                    class=\"sortable heat\" id=\"attributes-table\"><thead><tr><th>Tracker (AUC)</th>"
+        .to_owned();
     for (short, long, n) in &attributes {
         text += &format!("<th title=\"{long}\">{short} ({n})</th>");
     }
@@ -190,22 +180,12 @@ fn by_attribute(report: &Report, plots: &Plots) -> Option<String> {
         }
         text += "</div></details>\n";
     }
-    Some(text)
+    Some(text + "</section>\n")
 }
 
+/// The rows of the table of all sequences.
 fn by_sequence(report: &Report) -> String {
-    let options: String = METRICS
-        .iter()
-        .map(|(key, _, meaning, decimals, _)| {
-            format!("<option value=\"{key}\" data-decimals=\"{decimals}\">{meaning}</option>")
-        })
-        .collect();
-    let heads: String = report.trackers.iter().map(|t| format!("<th>{}</th>", escape(&t.name))).collect();
-    let mut text = format!(
-        "<p class=\"tools\"><label>Show <select id=\"metric\">{options}</select></label></p>\n<div \
-         class=\"scroll\"><table class=\"sortable heat\" id=\"sequences-table\"><thead><tr><th>Sequence</th>\
-         <th>Frames</th>{heads}<th class=\"left\">Attributes</th></tr></thead>\n<tbody>\n"
-    );
+    let mut text = String::new();
     for sequence in &report.sequences {
         text += &format!("<tr><td>{}</td><td data-v=\"{1}\">{1}</td>", escape(&sequence.name), sequence.frames);
         for tracker in &report.trackers {
@@ -221,39 +201,12 @@ fn by_sequence(report: &Report) -> String {
         }
         text += &format!("<td class=\"left soft\">{}</td></tr>\n", escape(&sequence.attributes.join(" ")));
     }
-    text + "</tbody></table></div>\n"
+    text
 }
 
-fn method(report: &Report) -> String {
-    let mut text = String::from("<ul>\n");
-    let mut item = |line: &str| text += &format!("<li>{line}</li>\n");
-    item(match report.protocol {
-        Protocol::Ope => "One-pass evaluation: each tracker runs once from the first label.",
-        Protocol::Tre => {
-            "Temporal robustness: runs from up to 20 labels spread over each sequence, pooled by frame. Among these \
-             are frames that the OTB toolkit's lists of occluded frames leave out (in FaceOcc1, Girl and a few \
-             more), so that scores are a little lower there than the toolkit's."
-        }
-        Protocol::Sre => "Spatial robustness: 12 runs from shifted and scaled first labels, pooled by frame.",
-    });
-    item(
-        "Success: share of frames with an overlap above 0, 0.05, …, 1 (strictly). AUC is the mean of the 21 numbers; \
-         a perfect tracker has 20/21 = 0.952.",
-    );
-    item(
-        "Precision: share of frames whose centre is within 0, 1, …, 50 px of the label's. P<sub>norm</sub> divides \
-         the error by the label's size, at 0.2.",
-    );
-    item("The label replaces the first box. Means are over sequences, not frames.");
-    item(match report.toolkit {
-        Toolkit::Otb => {
-            "A label counts when all four of its numbers are above zero, 1-based. A frame without such a label is a \
-             miss for success and a hit for precision. An invalid box repeats the one before."
-        }
-        Toolkit::Got10k => "Every label counts. An invalid box is scored as it is.",
-    });
-    item(&format!("In the truth files, {}.", report.bases()));
-    text += "</ul>\n";
+/// What was left out, warnings, and the parameters of trackers.
+fn remarks(report: &Report) -> String {
+    let mut text = String::new();
     if !report.left_out.is_empty() {
         text += "<h3>Left out</h3>\n<ul>\n";
         for l in &report.left_out {
