@@ -99,6 +99,11 @@ impl Engine {
                 self.pose = saved.at(self.sure_center);
                 self.candidate = None;
             }
+            if self.is_lost()
+                && let Some((pose, evidence)) = detection.guess
+            {
+                (self.pose, detection.evidence) = (pose, evidence);
+            }
             // Also where there is nothing to see at the last place: the target may be back elsewhere.
             if self.is_lost()
                 && let Some(found) = self.search_frame(frame)
@@ -115,11 +120,6 @@ impl Engine {
             if states.is_none() {
                 state = search.state(&detection.evidence);
             }
-        } else if lost
-            && was_lost
-            && let Some(pose) = detection.guess
-        {
-            self.pose = pose;
         }
         if state == State::Tracking {
             self.sure_center = self.pose.center;
@@ -131,6 +131,7 @@ impl Engine {
                 detection = search.evaluate_at(frame, found);
                 detection.evidence.confidence = search.confidence(&detection.evidence).map(|p| p as f32);
                 self.pose = detection.pose;
+                search.moved(self.pose);
                 if detection.seen {
                     learned = search.learn(frame, self.pose, Some(guard.relearn_rate()));
                     state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
@@ -169,7 +170,7 @@ impl Engine {
         detection.evidence.confidence = Some(confidence as f32);
         let states = self.states.as_mut()?;
         Some(match detection.seen {
-            true => states.update(confidence, detection.evidence.long_term),
+            true => states.update(confidence, detection.evidence.long_term, detection.evidence.identity),
             false => states.update_unseen(),
         })
     }
@@ -178,17 +179,26 @@ impl Engine {
     fn search_frame(&mut self, frame: &Frame<'_>) -> Option<Detection> {
         let finds = self.search.finds();
         // One or the other, so that the time of a frame is bounded.
-        let (detection, frames) = match self.candidate.take() {
-            Some((pose, frames)) => {
-                let detection = self.search.detect(frame, pose);
-                (self.accepted(detection, finds)?.1, frames + 1)
+        let candidate = self.candidate.take();
+        let found = match candidate {
+            Some((pose, _)) => {
+                self.search.moved(pose);
+                let there = self.search.detect(frame, pose);
+                self.accepted(there, finds).map(|(_, detection)| detection)
             }
-            None => (self.scan_tiles(frame, finds)?, 1),
+            None => self.scan_tiles(frame, finds),
         };
-        if frames >= finds.frames {
-            return Some(detection);
+        let frames = candidate.map_or(1, |(_, frames)| frames + 1);
+        if let Some(found) = found
+            && frames >= finds.frames
+        {
+            self.search.moved(found.pose);
+            return Some(found);
         }
-        self.candidate = Some((detection.pose, frames));
+        if candidate.is_some() {
+            self.search.moved(self.pose);
+        }
+        self.candidate = found.map(|found| (found.pose, frames));
         None
     }
 

@@ -66,8 +66,8 @@ pub(super) struct Detection {
     pub evidence: Evidence,
     /// Whether there was any texture in the search area, and a response of finite numbers.
     pub seen: bool,
-    /// Where the box goes although the target is lost; it stays where there is none.
-    pub guess: Option<Pose>,
+    /// Where the box goes although the target is lost, with what speaks for it; the box stays where there is none.
+    pub guess: Option<(Pose, Evidence)>,
 }
 
 /// When a lost target is found.
@@ -123,6 +123,12 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     /// As [`Search::detect`], without following size and angle: cheaper, for places where the target may be.
     fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         self.detect(frame, at)
+    }
+
+    /// The target is at `to` now, which is not from [`Search::detect`]: it was found elsewhere. Before a detection at
+    /// another place.
+    fn moved(&mut self, to: Pose) {
+        let _ = to;
     }
 
     /// Undoes what was learned since the target was last certain, and returns its pose then; `None` of a search that

@@ -52,7 +52,7 @@ struct Scripted {
     /// The pose of the last certain frame.
     saved: Option<Pose>,
     /// Where a lost target may be.
-    guess: Option<Pose>,
+    guess: Option<(Pose, Evidence)>,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 

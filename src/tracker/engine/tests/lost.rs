@@ -18,10 +18,11 @@ fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
 
 #[test]
 fn the_box_of_a_lost_target_goes_where_it_may_be() {
-    let guess = Some(Pose::of(target_at(NEARBY)));
+    let guess = Some((Pose::of(target_at(NEARBY)), Evidence { confidence: Some(0.4), ..evidence(0.5) }));
     let mut engine = judged(&Scripted { guess, ..Scripted::sure(START, 0.1) }, impatient(0), None);
-    let boxes = [(); 2].map(|()| engine.update(&picture(START).frame()).bbox);
-    assert_eq!(boxes, [target_at(START), target_at(NEARBY)]);
+    let estimate = engine.update(&picture(START).frame());
+    assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Lost));
+    assert_eq!((estimate.evidence.peak, estimate.evidence.confidence), (0.5, Some(0.4)));
 }
 
 /// The best accepted place is taken, in any order of the scan.
