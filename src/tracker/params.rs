@@ -64,7 +64,11 @@ settings! {
         /// Ask the network in one of this many frames where the filter is sure; in others always
         every: usize = 4, Within(1.0, 1000.0);
         /// The filter
-        filter: BackgroundParams = BackgroundParams::default();
+        filter: BackgroundParams = {
+            // The box may be the network's, of which the filter's own evidence says nothing.
+            let filter = BackgroundParams::default();
+            BackgroundParams { confidence: ConfidenceParams { hidden_share: 0.0, ..filter.confidence }, ..filter }
+        };
     }
 }
 
@@ -140,6 +144,9 @@ settings! {
         long_term_drop: f64 = 0.15, Within(0.0, 1.0);
         /// Frames in a row with a dropped long-term response until the target is `lost`
         long_term_frames: usize = 5, Within(1.0, 1e6);
+        /// Share of its baseline below which the long-term response is that of a hidden target, where the identity has
+        /// fallen too; 0 for never
+        hidden_share: f64 = 0.0, Within(0.0, 1.0);
         /// Search areas per frame in the whole frame while the target is lost; 0 for none
         tiles: usize = 4, Within(0.0, 1000.0);
     }
@@ -184,6 +191,7 @@ settings! {
             tracking_from: 0.85,
             tracking_until: 0.7,
             lost_after: 8,
+            hidden_share: 0.35,
             ..ConfidenceParams::default()
         };
         /// Whether what is followed is compared with what was given

@@ -16,8 +16,12 @@ pub(super) struct StateMachine {
     missed: usize,
     /// Running mean of the long-term response in sure frames; `None` before the first response.
     baseline: Option<f64>,
+    /// The same of the identity.
+    usual_identity: Option<f64>,
     /// Frames in a row in which the long-term response has dropped.
     drops: usize,
+    /// Frames in a row in which something hides the target.
+    hidden: usize,
     /// Whether `lost` was reported, for whatever reason, and no tracked frame since.
     reported_lost: bool,
 }
@@ -36,10 +40,15 @@ impl ConfidenceParams {
 /// How fast the baseline follows, per sure frame.
 const BASELINE_RATE: f64 = 0.02;
 
+/// How far below its usual value the identity of a hidden target is.
+const IDENTITY_DROP: f64 = 0.5;
+
 impl StateMachine {
     /// For a target that was just given.
     pub fn new(params: ConfidenceParams) -> Self {
-        Self { params, sure: true, lost: false, missed: 0, baseline: None, drops: 0, reported_lost: false }
+        let (baseline, usual_identity) = (None, None);
+        let (missed, drops, hidden) = (0, 0, 0);
+        Self { params, sure: true, lost: false, missed, baseline, usual_identity, drops, hidden, reported_lost: false }
     }
 
     /// Whether the target is lost.
@@ -65,35 +74,51 @@ impl StateMachine {
         share > 0.0 && long_term.zip(self.baseline).is_some_and(far_below)
     }
 
-    /// The state of a frame with this confidence and long-term response. [`State::Recovered`] is a proposal: the target
-    /// stays lost until [`StateMachine::recover`].
-    pub fn update(&mut self, confidence: f64, long_term: Option<f32>) -> State {
+    /// Whether something hides the target: both the long-term response and the identity are far below what they were.
+    fn is_hidden(&self, long_term: Option<f32>, identity: Option<f32>) -> bool {
+        let response = long_term.zip(self.baseline);
+        response.is_some_and(|(response, baseline)| f64::from(response) < self.params.hidden_share * baseline)
+            && identity.zip(self.usual_identity).is_some_and(|(now, usual)| f64::from(now) < usual - IDENTITY_DROP)
+    }
+
+    /// The state of a frame with this confidence, long-term response and identity. [`State::Recovered`] is a proposal: the
+    /// target stays lost until [`StateMachine::recover`]. A hidden target is [`State::Lost`] and is still followed: the
+    /// target may have changed its look.
+    pub fn update(&mut self, confidence: f64, long_term: Option<f32>, identity: Option<f32>) -> State {
         let dropped = self.has_dropped(long_term);
         if self.lost {
             let found = confidence >= self.params.tracking_until && !dropped;
             return if found { State::Recovered } else { State::Lost };
         }
-        if let Some(response) = long_term.map(f64::from).filter(|response| response.is_finite()) {
-            let baseline = *self.baseline.get_or_insert(response);
-            if confidence >= self.params.tracking_from && !dropped {
-                self.baseline = Some(baseline + BASELINE_RATE * (response - baseline));
+        let hidden = self.is_hidden(long_term, identity);
+        let learn = confidence >= self.params.tracking_from && !dropped && !hidden;
+        for (value, usual) in [(long_term, &mut self.baseline), (identity, &mut self.usual_identity)] {
+            if let Some(value) = value.map(f64::from).filter(|value| value.is_finite()) {
+                let before = *usual.get_or_insert(value);
+                if learn {
+                    *usual = Some(before + BASELINE_RATE * (value - before));
+                }
             }
         }
         self.missed = if confidence < self.params.lost_below { self.missed + 1 } else { 0 };
         self.drops = if dropped { self.drops + 1 } else { 0 };
+        self.hidden = if hidden { self.hidden + 1 } else { 0 };
         if self.missed >= self.params.lost_after || self.drops >= self.params.long_term_frames {
             self.lost = true;
             return State::Lost;
         }
         let threshold = if self.sure { self.params.tracking_until } else { self.params.tracking_from };
         self.sure = confidence >= threshold;
+        if self.hidden >= self.params.lost_after {
+            return State::Lost;
+        }
         if self.sure { State::Tracking } else { State::Uncertain }
     }
 
     /// The state of a frame with nothing to see where the target is expected. It does not change the baseline.
     pub fn update_unseen(&mut self) -> State {
         let baseline = self.baseline;
-        self.update(0.0, baseline.and(Some(0.0)));
+        self.update(0.0, baseline.and(Some(0.0)), None);
         self.baseline = baseline;
         State::Lost
     }
@@ -112,7 +137,7 @@ impl StateMachine {
 
     /// The target was found again.
     pub fn recover(&mut self) -> State {
-        (self.sure, self.lost, self.missed, self.drops) = (true, false, 0, 0);
+        (self.sure, self.lost, self.missed, self.drops, self.hidden) = (true, false, 0, 0, 0);
         State::Recovered
     }
 
@@ -136,7 +161,7 @@ mod tests {
     /// Feeds frames of (confidence, long-term response, state) and recovers where that is proposed.
     fn run(machine: &mut StateMachine, frames: &[(f64, f32, State)]) {
         for (i, &(confidence, response, state)) in frames.iter().enumerate() {
-            assert_eq!(machine.update(confidence, Some(response)), state, "frame {i}");
+            assert_eq!(machine.update(confidence, Some(response), None), state, "frame {i}");
             if state == Recovered {
                 assert!(machine.is_lost());
                 machine.recover();
@@ -186,7 +211,23 @@ mod tests {
         ];
         run(&mut machine, &frames);
         let mut never = StateMachine::new(ConfidenceParams { long_term_drop: 0.0, ..params() });
-        assert!((0..9).all(|_| never.update(0.9, Some(-0.1)) == Tracking));
+        assert!((0..9).all(|_| never.update(0.9, Some(-0.1), None) == Tracking));
+    }
+
+    /// It looked different for long enough, and both must fall: a target that turns has another look to one of them.
+    #[test]
+    fn a_hidden_target_is_reported_lost_and_followed() {
+        let params = ConfidenceParams { hidden_share: 0.4, lost_after: 3, ..params() };
+        for (response, identity, state) in
+            [(0.3, 0.2, Lost), (0.5, 0.2, Uncertain), (0.3, 0.4, Uncertain), (0.3, f32::NAN, Uncertain)]
+        {
+            let mut machine = StateMachine::new(params);
+            machine.update(0.9, Some(1.0), Some(0.8));
+            let states = [(); 4].map(|()| machine.update(0.4, Some(response), Some(identity)));
+            assert_eq!(states, [Uncertain, Uncertain, state, state], "{response}, {identity}");
+            assert!(!machine.is_lost());
+            assert_eq!(machine.update(0.9, Some(1.0), Some(0.8)), Tracking, "it is back in one frame");
+        }
     }
 
     #[test]
@@ -194,7 +235,7 @@ mod tests {
         let mut machine = StateMachine::new(ConfidenceParams { long_term_frames: 9, ..params() });
         let frames = [(0.6, 1.0, 1.0), (0.8, 0.5, 0.99), (0.79, 0.5, 0.99), (0.9, 0.1, 0.99), (0.9, 1.49, 1.0)];
         for (confidence, response, baseline) in frames {
-            machine.update(confidence, Some(response));
+            machine.update(confidence, Some(response), None);
             assert!((machine.baseline.unwrap() - baseline).abs() < 1e-6, "{confidence}, {response}");
         }
         machine.update_unseen();
@@ -206,10 +247,10 @@ mod tests {
         for restart in [StateMachine::recover, StateMachine::restart_elsewhere] {
             for (confidence, response) in [(0.1, 1.0), (0.9, 0.1)] {
                 let mut machine = StateMachine::new(params());
-                machine.update(0.9, Some(1.0));
-                (0..2).for_each(|_| _ = machine.update(confidence, Some(response)));
+                machine.update(0.9, Some(1.0), None);
+                (0..2).for_each(|_| _ = machine.update(confidence, Some(response), None));
                 restart(&mut machine);
-                let lost = [(); 3].map(|()| machine.update(confidence, Some(response)) == Lost);
+                let lost = [(); 3].map(|()| machine.update(confidence, Some(response), None) == Lost);
                 assert_eq!(lost, [false, false, true]);
             }
         }
@@ -219,7 +260,7 @@ mod tests {
     fn a_move_recovers_only_a_lost_target() {
         let mut machine = StateMachine::new(ConfidenceParams { lost_after: 1, ..ConfidenceParams::default() });
         assert_eq!(machine.restart_elsewhere(), Tracking);
-        assert_eq!(machine.update(0.1, None), Lost);
+        assert_eq!(machine.update(0.1, None, None), Lost);
         assert_eq!(machine.restart_elsewhere(), Recovered);
     }
 
