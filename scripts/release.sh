@@ -296,10 +296,12 @@ if wanted checks; then
     # Not with networks: the version of Rust that these need is their crate's.
     CARGO_TARGET_DIR="$built/msrv" cargo "+$oldest" check --locked --quiet --features capi
     say "Rust $oldest compiles it"
-    tag="$(git describe --tags --abbrev=0 2>/dev/null || true)"
+    # Not the tag of this release itself.
+    tag="$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || true)"
     if [ -n "$tag" ]; then
         command -v cargo-semver-checks >/dev/null || cargo install --quiet --locked cargo-semver-checks
-        cargo semver-checks --baseline-rev "$tag"
+        cargo semver-checks --baseline-rev "$tag" >&2
+        say "the interface compared with that of $tag"
     else
         say "no earlier tag to compare the interface with"
     fi
