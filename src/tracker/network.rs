@@ -1,12 +1,12 @@
 //! Siamese networks in ONNX files: a backbone that makes features of a picture, and a head that compares two of them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use rten::{Dimension, Model, ModelOptions, NodeId, OpRegistry, RunOptions, ThreadPool, Value, ValueOrView, op_types};
 use rten_onnx::onnx::{DataType, ModelProto, NodeProto, TensorProto};
+use rten_onnx::protobuf::{DecodeMessage, ErrorKind, OwnedValues, ProtobufError, ReadValue};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
@@ -223,8 +223,8 @@ struct Cut {
 
 impl Network {
     fn load(path: &Path) -> std::result::Result<Self, Problem> {
+        let graph = ModelProto::decode(Bounded { bytes: &std::fs::read(path)?, at: 0 })?.graph.unwrap_or_default();
         let model = ModelOptions::with_ops(operators()).load_file(path)?;
-        let graph = ModelProto::parse_file(File::open(path)?)?.graph.unwrap_or_default();
         let constants: HashMap<_, _> = graph.initializer.iter().map(|tensor| (tensor.name.as_ref(), tensor)).collect();
         let mut cuts = Vec::new();
         let mut first = 0;
@@ -263,6 +263,68 @@ impl Network {
             }
             Ok(run(&known, self.model.output_ids())?)
         })
+    }
+}
+
+/// The values of a file, none longer than what is left of it. The runtime's own reader reserves any length that a damaged
+/// file claims, and does not end at ten bytes of a number that goes on.
+struct Bounded<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+type Read<T> = std::result::Result<T, ProtobufError>;
+
+impl<'a> Bounded<'a> {
+    fn take(&mut self, length: usize) -> Read<&'a [u8]> {
+        let taken = self.bytes[self.at..].get(..length).ok_or_else(|| ProtobufError::new(ErrorKind::Eof))?;
+        self.at += length;
+        Ok(taken)
+    }
+
+    fn take_array<const N: usize>(&mut self) -> Read<[u8; N]> {
+        let taken = self.take(N)?;
+        Ok(std::array::from_fn(|i| taken[i]))
+    }
+}
+
+impl ReadValue for Bounded<'_> {
+    type Types = OwnedValues;
+
+    fn read_i32(&mut self) -> Read<i32> {
+        self.take_array().map(i32::from_le_bytes)
+    }
+
+    fn read_i64(&mut self) -> Read<i64> {
+        self.take_array().map(i64::from_le_bytes)
+    }
+
+    fn read_varint(&mut self) -> Read<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.take_array()?;
+            value |= u64::from(byte & 127) << shift;
+            if byte < 128 {
+                return Ok(value);
+            }
+        }
+        Err(ProtobufError::new(ErrorKind::InvalidVarint))
+    }
+
+    fn read_bytes(&mut self, length: usize) -> Read<Vec<u8>> {
+        self.take(length).map(<[u8]>::to_vec)
+    }
+
+    fn read_string(&mut self, length: usize) -> Read<String> {
+        String::from_utf8(self.read_bytes(length)?).map_err(|_| ProtobufError::new(ErrorKind::InvalidUtf8))
+    }
+
+    fn skip(&mut self, length: usize) -> Read<()> {
+        self.take(length).map(|_| ())
+    }
+
+    fn position(&self) -> u64 {
+        self.at as u64
     }
 }
 
@@ -476,11 +538,15 @@ pub(super) mod tests {
             let at = head.windows(16).position(|bytes| bytes == from).unwrap();
             [&head[..at], &to, &head[at + 16..]].concat()
         };
+        // The name of a producer, of 2⁵⁶ bytes; a number without an end.
+        let (claims_much, endless) = (b"\x12\x80\x80\x80\x80\x80\x80\x80\x80\x01", [255; 20]);
         for (backbone, head, file) in [
             (&backbone[..], &backbone[..], "head.onnx"),
             (&head[..], &head[..], "backbone.onnx"),
             (&backbone[..backbone.len() / 2], &head[..], "backbone.onnx"),
             (&b"no network"[..], &head[..], "backbone.onnx"),
+            (&claims_much[..], &head[..], "backbone.onnx"),
+            (&endless[..], &head[..], "backbone.onnx"),
             (&backbone[..], &damaged[..], "head.onnx"),
         ] {
             std::fs::write(bad.path().join("backbone.onnx"), backbone).unwrap();
