@@ -8,32 +8,30 @@ use super::lanes::{CHANNELS, LanePlan};
 use super::line::{Cell, LANES, split_real};
 use crate::simd::leveled;
 
-/// Floats of a block of 32 channels at one frequency: 32 real parts, then 32 imaginary parts.
+/// Floats of 32 channels at one frequency: 32 real parts, then 32 imaginary parts.
 const BIN: usize = 2 * CHANNELS;
 
-/// The channels of one block at one frequency.
+/// The channels at one frequency.
 pub(super) type Bin = [f32; BIN];
 
-/// A planned transform of maps of any number of channels to the half-spectra of each channel.
+/// A planned transform of maps of up to 32 channels to the half-spectra of each channel.
 ///
-/// A map is `f32`, in blocks of 32 channels one after the other, each `[row][column][32]`; unused lanes are zero. Its
-/// spectra are `f32`, `[frequency][block][64]`: the real parts of the block's 32 channels, then the imaginary parts.
-/// The frequencies are those of [`PlanePlan`](super::PlanePlan), row by row. The transform is not normalised.
+/// A map is `f32`, `[row][column][32]`; unused lanes are zero. Its spectra are `f32`, `[frequency][64]`: the real parts of
+/// the 32 channels, then the imaginary parts. The frequencies are those of [`PlanePlan`](super::PlanePlan), row by row.
+/// The transform is not normalised.
 #[derive(Clone, Debug)]
 pub struct ChannelPlan {
-    lanes: LanePlan,
-    blocks: usize,
+    pub(super) lanes: LanePlan,
 }
 
 leveled! {
-    /// The half-spectra of one block's channels from its transformed cells, to the places `block` of `blocks`.
-    fn to_channels(cells: &[Cell], rows: usize, cols: usize, block: usize, blocks: usize, out: &mut [Bin]) {
-        let half = cols / 2 + 1;
-        for (u, out) in out.chunks_exact_mut(half * blocks).enumerate() {
-            for (v, out) in out.chunks_exact_mut(blocks).enumerate() {
+    /// The half-spectra of the channels of transformed cells.
+    fn to_channels(cells: &[Cell], rows: usize, cols: usize, out: &mut [Bin]) {
+        for (u, out) in out.chunks_exact_mut(cols / 2 + 1).enumerate() {
+            for (v, out) in out.iter_mut().enumerate() {
                 let opposite = (rows - u) % rows * cols + (cols - v) % cols;
                 let (re, im) = split_real(&cells[u * cols + v], &cells[opposite]);
-                let (to_re, to_im) = out[block].split_at_mut(CHANNELS);
+                let (to_re, to_im) = out.split_at_mut(CHANNELS);
                 to_re.copy_from_slice(&re);
                 to_im.copy_from_slice(&im);
             }
@@ -66,19 +64,14 @@ pub(super) fn merge_real(
 }
 
 impl ChannelPlan {
-    /// For maps of `rows` x `cols` cells of `channels` channels.
-    pub fn new(rows: usize, cols: usize, channels: usize) -> Self {
-        Self { lanes: LanePlan::new(rows, cols), blocks: channels.div_ceil(CHANNELS).max(1) }
+    /// For maps of `rows` x `cols` cells.
+    pub fn new(rows: usize, cols: usize) -> Self {
+        Self { lanes: LanePlan::new(rows, cols) }
     }
 
     /// Rows and columns of cells.
     pub fn size(&self) -> (usize, usize) {
         (self.lanes.rows, self.lanes.cols)
-    }
-
-    /// Blocks of 32 channels.
-    pub fn blocks(&self) -> usize {
-        self.blocks
     }
 
     /// Frequencies of a half-spectrum: `rows * (cols / 2 + 1)`.
@@ -87,14 +80,14 @@ impl ChannelPlan {
         rows * (cols / 2 + 1)
     }
 
-    /// Floats of a map: `blocks * rows * cols * 32`.
+    /// Floats of a map: `rows * cols * 32`.
     pub fn map_len(&self) -> usize {
-        self.blocks * self.lanes.map_len()
+        self.lanes.map_len()
     }
 
-    /// Floats of a map's spectra: `frequencies * blocks * 64`.
+    /// Floats of a map's spectra: `frequencies * 64`.
     pub fn spectra_len(&self) -> usize {
-        self.frequencies() * self.blocks * BIN
+        self.frequencies() * BIN
     }
 
     /// Floats of scratch that the transform needs.
@@ -102,35 +95,11 @@ impl ChannelPlan {
         self.lanes.scratch_len()
     }
 
-    fn check(&self, map: usize, spectra: usize) {
-        assert_eq!(map, self.map_len(), "the map must have blocks * rows * cols * {CHANNELS} floats");
-        assert_eq!(spectra, self.spectra_len(), "the spectra must have frequencies * blocks * {BIN} floats");
-    }
-
     /// The spectra of the channels of `map`, whose values are overwritten.
     pub fn forward(&self, map: &mut [f32], spectra: &mut [f32], scratch: &mut [f32]) {
-        self.check(map.len(), spectra.len());
-        self.transform_from_top(map, self.lanes.rows, scratch);
+        assert_eq!(spectra.len(), self.spectra_len(), "the spectra must have frequencies * {BIN} floats");
+        self.lanes.forward(map, scratch);
         let (rows, cols) = self.size();
-        for (block, map) in self.blocks_of(map) {
-            to_channels(map.as_chunks().0, rows, cols, block, self.blocks, spectra.as_chunks_mut().0);
-        }
-    }
-
-    /// Transforms every block of `map` as complex lanes; its rows are zero from `filled` on.
-    pub(super) fn transform_from_top(&self, map: &mut [f32], filled: usize, scratch: &mut [f32]) {
-        for (_, map) in self.blocks_of(map) {
-            self.lanes.forward_from_rows(map, 0..filled, scratch);
-        }
-    }
-
-    /// The first `wanted` rows of the inverse transform of a block filled by `merge_real`.
-    pub(super) fn back_to_top(&self, block: &mut [f32], wanted: usize, scratch: &mut [f32]) {
-        self.lanes.forward_to_rows(block, 0..wanted, scratch);
-    }
-
-    /// The blocks of a map.
-    pub(super) fn blocks_of<'m>(&self, map: &'m mut [f32]) -> impl Iterator<Item = (usize, &'m mut [f32])> {
-        map.chunks_exact_mut(self.lanes.map_len().max(1)).enumerate()
+        to_channels(map.as_chunks().0, rows, cols, spectra.as_chunks_mut().0);
     }
 }

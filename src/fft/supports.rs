@@ -23,21 +23,19 @@ pub struct SupportSpectra {
     cells: AlignedBuf,
 }
 
-/// The destination of the channels of a transformed block.
+/// The destination of the channels of a transformed map.
 #[derive(Clone, Copy)]
 struct Places {
     /// Slots of the supports in the first 16 lanes and in the others; a support of more than 16 channels has all lanes.
     slots: [Option<usize>; 2],
-    /// The support's channel in the block's first lane.
-    first_channel: usize,
     channels: usize,
     groups: usize,
 }
 
 leveled! {
-    /// Half of the frequencies of a transformed block, channel by channel, to the lanes of its supports.
+    /// Half of the frequencies of a transformed map, channel by channel, to the lanes of its supports.
     avx2 fn scatter(map: &[Cell], rows: usize, cols: usize, places: Places, supports: &mut [Cell]) {
-        let Places { slots, first_channel, channels, groups } = places;
+        let Places { slots, channels, groups } = places;
         let half = cols / 2 + 1;
         for u in 0..rows {
             for v in 0..half {
@@ -47,7 +45,7 @@ leveled! {
                 for (at, slot) in slots.iter().enumerate() {
                     let Some(slot) = *slot else { continue };
                     let lane = slot % LANES;
-                    let to = &mut supports[(base + slot / LANES) * channels..][first_channel..channels];
+                    let to = &mut supports[(base + slot / LANES) * channels..][..channels];
                     let signals = re[at * LANES..].iter().zip(&im[at * LANES..]);
                     for (to, (&re, &im)) in to.iter_mut().zip(signals) {
                         to[lane] = re;
@@ -61,15 +59,13 @@ leveled! {
 
 /// `Σ_c Z_c conj S_jc` of 16 supports at one frequency: real parts, imaginary parts.
 #[inline(always)]
-fn channel_sum(z: &[Bin], supports: &[Cell]) -> ([f32; LANES], [f32; LANES]) {
+fn channel_sum(z: &Bin, supports: &[Cell]) -> ([f32; LANES], [f32; LANES]) {
     let (mut re, mut im) = ([0.0f32; LANES], [0.0f32; LANES]);
-    for (z, supports) in z.iter().zip(supports.chunks(CHANNELS)) {
-        let (z_re, z_im) = z.split_at(CHANNELS);
-        for ((z_re, z_im), s) in z_re.iter().zip(z_im).zip(supports) {
-            for l in 0..LANES {
-                re[l] += z_re * s[l] + z_im * s[LANES + l];
-                im[l] += z_im * s[l] - z_re * s[LANES + l];
-            }
+    let (z_re, z_im) = z.split_at(CHANNELS);
+    for ((z_re, z_im), s) in z_re.iter().zip(z_im).zip(supports) {
+        for l in 0..LANES {
+            re[l] += z_re * s[l] + z_im * s[LANES + l];
+            im[l] += z_im * s[l] - z_re * s[LANES + l];
         }
     }
     (re, im)
@@ -80,7 +76,6 @@ leveled! {
     #[allow(clippy::too_many_arguments)]
     fn correlate(
         z: &[Bin],
-        blocks: usize,
         supports: &[Cell],
         size: (usize, usize),
         channels: usize,
@@ -93,10 +88,9 @@ leveled! {
         for u in 0..rows {
             for v in 0..half {
                 let f = u * half + v;
-                let z = &z[f * blocks..][..blocks];
                 let from = &supports[(f * groups + 2 * pair) * channels..][..2 * channels];
                 let (first, second) = from.split_at(channels);
-                let (a, b) = (channel_sum(z, first), channel_sum(z, second));
+                let (a, b) = (channel_sum(&z[f], first), channel_sum(&z[f], second));
                 merge_real(out, size, (u, v), [(&a.0, &a.1), (&b.0, &b.1)]);
             }
         }
@@ -126,14 +120,10 @@ impl SupportSpectra {
     pub fn put(&mut self, slots: [Option<usize>; 2], map: &mut [f32], filled: usize, scratch: &mut [f32]) {
         assert!(slots[1].is_none() || self.in_pairs(), "two supports have at most {LANES} channels each");
         assert!(slots.iter().flatten().all(|&slot| slot < self.slots()), "there are {} slots", self.slots());
-        assert_eq!(map.len(), self.plan.map_len(), "the map must be of the plan");
-        self.plan.transform_from_top(map, filled, scratch);
+        self.plan.lanes.forward_from_rows(map, 0..filled, scratch);
         let (rows, cols) = self.plan.size();
-        for (block, map) in self.plan.blocks_of(map) {
-            let (channels, groups) = (self.channels, self.groups);
-            let places = Places { slots, first_channel: block * CHANNELS, channels, groups };
-            scatter(map.as_chunks().0, rows, cols, places, self.cells.as_chunks_mut().0);
-        }
+        let places = Places { slots, channels: self.channels, groups: self.groups };
+        scatter(map.as_chunks().0, rows, cols, places, self.cells.as_chunks_mut().0);
     }
 
     /// The correlations of the 32 supports from slot `32 * pair` on with the map of these `spectra`, times
@@ -142,7 +132,7 @@ impl SupportSpectra {
         assert_eq!(spectra.len(), self.plan.spectra_len(), "the spectra must be of the plan");
         let (bins, cells) = (spectra.as_chunks().0, self.cells.as_chunks().0);
         let size = self.plan.size();
-        correlate(bins, self.plan.blocks(), cells, size, self.channels, pair, self.groups, out.as_chunks_mut().0);
-        self.plan.back_to_top(out, wanted, scratch);
+        correlate(bins, cells, size, self.channels, pair, self.groups, out.as_chunks_mut().0);
+        self.plan.lanes.forward_to_rows(out, 0..wanted, scratch);
     }
 }

@@ -155,7 +155,7 @@ impl DenseKernel {
         assert!(template.0 <= size.0 && template.1 <= size.1, "a template lies in the search map");
         assert!(mask.len() == template.0 * template.1 && channels < CHANNELS);
         let (rows, cols) = size;
-        let (plan, plane) = (ChannelPlan::new(rows, cols, channels), PlanePlan::new(rows, cols));
+        let (plan, plane) = (ChannelPlan::new(rows, cols), PlanePlan::new(rows, cols));
         let supports = SupportSpectra::new(&plan, channels, slots);
         let slots = supports.slots();
         let half = plan.frequencies();

@@ -168,7 +168,7 @@ impl BackgroundSearch {
             view,
             feature: HogColors::new(pixels, pixels, CELL),
             taper,
-            filter: BackgroundAware::new((cells, cells), 1, &labels, &weights, params.filter()),
+            filter: BackgroundAware::new((cells, cells), &labels, &weights, params.filter()),
             view_is_current: false,
             found: None,
             color: (frames.color && params.color_weight > 0.0)

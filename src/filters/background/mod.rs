@@ -65,13 +65,12 @@ impl Default for BackgroundSettings {
     }
 }
 
-/// A filter for feature maps of one size, of any number of channels in blocks of 32.
+/// A filter for feature maps of one size, of up to 32 channels.
 #[derive(Clone, Debug)]
 pub struct BackgroundAware {
     settings: BackgroundSettings,
     rows: usize,
     cols: usize,
-    blocks: usize,
     lanes: LanePlan,
     plane: PlanePlan,
     /// Spectrum of the labels divided by `T`, half of the frequencies.
@@ -82,17 +81,15 @@ pub struct BackgroundAware {
     uniform: Option<f32>,
     /// The first and the last row of cells in which the filter may have values.
     support: Range<usize>,
-    /// `[block][row][column][32]`: features go in, their packed spectrum stays.
+    /// `[row][column][32]`: features go in, their packed spectrum stays.
     input: AlignedBuf,
-    /// Running mean of the training spectra, `[frequency][block][32 real, 32 imaginary parts]`, half of the frequencies.
+    /// Running mean of the training spectra, `[frequency][32 real, 32 imaginary parts]`, half of the frequencies.
     /// So are all spectra below.
     sample: AlignedBuf,
     filter: AlignedBuf,
     slow: AlignedBuf,
     /// The solver's sum of filter and multiplier.
     sum: AlignedBuf,
-    /// Right-hand side and multiplier at one frequency.
-    pair: AlignedBuf,
     /// Factors of the mask, `γ / (w² + γ) / T`.
     mask: Vec<f32>,
     work: AlignedBuf,
@@ -109,24 +106,18 @@ pub struct BackgroundAware {
 }
 
 impl BackgroundAware {
-    /// A filter for maps of `size` (rows, columns) of up to 32 `blocks` channels.
+    /// A filter for maps of `size` (rows, columns).
     ///
     /// `labels` are the wanted answers to the shifts of the area, `[row][column]`, their peak at (0, 0). `weights` are
     /// `w` of each cell of the map, `[row][column]`; infinite where the filter may have no values. An odd setting is a
     /// bad filter, but never a panic.
     ///
     /// # Panics
-    /// When a length is not `rows * cols`, the map is empty, or there is no block.
-    pub fn new(
-        size: (usize, usize),
-        blocks: usize,
-        labels: &[f32],
-        weights: &[f32],
-        settings: BackgroundSettings,
-    ) -> Self {
+    /// When a length is not `rows * cols`, or the map is empty.
+    pub fn new(size: (usize, usize), labels: &[f32], weights: &[f32], settings: BackgroundSettings) -> Self {
         let (rows, cols) = size;
         let cells = rows * cols;
-        assert!(cells > 0 && blocks > 0, "a filter has cells and channels");
+        assert!(cells > 0, "a filter has cells");
         assert!(labels.len() == cells && weights.len() == cells, "labels and weights have a value for each cell");
         let (lanes, plane) = (LanePlan::new(rows, cols), PlanePlan::new(rows, cols));
         let mut scratch = AlignedBuf::zeroed(lanes.scratch_len().max(plane.scratch_len()));
@@ -138,14 +129,13 @@ impl BackgroundAware {
         let first = (0..rows).find(|&r| allowed(r)).unwrap_or(0);
         let end = (first..rows).rev().find(|&r| allowed(r)).map_or(first, |r| r + 1);
         let half = plane.half_len();
-        let spectra = AlignedBuf::zeroed(half * blocks * 2 * CHANNELS);
-        let map = AlignedBuf::zeroed(cells * blocks * CHANNELS);
+        let spectra = AlignedBuf::zeroed(half * 2 * CHANNELS);
+        let map = AlignedBuf::zeroed(cells * CHANNELS);
         let planes = vec![Complex32::default(); half];
         Self {
             settings,
             rows,
             cols,
-            blocks,
             lanes,
             plane,
             labels: spectrum,
@@ -157,7 +147,6 @@ impl BackgroundAware {
             filter: spectra.clone(),
             slow: spectra.clone(),
             sum: spectra,
-            pair: AlignedBuf::zeroed(blocks * 4 * CHANNELS),
             mask: vec![0.0; cells],
             work: map,
             answer: planes.clone(),
@@ -171,7 +160,7 @@ impl BackgroundAware {
         }
     }
 
-    /// The memory to write the next feature map to, `[block][row][column][32]`, before [`respond`](Self::respond) or
+    /// The memory to write the next feature map to, `[row][column][32]`, before [`respond`](Self::respond) or
     /// [`learn`](Self::learn) uses it up. Lanes that no channel has stay zero.
     pub fn input(&mut self) -> &mut [f32] {
         &mut self.input
@@ -181,7 +170,7 @@ impl BackgroundAware {
     /// the target displaced by r rows and c columns, wrapped around.
     pub fn respond(&mut self) -> &[f32] {
         self.transform_input();
-        let size = (self.rows, self.cols, self.blocks);
+        let size = (self.rows, self.cols);
         let model = (&*self.filter, &*self.slow);
         solve::answers(cells(&self.input), size, model, &mut self.answer, &mut self.slow_answer);
         self.plane.inverse(&self.answer, &mut self.response, &mut self.scratch[..self.plane.scratch_len()]);
@@ -221,7 +210,7 @@ impl BackgroundAware {
         let [row_shifts, col_shifts] = &mut self.phase_shifts;
         phase_shift(shift.0, self.rows, row_shifts);
         phase_shift(shift.1, self.cols, col_shifts);
-        let size = (self.rows, self.cols, self.blocks);
+        let size = (self.rows, self.cols);
         solve::update_sample(cells(&self.input), size, rate, row_shifts, col_shifts, &mut self.sample);
         let temporal = if self.trained { self.settings.temporal as f32 * self.past } else { 0.0 };
         self.past = 1.0;
@@ -248,29 +237,20 @@ impl BackgroundAware {
 
     fn transform_input(&mut self) {
         let scratch = &mut self.scratch[..self.lanes.scratch_len()];
-        for map in self.input.chunks_exact_mut(self.lanes.map_len()) {
-            self.lanes.forward(map, scratch);
-        }
+        self.lanes.forward(&mut self.input, scratch);
     }
 
     /// Without a mask no splitting is needed.
     fn solve_closed(&mut self, weight: f32, temporal: f32) {
         let terms = solve::Terms {
-            size: (self.rows, self.cols, self.blocks),
+            size: (self.rows, self.cols),
             cells: (self.rows * self.cols) as f32,
             penalty: weight,
             temporal,
             ratio: None,
         };
-        solve::step(
-            &self.sample,
-            &self.labels,
-            &self.filter,
-            terms,
-            &mut self.sum,
-            &mut self.pair,
-            cells_mut(&mut self.work),
-        );
+        let work = cells_mut(&mut self.work);
+        solve::step(&self.sample, &self.labels, &self.filter, terms, &mut self.sum, work);
         std::mem::swap(&mut self.filter, &mut self.sum);
     }
 
@@ -278,22 +258,20 @@ impl BackgroundAware {
         let settings = &self.settings;
         let mut penalty = settings.penalty as f32;
         let mut ratio = None;
-        let size = (self.rows, self.cols, self.blocks);
+        let size = (self.rows, self.cols);
         for _ in 0..settings.steps.max(1) {
             let cells = (self.rows * self.cols) as f32;
             let terms = solve::Terms { size, cells, penalty, temporal, ratio };
             let work = cells_mut(&mut self.work);
-            solve::step(&self.sample, &self.labels, &self.filter, terms, &mut self.sum, &mut self.pair, work);
+            solve::step(&self.sample, &self.labels, &self.filter, terms, &mut self.sum, work);
             for (mask, &weight) in self.mask.iter_mut().zip(&self.weights) {
                 *mask = penalty / (weight + penalty) / cells;
             }
             let scratch = &mut self.scratch[..self.lanes.scratch_len()];
-            for map in self.work.chunks_exact_mut(self.lanes.map_len()) {
-                // Back to cells, only to those where the filter may be; masked; and forth again.
-                self.lanes.forward_to_rows(map, self.support.clone(), scratch);
-                solve::apply_mask(cells_mut(map), &self.mask, self.cols, self.support.clone());
-                self.lanes.forward_from_rows(map, self.support.clone(), scratch);
-            }
+            // Back to cells, only to those where the filter may be; masked; and forth again.
+            self.lanes.forward_to_rows(&mut self.work, self.support.clone(), scratch);
+            solve::apply_mask(cells_mut(&mut self.work), &self.mask, self.cols, self.support.clone());
+            self.lanes.forward_from_rows(&mut self.work, self.support.clone(), scratch);
             let next = (penalty * settings.penalty_growth as f32).min(settings.penalty_limit as f32);
             ratio = Some(penalty / next);
             penalty = next;

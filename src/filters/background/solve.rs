@@ -9,7 +9,7 @@
 //! - `h`: in each cell `γ / (w² + γ) (g + l)`;
 //! - `l ← (γ/γ') (l + g - h)`, where `γ'` is the penalty of the next step.
 //!
-//! Spectra are halves, `[frequency][block][32 real, 32 imaginary parts]`. Packed, two real channels make a complex one.
+//! Spectra are halves, `[frequency][32 real, 32 imaginary parts]`. Packed, two real channels make a complex one.
 //! The way back is a forward transform of spectra whose real and imaginary parts are swapped; the lanes then come out
 //! exchanged, 0..16 with 16..32.
 
@@ -20,14 +20,14 @@ use rustfft::num_complex::Complex32;
 use crate::fft::{CHANNELS, Cell, LANES, split_real};
 use crate::simd::{leveled, tree_sums};
 
-/// Numbers of one block at one frequency: real parts, then imaginary parts.
+/// Numbers at one frequency: real parts, then imaginary parts.
 const PARTS: usize = 2 * CHANNELS;
 
 /// What a step needs to know.
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
-    /// Rows, columns, blocks of channels.
-    pub size: (usize, usize, usize),
+    /// Rows and columns.
+    pub size: (usize, usize),
     /// `T`.
     pub cells: f32,
     /// `γ`.
@@ -60,7 +60,7 @@ fn exchanged(cell: &Cell) -> Cell {
     out
 }
 
-/// Real and imaginary parts of one block.
+/// Real and imaginary parts at one frequency.
 #[inline(always)]
 fn parts(spectrum: &[f32]) -> (&Cell, &Cell) {
     let both = spectrum[..PARTS].as_chunks::<CHANNELS>().0;
@@ -75,17 +75,15 @@ fn parts_mut(spectrum: &mut [f32]) -> (&mut Cell, &mut Cell) {
 
 leveled! {
     /// Splits packed spectra on their way back into halves.
-    pub(super) fn split_spectra(map: &[Cell], size: (usize, usize, usize), out: &mut [f32]) {
-        let (rows, cols, blocks) = size;
+    pub(super) fn split_spectra(map: &[Cell], size: (usize, usize), out: &mut [f32]) {
+        let (rows, cols) = size;
         let mut at = (0, 0);
-        for out in out.chunks_exact_mut(blocks * PARTS) {
+        for out in out.chunks_exact_mut(PARTS) {
             let (here, there) = opposite((rows, cols), at.0, at.1);
             at = next(at, cols / 2 + 1);
-            for (map, out) in map.chunks_exact(rows * cols).zip(out.chunks_exact_mut(PARTS)) {
-                let (re, im) = split_real(&map[here], &map[there]);
-                let (out_re, out_im) = parts_mut(out);
-                (*out_re, *out_im) = (exchanged(&re), exchanged(&im));
-            }
+            let (re, im) = split_real(&map[here], &map[there]);
+            let (out_re, out_im) = parts_mut(out);
+            (*out_re, *out_im) = (exchanged(&re), exchanged(&im));
         }
     }
 }
@@ -94,28 +92,25 @@ leveled! {
     /// `Σ_d z_d conj(f_d)` of the spectra of a packed map and two filters.
     pub(super) fn answers(
         map: &[Cell],
-        size: (usize, usize, usize),
+        size: (usize, usize),
         filters: (&[f32], &[f32]),
         out: &mut [Complex32],
         slow_out: &mut [Complex32],
     ) {
-        let (rows, cols, blocks) = size;
-        let step = blocks * PARTS;
-        let filters = filters.0.chunks_exact(step).zip(filters.1.chunks_exact(step));
+        let (rows, cols) = size;
+        let filters = filters.0.chunks_exact(PARTS).zip(filters.1.chunks_exact(PARTS));
         let outs = out.iter_mut().zip(slow_out);
         let mut at = (0, 0);
         for ((filter, slow), (out, slow_out)) in filters.zip(outs) {
             let (here, there) = opposite((rows, cols), at.0, at.1);
             at = next(at, cols / 2 + 1);
             let mut sums = [[0.0f32; CHANNELS]; 4];
-            for (block, map) in map.chunks_exact(rows * cols).enumerate() {
-                let (re, im) = split_real(&map[here], &map[there]);
-                for (at, filter) in [filter, slow].into_iter().enumerate() {
-                    let (fr, fi) = parts(&filter[block * PARTS..]);
-                    for l in 0..CHANNELS {
-                        sums[2 * at][l] += re[l] * fr[l] + im[l] * fi[l];
-                        sums[2 * at + 1][l] += im[l] * fr[l] - re[l] * fi[l];
-                    }
+            let (re, im) = split_real(&map[here], &map[there]);
+            for (at, filter) in [filter, slow].into_iter().enumerate() {
+                let (fr, fi) = parts(filter);
+                for l in 0..CHANNELS {
+                    sums[2 * at][l] += re[l] * fr[l] + im[l] * fi[l];
+                    sums[2 * at + 1][l] += im[l] * fr[l] - re[l] * fi[l];
                 }
             }
             let [re, im, slow_re, slow_im] = tree_sums(&sums);
@@ -128,26 +123,24 @@ leveled! {
     /// Moves `sample` by `rate` towards the spectra of a packed map, times the phase shifts of their row and column.
     pub(super) fn update_sample(
         map: &[Cell],
-        size: (usize, usize, usize),
+        size: (usize, usize),
         rate: f32,
         row_shifts: &[Complex32],
         col_shifts: &[Complex32],
         sample: &mut [f32],
     ) {
-        let (rows, cols, blocks) = size;
+        let (rows, cols) = size;
         let keep = 1.0 - rate;
         let mut at = (0, 0);
-        for sample in sample.chunks_exact_mut(blocks * PARTS) {
+        for sample in sample.chunks_exact_mut(PARTS) {
             let (here, there) = opposite((rows, cols), at.0, at.1);
             let turn = row_shifts[at.0] * col_shifts[at.1] * rate;
             at = next(at, col_shifts.len());
-            for (map, sample) in map.chunks_exact(rows * cols).zip(sample.chunks_exact_mut(PARTS)) {
-                let (re, im) = split_real(&map[here], &map[there]);
-                let (to_re, to_im) = parts_mut(sample);
-                for l in 0..CHANNELS {
-                    to_re[l] = keep * to_re[l] + (turn.re * re[l] - turn.im * im[l]);
-                    to_im[l] = keep * to_im[l] + (turn.re * im[l] + turn.im * re[l]);
-                }
+            let (re, im) = split_real(&map[here], &map[there]);
+            let (to_re, to_im) = parts_mut(sample);
+            for l in 0..CHANNELS {
+                to_re[l] = keep * to_re[l] + (turn.re * re[l] - turn.im * im[l]);
+                to_im[l] = keep * to_im[l] + (turn.re * im[l] + turn.im * re[l]);
             }
         }
     }
@@ -175,91 +168,69 @@ leveled! {
         before: &[f32],
         terms: Terms,
         sum: &mut [f32],
-        pair: &mut [f32],
         work: &mut [Cell],
     ) {
-        let (rows, cols, blocks) = terms.size;
+        let (rows, cols) = terms.size;
         let half = cols / 2 + 1;
-        let stride = blocks * PARTS;
-        let (rhs, multiplier) = pair.split_at_mut(stride);
         for u in 0..rows {
             for v in 0..half {
                 // In the columns that are their own opposites a frequency and its opposite both lie in this half: one
                 // of them is done.
+                let f = u * half + v;
                 if (v == 0 || 2 * v == cols) && 2 * u > rows {
-                    let from = (rows - u) * half + v;
-                    for block in 0..blocks {
-                        let at = from * stride + block * PARTS;
-                        let to = (u * half + v) * stride + block * PARTS;
-                        let (re, im) = (*parts(&sum[at..]).0, *parts(&sum[at..]).1);
-                        let (to_re, to_im) = parts_mut(&mut sum[to..]);
-                        *to_re = re;
-                        *to_im = im.map(|v| -v);
-                    }
+                    let (re, im) = parts(&sum[((rows - u) * half + v) * PARTS..]);
+                    let (re, im) = (*re, im.map(|v| -v));
+                    let (to_re, to_im) = parts_mut(&mut sum[f * PARTS..]);
+                    (*to_re, *to_im) = (re, im);
                     continue;
                 }
-                let f = u * half + v;
                 let (here, there) = opposite((rows, cols), u, v);
                 let label = labels[f].conj();
+                let (xr, xi) = parts(&sample[f * PARTS..]);
+                let (pr, pi) = parts(&before[f * PARTS..]);
+                let (mut br, mut bi) = ([0.0f32; CHANNELS], [0.0f32; CHANNELS]);
+                for l in 0..CHANNELS {
+                    br[l] = xr[l] * label.re - xi[l] * label.im + terms.temporal * pr[l];
+                    bi[l] = xr[l] * label.im + xi[l] * label.re + terms.temporal * pi[l];
+                }
+                let (mut lr, mut li) = ([0.0f32; CHANNELS], [0.0f32; CHANNELS]);
+                let (sr, si) = parts_mut(&mut sum[f * PARTS..]);
+                if let Some(ratio) = terms.ratio {
+                    let (hr, hi) = split_real(&work[here], &work[there]);
+                    let (hr, hi) = (exchanged(&hr), exchanged(&hi));
+                    for l in 0..CHANNELS {
+                        lr[l] = ratio * (sr[l] - hr[l]);
+                        li[l] = ratio * (si[l] - hi[l]);
+                        br[l] += terms.penalty * (hr[l] - lr[l]);
+                        bi[l] += terms.penalty * (hi[l] - li[l]);
+                    }
+                }
                 let mut sums = [[0.0f32; CHANNELS]; 4];
-                for block in 0..blocks {
-                    let at = f * stride + block * PARTS;
-                    let (xr, xi) = parts(&sample[at..]);
-                    let (pr, pi) = parts(&before[at..]);
-                    let (br, bi) = parts_mut(&mut rhs[block * PARTS..]);
-                    for l in 0..CHANNELS {
-                        br[l] = xr[l] * label.re - xi[l] * label.im + terms.temporal * pr[l];
-                        bi[l] = xr[l] * label.im + xi[l] * label.re + terms.temporal * pi[l];
-                    }
-                    let (lr, li) = parts_mut(&mut multiplier[block * PARTS..]);
-                    if let Some(ratio) = terms.ratio {
-                        let map = &work[block * rows * cols..];
-                        let (hr, hi) = split_real(&map[here], &map[there]);
-                        let (hr, hi) = (exchanged(&hr), exchanged(&hi));
-                        let (sr, si) = parts(&sum[at..]);
-                        for l in 0..CHANNELS {
-                            lr[l] = ratio * (sr[l] - hr[l]);
-                            li[l] = ratio * (si[l] - hi[l]);
-                            br[l] += terms.penalty * (hr[l] - lr[l]);
-                            bi[l] += terms.penalty * (hi[l] - li[l]);
-                        }
-                    } else {
-                        (*lr, *li) = ([0.0; CHANNELS], [0.0; CHANNELS]);
-                    }
-                    for l in 0..CHANNELS {
-                        sums[0][l] += xr[l] * br[l] + xi[l] * bi[l];
-                        sums[1][l] += xr[l] * bi[l] - xi[l] * br[l];
-                        sums[2][l] += xr[l] * xr[l] + xi[l] * xi[l];
-                    }
+                for l in 0..CHANNELS {
+                    sums[0][l] += xr[l] * br[l] + xi[l] * bi[l];
+                    sums[1][l] += xr[l] * bi[l] - xi[l] * br[l];
+                    sums[2][l] += xr[l] * xr[l] + xi[l] * xi[l];
                 }
                 let c = terms.penalty + terms.temporal;
                 let inverse = 1.0 / c;
                 let [re, im, energy, _] = tree_sums(&sums);
                 let share = 1.0 / (terms.cells * c + energy);
                 let (ar, ai) = (re * share, im * share);
-                for block in 0..blocks {
-                    let at = f * stride + block * PARTS;
-                    let (xr, xi) = parts(&sample[at..]);
-                    let (br, bi) = parts(&rhs[block * PARTS..]);
-                    let (lr, li) = parts(&multiplier[block * PARTS..]);
-                    let (sr, si) = parts_mut(&mut sum[at..]);
-                    for l in 0..CHANNELS {
-                        sr[l] = (br[l] - (xr[l] * ar - xi[l] * ai)) * inverse + lr[l];
-                        si[l] = (bi[l] - (xr[l] * ai + xi[l] * ar)) * inverse + li[l];
-                    }
-                    let map = &mut work[block * rows * cols..];
-                    // The opposite first: a frequency that is its own opposite keeps what is written last, and both are
-                    // the same.
-                    let cell = &mut map[there];
-                    for l in 0..LANES {
-                        cell[LANES + l] = sr[l] + si[LANES + l];
-                        cell[l] = sr[LANES + l] - si[l];
-                    }
-                    let cell = &mut map[here];
-                    for l in 0..LANES {
-                        cell[LANES + l] = sr[l] - si[LANES + l];
-                        cell[l] = sr[LANES + l] + si[l];
-                    }
+                for l in 0..CHANNELS {
+                    sr[l] = (br[l] - (xr[l] * ar - xi[l] * ai)) * inverse + lr[l];
+                    si[l] = (bi[l] - (xr[l] * ai + xi[l] * ar)) * inverse + li[l];
+                }
+                // The opposite first: a frequency that is its own opposite keeps what is written last, and both are
+                // the same.
+                let cell = &mut work[there];
+                for l in 0..LANES {
+                    cell[LANES + l] = sr[l] + si[LANES + l];
+                    cell[l] = sr[LANES + l] - si[l];
+                }
+                let cell = &mut work[here];
+                for l in 0..LANES {
+                    cell[LANES + l] = sr[l] - si[LANES + l];
+                    cell[l] = sr[LANES + l] + si[l];
                 }
             }
         }
