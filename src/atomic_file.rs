@@ -100,7 +100,7 @@ pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Removes a file; a missing file is not an error.
-#[cfg(feature = "synth")]
+#[cfg(feature = "cli")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

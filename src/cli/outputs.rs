@@ -46,20 +46,20 @@ pub struct OutputArgs {
     label_studio: Option<Destination>,
     /// YOLO dataset: a text a frame, data.yaml, classes.txt
     #[arg(long, value_name = "DIR")]
-    yolo: Option<PathBuf>,
+    yolo: Option<Destination>,
     /// The pictures that COCO and YOLO name; for YOLO the folder DIR/images
     #[arg(long, value_name = "DIR")]
-    frames: Option<PathBuf>,
+    frames: Option<Destination>,
     /// Pixels by which frames may differ that CVAT and Label Studio interpolate; 0 writes all [default: 1]
     #[arg(long, hide_short_help = true, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance)]
     #[arg(hide_default_value = true)]
     tolerance: f64,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
     #[arg(long, hide_short_help = true, value_name = "DIR")]
-    response: Option<PathBuf>,
+    response: Option<Destination>,
     /// Frames with boxes and states drawn on them: a folder or a video
     #[arg(long, value_name = "DIR|VIDEO")]
-    overlay: Option<PathBuf>,
+    overlay: Option<Destination>,
     /// What the overlay shows: full (boxes, trails, captions), box or none
     #[arg(long, value_name = "STYLE", default_value = "full", hide_possible_values = true, hide_default_value = true)]
     style: Style,
@@ -106,7 +106,6 @@ impl OutputArgs {
     /// # Errors
     /// Wrong usage for an unknown ending, OTB text of several targets, and pictures to the standard output.
     pub fn outputs(&self, several: bool) -> Result<Outputs, Failure> {
-        let folder = |path: &Option<PathBuf>| path.clone().map(Destination::File);
         let named = [
             ("--json", Form::Json, self.json.clone()),
             ("--jsonl", Form::JsonLines, self.jsonl.clone()),
@@ -116,10 +115,10 @@ impl OutputArgs {
             ("--coco", Form::Coco, self.coco.clone()),
             ("--cvat", Form::Cvat, self.cvat.clone()),
             ("--label-studio", Form::LabelStudio, self.label_studio.clone()),
-            ("--yolo", Form::Yolo, folder(&self.yolo)),
-            ("--frames", Form::Frames, folder(&self.frames)),
-            ("--response", Form::Response, folder(&self.response)),
-            ("--overlay", Form::Overlay, folder(&self.overlay)),
+            ("--yolo", Form::Yolo, self.yolo.clone()),
+            ("--frames", Form::Frames, self.frames.clone()),
+            ("--response", Form::Response, self.response.clone()),
+            ("--overlay", Form::Overlay, self.overlay.clone()),
         ];
         let mut all: Vec<_> = named.into_iter().filter_map(|(flag, form, to)| Some((flag, form, to?))).collect();
         for path in &self.out {

@@ -103,8 +103,8 @@ impl<F: Follower> Session<F> {
         &self.outcomes
     }
 
-    /// Targets that have not begun, and the position that each waits for. A target that could not begin does not wait;
-    /// [`Session::give`] begins it.
+    /// Targets that have not begun, and the position that each waits for. A target that could not begin waits for the
+    /// next box that it is given.
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
         let waiting = |(number, target): (usize, &Target<F>)| target.waits().map(|position| (number, position));
         self.targets.iter().enumerate().filter_map(waiting)
@@ -166,13 +166,11 @@ struct Target<F> {
     planned: BTreeMap<usize, Option<BBox>>,
     /// The last box, once it has begun.
     last: Option<BBox>,
-    /// Whether it could not begin.
-    failed: bool,
 }
 
 impl<F> Target<F> {
     fn new(follower: F, start: usize, bbox: BBox) -> Self {
-        Self { follower: Some(follower), planned: BTreeMap::from([(start, Some(bbox))]), last: None, failed: false }
+        Self { follower: Some(follower), planned: BTreeMap::from([(start, Some(bbox))]), last: None }
     }
 
     /// Its follower; `None` once it is dropped.
@@ -187,13 +185,13 @@ impl<F> Target<F> {
 
     /// The position where it will begin, if it has not begun.
     fn waits(&self) -> Option<usize> {
-        let waits = self.follower.is_some() && self.last.is_none() && !self.failed;
+        let waits = self.follower.is_some() && self.last.is_none();
         self.planned.iter().find(|(_, bbox)| waits && bbox.is_some()).map(|(&position, _)| position)
     }
 
     /// Whether it is given a box at this position.
     fn starts_at(&self, position: usize) -> bool {
-        self.follower.is_some() && !self.failed && matches!(self.planned.get(&position), Some(Some(_)))
+        self.follower.is_some() && matches!(self.planned.get(&position), Some(Some(_)))
     }
 
     /// Takes out what is planned for this position. An end takes effect even if its frame was left out.
@@ -226,7 +224,7 @@ impl<F: Follower> Target<F> {
         let answer = match due {
             Some(Some(given)) => {
                 let learned = follower.init(frame, given);
-                (self.last, self.failed) = (learned.is_ok().then_some(given), learned.is_err());
+                self.last = learned.is_ok().then_some(given);
                 learned
             }
             Some(None) => {

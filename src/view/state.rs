@@ -151,8 +151,7 @@ impl ViewState {
 
     /// Puts in a target of a session with its records.
     pub fn restore(&mut self, target: TargetRecord, records: impl Iterator<Item = FrameRecord>) {
-        let mark = |given: &Given| (given.frame, given.bbox.map_or(Mark::End, Mark::Given));
-        let marks = target.given.iter().map(mark).collect();
+        let marks = target.given.iter().map(|given| (given.frame, given.bbox)).collect();
         let found: BTreeMap<_, _> = records.map(|record| (record.index, record)).collect();
         self.changes.extend(found.keys().map(|position| Change::Found(target.id, *position)));
         self.tracks.insert(target.id, Track { marks, found, name: target.name, class: target.class });
@@ -316,8 +315,7 @@ impl ViewState {
 
 /// A target for a page: its id, and its marks as pairs of a position and whether a box was given there.
 fn target_json(id: u32, track: &Track) -> serde_json::Value {
-    let given = |mark: &Mark| matches!(mark, Mark::Given(_));
-    let marks: Vec<(usize, bool)> = track.marks().iter().map(|(position, mark)| (*position, given(mark))).collect();
+    let marks: Vec<(usize, bool)> = track.marks().iter().map(|(at, given)| (*at, given.is_some())).collect();
     let mut target = serde_json::json!({ "id": id, "marks": marks });
     for (field, word) in [("name", &track.name), ("class", &track.class)] {
         if let Some(word) = word {
@@ -379,22 +377,14 @@ impl SharedState {
     }
 }
 
-/// What a user said about a target in a frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mark {
-    /// It is in this box; its tracker starts afresh here.
-    Given(BBox),
-    /// It is not tracked from here on.
-    End,
-}
-
 /// One target over all frames.
 ///
 /// Marks cut it into pieces, each from a given box to the next mark. A tracker that is given a box starts afresh, so
 /// the pieces are independent.
 #[derive(Debug, Default)]
 pub struct Track {
-    marks: BTreeMap<usize, Mark>,
+    /// What a user said: the target is in this box, or is not tracked from here on.
+    marks: BTreeMap<usize, Option<BBox>>,
     found: BTreeMap<usize, FrameRecord>,
     name: Option<String>,
     class: Option<String>,
@@ -412,16 +402,13 @@ impl Track {
 
     /// The target as documents have it.
     pub fn target(&self, id: u32) -> TargetRecord {
-        let given = |(&frame, mark): (&usize, &Mark)| match mark {
-            Mark::Given(bbox) => Given { frame, bbox: Some(*bbox) },
-            Mark::End => Given { frame, bbox: None },
-        };
+        let given = |(&frame, &bbox): (&usize, &Option<BBox>)| Given { frame, bbox };
         let (name, class) = (self.name.clone(), self.class.clone());
         TargetRecord { id, name, class, given: self.marks.iter().map(given).collect() }
     }
 
     /// The marks by position.
-    pub fn marks(&self) -> &BTreeMap<usize, Mark> {
+    pub fn marks(&self) -> &BTreeMap<usize, Option<BBox>> {
         &self.marks
     }
 
@@ -442,13 +429,10 @@ impl Track {
 
     /// The first position up to `last` that has no record and should have one, with the start and the box of its piece.
     pub fn missing(&self, last: usize) -> Option<(usize, (usize, BBox))> {
-        self.marks.iter().find_map(|(&start, mark)| match mark {
-            Mark::End => None,
-            Mark::Given(bbox) => {
-                let end = self.next_mark(start);
-                let missing = self.behind_records(start, end);
-                (missing < end && missing <= last).then_some((missing, (start, *bbox)))
-            }
+        self.marks.iter().find_map(|(&start, bbox)| {
+            let end = self.next_mark(start);
+            let missing = self.behind_records(start, end);
+            bbox.filter(|_| missing < end && missing <= last).map(|bbox| (missing, (start, bbox)))
         })
     }
 
@@ -460,7 +444,7 @@ impl Track {
     /// Gives the target a box at the record's position; returns the positions whose records are gone.
     pub fn give(&mut self, given: BBox, record: FrameRecord) -> Gone {
         let position = record.index;
-        self.marks.insert(position, Mark::Given(given));
+        self.marks.insert(position, Some(given));
         let gone = self.clear(position);
         self.take(record);
         gone
@@ -472,7 +456,7 @@ impl Track {
         if position <= self.start() {
             return None;
         }
-        self.marks.insert(position, Mark::End);
+        self.marks.insert(position, None);
         Some(self.clear(position))
     }
 
@@ -490,7 +474,7 @@ impl Track {
     /// target had ended.
     pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
         let (&start, mark) = self.marks.range(..position).next_back()?;
-        matches!(mark, Mark::Given(_)).then(|| (self.behind_records(start, position), start))
+        mark.map(|_| (self.behind_records(start, position), start))
     }
 
     /// The position behind the records of a piece, which have no gaps.
